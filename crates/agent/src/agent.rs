@@ -23,13 +23,13 @@ use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
 
-/// One media node's control plane.
+/// The control plane of one media node.
 ///
-/// Hand it every [`Command`] of the controller and every [`Event`] of the data plane, and call
-/// [`handle_timeout`](Agent::handle_timeout) when [`poll_timeout`](Agent::poll_timeout) says so.
-/// Each call writes what follows to the data plane and appends what the controller should know to
-/// `out`. What [`poll_handshake`](Agent::poll_handshake) then hands out is to be computed, here or
-/// on another thread.
+/// Feed it every [`Command`] of the controller and every [`Event`] of the data plane. Call
+/// [`handle_timeout`](Agent::handle_timeout) at the time that [`poll_timeout`](Agent::poll_timeout)
+/// gives. Each call writes the resulting updates to the data plane and appends notices for the
+/// controller to `out`. Compute the handshakes that [`poll_handshake`](Agent::poll_handshake)
+/// returns, on this thread or on another.
 pub struct Agent {
     shared: Shared,
     transports: Transports,
@@ -203,7 +203,7 @@ impl Agent {
     /// no more than are computed at once.
     pub fn poll_handshake(&mut self) -> Option<Handshake> {
         while let Some(owner) = self.shared.handshakes.pop_front() {
-            // Who is gone is listed until its turn comes.
+            // An owner that is gone stays in the list until its turn.
             let handshake = match owner {
                 Owner::Transport(transport) => self.transports.take_handshake(transport),
                 Owner::Relay(at) => self.relays.take_handshake(at),
@@ -282,7 +282,7 @@ impl Agent {
         }
     }
 
-    /// What was refused, repeated or given up so far.
+    /// Counts of inputs refused, packets repeated and attempts given up so far.
     pub fn counters(&self) -> &Counters {
         &self.shared.counters
     }
@@ -303,7 +303,7 @@ impl Agent {
         self.media.receiver(transport)
     }
 
-    /// Where the node is reached and how it proves itself.
+    /// The node's addresses and fingerprint, and what it does with clear RTP.
     pub fn node(&self) -> Node {
         let Config {
             addresses,

@@ -81,7 +81,7 @@ pub(crate) struct Letter<'a> {
     pub(crate) message: Option<MessageId>,
 }
 
-/// What the channels want done.
+/// Actions that the channels ask of their transport.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Send this to the peer as DTLS application data.
@@ -282,8 +282,8 @@ impl Channels {
         due.into_iter().flatten().min()
     }
 
-    /// The association is over, by whomever: nothing can be sent any more. What arrived before can
-    /// still be passed on.
+    /// Ends the association, whichever side ended it: nothing more can be sent. Messages that
+    /// arrived earlier can still be passed on.
     pub(crate) fn end(&mut self, why: ChannelEnd, effects: &mut Vec<Effect>) {
         self.opening_until = None;
         self.unread.clear();

@@ -1,4 +1,4 @@
-//! What an operator may choose.
+//! Options that the operator sets.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use southbound::{Fingerprint, HashFunction};
 pub struct Config {
     /// UDP addresses peers reach the node at, best first: its host candidates.
     pub addresses: Vec<SocketAddr>,
-    /// What the node proves itself with in every DTLS handshake.
+    /// The certificate that the node presents in every DTLS handshake.
     pub certificate: Certificate,
     /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: nothing
     /// is encrypted or authenticated then.

@@ -1,4 +1,4 @@
-//! What every part of the agent may use while it handles one input.
+//! State that every part of the agent may use while it handles one input.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -18,16 +18,16 @@ use crate::timers::{Timer, Timers};
 /// workers once, whatever the number of transports.
 const ROUTINE: Duration = Duration::from_millis(50);
 
-/// What outlives an input and belongs to no part in particular.
+/// State that outlives one input and belongs to no single part.
 pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) clock: Clock,
     pub(crate) rng: StdRng,
     pub(crate) timers: Timers,
     pub(crate) counters: Counters,
-    /// Where DTLS servers without AEAD profiles are.
+    /// Hosts of DTLS servers without AEAD profiles.
     pub(crate) without_aead: Hosts,
-    /// Whose handshakes wait to be computed, each once; some are gone.
+    /// Owners of handshakes that wait to be computed, each once. Some of them may be gone already.
     pub(crate) handshakes: VecDeque<Owner>,
     /// Messages on their way from one peer to others.
     pub(crate) ledger: Ledger,

@@ -1,4 +1,4 @@
-//! What the agent refused, repeated or gave up, by name.
+//! Counters of the agent: inputs refused, packets repeated and attempts given up, by name.
 
 counting::counters! {
     /// Everything the agent counts.

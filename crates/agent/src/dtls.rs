@@ -32,7 +32,7 @@ use aead_client::AeadClient;
 pub use aead_client::is_whole_records;
 use any::Any;
 
-/// What all associations of a node have in common.
+/// State that all associations of a node share.
 #[derive(Clone)]
 pub(crate) struct Identity {
     certificate: Certificate,
@@ -52,7 +52,7 @@ impl Identity {
     }
 }
 
-/// What we offer as client.
+/// The SRTP profiles that we offer as DTLS client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     /// AEAD profiles only.
@@ -77,7 +77,7 @@ enum Peer {
     Verified(Vec<u8>),
 }
 
-/// What an association wants done.
+/// Actions that an association asks of its owner.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Send this datagram to the peer.
@@ -110,7 +110,7 @@ trait Engine: Send {
     fn close(&mut self, now: Instant, output: &mut Vec<Output>);
 }
 
-/// What a library's DTLS says.
+/// Output of a DTLS library.
 enum Output {
     Datagram(Vec<u8>),
     /// DER.
@@ -189,7 +189,7 @@ impl Association {
     pub(crate) fn close(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         let mut output = Vec::new();
         self.engine.close(now, &mut output);
-        // Whoever closes does not care what else was on its way.
+        // After a close, other output does not matter.
         let _ = self.judge(output, effects);
     }
 

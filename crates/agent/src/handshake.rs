@@ -1,10 +1,10 @@
-//! DTLS handshakes as work that whoever drives the agent does, on any thread.
+//! DTLS handshakes, computed by the driver of the agent on any thread.
 //!
-//! A handshake costs a signature and two key agreements, more than everything else about a
-//! transport. So the agent does not compute it: it hands the association out with what arrived for
-//! it ([`Handshake`]), and gets it back with what came of that ([`Handshaken`]). What arrives
-//! meanwhile waits. Once there are keys the association stays at home: what it carries then is
-//! cheap.
+//! A handshake costs a signature and two key agreements, more than all other work for a transport.
+//! So the agent does not compute it. It hands out the association with the datagrams that arrived
+//! for it ([`Handshake`]), and takes it back with the result ([`Handshaken`]). Datagrams that
+//! arrive in the meantime wait. After the keys are known the association stays in the agent: its
+//! records are cheap to handle.
 
 use std::time::Instant;
 
@@ -73,28 +73,28 @@ impl Handshake {
     }
 }
 
-/// What came of a part of a handshake.
+/// The result of one computed part of a handshake.
 pub(crate) struct Outcome {
     pub(crate) effects: Vec<Effect>,
     pub(crate) result: Result<(), Failure>,
-    /// Where the peer sent from what this answers.
+    /// The path that the answered datagrams arrived on.
     pub(crate) from: Path,
-    /// What arrived meanwhile.
+    /// Datagrams that arrived in the meantime.
     pub(crate) datagrams: Vec<Vec<u8>>,
 }
 
 /// A handshake under way, as its transport has it.
 pub(crate) struct Exchange {
     place: Place,
-    /// What arrived and is not computed yet.
+    /// Datagrams that arrived and are not computed yet.
     datagrams: Vec<Vec<u8>>,
-    /// Where the newest came from.
+    /// Path of the newest datagram.
     from: Path,
     /// Whether it waits to be handed out.
     listed: bool,
 }
 
-/// Where the association is.
+/// Location of the association: in the agent, or handed out.
 enum Place {
     Home(Box<Association>),
     Out(Ticket),

@@ -31,7 +31,7 @@ const TRAILER: usize = 24 + 8;
 pub(crate) struct Ice {
     /// Newest last. Older ones work until a pair of the newest is nominated.
     generations: Vec<Generation>,
-    /// Where the peer has proved itself; the nominated pair first, once there is one.
+    /// Paths on which the peer has proved itself. The nominated pair is first, once there is one.
     proven: Vec<Proven>,
     nominated: bool,
 }
@@ -53,15 +53,15 @@ struct Proven {
 /// A connectivity check that was valid.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// What to send back where it came from.
+    /// The response, to be sent to the address that the check came from.
     pub(crate) reply: Vec<u8>,
     /// Whether it counts as consent: a role conflict does not.
     pub(crate) consents: bool,
-    /// What it changed.
+    /// The effect on the paths.
     pub(crate) change: PathChange,
 }
 
-/// What a check changed.
+/// The effect of a check on the paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathChange {
     /// Nothing the tables know of.
@@ -114,7 +114,7 @@ impl Ice {
         self.proven.iter().map(|proven| proven.path)
     }
 
-    /// Where to send: the nominated pair, else the first one proved.
+    /// The path to send on: the nominated pair, or the first one that was proved.
     pub(crate) fn best(&self) -> Option<Path> {
         self.proven.first().map(|proven| proven.path)
     }
@@ -159,8 +159,8 @@ impl Ice {
         self.proven.len() != before
     }
 
-    /// Takes in a check for one of our user fragments. Whatever is wrong with it is counted and not
-    /// answered: an address that has not proved itself gets nothing.
+    /// Handles a connectivity check for one of our user fragments. An invalid check is counted and
+    /// not answered: an address that has not proved itself is sent nothing.
     pub(crate) fn check(&mut self, now: Instant, path: Path, datagram: &[u8]) -> Result<Checked, Counter> {
         if !ends_in_fingerprint(datagram) {
             return Err(Counter::StunMalformed);

@@ -142,11 +142,11 @@ impl Ledger {
         must_wait
     }
 
-    /// Whose turn it is to pass something on.
+    /// The next sender that may pass on a message.
     pub(crate) fn next(&mut self) -> Option<TransportId> {
         while self.has_room() {
             let next = self.ready.pop_front()?;
-            // Who is gone is listed until its turn comes.
+            // A sender that is gone stays in the list until its turn.
             if let Some(sender) = self.senders.get_mut(&next)
                 && sender.waits == Waits::Turn
             {

@@ -1,16 +1,15 @@
-//! The control of one media node: turns a controller's commands into table entries, and keeps every
-//! peer's transport alive.
+//! The control of one media node. It turns a controller's commands into table entries and keeps
+//! every peer's transport alive.
 //!
 //! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It touches no media packet: the data
-//! plane forwards those by table and hands over what the tables do not cover. [`Agent`] is the
-//! first thing to read; below it stand two halves, the transports (`transport`, `ice`, `dtls`,
-//! `channels`) and the media that flows over them (`media`), and beside them calls that pass
-//! through as they are (`relays`).
+//! plane forwards those by table and hands over what the tables do not cover. Start reading at
+//! [`Agent`]. It has two halves: the transports (`transport`, `ice`, `dtls`, `channels`) and the
+//! media over them (`media`). Beside them are calls that are relayed unchanged (`relays`).
 //!
-//! The crate is sans-IO: it owns no clock, socket or thread. Feed it
-//! [`Command`](southbound::Command)s, [`Event`](dataplane::Event)s and the passage of time; it
-//! writes table entries, injects packets and returns [`Notice`](southbound::Notice)s. What takes
-//! long, the [`Handshake`]s, it hands out to be computed on any thread.
+//! The crate is sans-IO: it owns no clock, socket or thread. Its input is
+//! [`Command`](southbound::Command)s, [`Event`](dataplane::Event)s and the passage of time. It
+//! writes table entries, injects packets and returns [`Notice`](southbound::Notice)s. It hands out
+//! the slow work, the [`Handshake`]s, to be computed on any thread.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]

@@ -129,8 +129,8 @@ pub const NACKS_PER_PACKET_MAX: u8 = 10;
 /// How long a missing packet is waited for.
 pub const MISSING_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// Packets a receiver may have sent again in one second and for one subscription; further ones are
-/// not. Where its downlink is known to carry less than that, no more than it carries, but always
+/// Retransmissions per second to one receiver for one subscription; further ones are not sent. If
+/// its downlink is known to carry less, the limit is what it carries, but at least
 /// [`RESENDS_PER_SECOND_MIN`].
 pub const RESENDS_PER_SECOND_MAX: u32 = 1_000;
 
@@ -145,8 +145,8 @@ pub const UPSTREAM_NACKS_PER_SECOND_MAX: u32 = 200;
 /// the others.
 pub const UPSTREAM_NACKS_OF_ONE_PER_SECOND_MAX: u32 = 100;
 
-/// What a receiver may claim that its downlink carries, in bits per second; one that says more is
-/// taken to say this.
+/// The highest downlink bit rate that a receiver may report, in bits per second. A higher report is
+/// taken as this value.
 pub const ESTIMATE_MAX: u64 = 50_000_000;
 
 /// Key frames one receiver may ask for of one subscription in [`KEY_FRAMES_WINDOW`]; further
@@ -157,8 +157,8 @@ pub const KEY_FRAMES_MAX: u32 = 10;
 /// See [`KEY_FRAMES_MAX`].
 pub const KEY_FRAMES_WINDOW: Duration = Duration::from_secs(10);
 
-/// What is read of one peer's RTCP in one second: 8 for each packet, 1 for each number it lists.
-/// The rest of the second its RTCP is dropped unread.
+/// RTCP read from one peer in one second, in units of cost: 8 for each packet, 1 for each number
+/// that it lists. Further RTCP in the same second is dropped unread.
 pub const RTCP_PER_SECOND_MAX: u32 = 100_000;
 
 /// Layers of one stream whose rates are measured; packets of further ones are not counted.

@@ -57,8 +57,8 @@ impl Liveness {
         since + limit
     }
 
-    /// What the silence since the `last` check means. Returns whether the peer is newly gone, or
-    /// why the transport is to be closed.
+    /// Judges the silence since the `last` check. Returns whether the peer is newly gone, or why
+    /// the transport is to be closed.
     pub(crate) fn check(&mut self, now: Instant, last: Option<Instant>, config: &Config) -> Result<bool, CloseReason> {
         let (since, limit) = self.patience(last, config);
         if now.saturating_duration_since(since) < limit {

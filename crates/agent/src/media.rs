@@ -1,11 +1,11 @@
-//! The media over all transports: which streams arrive, who gets them, and the RTCP both need.
+//! The media over all transports: the streams that arrive, their receivers, and the RTCP for both.
 //!
-//! Three states own what there is: [`Uplink`] what publishers send, [`Downlink`] what receivers
-//! get, [`Budgets`] what each receiver's path carries. What both directions of a transport share is
-//! in [`MediaTransports`]. A state depends on those that stand before it in `transports`, `uplink`,
-//! `budgets`, `downlink`, and on no other. What concerns several of them is done here: `commands`
-//! carries out the controller's, `events` takes in the data plane's, `allocate` divides a downlink,
-//! `rtcp` reads and writes reports.
+//! Three states own the data: [`Uplink`] the publishers' streams, [`Downlink`] the receivers'
+//! subscriptions, [`Budgets`] the estimate of each receiver's path. State shared by both directions
+//! of a transport is in [`MediaTransports`]. In the order `transports`, `uplink`, `budgets`,
+//! `downlink`, a state depends only on earlier ones. Operations on several of them are here:
+//! `commands` executes the controller's commands, `events` handles the data plane's events,
+//! `allocate` divides a downlink, `rtcp` reads and writes reports.
 
 mod allocate;
 mod budget;

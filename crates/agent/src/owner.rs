@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use southbound::TransportId;
 
-/// Whose handshake it is.
+/// The owner of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A transport's.

@@ -14,32 +14,32 @@ pub use bandwidth::{Anomalies, Estimate, Limit, Usage};
 pub struct Receiver {
     /// Which.
     pub transport: TransportId,
-    /// What its downlink carries; `None` where nothing measures it: it gets sound only, it reports
-    /// nothing, or the operator switched adaptation off.
+    /// State of its downlink. `None` if nothing measures it: the receiver gets audio only, it
+    /// reports nothing, or the operator switched adaptation off.
     pub downlink: Option<DownlinkState>,
     /// How long it is told to hold pictures back, so that what it lost is repaired in time; zero is
     /// not at all.
     pub playout_delay: Duration,
-    /// What it is subscribed to, by id.
+    /// Its subscriptions, by id.
     pub subscriptions: Vec<SubscriptionState>,
 }
 
-/// What is known of one downlink. Shape: rates in bits per second of UDP payload.
+/// Estimate and budget of one downlink. Shape: rates in bits per second of UDP payload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DownlinkState {
-    /// What it carries.
+    /// The estimated capacity.
     pub estimate: Estimate,
     /// Whether it binds: a receiver that negotiated reports and never sent one gets all it wants.
     pub reports: bool,
     /// How fast packets leave; `None` is as they come.
     pub pace: Option<u64>,
-    /// What everything granted takes, and what is kept going beside it.
+    /// Bit rate of everything granted, and of the layers kept beside it.
     pub allocated: u64,
-    /// What everything would take at its best.
+    /// Bit rate of everything wanted at its best.
     pub wanted: u64,
     /// Probes asked for so far.
     pub probes: u64,
-    /// What the receiver reported that cannot be true.
+    /// Impossible reports of the receiver.
     pub anomalies: Anomalies,
 }
 
@@ -59,18 +59,18 @@ pub struct SubscriptionState {
     /// The place of its sender among those who speak, which counts with what is wanted; `None` for
     /// who is silent.
     pub speaker: Option<u8>,
-    /// What it should get.
+    /// The layer that it is granted.
     pub granted: Granted,
-    /// What it does get: the encoding and the highest layer of it; `None` while nothing is sent.
+    /// The layer that it is sent: the encoding and its highest layer; `None` while nothing is sent.
     pub current: Option<Target>,
     /// Whether it waits for a key frame.
     pub awaits_key_frame: bool,
-    /// What arrives of its track, each encoding and layer with its own packets only; the lowest
-    /// first.
+    /// The layers that arrive of its track, each encoding and layer with its own packets only; the
+    /// lowest first.
     pub arrives: Vec<LayerRate>,
 }
 
-/// What a subscription should get.
+/// The grant of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granted {
     /// Nothing yet: it is not decided, or nothing arrives.
@@ -97,7 +97,7 @@ pub struct Target {
     pub layer: Layer,
 }
 
-/// What arrives of one layer.
+/// The bit rate of one layer that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerRate {
     /// Which.

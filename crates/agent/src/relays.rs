@@ -1,10 +1,9 @@
-//! Relayed calls: the ports whose packets go from one party to the other as they come.
+//! Relayed calls: ports whose packets are forwarded unchanged from one party to the other.
 //!
-//! Whoever controls the calls says in an [`RelayCommand`] what is to be done at each port. Most of
-//! it is a table entry as it stands. What is not is done here: a party with ICE proves where it is,
-//! one with DTLS proves who it is and shares keys, and what both report in RTCP is read. So an
-//! entry follows from its order and from the state of two ports: its own, and the one its packets
-//! leave from.
+//! The controller of the calls orders the entry of each port in a [`RelayCommand`]. Most of an
+//! order is a table entry already. The rest is done here: a party with ICE proves its address, a
+//! party with DTLS proves its identity and shares keys, and the RTCP of both is read. So an entry
+//! follows from its order and from the state of its own port and of its egress port.
 
 mod port;
 mod secure;
@@ -31,7 +30,7 @@ use watch::Heard;
 pub(crate) struct Relays {
     identity: Identity,
     ports: Map<SocketAddr, Box<Port>>,
-    /// Whose packets leave from a port, by that port.
+    /// For each egress port, the ports whose packets leave from it.
     leaving: HashMap<SocketAddr, BTreeSet<SocketAddr>>,
     tickets: Ticket,
 }
@@ -197,7 +196,7 @@ impl Relays {
         let Some((rate, other)) = port.reports() else { return };
         let mut blocks = Vec::new();
         port.watch.receive(arrived, datagram, &mut blocks);
-        // What a party reports is about what the other one sends.
+        // A party's report is about the other party's stream.
         let sent = self
             .ports
             .get(&other)
@@ -260,7 +259,7 @@ impl Relays {
         self.follow(cx, at);
     }
 
-    /// What is due at one port.
+    /// Handles the timeout of one port.
     pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
         if let Some(port) = self.ports.get_mut(&at) {
             port.handle_timeout(cx, at);
@@ -303,7 +302,8 @@ impl Relays {
         }
     }
 
-    /// Where the party at a port is, as orders say: where packets that leave from it go.
+    /// The address of the party at a port according to the orders: the destination of packets that
+    /// leave from it.
     fn said(&self, at: SocketAddr) -> Option<SocketAddr> {
         let first = self.leaving.get(&at)?.first()?;
         let entry = self.ports.get(first)?.entry.as_ref()?;
@@ -327,7 +327,7 @@ impl Relays {
         }
     }
 
-    /// What the table is to have for a port.
+    /// The table entry for a port.
     fn table_entry(&self, port: &Port) -> Relay {
         let Some(entry) = &port.entry else { return silent() };
         let accept = match (&port.ice, entry.accept) {
@@ -347,7 +347,7 @@ impl Relays {
         }
     }
 
-    /// Where packets go, as far as the party there has proved itself.
+    /// The destination of packets, once the party there has proved itself.
     fn hop(&self, hop: &relay::Hop) -> Option<Hop> {
         let leaves = self.ports.get(&hop.from);
         let remote = match leaves {

@@ -1,4 +1,4 @@
-//! What is to be done when.
+//! Timers.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -20,11 +20,11 @@ pub(crate) enum Timer {
     ReportsReady(TransportId),
     /// Transport-wide feedback to one publisher.
     Feedback(TransportId),
-    /// What the estimator of one receiver's downlink is to do.
+    /// The estimator of one receiver's downlink.
     Estimate(TransportId),
     /// Dividing one receiver's downlink anew.
     Allocate(TransportId),
-    /// What is to be sent once more to one receiver.
+    /// Repeated packets for one receiver.
     Copies(TransportId),
     /// Something in place of media that does not come.
     Fill(SubscriptionId),
@@ -34,7 +34,7 @@ pub(crate) enum Timer {
     KeyFrame(StreamKey),
     /// Whether a track's encodings still arrive.
     Activity(TrackId),
-    /// What was heard.
+    /// Audio levels.
     Audio,
     /// Consent and handshake of the party at one port of a relayed call.
     Relay(SocketAddr),
@@ -55,7 +55,7 @@ pub(crate) struct Timers {
 #[derive(Clone, Copy, Debug)]
 struct Due {
     at: Instant,
-    /// Where it is listed.
+    /// The time that it is listed under.
     listed: Instant,
 }
 

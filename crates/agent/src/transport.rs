@@ -33,7 +33,7 @@ pub(crate) struct Transport {
     liveness: Liveness,
 }
 
-/// What protects the transport, as far as it has come.
+/// Protection of the transport, as far as it is established.
 enum Security {
     /// No handshake has begun: the description, or the nomination, or the peer's first flight is
     /// missing, or too many others wait.
@@ -46,7 +46,7 @@ enum Security {
     Clear,
 }
 
-/// What there is before a handshake begins.
+/// State until a handshake begins.
 #[derive(Default)]
 struct Early {
     /// The peer's first flight.

@@ -19,7 +19,7 @@ use crate::map::Map;
 use crate::timers::Timer;
 use crate::transport::Transport;
 
-/// What happened to a transport that the media over it must know.
+/// A change of a transport that its media must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// It is new.
@@ -73,7 +73,7 @@ impl Transports {
         self.all.is_empty() && self.by_ufrag.is_empty() && self.by_leg.is_empty() && self.by_path.is_empty()
     }
 
-    /// Whose leg it is.
+    /// The transport of a leg.
     fn by_leg(&self, leg: LegId) -> Option<TransportId> {
         self.by_leg.get(&leg).copied()
     }
@@ -210,7 +210,7 @@ impl Transports {
         });
     }
 
-    /// What is due on one transport.
+    /// Handles the timeout of one transport.
     pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId, changes: &mut Vec<Change>) {
         self.with(cx, transport, changes, |transport, cx, identity| {
             transport.handle_timeout(cx, identity)

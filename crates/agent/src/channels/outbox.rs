@@ -17,7 +17,7 @@ use crate::limits::{SCTP_BUFFER_MAX, SCTP_MESSAGES_MAX, TOO_SLOW, TOO_SLOW_BYTES
 pub(super) struct Outbox {
     pub(super) standing: Standing,
     waiting: VecDeque<Waiting>,
-    /// What SCTP has and the peer has not acknowledged.
+    /// Messages that were given to SCTP and that the peer has not acknowledged.
     sent: VecDeque<Sent>,
     /// Bytes that SCTP was ever given.
     written: u64,

@@ -1,9 +1,10 @@
-//! SCTP packets that are written here and not by the library: acknowledgements with another window,
-//! and the end of an association.
+//! SCTP packets built here instead of in the library: acknowledgements with a reduced window, and
+//! the end of an association.
 //!
-//! The library's window covers what it has not handed out. What waits outside of it is taken off
-//! here, so that a sender stops; and a window that opens again is told at once, since a sender
-//! would ask for it by a timer that doubles each time.
+//! The window that the library advertises counts only the data that it has not delivered to us.
+//! Data that waits outside the library is subtracted here, so that the sender stops. A window that
+//! opens again is announced at once: otherwise the sender would probe for it with a timer that
+//! doubles each time.
 //!
 //! Source: RFC 9260 sections 3.3.4, 3.3.7 and 6.2.1.
 

@@ -1,4 +1,4 @@
-//! What a check does, by what is in it.
+//! The effect of connectivity checks, by their contents.
 
 use super::*;
 use is::stun::TransId;

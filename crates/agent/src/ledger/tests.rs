@@ -105,7 +105,7 @@ fn in_no_history_does_anything_stay_open() {
             (0..copies).for_each(|_| ledger.taken(message));
         }
         ledger.buffered(buffered, 0);
-        // Whoever still has something to say gets its turn.
+        // Every sender with a waiting message gets its turn.
         while ledger.next().is_some() {}
         (0..4).for_each(|from| ledger.forget(TransportId(from)));
         assert!(ledger.is_empty(), "seed {seed}");

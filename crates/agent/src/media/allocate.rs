@@ -83,7 +83,7 @@ impl Media {
         }
     }
 
-    /// What each subscription gets.
+    /// The share of each subscription.
     fn divide(
         &mut self,
         cx: &mut Context<'_>,

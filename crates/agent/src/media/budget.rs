@@ -1,4 +1,4 @@
-//! What each receiver's downlink carries, and how that is divided.
+//! The capacity of each receiver's downlink and its division.
 
 mod downlink_budget;
 mod remb_in;
@@ -25,13 +25,13 @@ struct Receiver {
     is_numbered: bool,
     /// Whether it estimates by itself and says so.
     has_remb: bool,
-    /// What its downlink carries, where that can be known.
+    /// The budget of its downlink, if that can be measured.
     budget: Option<Budget>,
     /// Which videos it is shown, where that is limited.
     shown: Option<LastN>,
 }
 
-/// What follows from what is believed of a downlink.
+/// Conclusions from the newest estimate of a downlink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::media) struct Belief {
     /// More is allocated than may be sent.

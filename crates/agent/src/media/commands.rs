@@ -17,8 +17,8 @@ impl Media {
         self.downlink.open(transport);
     }
 
-    /// What a transport's description says of packets: whether they carry transport-wide numbers,
-    /// either way, and whether nothing is encrypted.
+    /// Applies a transport's description: whether its packets carry transport-wide sequence
+    /// numbers, in either direction, and whether they are unencrypted.
     pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, remote: &RemoteTransport) {
         let Some(known) = self.transports.get_mut(transport) else {
             return;

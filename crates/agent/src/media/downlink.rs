@@ -59,13 +59,13 @@ impl Downlink {
         self.receivers.remove(&transport);
     }
 
-    /// What a transport is subscribed to, in order.
+    /// The subscriptions of a transport, in order.
     pub(in crate::media) fn subscriptions_of(&self, transport: TransportId) -> Vec<SubscriptionId> {
         let receiver = self.receivers.get(&transport);
         receiver.map_or(Vec::new(), |receiver| receiver.subscriptions.iter().copied().collect())
     }
 
-    /// Who gets a track, in order.
+    /// The subscriptions to a track, in order.
     pub(in crate::media) fn subscribers_of(&self, track: TrackId) -> Vec<SubscriptionId> {
         let subscribers = self.by_track.get(&track);
         subscribers.map_or(Vec::new(), |subscribers| subscribers.iter().copied().collect())

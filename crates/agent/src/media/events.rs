@@ -1,4 +1,4 @@
-//! What the data plane tells of media, and timers.
+//! Events of the data plane about media, and timers.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use crate::map::Map;
 use crate::media::quality::Quality;
 use crate::media::rate_limit::RateLimit;
 
-/// All transports, by id and by leg. What is large is boxed: the leaves of a tree that is filled in
+/// All transports, by id and by leg. Large values are boxed: the leaves of a tree that is filled in
 /// order stay half empty.
 #[derive(Default)]
 pub(in crate::media) struct MediaTransports {
@@ -23,7 +23,7 @@ pub(in crate::media) struct MediaTransports {
     by_leg: Map<LegId, TransportId>,
 }
 
-/// What media needs of one transport, whichever way it flows.
+/// State that media keeps for one transport, for both directions.
 pub(in crate::media) struct MediaTransport {
     leg: Option<LegId>,
     is_keyed: bool,

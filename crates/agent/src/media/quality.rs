@@ -8,7 +8,7 @@ use wire::rtcp::ReportBlock;
 /// A notice for every so many rounds of reports.
 const ROUNDS: u32 = 3;
 
-/// What has been measured on one transport since the last notice.
+/// Measurements of one transport since the last notice.
 #[derive(Debug, Default)]
 pub(in crate::media) struct Quality {
     rounds: u32,
@@ -39,14 +39,14 @@ impl Tally {
     }
 }
 
-/// What a receiver reported of one subscription last.
+/// A receiver's last report of one subscription.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::media) struct Reported {
     last: Option<(u32, i32)>,
 }
 
 impl Reported {
-    /// What was expected and lost since the report before.
+    /// Packets expected and lost since the previous report.
     fn since_last(&mut self, block: &ReportBlock) -> Tally {
         let now = (block.highest_sequence, block.cumulative_lost);
         let Some((highest, lost)) = self.last.replace(now) else {

@@ -13,13 +13,14 @@ pub(in crate::media) const MEMORY: Duration = Duration::from_millis(500);
 /// its path.
 pub(in crate::media) const CONGESTED_WINDOW: Duration = Duration::from_millis(125);
 
-/// What one receiver may have sent again of all its subscriptions while packets wait for long in
-/// the path.
+/// Limit on retransmissions to one receiver, over all its subscriptions, while its path is
+/// congested.
 pub(in crate::media) const fn congested_limit() -> RateLimit {
     RateLimit::new(RESENDS_PER_SECOND_MAX, CONGESTED_WINDOW)
 }
 
-/// What one receiver had sent again of one subscription, or one publisher of one stream.
+/// Recent retransmissions to one receiver for one subscription, or requests to one publisher for
+/// one stream.
 #[derive(Debug)]
 pub(in crate::media) struct RtxHistory {
     recent: VecDeque<(Instant, u16)>,
@@ -35,7 +36,7 @@ impl Default for RtxHistory {
     }
 }
 
-/// What limits the packets that are sent again.
+/// Limits on retransmissions.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::media) struct RtxBounds {
     /// None twice within this.

@@ -1,8 +1,8 @@
-//! Publishers: their tracks, and the streams of them that arrive.
+//! Publishers: their tracks and the streams that arrive.
 //!
-//! `publish` and `binding` say which streams there are, `arrivals` takes in packets, `nack` and
-//! `key_frame_requests` ask for what is missing, `feedback` and `reports` tell publishers what
-//! came. What receivers must know of it is a [`StreamChange`].
+//! `publish` and `binding` establish the streams, `arrivals` handles packets, `nack` and
+//! `key_frame_requests` request missing data, `feedback` and `reports` report to publishers. A
+//! change that receivers must learn of is a [`StreamChange`].
 
 mod activity;
 mod arrivals;
@@ -50,7 +50,7 @@ pub(in crate::media) struct Uplink {
     changes: Vec<StreamChange>,
 }
 
-/// What happened to the streams of publishers that concerns their receivers.
+/// A change of publishers' streams that concerns their receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::media) enum StreamChange {
     /// A track's streams, or what arrives of them, are others than before.
@@ -90,7 +90,7 @@ impl Uplink {
         self.tracks.get(&id)
     }
 
-    /// What a transport publishes.
+    /// The tracks that a transport publishes.
     pub(in crate::media) fn tracks_of(&self, transport: TransportId) -> Vec<TrackId> {
         let publisher = self.publishers.get(&transport);
         publisher.map_or(Vec::new(), |publisher| publisher.tracks.iter().copied().collect())

@@ -15,13 +15,13 @@ use crate::timers::Timer;
 
 /// One port of a relayed call, and the party that sends to it.
 pub(super) struct Port {
-    /// What was ordered; `None` while it is silent.
+    /// The ordered entry; `None` while the port is silent.
     pub(super) entry: Option<Entry>,
-    /// What the table has.
+    /// The entry in the table.
     pub(super) written: Relay,
-    /// Where the party is, when it has ICE.
+    /// ICE of the party, if it uses ICE.
     pub(super) ice: Option<Ice>,
-    /// Who the party is, when it has DTLS with us.
+    /// DTLS with the party, if it has DTLS with us.
     pub(super) secure: Option<Secure>,
     pub(super) watch: Watch,
     /// Whether others' entries depended on it before the last change.
@@ -43,7 +43,7 @@ impl Port {
         }
     }
 
-    /// Takes an order. What was agreed with the same party stays agreed.
+    /// Applies an order. Keys and paths agreed with the same party stay.
     pub(super) fn install(&mut self, cx: &mut Context<'_>, entry: Entry) {
         match (&entry.checks, &mut self.ice) {
             (None, ice) => *ice = None,
@@ -88,7 +88,7 @@ impl Port {
         self.ice.is_some() || self.secure.is_some()
     }
 
-    /// Where the party with ICE has proved to be.
+    /// The address that the party with ICE has proved.
     pub(super) fn party(&self) -> Option<SocketAddr> {
         let best = self.ice.as_ref().filter(|_| !self.lapsed)?.best()?;
         Some(best.remote)
@@ -142,7 +142,7 @@ impl Port {
     }
 }
 
-/// Where an entry's packets go.
+/// The hops of an entry's packets.
 pub(super) fn hops(entry: &Entry) -> impl Iterator<Item = &southbound::relay::Hop> {
     entry.rtp.iter().chain(&entry.rtcp)
 }

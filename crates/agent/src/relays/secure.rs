@@ -19,7 +19,7 @@ pub(super) struct Secure {
     promised: Fingerprint,
     role: DtlsRole,
     state: State,
-    /// Where the party's datagrams come from, and ours go.
+    /// The path of the party's datagrams, and of ours to it.
     path: Option<Path>,
 }
 

@@ -15,7 +15,7 @@ use wire::rtcp::{ReportBlock, RtcpPacket};
 
 use crate::limits::SENDER_REPORTS_MAX;
 
-/// What one party has said.
+/// Reports of one party.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// Its newest sender reports, the newest last.
@@ -36,9 +36,9 @@ struct Sent {
 pub(super) type Heard = Instant;
 
 impl Watch {
-    /// Takes in what the party said. What it reports of others is appended to `blocks`.
+    /// Reads RTCP of the party. Its report blocks about others are appended to `blocks`.
     pub(super) fn receive(&mut self, at: Instant, datagram: &[u8], blocks: &mut Vec<ReportBlock>) {
-        // What contradicts itself has passed, and says nothing.
+        // A malformed packet has been forwarded already, and is not read further.
         for packet in RtcpPacket::compound(datagram).map_while(Result::ok) {
             match packet {
                 RtcpPacket::SenderReport(report) => {
@@ -64,8 +64,8 @@ impl Watch {
         blocks.iter().map(answered).collect()
     }
 
-    /// What a block of this party says that arrived at `at`. `beyond` is the round trip between us
-    /// and the other party.
+    /// The report in a block of this party that arrived at `at`. `beyond` is the round trip between
+    /// us and the other party.
     pub(super) fn report(
         &mut self,
         at: Instant,

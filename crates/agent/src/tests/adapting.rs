@@ -78,8 +78,8 @@ fn a_link_that_becomes_thin_gets_less_and_one_that_recovers_more() {
     assert!(pace >= 2 * RATES[2], "{pace}");
 }
 
-/// What the receiver gets while time passes: each change, and after how many milliseconds it was
-/// seen.
+/// Changes of the receiver's media while time passes: each change, with the milliseconds after
+/// which it was seen.
 fn changes<T: PartialEq>(
     (mut world, mut camera, mut downlink): (World, Camera, Downlink),
     millis: u64,

@@ -16,7 +16,7 @@ fn world_with(change: impl FnOnce(&mut Capabilities)) -> World {
     world
 }
 
-/// What was refused since the last time.
+/// Refusals since the last call.
 fn refusals(world: &mut World) -> Vec<(TransportId, String)> {
     let refusal = |notice| match notice {
         Notice::Refused { transport, why } => Some((transport, why)),

@@ -132,7 +132,7 @@ pub(super) struct Downlink {
     pub(super) link: Link,
     /// Whether it reports at all.
     pub(super) reports: bool,
-    /// What was sent to it with each SSRC since the last look. Shape: bytes.
+    /// Bytes sent to it with each SSRC since the last call. Shape: bytes.
     pub(super) sent: BTreeMap<u32, u64>,
     /// The numbers of the packets with each SSRC, in the order they were sent in.
     pub(super) numbers: BTreeMap<u32, Vec<u16>>,
@@ -170,7 +170,7 @@ impl Downlink {
         }
     }
 
-    /// What was sent since the last look. Shape: bits per second.
+    /// Bit rate sent since the last call. Shape: bits per second.
     pub(super) fn take_rate(&mut self, over: Duration) -> u64 {
         let bytes: u64 = std::mem::take(&mut self.sent).values().sum();
         (bytes as f64 * 8.0 / over.as_secs_f64()) as u64

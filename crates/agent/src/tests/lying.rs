@@ -48,7 +48,7 @@ impl Call {
         play_each(world, std::slice::from_mut(camera), &mut downlinks, millis);
     }
 
-    /// What the tables say of the honest receiver.
+    /// The table entries of the honest receiver.
     fn of_the_honest(&self) -> Vec<(ReplicaId, Replica)> {
         self.world.model.replicas_of(LegId(2))
     }

@@ -10,7 +10,7 @@ use crate::limits::RESENDS_PER_SECOND_MIN;
 
 #[test]
 fn publishers_are_asked_for_a_small_part_of_what_arrives_while_packets_are_lost_here() {
-    // What is lost does not come at all, and is asked for ten times.
+    // A lost packet never arrives, and is asked for ten times.
     for (losing, at_least, at_most) in [(false, 3_000, 5_000), (true, 30, 1_000 / 16)] {
         let mut world = World::new();
         let peer = world.connected_peer();

@@ -1,4 +1,4 @@
-//! What peers send and negotiate.
+//! Packets of peers, and their negotiated formats.
 
 use southbound::{PayloadFormat, Wanted};
 use wire::rtcp::RtcpWriter;

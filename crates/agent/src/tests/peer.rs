@@ -41,11 +41,11 @@ pub(super) struct Peer {
     pub(super) goodbye: bool,
     pub(super) out: VecDeque<Vec<u8>>,
     pub(super) next: Option<Instant>,
-    /// What it negotiated for what it gets.
+    /// Header extensions negotiated for the media that it receives.
     pub(super) extensions_out: ExtensionMap,
     /// It gets no DTLS while true.
     pub(super) deaf: bool,
-    /// What is done to the DTLS it sends.
+    /// Tampering with the DTLS that it sends.
     pub(super) tamper: Option<Tamper>,
 }
 

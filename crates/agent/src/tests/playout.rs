@@ -90,7 +90,7 @@ impl Call {
         self.world.peers[self.receiver].rtp.iter().filter(of_them).count()
     }
 
-    /// What the table says for a replica.
+    /// The playout delay in the table entry of a replica.
     fn told(&self, ssrc: u32) -> Option<PlayoutDelay> {
         self.world.model.replica_with(ssrc).expect("it is there").playout_delay
     }

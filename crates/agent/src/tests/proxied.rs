@@ -31,7 +31,7 @@ fn room(receivers: usize) -> (World, usize, Vec<usize>) {
     (world, publisher, receivers)
 }
 
-/// What the publisher was asked for, request by request.
+/// NACKs sent to the publisher, request by request.
 fn asked(world: &World, publisher: usize) -> Vec<Vec<u16>> {
     let mut asked = Vec::new();
     world.peers[publisher].each_rtcp(|_, packet| {

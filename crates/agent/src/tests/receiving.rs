@@ -1,4 +1,4 @@
-//! What publishers are sent, and what of theirs reaches the tables.
+//! Requests and reports to publishers, and the table entries of their streams.
 
 use super::world::*;
 use crate::Counter;

@@ -48,7 +48,7 @@ fn hop(from: &str, to: &str, egress_protection: Keys) -> Option<Hop> {
     })
 }
 
-/// What a phone sends goes to the peer.
+/// The entry that forwards a phone's packets to the peer.
 fn from_phone(egress_protection: Keys) -> Entry {
     Entry {
         at: at(FACING_PHONE),
@@ -61,7 +61,7 @@ fn from_phone(egress_protection: Keys) -> Entry {
     }
 }
 
-/// What the peer sends goes to the phone.
+/// The entry that forwards the peer's packets to the phone.
 fn from_peer(ingress_protection: Keys) -> Entry {
     Entry {
         at: at(FACING_PEER),
@@ -419,8 +419,8 @@ fn party_reports_are_told_for_each_leg_and_end_to_end() {
     );
 }
 
-/// What an earlier process has done at a port is done there from its first entry on, so that
-/// nothing that goes on without us is interrupted.
+/// A port of an earlier process is opened with the entry it had, so that a call that goes on
+/// without us is not interrupted.
 #[test]
 fn a_port_that_goes_on_has_its_entry_from_the_beginning() {
     let mut world = World::new();

@@ -16,7 +16,7 @@ const BOUND: usize = SENDER_WINDOW + INBOX_MAX + 2 * SCTP_BUFFER_MAX + 2 * RECEI
 /// Peers that all talk to each other, and a controller that passes everything on to everybody else.
 struct Meeting {
     world: World,
-    /// Whose channel has ended.
+    /// Transports whose channel has ended.
     ended: Vec<TransportId>,
     /// Whether the controller does its work.
     awake: bool,

@@ -1,4 +1,4 @@
-//! What receivers get.
+//! Media as receivers get it.
 
 use super::world::*;
 use crate::Counter;

@@ -1,4 +1,4 @@
-//! What one receiver's downlink carries, and who gets how much of it.
+//! The capacity of one receiver's downlink, divided between its subscriptions.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,8 @@ const DEAF: Duration = Duration::from_secs(4);
 /// measured by probes, and sound is counted as guessed.
 const TRUSTED: Duration = Duration::from_secs(2);
 
-/// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough
-/// that the path's queue stays short. Where bursts were seen to pass faster, they may.
+/// Pace, as a multiple of the rate that may be sent: fast enough to add little delay, slow enough
+/// that the path's queue stays short. Bursts that were seen to pass faster are allowed.
 const PACE: f64 = 2.5;
 
 /// And so much faster where packets wait for long in the path already: faster would not be sooner,
@@ -55,7 +55,7 @@ const WANTED: f64 = 1.5;
 /// Streams may become so much larger before the next look without filling the downlink.
 const EASE: f64 = 1.5;
 
-/// What browsers send of a camera at 320x180, 640x360 and 1280x720.
+/// Bit rates of a camera as browsers send it at 320x180, 640x360 and 1280x720.
 const SIZES: [BitRate; 3] = [BitRate::kilo(160), BitRate::kilo(450), BitRate::kilo(1_700)];
 
 /// One downlink's estimator and policy.
@@ -64,20 +64,20 @@ pub(in crate::media) struct Budget {
     policy: Box<dyn allocation::Policy + Send>,
     fallbacks: FallbackChooser,
     evidence: Evidence,
-    /// What the receiver estimates by itself, if it does.
+    /// The receiver's own estimate (REMB), if it sends one.
     remb_in: Option<RembIn>,
-    /// What of each subscription was granted last takes so much. Shape: bits per second, in the
-    /// order of the subscriptions.
+    /// Bit rate of the last grant of each subscription. Shape: bits per second, in the order of the
+    /// subscriptions.
     granted: Vec<(SubscriptionId, u64)>,
     /// When it first was an estimate of something.
     reported: Option<Instant>,
     pace: Option<u64>,
     /// When the estimator is looked at next, if it is: then or before it asks for it.
     timer: Option<Instant>,
-    /// What left last, kept only to be filled again.
+    /// Scratch list of packets that were sent; kept only for its allocation.
     sent: Vec<Sent>,
     allocated: u64,
-    /// What is kept beside that.
+    /// Bit rate of the layers that are kept beside the grants.
     kept: u64,
     wanted: u64,
     probes: u64,
@@ -85,7 +85,7 @@ pub(in crate::media) struct Budget {
     congested: Option<Instant>,
 }
 
-/// What one subscription gets.
+/// The share of one subscription.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::media) struct Share {
     pub(in crate::media) grant: Grant,
@@ -103,7 +103,7 @@ pub(in crate::media) enum Path {
     Cut,
 }
 
-/// What the estimator has to go by.
+/// The evidence that the estimator has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
     /// Nothing has left yet.
@@ -263,9 +263,8 @@ impl Budget {
         has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
     }
 
-    /// What the downlink is found to carry, once that is worth telling somebody else. It is no
-    /// limit to whoever sends while all that is wanted is sent with room to spare: then nobody has
-    /// looked for more.
+    /// The estimated capacity of the downlink, once it is good enough for a publisher. It is no
+    /// limit while everything wanted is sent with room to spare: nothing has probed for more.
     pub(in crate::media) fn carries(&self, now: Instant) -> Option<u64> {
         let known = self.reports_packets() && self.is_trusted(now);
         known.then(|| match self.is_at_ease() {
@@ -286,8 +285,9 @@ impl Budget {
         before.is_some() && self.congested.is_none()
     }
 
-    /// What is kept makes up for a fall, in which least may be sent: it goes when the path does not
-    /// carry it, and not when a queue has to drain, unless that does not.
+    /// Room for layers that are kept against a fall of the estimate. During such a fall the
+    /// sendable rate is lowest, so a kept layer is dropped when the path does not carry it, and not
+    /// while a queue drains, unless the queue does not drain.
     fn room_to_keep(&self, now: Instant, room: Headroom) -> BitRate {
         let is_stuck = |since| now.saturating_duration_since(since) >= STUCK;
         match self.congested.is_some_and(is_stuck) {
@@ -370,8 +370,8 @@ fn is_congested(estimate: &Estimate) -> bool {
     estimate.queue >= CONGESTED
 }
 
-/// What may be divided: the pace alone drains a queue that is short, since other sizes cost key
-/// frames now and again when it is gone.
+/// The rate that may be divided. A short queue is drained by the pace alone: a change of size costs
+/// a key frame now and another one after the queue is gone.
 fn divisible(estimate: &Estimate) -> u64 {
     let most = (estimate.target as f64 * DRAINING) as u64;
     estimate.sendable.max(most)
@@ -384,7 +384,7 @@ fn divide_by(policy: Policy) -> Box<dyn allocation::Policy + Send> {
     }
 }
 
-/// What a grant takes: its layer, and those it is built on.
+/// Bit rate of a grant: its layer and the layers that it depends on.
 fn rate(subscription: &Subscription<'_>, grant: &Grant) -> u64 {
     let target = grant.target();
     target.map_or(0, |target| target.cost(subscription.offers).0)

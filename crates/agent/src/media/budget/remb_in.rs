@@ -1,9 +1,9 @@
-//! What a receiver believes that estimates by itself (REMB), made into what its downlink carries.
+//! Turns a receiver's own estimates (REMB) into a capacity of its downlink.
 //!
-//! Such an estimate is about the streams it names, which may be one of many: some receivers send
-//! one for each track, and none that counts sound. And it grows only with what arrives, so that it
-//! is a limit only where it is less than that and not about to rise. Elsewhere it says that all is
-//! well, and a little more is tried.
+//! A REMB is about the streams that it names, which may be only one of many: some receivers send
+//! one for each track, and none that covers audio. Its value grows only with the received rate. So
+//! it is a limit only if it is below the received rate and not rising. Otherwise nothing limits,
+//! and a little more is tried.
 
 use std::time::{Duration, Instant};
 
@@ -13,15 +13,16 @@ use southbound::SubscriptionId;
 /// that are no longer sent.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// What to begin with: a receiver that only ever heard all there is should not get less before it
-/// complains.
+/// The initial estimate. A receiver that was always sent everything should not get less until it
+/// reports congestion.
 const START: f64 = 2e6;
 
 /// An estimate below this part of what is sent is a limit. Receivers that found too much estimate
 /// 0.85 of what arrives.
 const LIMITS: f64 = 0.9;
 
-/// What receivers may leave out for each stream: headers, at fifty packets a second.
+/// Overhead that receivers may leave out of their estimate for each stream: headers, at fifty
+/// packets a second.
 const HEADERS: u64 = 16_000;
 
 /// Growth per second while nothing limits, as receivers grow.
@@ -51,7 +52,7 @@ impl Share {
         self.streams.binary_search(&stream).is_ok()
     }
 
-    /// What may be sent of its streams, of which so much is.
+    /// The rate that may be sent of its streams, while `sent` is sent.
     fn allows(&self, sent: u64) -> u64 {
         let said = self.rate.saturating_add(HEADERS * self.streams.len() as u64);
         match self.rises {
@@ -90,8 +91,8 @@ impl RembIn {
         });
     }
 
-    /// What to believe, while so much is sent of each stream and so much is of use in all. Shape:
-    /// `sent` in the order of its streams.
+    /// The estimate to use, while `sent` is sent of each stream and `wanted` is useful in all.
+    /// Shape: `sent` in the order of its streams.
     pub(super) fn rate(&mut self, now: Instant, sent: &[(SubscriptionId, u64)], wanted: u64) -> u64 {
         self.shares
             .retain(|share| now.saturating_duration_since(share.at) <= FRESH);

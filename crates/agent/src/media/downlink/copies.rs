@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use southbound::SubscriptionId;
 
-/// Where a packet is sent again more than once, the copies follow each other so long after: what
-/// loses packets at random often loses a few on end.
+/// Distance between the copies of a packet that is sent again more than once: a path with random
+/// loss often loses a few packets in a row.
 pub(super) const SPREAD: Duration = Duration::from_millis(20);
 
-/// What is to be sent to one receiver once more, in the order of the times.
+/// Repeated packets that wait to be sent to one receiver, ordered by time.
 #[derive(Debug, Default)]
 pub(super) struct Copies(VecDeque<Copy>);
 

@@ -11,12 +11,12 @@ const MEMORY: Duration = Duration::from_secs(1);
 /// How many one receiver may be owed.
 const MAX: usize = 64;
 
-/// What one receiver is to have sent again when its path has drained enough; oldest first.
+/// Retransmissions to one receiver that wait until its path has drained; oldest first.
 ///
-/// Refusing what does not fit now would refuse it for good. libwebrtc ceases to ask for a packet
-/// once a later picture is continuous without it, and with spatial layers the small size of the
-/// next picture is: its decoder waits for the rest of the large one nevertheless, until the next
-/// key frame.
+/// A retransmission that does not fit at the moment is deferred, because refusing it would be
+/// final: libwebrtc stops asking for a packet once a later frame is continuous without it. With
+/// spatial layers, the small size of the next frame is continuous. The decoder still waits for the
+/// rest of the large one, until the next key frame.
 #[derive(Debug, Default)]
 pub(super) struct DeferredRtx(VecDeque<DeferredPacket>);
 
@@ -55,7 +55,7 @@ impl DeferredRtx {
         self.0.is_empty()
     }
 
-    /// What waits for longest.
+    /// The packet that has waited longest.
     pub(super) fn first(&self) -> Option<DeferredPacket> {
         self.0.front().copied()
     }

@@ -26,7 +26,7 @@ pub(super) struct DownTrack {
     pub(super) subscription: Subscription,
     /// Its entry, once the receiver has a leg. The first sequence numbers are fixed with it.
     pub(super) entry: Option<Entry>,
-    /// What the table has.
+    /// The entry in the table.
     pub(super) written: Option<Replica>,
     /// How much of the track it gets.
     pub(super) choice: Choice,
@@ -42,13 +42,13 @@ pub(super) struct DownTrack {
     pub(super) told_paused: bool,
     /// The stream it should come from.
     pub(super) source: Option<StreamKey>,
-    /// What it does get.
+    /// The layer that it is sent.
     pub(super) current: Option<Current>,
     pub(super) delivered: bool,
     /// Packets that were sent in place of media.
     pub(super) fills: u8,
     pub(super) rtx_history: RtxHistory,
-    /// What is not sent again for want of use.
+    /// Retransmissions that would be useless.
     pub(super) stale_rtx: StaleRtx,
     /// How many packets of it had been sent by the last round of reports.
     pub(super) counted: u64,
@@ -98,7 +98,7 @@ pub(super) enum Small {
     Until(Instant),
 }
 
-/// What a replica forwards.
+/// The layer that a replica forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Current {
     pub(crate) source: StreamKey,
@@ -252,8 +252,8 @@ impl DownTrack {
             playout_delay: self.playout_delay,
             source: self.source,
             target: match is_lowering && self.fallback_spatial.is_none() {
-                // What there is too much of goes on until the key frame comes; fewer pictures of it
-                // take less at once.
+                // A layer that is too large is forwarded until the key frame arrives. Dropping its
+                // higher temporal layers lowers the rate at once.
                 true => Layer {
                     temporal: 0,
                     ..self.target()

@@ -1,15 +1,15 @@
-//! What receivers' media depends on.
+//! Other parts of the media that the receivers' side depends on.
 
 use crate::media::budget::Budgets;
 use crate::media::media_transport::MediaTransports;
 use crate::media::uplink::Uplink;
 
-/// What the receivers' side uses of the others.
+/// References to the parts that the receivers' side uses.
 pub(in crate::media) struct Env<'a> {
     /// Both directions of each transport.
     pub(in crate::media) transports: &'a mut MediaTransports,
-    /// What publishers send; asked for key frames.
+    /// The publishers' streams; asked for key frames.
     pub(in crate::media) uplink: &'a mut Uplink,
-    /// What each receiver's path carries.
+    /// The capacity of each receiver's path.
     pub(in crate::media) budgets: &'a Budgets,
 }

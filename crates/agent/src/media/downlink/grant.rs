@@ -1,4 +1,4 @@
-//! What a receiver asks of each track, and doing what was decided of it.
+//! Requests of a receiver for its tracks, and carrying out the allocator's decision.
 
 use allocation::{DecodeTarget, Grant, Key, Offer, Request, Source, VideoSlot};
 use southbound::{Notice, SubscriptionId, TrackSource, TransportId};
@@ -13,8 +13,8 @@ use crate::media::budget::{Path, Share};
 use crate::media::uplink::Uplink;
 
 impl Downlink {
-    /// What a receiver wants of a track, and what arrives of that. `may_pause` says whether it may
-    /// be sent nothing.
+    /// A receiver's request for a track, with the offers that arrive of it. `may_pause` says
+    /// whether the track may be paused.
     pub(in crate::media) fn request<'a>(
         &self,
         uplink: &'a Uplink,

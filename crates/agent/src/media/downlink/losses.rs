@@ -29,7 +29,7 @@ impl Downlink {
         let Some(receiver) = self.receivers.get_mut(&transport) else {
             return;
         };
-        // What a full queue loses is cured by sending less, not by waiting.
+        // Losses in a full queue are reduced by a lower bit rate, not by a longer playout delay.
         if !env.budgets.is_congested(transport) {
             receiver.playout.missed(cx.now, count);
             self.follow_losses(cx, env, transport);
@@ -85,7 +85,7 @@ impl Downlink {
         intervals.max().unwrap_or(INTERVAL)
     }
 
-    /// What the packets of a subscription say of it.
+    /// The playout delay that the packets of a subscription carry.
     pub(super) fn playout_delay(&self, env: &Env<'_>, id: SubscriptionId) -> Option<PlayoutDelay> {
         let known = self.tracks.get(&id).filter(|_| self.is_picture(env.uplink, id))?;
         self.receivers.get(&known.subscription.transport)?.playout.word()

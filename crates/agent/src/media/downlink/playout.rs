@@ -1,17 +1,17 @@
-//! How long a receiver is told to hold pictures back, so that what it lost is repaired in time.
+//! The minimum playout delay that a receiver is told, so that lost packets are repaired in time.
 //!
-//! Browsers hold pictures back for as long as packets' delays vary. A packet that is sent again
-//! comes a round trip later than its picture, and that is mostly too late: pictures on which
-//! nothing depends are left out, and the others stutter. So while a receiver asks for many packets
-//! again, its pictures say how long that takes. A path that loses nothing adds no delay.
+//! Browsers choose their playout delay by the jitter of packets. A retransmission arrives a round
+//! trip later than its frame, which is mostly too late: frames on which nothing depends are
+//! skipped, and the others stutter. So while a receiver asks for many retransmissions, its video
+//! packets carry a playout delay that covers one. A path without loss adds no delay.
 //!
-//! A repair is lost as easily as what it repairs, and is mostly not asked for again: a browser
-//! stops asking for a picture as soon as a later one can be decoded without it, and of video in
-//! temporal layers every second picture is such a one. So where many packets are lost each is [sent
+//! A retransmission is lost as easily as the packet it repairs, and is mostly not asked for again:
+//! a browser stops asking for a frame as soon as a later one can be decoded without it, and in
+//! video with temporal layers every second frame is one. So under heavy loss each packet is [sent
 //! again](super::rtx) more than once.
 //!
-//! What counts as lost is what is asked for, for the first time: that is known sooner than any
-//! report, and of every receiver.
+//! A packet counts as lost when it is asked for the first time. That is known sooner than from any
+//! report, and for every receiver.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -39,8 +39,8 @@ const LOSSES: [f64; 3] = [0.01, 0.02, 0.08];
 pub(super) const INTERVAL_MAX: Duration = Duration::from_millis(100);
 pub(super) const INTERVAL: Duration = Duration::from_millis(33);
 
-/// What else a repair has to wait for: a picture's packets do not leave at once, and it takes time
-/// to decode and to draw.
+/// Other delays of a repair: the packets of a frame are paced, and the frame takes time to decode
+/// and to draw.
 const REST: Duration = Duration::from_millis(40);
 
 /// A delay that was needed stays for so long: a path that lost packets will lose more, and every
@@ -53,7 +53,7 @@ const STEP: Duration = Duration::from_millis(10);
 /// Delays are told in steps of so much, so that a round trip that varies a little changes nothing.
 const UNIT_MS: u128 = 10;
 
-/// What one receiver loses, and how long it is told to hold pictures back for it.
+/// The losses of one receiver, and the playout delay that it is told because of them.
 #[derive(Debug, Default)]
 pub(super) struct Playout {
     /// When packets were asked for, each once.
@@ -63,13 +63,13 @@ pub(super) struct Playout {
     told: Option<Told>,
 }
 
-/// What a receiver was told last.
+/// The playout delay that a receiver was told last.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     delay: Duration,
     /// When so much was needed last.
     needed: Instant,
-    /// What was needed at most since then.
+    /// The longest delay that was needed since then.
     since: Duration,
 }
 
@@ -145,8 +145,8 @@ impl Playout {
         self.told.map_or(Duration::ZERO, |told| told.delay)
     }
 
-    /// What pictures say. Who was told a delay once is told when there is none any more: receivers
-    /// keep to the last word.
+    /// The playout delay for video packets. A receiver that was told a delay is also told when it
+    /// drops to zero: receivers keep the last value.
     pub(super) fn word(&self) -> Option<PlayoutDelay> {
         self.told.map(|told| PlayoutDelay::at_least(told.delay))
     }

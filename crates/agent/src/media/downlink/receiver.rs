@@ -13,20 +13,20 @@ use crate::map::Map;
 use crate::media::rate_limit::RateLimit;
 use crate::media::rtx_history::congested_limit;
 
-/// What is known of one receiver, beside its subscriptions.
+/// State of one receiver, beside its subscriptions.
 pub(super) struct Receiver {
     pub(super) subscriptions: BTreeSet<SubscriptionId>,
     /// The subscription each SSRC we send here belongs to.
     pub(super) by_ssrc: Map<Ssrc, SubscriptionId>,
-    /// What it loses, and how long it is to hold pictures back for that.
+    /// Its losses, and the playout delay because of them.
     pub(super) playout: Playout,
-    /// What is to be sent to it once more.
+    /// Repeated packets that wait to be sent to it.
     pub(super) copies: Copies,
-    /// What it is to have sent again once the path has room.
+    /// Retransmissions that wait until its path has room.
     pub(super) deferred_rtx: DeferredRtx,
-    /// What it had sent again while its path was full.
+    /// Limit on its retransmissions while its path is full.
     pub(super) rtx_limit: RateLimit,
-    /// What the data plane has answered in this round of reports.
+    /// Statistics that the data plane has returned in this round of reports.
     pub(super) pending: Vec<(ReplicaId, ReplicaStatistics)>,
 }
 

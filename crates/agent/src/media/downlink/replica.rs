@@ -38,7 +38,7 @@ impl Downlink {
         let Some(known) = self.tracks.get_mut(&id) else {
             return;
         };
-        // What was said before it was paused is not so any more.
+        // A selection that is reported for a paused replica is out of date.
         if !known.is_sent() {
             return;
         }
@@ -111,11 +111,11 @@ impl Downlink {
         self.begin_filling(cx, env, id);
     }
 
-    /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long
-    /// in the path already the larger one is stopped at once: what goes on meanwhile would only
-    /// stand in the queue before the key frame. Where a smaller one was kept that one goes on.
-    /// Where there is too little room none larger than the smallest is sent of the key frame that
-    /// comes: it is through soonest. What is granted follows with another when the queue is gone.
+    /// Whether the larger layer is forwarded until the key frame of a smaller one arrives. If the
+    /// path is congested the larger layer is stopped at once: its packets would only queue in front
+    /// of the key frame. If a smaller layer was kept, that one is forwarded. If there is too little
+    /// room, only the smallest size of the key frame is sent: it passes soonest. The granted size
+    /// follows with another key frame when the queue is gone.
     fn make_way(&mut self, cx: &mut Context<'_>, env: &Env<'_>, id: SubscriptionId, leg: LegId, entry: Entry) -> bool {
         let Some(known) = self.tracks.get_mut(&id) else {
             return false;
@@ -143,7 +143,7 @@ impl Downlink {
         if cx.try_write(Update::SetReplica(entry.replica, stopped)).is_err() {
             return true;
         }
-        // What was written before is to be written again.
+        // The earlier entry has to be written again.
         (known.current, known.written) = (None, None);
         false
     }
@@ -174,8 +174,8 @@ impl Downlink {
         subscribers.any(|id| self.awaits(env, *id, key))
     }
 
-    /// Whether a subscription waits for a key frame of this stream, and could send it on. What
-    /// would make a picture larger waits until a queue is gone.
+    /// Whether a subscription waits for a key frame of this stream, and could forward it. A change
+    /// to a larger size waits until the queue is gone.
     fn awaits(&self, env: &Env<'_>, id: SubscriptionId, key: StreamKey) -> bool {
         self.tracks.get(&id).is_some_and(|known| {
             let transport = known.subscription.transport;
@@ -214,7 +214,7 @@ impl Downlink {
     }
 }
 
-/// What the publisher's payload types mean.
+/// The formats of the publisher's payload types.
 fn published<'a>(uplink: &'a Uplink, known: &DownTrack) -> &'a [PayloadFormat] {
     let track = uplink.track(known.subscription.track);
     track.map_or(&[], |track| &track.publication().formats)

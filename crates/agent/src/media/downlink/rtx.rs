@@ -1,5 +1,5 @@
-//! Answering receivers' requests for lost packets: from the data plane's cache, within limits.
-//! Where it has none, and nothing is encrypted, it may name the publisher to be asked
+//! Answers receivers' NACKs from the data plane's cache, within limits. If the data plane has no
+//! cache and nothing is encrypted, it may name the publisher to ask
 //! ([`nack_upstream`](crate::media::uplink::Uplink::nack_upstream)).
 
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::timers::Timer;
 /// and is never less.
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 
-/// What a packet that is sent again takes, about. Shape: bytes.
+/// Approximate size of a retransmission. Shape: bytes.
 const PACKET: u64 = 1_200;
 
 /// While packets wait for long in the path, all that is sent to one receiver again takes no more
@@ -176,7 +176,7 @@ impl Downlink {
     }
 }
 
-/// What limits the packets that are sent to a receiver again.
+/// The limits on retransmissions to a receiver.
 fn bounds(env: &Env<'_>, receiver: &Receiver, transport: TransportId, now: Instant) -> RtxBounds {
     let budget = env.budgets.get(transport);
     let carried = budget.filter(|budget| budget.reports());

@@ -2,15 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-/// How long it is remembered. Who misses a packet for longer asks for a key frame instead.
+/// Time until a key frame is forgotten. A receiver that misses a packet for longer asks for a key
+/// frame instead.
 const MEMORY: Duration = Duration::from_secs(2);
 
-/// What was sent of one subscription before it went on with a key frame.
+/// The packets of one subscription that precede its last key frame.
 ///
-/// What was lost of a larger picture that did not fit is asked for when the smaller one already
-/// comes, and would fill the path again. A device says that it goes on from another source or in
-/// another size, but not with which number. What is asked for sooner than anything sent after that
-/// can be was sent before it, though, and so was everything with a lower number.
+/// Lost packets of a larger size that did not fit are still asked for when the smaller size already
+/// arrives. Resending them would fill the path again. A device reports that it switched to another
+/// source or size, but not the sequence number of the switch. Packets sent after the switch cannot
+/// be asked for until some time has passed. So a packet that is asked for sooner was sent before
+/// the switch, and so was every packet with a lower number.
 #[derive(Debug, Default)]
 pub(super) struct StaleRtx(Option<Since>);
 

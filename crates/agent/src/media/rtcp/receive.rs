@@ -13,10 +13,10 @@ use crate::context::Context;
 use crate::counters::Counter;
 use crate::media::Media;
 
-/// What reading one packet counts for, beside what it lists.
+/// Fixed cost of reading one packet; its list entries cost extra.
 const PACKET_COST: u32 = 8;
 
-/// What is to be done for one packet.
+/// The cost of one packet.
 fn cost(packet: &RtcpPacket<'_>) -> u32 {
     let listed = match packet {
         RtcpPacket::TransportFeedback(feedback) => u32::from(feedback.status_count),

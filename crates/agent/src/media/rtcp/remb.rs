@@ -1,4 +1,4 @@
-//! What receivers say of their downlinks, for the estimate and for publishers.
+//! Receivers' estimates of their downlinks (REMB), for our estimate and for publishers.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

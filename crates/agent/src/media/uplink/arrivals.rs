@@ -1,4 +1,4 @@
-//! What arrived, and everything that follows from it.
+//! Arrivals of packets and everything that follows from them.
 
 use dataplane::{Arrival, LegId, StreamKey};
 use southbound::TransportId;

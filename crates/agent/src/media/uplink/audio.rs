@@ -1,4 +1,4 @@
-//! What is heard: audio levels, summed up for whoever decides who speaks.
+//! Audio levels, summed up for the detection of speakers.
 //!
 //! Source: RFC 6464.
 
@@ -16,10 +16,10 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// Quieter packets count as silence, in -dBov.
 const AUDIBLE: u8 = 50;
 
-/// What one packet stands for: the length of an Opus frame as everybody sends it.
+/// The audio that one packet carries: the usual length of an Opus frame.
 const PACKET: Duration = Duration::from_millis(20);
 
-/// What was heard since the last notice.
+/// Audio levels since the last notice.
 #[derive(Debug, Default)]
 pub(super) struct Hearing {
     heard: BTreeMap<TrackId, Heard>,

@@ -29,7 +29,7 @@ enum Sign {
     Name,
 }
 
-/// What a stream turned out to be.
+/// The role that a stream was found to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Media,

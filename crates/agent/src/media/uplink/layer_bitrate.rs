@@ -14,10 +14,10 @@ const SPAN: Duration = Duration::from_millis(500);
 const SPANS: usize = 5;
 /// So many say what it was for longer.
 const LONG_SPANS: usize = 20;
-/// Of the highest one of five counts no more than this multiple of the one in the middle counts: a
-/// key frame that a receiver asks for is no faster stream, and would make others ask for theirs.
-/// What larger pictures need, which may be key frames alone, counts when it comes again within the
-/// time of all.
+/// The highest of five counts is capped at this multiple of the median. A key frame that a receiver
+/// asks for does not make the stream faster, and counting it in full would make other receivers ask
+/// for theirs. Frames that larger sizes need may be key frames only. They count when they recur
+/// within the long period.
 const USUAL: f64 = 1.5;
 /// Less than this long says nothing yet.
 const READY: Duration = Duration::from_secs(1);
@@ -25,8 +25,8 @@ const READY: Duration = Duration::from_secs(1);
 /// Those, and the one under way.
 const SLOTS: usize = LONG_SPANS + 1;
 
-/// Counts one stream's packets. What it says changes when a span ends and never in between, so that
-/// it is the same whoever asks when.
+/// Measures the bit rate of one stream's layers. Its result changes only when a span ends, so that
+/// it does not depend on the time of the query.
 #[derive(Debug, Default)]
 pub(super) struct LayerBitrate {
     began: Option<Instant>,
@@ -37,7 +37,7 @@ pub(super) struct LayerBitrate {
     layered: bool,
     /// Those that do not say so all the same.
     unsaid: [Tally; SLOTS],
-    /// What was known before the stream paused: the best guess of what comes after.
+    /// The measurement from before the stream paused: the best guess for its next packets.
     before: Vec<Measured>,
 }
 
@@ -94,8 +94,8 @@ impl LayerBitrate {
         tally.frames += u32::from(packet.ends_frame);
     }
 
-    /// What is known of each layer, the lowest first; what was before the stream paused until
-    /// enough has come since; `None` where nothing is known.
+    /// The measurement of each layer, the lowest first. It is the one from before the stream paused
+    /// until enough has arrived since, and `None` if nothing is known.
     pub(super) fn measured(&mut self, now: Instant) -> Option<Vec<Measured>> {
         let began = self.began?;
         self.advance(span_at(began, now));
@@ -105,7 +105,7 @@ impl LayerBitrate {
         (!self.before.is_empty()).then(|| self.before.clone())
     }
 
-    /// What is known of the time before now, in which nothing came.
+    /// The measurement up to the time when the stream fell silent.
     fn measured_until_silence(&self) -> Vec<Measured> {
         if self.span == 0 {
             return Vec::new();
@@ -130,17 +130,17 @@ impl LayerBitrate {
         if layers.iter().any(|layer| layer.rate > 0) {
             return layers;
         }
-        // What ends pictures is no padding: they are there all the same, and who reads them has not
-        // seen what their descriptors refer to, as when they came to another data plane by then. If
-        // they counted for nothing, nobody would switch to them, and ask for the key frame that
-        // says it again.
+        // Packets that end frames are not padding. They may still arrive without a layer: their
+        // reader lacks the structure that their descriptors refer to, for example after a move to
+        // another data plane. If they counted for nothing, no receiver would switch to the stream
+        // and ask for the key frame that repeats the structure.
         let whole = measured((0, 0), &self.unsaid);
         if whole.frames > 0.0 { vec![whole] } else { layers }
     }
 
-    /// Bits per second: of what comes now, or came for longer if that is more. Who has just made a
-    /// key frame, or has no time to encode, sends less for a moment than what a larger picture will
-    /// take.
+    /// Bits per second: the current rate, or the rate over a longer time if that is higher. An
+    /// encoder that has just made a key frame or is short of CPU sends less for a moment than a
+    /// larger size will need.
     fn rate(&self, tallies: &[Tally; SLOTS], bytes: fn(&Tally) -> u64) -> u64 {
         let over = |spans| rate(self.newest(tallies, spans).map(bytes));
         match over(SPANS) {

@@ -1,8 +1,8 @@
-//! What is missing of one stream, and when to ask for it.
+//! Missing packets of one stream, and the times to ask for them.
 //!
-//! A gap is asked for when it has stayed open for [`GRACE`] or three newer packets have come, again
-//! after each round trip, until it is filled, too old or asked for often enough. A gap too wide to
-//! be worth filling is a key frame's business.
+//! A missing packet is asked for when its gap has been open for [`GRACE`] or three newer packets
+//! have arrived. It is asked for again after each round trip, until it arrives, is too old or was
+//! asked for often enough. A gap that is too wide to repair is left to a key frame.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const GRACE: Duration = Duration::from_millis(10);
 /// How many newer packets make it loss at once.
 const NEWER: u64 = 3;
 
-/// What is missing of one stream.
+/// The missing packets of one stream.
 #[derive(Debug, Default)]
 pub(super) struct NackTracker {
     unwrapper: Unwrapper,
@@ -44,7 +44,7 @@ impl Missing {
     }
 }
 
-/// What a packet says about those before it.
+/// The gap that a packet reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
     /// Nothing new.
@@ -97,8 +97,8 @@ impl NackTracker {
         }
     }
 
-    /// What to ask for now, in order, no more than `room`, and how many were given up. `again` is
-    /// when to ask for the same again.
+    /// The packets to ask for now, in order, at most `room`, and the number that were given up.
+    /// `again` is the time of the next request for the same packets.
     pub(super) fn due(&mut self, now: Instant, again: Duration, room: usize) -> (Vec<SequenceNumber>, u64) {
         let before = self.missing.len();
         let highest = self.unwrapper.highest().unwrap_or(0);
@@ -128,7 +128,7 @@ impl NackTracker {
         self.missing.iter().any(|missing| missing.number as u16 == sequence)
     }
 
-    /// What a retransmission told of the round trip, once.
+    /// The round trip measured by a retransmission, returned once.
     pub(super) fn take_round_trip(&mut self) -> Option<Duration> {
         self.round_trip.take()
     }

@@ -1,5 +1,5 @@
-//! What arrives of a track, as an allocator wants it: every layer with its price, its size and its
-//! frame rate.
+//! The layers of a track that arrive, as the allocator takes them: every layer with its bit rate,
+//! its size and its frame rate.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,11 @@ use super::layer_bitrate::Measured;
 /// How long a track of which nothing arrives is not looked at; it is as soon as anything does.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// What sound takes until it is measured.
+/// Bit rate of audio until it is measured.
 const SOUND: BitRate = BitRate::kilo(40);
 
-/// What a picture of 320x180 takes until it is measured. A larger one takes the power of 3/4 of its
-/// area more, as encoders are set.
+/// Bit rate of video at 320x180 until it is measured. For larger sizes it grows with the area to
+/// the power of 3/4, as encoders are set.
 const PICTURE: f64 = 160e3;
 const PICTURE_AREA: f64 = 320.0 * 180.0;
 
@@ -54,7 +54,7 @@ impl Uplink {
     }
 }
 
-/// What a stream that has just begun may take.
+/// The guessed bit rate of a stream that has just begun.
 fn by_guess(kind: MediaKind, index: u8, encoding: &Encoding) -> Offer {
     let size = size(encoding, Layer::default(), 0);
     let rate = match kind {

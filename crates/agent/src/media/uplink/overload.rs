@@ -25,7 +25,7 @@ const HOLD: Duration = Duration::from_millis(500);
 /// How often the device is asked, at most.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the device loses, and what may be asked for meanwhile.
+/// Packets lost by the device, and the NACKs allowed in the meantime.
 #[derive(Debug, Default)]
 pub(super) struct Overload {
     looked: Option<Instant>,

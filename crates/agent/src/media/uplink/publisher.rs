@@ -1,4 +1,4 @@
-//! What is known of one transport's own streams, beside the streams.
+//! State of one publishing transport, beside its streams.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -19,12 +19,12 @@ pub(super) struct Publisher {
     pub(super) feedback: Feedback,
     /// Whether what it sends carries transport-wide numbers, which we report on.
     pub(super) is_reported: bool,
-    /// What its receivers estimate, where it is told.
+    /// The estimate that it is told of its receivers' downlinks.
     pub(super) remb_out: RembOut,
-    /// What the data plane has answered in this round of reports.
+    /// Statistics that the data plane has returned in this round of reports.
     pub(super) pending: Vec<(StreamKey, StreamStatistics)>,
-    /// What is added to the peer's wall clock to get ours, by its fastest sender reports. One for
-    /// all its streams, so that they stay in step.
+    /// Offset added to the peer's wall clock to get ours, by its fastest sender reports. All its
+    /// streams share one offset, so that they stay in sync.
     pub(super) clock_offset: Option<i64>,
 }
 

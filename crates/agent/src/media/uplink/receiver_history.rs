@@ -1,4 +1,4 @@
-//! What a stream's last report said, and what has come since.
+//! A stream's last report, and its arrivals since.
 //!
 //! Source: RFC 3550 appendix A.3.
 
@@ -6,7 +6,7 @@ use wire::Unwrapper;
 
 use crate::media::quality::Tally;
 
-/// What one stream's receiver reports are made of.
+/// The counts that one stream's receiver reports are made of.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverHistory {
     expected: u64,
@@ -28,7 +28,7 @@ impl ReceiverHistory {
         self.originals += u64::from(!recovered);
     }
 
-    /// What was expected and did not come, before repair, since the last call.
+    /// Packets expected and lost, before repair, since the last call.
     pub(super) fn take_tally(&mut self) -> Tally {
         let Some(highest) = self.arrivals.highest() else {
             return Tally::default();

@@ -1,19 +1,17 @@
-//! What publishers without encryption are told that their receivers' downlinks carry: what the best
-//! one does (REMB).
+//! REMB for publishers without encryption: the capacity of the best of their receivers' downlinks.
 //!
-//! Such a publisher should send as much as its own uplink and the best downlink carry; for those
-//! who can take less, layers are left out on the way. So the estimates of all who get its streams
-//! are smoothed, and the highest goes on: one that is too low, whatever the reason, holds nobody
-//! else back. Packets with transport-wide numbers tell a publisher more, and where they are
-//! negotiated this says nothing.
+//! Such a publisher should send as much as its own uplink and the best downlink carry; layers are
+//! dropped for slower receivers. So the estimates of all receivers of its streams are smoothed, and
+//! the highest is reported. One estimate that is too low, for whatever reason, limits nobody else.
+//! Transport-wide sequence numbers tell a publisher more. If they are negotiated, no REMB is sent.
 //!
-//! A receiver estimates what it gets of all publishers together, or reports which packets arrived
-//! and it is estimated here. One publisher's part is what the others' streams leave, and never less
-//! than an equal share.
+//! A receiver estimates the rate of all publishers together, or it reports arrived packets and the
+//! estimate is made here. One publisher's part is the remainder after the others' streams, but at
+//! least an equal share.
 //!
-//! Who sends a camera in several sizes is told nothing: which of them fits is chosen here, and
-//! those that nobody gets are stopped. With less for all sizes together, the largest would be gone
-//! before anyone could have found room for it.
+//! A simulcast publisher gets no REMB: the layer that fits is selected here, and layers without
+//! receivers are stopped. A lower total would make it drop the largest layer before any receiver
+//! could have found room for it.
 //!
 //! Source: Scallop section 5.3; draft-alvestrand-rmcat-remb-03.
 
@@ -52,7 +50,7 @@ impl RembOut {
         };
     }
 
-    /// What the best of them can take, while any says so.
+    /// The rate of the best receiver, while any reports one.
     pub(super) fn rate(&mut self, now: Instant) -> Option<u64> {
         self.0
             .retain(|_, smoothed| now.saturating_duration_since(smoothed.at) <= FRESH);

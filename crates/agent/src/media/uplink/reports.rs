@@ -130,8 +130,8 @@ impl Uplink {
         cx.send_rtcp(leg, &compound);
     }
 
-    /// Where a stream's timestamps stand when our clock says `now`: its newest sender report,
-    /// carried on.
+    /// A stream's RTP timestamp at the time `now` of our clock, extrapolated from its newest sender
+    /// report.
     pub(in crate::media) fn timestamp_at(
         &self,
         transports: &MediaTransports,

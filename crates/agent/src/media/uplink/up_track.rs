@@ -1,4 +1,4 @@
-//! What a publisher announced, and the streams of it that arrive.
+//! A published track as announced, and its streams that arrive.
 
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ pub(in crate::media) struct Track {
     pub(super) speaker_rank: Option<u8>,
     /// When it last had one.
     pub(super) spoke: Option<Instant>,
-    /// What arrives of it, and until when that is so.
+    /// The layers that arrive of it, and the time until which they are valid.
     pub(super) offers: (Vec<Offer>, Option<Instant>),
 }
 
@@ -33,7 +33,7 @@ pub(in crate::media) struct Track {
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::media) struct EncodingState {
     pub(in crate::media) stream: Option<StreamKey>,
-    /// Where its retransmissions arrive.
+    /// SSRC of its retransmissions.
     pub(in crate::media) rtx: Option<Ssrc>,
     /// When it last arrived, while it does.
     pub(in crate::media) active: Option<Instant>,
@@ -47,7 +47,7 @@ pub(super) struct UpTrack {
     pub(super) reference: Option<(NtpTime, RtpTimestamp, Instant)>,
     /// Only where the publisher agreed to send again.
     pub(super) nack: Option<NackTracker>,
-    /// What its publisher was asked for because receivers miss it.
+    /// NACKs sent to its publisher because receivers miss packets.
     pub(super) upstream_nacks: RtxHistory,
     pub(super) key_frames: KeyFrames,
     pub(super) history: ReceiverHistory,
@@ -76,7 +76,7 @@ impl Track {
         &self.encodings
     }
 
-    /// What arrives of it, the lowest first.
+    /// The layers that arrive of it, the lowest first.
     pub(in crate::media) fn offers(&self) -> &[Offer] {
         &self.offers.0
     }

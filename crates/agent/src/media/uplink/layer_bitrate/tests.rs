@@ -50,7 +50,8 @@ fn feed_sizes(
     }
 }
 
-/// What goes out of the smaller size with the larger one, in kbit/s, ten seconds after the start.
+/// Bit rate of the smaller size that is sent with the larger one, in kbit/s, ten seconds after the
+/// start.
 fn needed_above(is_key: impl Fn(u64) -> bool, needed: impl Fn(u64) -> bool) -> u64 {
     let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
     feed_sizes(&mut layer_bitrate, start, 0..10_000, is_key, needed);
