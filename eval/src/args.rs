@@ -28,7 +28,7 @@ pub struct Arguments {
     pub run: RunArguments,
 }
 
-/// What to do other than one run.
+/// Commands other than a single run.
 #[derive(Subcommand)]
 pub enum Command {
     /// Run scenarios against a server and, each beside it, their floor; print one table.
@@ -41,13 +41,13 @@ pub enum Command {
     /// A part of it; started by `compare`.
     #[command(hide = true)]
     CompareSubprocess {
-        /// What to measure, as JSON.
+        /// The orders, as JSON.
         orders: String,
     },
     /// The floor's sending process; started by `floor`.
     #[command(hide = true)]
     FloorSender {
-        /// What to send, as JSON.
+        /// The orders, as JSON.
         orders: String,
     },
 }
@@ -66,7 +66,7 @@ pub struct SuiteArguments {
     /// The server.
     #[command(flatten)]
     pub target: Target,
-    /// What it has to carry.
+    /// The load on the server.
     #[command(flatten)]
     pub load: Load,
 }
@@ -80,7 +80,7 @@ pub struct FloorArguments {
     /// One publisher and this many receivers.
     #[arg(long)]
     pub receivers: Option<u32>,
-    /// Where to write the report as JSON.
+    /// File for the report, as JSON.
     #[arg(long)]
     pub json: Option<PathBuf>,
     /// Words in front of the sender's command, to run it elsewhere; clients send there too then.
@@ -92,13 +92,13 @@ pub struct FloorArguments {
     /// The receivers' address.
     #[arg(long)]
     pub sinks_ip: Option<IpAddr>,
-    /// What the receivers have to take.
+    /// The load on the receivers.
     #[command(flatten)]
     pub load: Load,
 }
 
 impl FloorArguments {
-    /// Where the sender is.
+    /// The sender's place and addresses.
     pub fn cable(&self) -> Cable {
         match (&self.sender_place, self.sender_ip, self.sinks_ip) {
             (Some(place), Some(server), Some(clients)) => Cable {
@@ -142,12 +142,12 @@ pub struct Target {
     /// How the report calls the server.
     #[arg(long, default_value = "server")]
     pub name: String,
-    /// Where to write the reports as JSON.
+    /// File for the reports, as JSON.
     #[arg(long)]
     pub json: Option<PathBuf>,
 }
 
-/// What publishers send, and how clients speak.
+/// Media of publishers, and the clients' form of the protocol.
 #[derive(Args, Clone)]
 pub struct Load {
     /// Video bits a second of each publisher; 0 for none. K and M are understood. By default 2M, in

@@ -1,17 +1,18 @@
-//! What a media switch costs: a generator of many light clients of the LiveKit protocol or of
-//! Janus, and what it measures.
+//! Measures the cost of a media switch: a generator of many light clients of the LiveKit protocol
+//! or of Janus, and its measurements.
 //!
 //! The clients are real ones as far as a server can tell: ICE, DTLS, SRTP, NACK, receiver reports
-//! and transport-wide feedback, over one UDP socket per transport. What is left out is the decoder.
+//! and transport-wide feedback, over one UDP socket per transport. Only the decoder is missing.
 //! Each packet's payload carries a stamp (its source, number and sending time) that no forwarding
 //! server touches, so loss and latency are counted end to end.
 //!
 //! Everything runs on one thread over one `epoll`, because the generator shares the machine with
 //! the server that it measures.
 //!
-//! Start with [`run`]; below it [`client`] is one client, [`media`] what it sends and receives,
-//! [`measure`] the counting, [`net`] the sockets. [`floor`] measures what no server could undercut,
-//! [`suite`] puts the two beside each other, [`compare`] puts servers beside each other.
+//! Start with [`run`]. Its parts are [`client`], one client; [`media`], the packets that it sends
+//! and receives; [`measure`], the counting; and [`net`], the sockets. [`floor`] measures a lower
+//! bound for the cost of any server, [`suite`] measures a server beside the floor, [`compare`]
+//! compares servers.
 
 #![forbid(unsafe_code)]
 

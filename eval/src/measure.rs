@@ -1,4 +1,4 @@
-//! What the bench counts: packets, latencies, processor time and memory.
+//! Measurements of the bench: packets, latencies, processor time and memory.
 
 pub use harness::{
     Arrival, Busiest, Histogram, Machine, MachineSample, ProcessSample, Processes, SocketDrops, Tally, Window, process,

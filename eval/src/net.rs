@@ -17,15 +17,15 @@ use nix::sys::time::TimeSpec;
 const BATCH_MAX: usize = 16;
 /// The largest message that GRO makes.
 const MESSAGE_MAX: usize = 65_536;
-/// What each socket asks the kernel to hold for it, so that a slow generator is not taken for a
-/// lossy server.
+/// Receive buffer of each socket in the kernel, so that a slow generator is not taken for a lossy
+/// server.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
 /// Lets this process open as many sockets as the system allows it, not only as many as it gets
 /// unasked.
 pub fn raise_socket_limit() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // Where it is refused, opening the sockets says so.
+        // If this is refused, opening the sockets reports the error.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
@@ -64,7 +64,7 @@ pub struct Inbox {
 pub struct Datagram<'a> {
     /// The datagram.
     pub bytes: &'a mut [u8],
-    /// Who sent it.
+    /// The sender's address.
     pub from: SocketAddr,
     /// When it arrived, in nanoseconds since 1970.
     pub arrived_ns: u64,

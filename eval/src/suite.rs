@@ -8,7 +8,7 @@ use crate::floor;
 use crate::report::Report;
 use crate::run::{RunError, Settings, run};
 
-/// What to run.
+/// The settings of a suite.
 pub struct Suite {
     /// The command that starts the server, in words; it is started anew for each scenario. None:
     /// the server runs already.

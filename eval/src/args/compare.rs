@@ -6,7 +6,7 @@ use eval::compare::{self, EXPERIMENTS, Experiment};
 /// A comparison of servers.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// What to measure: video, video-awake, audio, audio-awake, floor, paced, paced-awake, heavy,
+    /// The experiments: video, video-awake, audio, audio-awake, floor, paced, paced-awake, heavy,
     /// capacity, hd, rooms.
     #[arg(required = true, value_parser = experiment)]
     pub experiments: Vec<&'static Experiment>,
@@ -35,7 +35,7 @@ pub struct CompareArguments {
     /// A command that runs another when the machine is free, put in front of each measurement.
     #[arg(long, env = "COMPARE_TURN", default_value = "")]
     pub turn: String,
-    /// What the names of namespaces begin with.
+    /// Prefix of the names of namespaces.
     #[arg(long, env = "COMPARE_NAMESPACES", default_value = "weir-compare", hide = true)]
     pub namespaces: String,
     /// The page to write the results into.
@@ -52,7 +52,7 @@ fn experiment(name: &str) -> Result<&'static Experiment, String> {
 }
 
 impl CompareArguments {
-    /// What they ask for.
+    /// The options of the comparison.
     pub fn options(&self) -> compare::Options {
         compare::Options {
             experiments: self.experiments.clone(),

@@ -25,7 +25,7 @@ pub struct Downlink {
 pub struct Queued {
     /// Which of the participant's transports it is for.
     pub which: usize,
-    /// Who sent it.
+    /// The sender's address.
     pub from: SocketAddr,
     /// When it leaves the link.
     pub arrives_ns: u64,

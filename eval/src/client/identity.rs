@@ -5,8 +5,8 @@ use dimpl::DtlsCertificate;
 
 use super::transport::TransportError;
 
-/// What all clients of the generator share: one certificate costs less to make than one each, and
-/// no server cares.
+/// Identity that all clients of the generator share. One certificate costs less than one for each
+/// client, and servers accept it.
 pub struct Identity {
     pub(super) certificate: DtlsCertificate,
     pub(super) fingerprint: String,

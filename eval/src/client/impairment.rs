@@ -2,8 +2,8 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-/// What a client's own network loses and holds up, to see repair and adaptation at work: real
-/// networks do, loopback does not.
+/// Loss and delay in a client's own network, to exercise repair and adaptation: real networks have
+/// both, loopback has neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Impairment {
     /// The share of media packets lost on the way to the server, 0 to 1.

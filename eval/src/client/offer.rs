@@ -1,5 +1,5 @@
-//! What the clients offer and how they answer: VP8 with retransmission, Opus, and the header
-//! extensions of a browser.
+//! Offers and answers of the clients: VP8 with retransmission, Opus, and the header extensions of a
+//! browser.
 
 use super::sdp::{Description, Direction, Format, Kind, Media, Setup};
 use super::transport::Transport;
@@ -139,7 +139,7 @@ pub fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) 
     }
 }
 
-/// What the server's answer says about a section that sends, or `None` when it refused.
+/// The formats in the server's answer for a section that sends, or `None` if the server refused it.
 pub fn negotiated(answer: &Description, mid: &str) -> Option<Negotiated> {
     let media = answer.media.iter().find(|media| media.mid == mid && !media.rejected)?;
     let format = media.format("VP8").or_else(|| media.format("opus"))?;

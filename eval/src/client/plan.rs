@@ -1,4 +1,4 @@
-//! What a participant is to do, and how it says so when it joins.
+//! The plan of a participant, and its form in the request to join.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub enum Mode {
     Janus,
 }
 
-/// What a participant is to do.
+/// The plan of a participant.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Its number in the run; its sources are [`video_source`](Self::video_source) and
@@ -27,7 +27,7 @@ pub struct Plan {
     pub number: u32,
     /// The room to join.
     pub room: String,
-    /// What it publishes.
+    /// The media that it publishes.
     pub publish: Option<PublishPlan>,
     /// The sources it is to hear and see.
     pub hears: Vec<u32>,
@@ -42,7 +42,7 @@ pub struct Plan {
     pub mode: Mode,
     /// Whether it takes the DTLS client's part where it may choose, as browsers do.
     pub dtls_client: bool,
-    /// What its network loses.
+    /// Loss and delay in its network.
     pub impairment: Impairment,
     /// When in each frame interval its frames are due, so that publishers do not send all at once.
     pub phase: Duration,

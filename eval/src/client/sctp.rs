@@ -90,7 +90,7 @@ impl Sctp {
         self.run(now);
     }
 
-    /// What has to go out inside DTLS.
+    /// A packet to be sent inside DTLS.
     pub fn poll(&mut self) -> Option<Vec<u8>> {
         self.out.pop_front()
     }

@@ -6,7 +6,7 @@ use super::transport::TransportError;
 
 /// Both directions of a transport's media protection.
 pub struct Srtp {
-    /// What was negotiated.
+    /// The negotiated profile.
     pub profile: SrtpProfile,
     /// For what is sent.
     pub sealer: Sealer,

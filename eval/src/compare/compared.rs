@@ -1,4 +1,4 @@
-//! What all rounds found, as tables, as a drawing, and run by run.
+//! Results of all rounds, as tables, as a drawing, and run by run.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::csv;
 use super::experiment::{Case, Experiment};
 use super::figures::Figures;
 
-/// What all rounds found under one load.
+/// Results of all rounds under one load.
 pub struct Found {
     /// The load.
     pub case: Case,
@@ -22,7 +22,7 @@ pub struct Found {
 pub struct Runs {
     /// Its name.
     pub name: String,
-    /// What clients negotiated with it.
+    /// The protocol and the profile that clients negotiated with it.
     pub negotiated: String,
     /// By round; none where there was no measurement.
     pub figures: Vec<Option<Figures>>,
@@ -117,7 +117,7 @@ fn cell(spread: Option<Spread>, digits: usize) -> String {
     spread.map_or_else(|| "-".into(), |it| format!("{it:.digits$}"))
 }
 
-/// What was negotiated, what failed, what is doubtful.
+/// Notes on negotiated forms, failures and doubts.
 fn notes(text: &mut String, found: &[Found]) {
     let mut lines: Vec<String> = Vec::new();
     for (found, runs) in found

@@ -27,20 +27,20 @@ pub struct Configuration {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerEntry {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// Its program: a path from the root of this tree, or a name on the search path.
     pub program: String,
     /// The environment variable that names another.
     pub variable: String,
-    /// What to ask the program for its version.
+    /// Arguments that make the program print its version.
     pub version: String,
-    /// What to start it with, in words.
+    /// Arguments to start it with, separated by spaces.
     pub arguments: String,
     /// Files that it reads: name and content.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Where it takes WebSockets.
+    /// Its WebSocket port.
     pub port: u16,
     /// The API key.
     pub key: String,
@@ -49,7 +49,7 @@ pub struct ServerEntry {
     /// Whether it takes part only when the command line names it.
     #[serde(default)]
     pub on_request: bool,
-    /// What the generator needs to speak to it: `--mode`, `--dtls`.
+    /// The generator's options for it: `--mode`, `--dtls`.
     #[serde(default)]
     pub clients: String,
 }

@@ -1,4 +1,4 @@
-//! Where on the page an experiment's results go.
+//! Writes an experiment's results into the page.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::experiment::Experiment;
 use super::targets::Targets;
 
-/// What an experiment found.
+/// The results of an experiment.
 pub struct Section {
     /// Conditions and tables, as Markdown.
     pub text: String,

@@ -1,13 +1,13 @@
-//! What there is to measure.
+//! The experiments.
 
 use serde::{Deserialize, Serialize};
 
 /// A named set of measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What is asked.
+    /// The question that it answers.
     title: &'static str,
     /// How.
     pub method: Method,
@@ -29,7 +29,7 @@ pub enum Method {
 /// One load.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: &'static str,
     /// The generator's arguments.
     pub load: &'static str,
@@ -40,19 +40,19 @@ pub struct Case {
 /// A load that grows.
 #[derive(Clone, Copy, Debug)]
 pub struct Climb {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: &'static str,
     /// The generator's arguments, without the scenario.
     pub load: &'static str,
-    /// What it grows by.
+    /// The unit that it grows by.
     pub by: Unit,
     /// How many to begin with.
     pub first: u32,
-    /// What must hold.
+    /// The limit that must hold.
     pub limit: Limit,
 }
 
-/// What a load grows by.
+/// The unit that a load grows by.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Unit {
     /// Receivers of one publisher.
@@ -78,7 +78,7 @@ impl Unit {
         }
     }
 
-    /// What they are.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Receivers => "receivers",
@@ -163,9 +163,9 @@ const HD: &[Climb] = &[
     },
 ];
 
-/// What the people of the first of many meetings notice (Scallop, figures 3 and 4). Who joins as
-/// fast as a server lets in takes its one processor away from media, and is sent away himself
-/// before media suffer; Scallop adds one person in ten seconds.
+/// The video of the people in the first of many meetings (Scallop, figures 3 and 4). Clients that
+/// join as fast as a server admits them take its one processor away from media, and are refused
+/// before media suffer. Scallop adds one person in ten seconds.
 const ROOMS: &[Climb] = &[Climb {
     name: "rooms of 5, 2 Mbit/s",
     load: "--bitrate 2M --join-rate 40",
@@ -248,13 +248,13 @@ impl Experiment {
         EXPERIMENTS.iter().find(|experiment| experiment.name == name)
     }
 
-    /// What is asked, and under which condition, for the page.
+    /// The question and its condition, for the page.
     pub fn title(&self) -> String {
         let condition = if self.is_awake { ", no processor asleep" } else { "" };
         format!("{}{condition}", self.title)
     }
 
-    /// What its loads are called.
+    /// The names of its loads.
     pub fn loads(&self) -> Vec<&'static str> {
         match self.method {
             Method::Rounds(cases) => cases.iter().map(|case| case.name).collect(),

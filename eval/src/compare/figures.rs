@@ -1,4 +1,4 @@
-//! What one run says about one server.
+//! The figures of one run for one server.
 
 use crate::report::Report;
 
@@ -57,7 +57,7 @@ impl Figures {
     /// Of a report, beside the generator-only run of the same round.
     pub fn of(report: &Report, generator_only: Option<&Report>) -> Self {
         let per_replica = |cores: f64| cores * report.seconds * 1e6 / report.replicas_received.max(1) as f64;
-        // What the machine does beside the ideal server is what the generator costs it.
+        // The machine's time beside the ideal server is the cost of the generator.
         let generator = generator_only.map(|alone| alone.busy_cores - server_cores(alone));
         Self {
             offered: report.replicas_expected as f64 / report.seconds.max(1e-9),
@@ -79,13 +79,13 @@ fn server_cores(report: &Report) -> f64 {
     report.server.map_or(0.0, |server| server.cores)
 }
 
-/// What is doubtful about a run in which neither side has a processor of its own.
+/// Doubts about a run in which neither side has a processor of its own.
 fn doubts(report: &Report) -> Vec<Doubt> {
     let starved = (report.idle_share < IDLE_MIN).then_some(Doubt::Starved(report.idle_share));
     strangers(report).into_iter().chain(starved).collect()
 }
 
-/// What is doubtful about any run: what neither the server nor the generator is meant to do.
+/// Doubts about any run: load that belongs neither to the server nor to the generator.
 pub fn strangers(report: &Report) -> Vec<Doubt> {
     let other = report.busiest_other.as_ref().filter(|other| other.cores > COMPANY_MAX);
     let late = report.late_frames * 1000 > report.packets_sent * LATE_PER_THOUSAND;

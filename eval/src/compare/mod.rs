@@ -1,11 +1,11 @@
-//! Servers beside each other: the same generator, the same rates, by turns, each server in a
-//! network namespace of its own.
+//! Compares servers: the same generator and the same rates, by turns, each server in a network
+//! namespace of its own.
 //!
-//! [`compare`] does what the command line asks. An [`Experiment`] is either rounds, in each of
-//! which every server and the floor are measured once under the same load ([`rounds`]), or a search
-//! for what one processor carries ([`search`]). Each single measurement is made by an
-//! [`Subprocess`], in a process of its own. What is found goes to the terminal, to a table of all
-//! runs, to a drawing, and between the markers of a page ([`document`]).
+//! [`compare`] carries out the command line. An [`Experiment`] is either rounds, in each of which
+//! every server and the floor are measured once under the same load ([`rounds`]), or a search for
+//! what one processor carries ([`search`]). Each single measurement is made by an [`Subprocess`],
+//! in a process of its own. Results go to the terminal, to a table of all runs, to a drawing, and
+//! between the markers of a page ([`document`]).
 
 mod compared;
 mod config;
@@ -31,10 +31,10 @@ use experiment::Method;
 use harness::software;
 use targets::Targets;
 
-/// What to compare, and where to write.
+/// The servers and experiments to compare, and the page to write into.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What to measure.
+    /// The experiments.
     pub experiments: Vec<&'static Experiment>,
     /// Only loads with these names; all if empty.
     pub cases: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Options {
     pub configuration: PathBuf,
     /// Words in front of each measurement's command, where the machine is shared by turns.
     pub turn: Vec<String>,
-    /// What the names of this run's namespaces begin with.
+    /// Prefix of the names of this run's namespaces.
     pub namespaces: String,
     /// The page to write into; none: only the terminal.
     pub page: Option<PathBuf>,

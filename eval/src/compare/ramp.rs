@@ -22,15 +22,15 @@ const TURN: Duration = Duration::from_secs(90);
 /// A server on its way up; what is known so far goes from turn to turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ramp {
-    /// Where and how.
+    /// The bench that it runs on.
     pub bench: Bench,
     /// The server.
     pub job: Job,
     /// The generator's arguments, without the scenario.
     pub load: Vec<String>,
-    /// What it grows by.
+    /// The unit that it grows by.
     pub by: Unit,
-    /// What must hold.
+    /// The limit that must hold.
     pub limit: Limit,
     /// How far it is.
     pub progress: Progress,
@@ -50,7 +50,7 @@ pub struct Progress {
     limited_by_server: bool,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Everything held.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::ramp::Ramp;
 use crate::report::Report;
 
-/// What to do in one turn, as the process that does it is told.
+/// The work of one turn, as given to the process that does it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Subprocess {
     /// To measure all jobs under one load.
@@ -24,20 +24,20 @@ pub enum Subprocess {
 /// Jobs to measure, in this order, under one load.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Round {
-    /// Where and how.
+    /// The bench that it runs on.
     pub bench: Bench,
-    /// What to measure.
+    /// The jobs to measure.
     pub jobs: Vec<Job>,
     /// The generator's arguments.
     pub load: Vec<String>,
 }
 
-/// Where measurements are made.
+/// The bench: processors and a folder for output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bench {
     /// The processors of the server and of the generator, if they are to have their own.
     pub processors: Option<[String; 2]>,
-    /// Where to write.
+    /// The folder for output.
     pub folder: PathBuf,
 }
 
@@ -52,7 +52,7 @@ pub enum Job {
         place: Vec<String>,
         /// The words that start it.
         command: Vec<String>,
-        /// Where it takes WebSockets.
+        /// Its WebSocket address.
         address: SocketAddr,
         /// The generator's arguments for it.
         clients: Vec<String>,
@@ -69,7 +69,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// What tables call it.
+    /// Its name in tables.
     pub fn name(&self) -> &str {
         match self {
             Self::Server { name, .. } => name,
@@ -78,10 +78,10 @@ impl Job {
     }
 }
 
-/// What tables call the floor.
+/// The name of the floor in tables.
 pub const FLOOR: &str = "floor";
 
-/// What became of a job: its report, or why there is none.
+/// The result of a job: its report, or the reason that there is none.
 pub type Outcome = Result<Report, String>;
 
 impl Subprocess {

@@ -171,7 +171,7 @@ impl Found {
             .max_by_key(|(step, _)| step.count)
     }
 
-    /// What ended the search.
+    /// The reason that the search ended.
     fn why(&self) -> String {
         let top = self.tops.iter().map(|top| top.holds).max().unwrap_or(0);
         let failed = self.steps.iter().filter(|step| step.count > top);

@@ -18,13 +18,13 @@ pub struct Targets {
     pub servers: Vec<Server>,
     /// The subject as searches know it.
     unpaced: Server,
-    /// Where the ideal server runs.
+    /// The place of the ideal server.
     floor: Place,
-    /// Where servers' files and output go.
+    /// Folder for servers' files and output.
     pub folder: PathBuf,
-    /// What to say of the machine, a line each.
+    /// Description of the machine, one line each.
     pub machine: Vec<String>,
-    /// What is not here.
+    /// Servers and tools that are not installed.
     pub missing: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Targets {
 pub struct Server {
     /// Its entry in the file.
     pub entry: ServerEntry,
-    /// What it says of its version.
+    /// Its version, as it prints it.
     pub version: String,
     program: PathBuf,
     place: Rc<Place>,

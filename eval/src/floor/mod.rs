@@ -1,15 +1,15 @@
-//! What no server could undercut: copy, seal and send, with nothing to decide, to the same kind of
-//! sinks.
+//! The floor, a lower bound for the cost of any server: copy, seal and send to the same kind of
+//! sinks, with nothing to decide.
 //!
-//! A child process plays the ideal server, so that its processor time is counted as a server's is.
-//! It makes the frames itself (nothing is received, matched or rewritten), copies each packet once
-//! for each receiver, seals it with that receiver's key and hands the kernel one run of segments
-//! per receiver and packet size. This process plays the clients: it receives, decrypts and counts
-//! with the code of a real run.
+//! A child process is the ideal server, so that its processor time is counted like a server's. It
+//! makes the frames itself: nothing is received, matched or rewritten. It copies each packet once
+//! for each receiver, seals the copy with that receiver's key and hands the kernel one run of
+//! segments per receiver and packet size. This process is the clients: it receives, decrypts and
+//! counts with the code of a real run.
 //!
-//! Between two network namespaces ([`Cable`]) it is the generator-only run as well: publishers then
-//! send what they would send a server, and receivers report to it, to a socket that nobody reads.
-//! What the machine does beside the ideal server is then what the generator costs it.
+//! Between two network namespaces ([`Cable`]) it is the generator-only run as well. Publishers then
+//! send the packets that they would send to a server, and receivers send their reports, to a socket
+//! that nobody reads. The machine's time beside the ideal server is then the cost of the generator.
 
 mod publishing;
 mod sender;
@@ -38,7 +38,7 @@ use sinks::Sinks;
 
 pub use sender::send;
 
-/// What the ideal server is to send, as its parent tells it.
+/// The ideal server's orders from its parent process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Orders {
     /// The address to send from.
@@ -52,7 +52,7 @@ pub struct Orders {
     /// For each source that sends, its number and when in a frame interval its frames are due, in
     /// microseconds.
     sources: Vec<(u32, u64)>,
-    /// What each of them sends.
+    /// The media of each publisher.
     publish: PublishPlan,
     /// How long to send.
     milliseconds: u64,
@@ -66,7 +66,7 @@ impl Orders {
     }
 }
 
-/// What the ideal server says at its end.
+/// The ideal server's report at its end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Account {
     /// Packets of each source, by its number.
@@ -87,7 +87,7 @@ pub struct Account {
     busiest_other: Option<Busiest>,
 }
 
-/// What lies between the ideal server and the sinks.
+/// The placement of the ideal server and the sinks.
 #[derive(Clone, Debug)]
 pub struct Cable {
     /// The words in front of the ideal server's command, which put it where it has to run.
@@ -113,13 +113,13 @@ impl Default for Cable {
     }
 }
 
-/// Where what clients send is dropped (RFC 863).
+/// Port of the discard service (RFC 863), which drops the clients' packets.
 const DISCARD_PORT: u16 = 9;
 
-/// What clients of this generator agree on with most servers; a benchmark of one against the other
-/// has to use the same.
+/// The SRTP profile that clients of this generator negotiate with most servers. A comparison of a
+/// server with the floor needs the same one.
 const PROFILE: SrtpProfile = SrtpProfile::AeadAes256Gcm;
-/// What is under way when the sender ends arrives within this.
+/// Time in which packets under way at the end of the sender arrive.
 const DRAIN: Duration = Duration::from_millis(300);
 
 /// Measures the floor of a scenario.

@@ -1,5 +1,5 @@
-//! What publishers send while there is no server: the same packets, sealed and handed to the kernel
-//! as clients do it.
+//! Publishers' packets without a server: the same packets, sealed and handed to the kernel as
+//! clients do it.
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -119,7 +119,7 @@ impl Ideal {
     }
 }
 
-/// Where sealed packets wait for the kernel.
+/// Sealed packets that wait for the kernel.
 struct Egress {
     socket: UdpSocket,
     addresses: Vec<Option<SockaddrStorage>>,

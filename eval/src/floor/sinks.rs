@@ -1,4 +1,4 @@
-//! Who receives, and reports on it where a server would hear that.
+//! The receivers. They send reports if a server would get them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -21,7 +21,7 @@ pub struct Sinks {
     sinks: Vec<Sink>,
     inbox: Inbox,
     totals: Totals,
-    /// Where reports go, if anywhere, and when it is looked next whether any are due.
+    /// The address for reports, if any, and the time of the next check whether one is due.
     reports: Option<(SocketAddr, Instant)>,
 }
 
@@ -90,12 +90,12 @@ impl Sinks {
         self.sinks.iter().map(|sink| sink.address).collect()
     }
 
-    /// What all have received.
+    /// Counts of all receivers together.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// What each has received.
+    /// Counts of each receiver.
     pub fn meters(&self) -> impl Iterator<Item = &Meter> {
         self.sinks.iter().map(|sink| &sink.meter)
     }

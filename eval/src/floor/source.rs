@@ -1,4 +1,4 @@
-//! What the ideal server sends, and what publishers would have sent it.
+//! The ideal server's packets, and those that publishers would have sent to it.
 
 use std::time::{Duration, Instant};
 

@@ -18,7 +18,7 @@ pub struct Camera {
     frame_rate: u32,
     /// Packets that have not left.
     waiting: VecDeque<(Fragment, Place)>,
-    /// Who lets them; none: they leave at once.
+    /// The pacer; without one, packets are sent at once.
     pacer: Option<Pacer>,
 }
 

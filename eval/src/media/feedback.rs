@@ -19,10 +19,10 @@ const ARRIVALS_INTERVAL: [Duration; 2] = [Duration::from_millis(50), Duration::f
 /// comes in.
 const ARRIVALS_BITS: f64 = 68.0 * 8.0;
 const ARRIVALS_SHARE: f64 = 0.05;
-/// What a client on a fast network estimates. The bench measures forwarding; it must not be
+/// The estimate of a client on a fast network. The bench measures forwarding, so it must not be
 /// throttled.
 const ESTIMATE: u64 = 200_000_000;
-/// What fits a datagram beside the report in front.
+/// Bytes of arrival times that fit into a datagram beside the report before them.
 const ARRIVALS_LEN_MAX: usize = 1000;
 /// More numbers missing in a row than this are a new start.
 const ARRIVALS_GAP_MAX: i16 = 2000;
@@ -42,7 +42,7 @@ pub struct Reporter {
     counts: FeedbackCounts,
 }
 
-/// What was asked, of whom.
+/// Requests, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedbackCounts {
     /// Packets that receivers asked for again.
@@ -74,7 +74,7 @@ impl Reporter {
         }
     }
 
-    /// What was asked so far.
+    /// Requests so far.
     pub fn counts(&self) -> FeedbackCounts {
         self.counts
     }

@@ -8,7 +8,7 @@ use super::instream::{InStream, Reception, Shown, Wanted};
 use super::payload::{Received, read_audio, read_video};
 use super::totals::{Meter, Totals};
 
-/// What a payload type means on this transport.
+/// The format of a payload type on this transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carries {
     /// Not agreed on.
@@ -283,7 +283,7 @@ impl Inbound {
         self.streams.iter().map(|stream| stream.given_up).sum()
     }
 
-    /// What a watcher would have noticed of each picture since the window began.
+    /// Frames and jitter of each video stream since the window began, as a viewer would see them.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         self.streams
             .iter()
@@ -298,7 +298,7 @@ impl Inbound {
         }
     }
 
-    /// What is to be asked of the server now, by stream.
+    /// Requests to send to the server now, by stream.
     pub fn wanted(&mut self, now: Instant) -> impl Iterator<Item = (u32, Wanted)> {
         let wanting = self.wanting;
         self.wanting = wanting && self.streams.iter().any(InStream::wants);

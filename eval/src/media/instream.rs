@@ -17,7 +17,7 @@ const GAP_MAX: u64 = 1000;
 /// Between two requests for a key frame.
 const KEY_FRAME_PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a receiver wants to say about one stream.
+/// A receiver's requests for one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Missing packets.
@@ -33,7 +33,7 @@ pub struct InStream {
     /// Whether it is a picture.
     pub video: bool,
     repeats: bool,
-    /// Who sends it, once a packet has said so.
+    /// The number of its source, once a packet has shown it.
     pub source: Option<u32>,
     numbers: Unwrapper,
     first: u64,
@@ -63,7 +63,7 @@ struct Missing {
     asked: Option<Instant>,
 }
 
-/// What somebody who watches a stream would notice.
+/// Quality of a stream as a viewer would see it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown {
     /// Frames whose last packet came.
@@ -165,7 +165,7 @@ impl InStream {
         self.needs_key_frame || self.key_frame_asked.is_some() || !self.missing.is_empty()
     }
 
-    /// What is to be asked of the server now.
+    /// Requests to send to the server now.
     pub fn wanted(&mut self, now: Instant) -> Wanted {
         let mut wanted = Wanted::default();
         if !self.missing.is_empty() {

@@ -7,7 +7,7 @@ use wire::codec::dependency::{
     MandatoryFields,
 };
 
-/// Where a frame stands among the layers.
+/// The temporal layer of a frame and its dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayeredFrame {
     /// Its temporal layer.
@@ -83,7 +83,8 @@ impl TemporalLayers {
         frame
     }
 
-    /// What a packet of the frame says; the first of a key frame brings the structure.
+    /// The descriptor of a packet of the frame. The first packet of a key frame carries the
+    /// structure.
     pub fn describe(&self, frame: &LayeredFrame, first: bool, last: bool) -> Dependency {
         let descriptor = DependencyDescriptor {
             mandatory: MandatoryFields {

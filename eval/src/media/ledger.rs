@@ -6,14 +6,14 @@ use wire::RtpPacket;
 /// milliseconds.
 const REMEMBERED: usize = 1024;
 
-/// What publishers have sent, for receivers that open few packets.
+/// Packets that publishers have sent, for receivers that open few packets.
 ///
-/// Servers leave the header in clear and rename what is in it by constants: sequence number and
-/// timestamp of a stream each keep their distance from those that the publisher wrote. A receiver
-/// that has opened one packet knows these distances ([`Renaming`]), and so of each later one, from
-/// its header alone, which packet it is. One whose header does not fit is opened, and so is one in
-/// [`open_one_in`](Self::open_one_in), which shows that the distances still hold and that the
-/// payload is what was sent.
+/// Servers leave the header in clear and change it by constants: sequence number and timestamp of a
+/// stream each keep their distance from the publisher's values. A receiver that has opened one
+/// packet knows these distances ([`Renaming`]). So it identifies each later packet by its header
+/// alone. A packet whose header does not fit is opened. So is one packet in
+/// [`open_one_in`](Self::open_one_in), to check that the distances still hold and that the payload
+/// is unchanged.
 #[derive(Default)]
 pub struct Ledger {
     open_one_in: u32,
@@ -82,7 +82,7 @@ impl Ledger {
         source.next = sent.number + 1;
     }
 
-    /// What an opened packet teaches about the next of its stream.
+    /// The distances that an opened packet shows for its stream.
     pub fn learn(&self, packet: &RtpPacket<'_>, stamp: &Stamp) -> Option<Renaming> {
         let sent = self.sent(stamp.source, stamp.number as u16)?;
         (sent.number == stamp.number).then(|| Renaming {
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// What a server makes of it that adds these to number and timestamp.
+    /// The packet as forwarded by a server that adds these to number and timestamp.
     fn forwarded(number: u64, added: (u16, u32)) -> Vec<u8> {
         let sent = sent(number);
         let header = RtpHeader {

@@ -1,4 +1,4 @@
-//! What clients send and receive: synthetic media, and the feedback a real client gives.
+//! Media of clients: synthetic streams, and the feedback of a real client.
 
 mod camera;
 mod feedback;

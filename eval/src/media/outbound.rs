@@ -41,7 +41,7 @@ pub struct Written {
     pub sent_ns: u64,
 }
 
-/// Where a packet stands in its stream's media.
+/// A packet's position in its stream's media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The RTP timestamp.

@@ -31,7 +31,7 @@ pub fn fragment_sizes(frame_len: usize) -> impl ExactSizeIterator<Item = usize> 
     (0..count).map(move |index| size + usize::from(index >= count - larger))
 }
 
-/// Where in its frame a video packet lies.
+/// A video packet's position in its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
     /// Whether the frame is a key frame.
@@ -40,7 +40,7 @@ pub struct Fragment {
     pub first: bool,
     /// The frame's 15-bit picture id.
     pub picture_id: u16,
-    /// Where the frame stands among temporal layers, if there are any.
+    /// The frame's temporal layer, if there are any.
     pub layered: Option<LayeredFrame>,
 }
 
@@ -92,7 +92,7 @@ fn write_stamped(bytes: &mut [u8], stamp: &Stamp) {
     bytes[Stamp::LEN..].fill(stamp.number as u8);
 }
 
-/// What a receiver reads out of a payload.
+/// A payload as parsed by a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The sender's stamp.

@@ -15,7 +15,7 @@ use super::schedule::VideoPlan;
 use super::speech::{Speech, SpeechSchedule, Utterance};
 use crate::client::{Dice, Transport};
 
-/// What a participant publishes.
+/// The media that a participant publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishPlan {
     /// The camera, if it has one.
@@ -63,7 +63,7 @@ struct Audio {
     last: LastSent,
 }
 
-/// What a sender report needs: an instant and the RTP timestamp of that instant.
+/// The times in a sender report: an instant and the RTP timestamp of that instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastSent {
     /// Nanoseconds since 1970.

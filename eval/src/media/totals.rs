@@ -3,7 +3,7 @@ use super::ledger::Ledger;
 use super::payload::Received;
 use crate::measure::{Arrival, Histogram, Tally};
 
-/// What all receivers of a run have measured together.
+/// Measurements of all receivers of a run together.
 #[derive(Default)]
 pub struct Totals {
     /// One-way latency of each packet sent in the measured window, in nanoseconds.
@@ -18,7 +18,7 @@ pub struct Totals {
     pub damaged: u64,
     /// Packets that were decrypted and checked; the others were recognized by their headers.
     pub opened: u64,
-    /// What publishers have sent.
+    /// Packets that publishers have sent.
     pub ledger: Ledger,
     /// By source and packet of the window: the latency to the last of those who got it at once.
     slowest: Vec<Vec<u64>>,
@@ -83,7 +83,7 @@ impl Totals {
     }
 }
 
-/// What one receiver has seen, source by source.
+/// Measurements of one receiver, by source.
 #[derive(Default)]
 pub struct Meter {
     tallies: Vec<Tally>,

@@ -47,8 +47,8 @@ pub struct Spread {
     pub count: u64,
 }
 
-/// What the server signalled, all clients together: bytes of protocol messages, without WebSocket's
-/// framing.
+/// Messages that the server signalled to all clients together: bytes of protocol messages, without
+/// WebSocket's framing.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Signalling {
     /// Of the answer to joining, per join.
@@ -65,11 +65,11 @@ pub struct Signalling {
     pub last_join_bytes: u64,
     /// In the window, to each client, per second: of news about speakers, and of everything.
     pub window_bytes: [f64; 2],
-    /// What changes were worth, where they were tried.
+    /// Messages about changes, if changes were made.
     pub changes: Option<Changes>,
 }
 
-/// What was signalled about one change, to everybody together.
+/// Messages about one change, to all clients together.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {
     /// A publisher mutes her microphone, or stops: bytes.

@@ -1,4 +1,4 @@
-//! What a run found, for people and for programs.
+//! The report of a run, for people and for programs.
 
 mod joining;
 mod quality;
@@ -20,7 +20,7 @@ pub use table::{crowds, table};
 /// One run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
-    /// What was measured: a server's name, or `floor`.
+    /// The measured server's name, or `floor`.
     pub target: String,
     /// Its shape, as given.
     pub scenario: String,
@@ -34,7 +34,7 @@ pub struct Report {
     pub seconds: f64,
     /// How joining went; none for the floor.
     pub joining: Option<Joining>,
-    /// What the server signalled; none for the floor.
+    /// Messages that the server signalled; none for the floor.
     pub signalling: Option<Signalling>,
     /// Packets that publishers sent in the window.
     pub packets_sent: u64,
@@ -50,7 +50,7 @@ pub struct Report {
     pub given_up: u64,
     /// Of these, how many were audio, which most servers do not repeat.
     pub lost_audio: u64,
-    /// What the clients' own networks lost and held up on purpose.
+    /// Deliberate loss and delay in the clients' own networks.
     pub impairment: Impairment,
     /// Bits a second of RTP that each receiver got, on average.
     pub received_bits_per_second: f64,
@@ -113,7 +113,7 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// What a process used in the window.
+/// Resources that a process used in the window.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// Processor time per replica that arrived, in microseconds.

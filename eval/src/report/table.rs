@@ -59,8 +59,8 @@ fn ratios(report: &Report, floor: &Report) -> String {
     )
 }
 
-/// What crowds cost whom, a line for each size; nothing when there is none. What a join costs
-/// should grow with those whom the newcomer sees, and no faster.
+/// Signalling costs of crowds, a line for each size; nothing if there is none. The cost of a join
+/// should grow with the number of participants that the newcomer sees, and no faster.
 pub fn crowds(reports: &[&Report]) -> String {
     let lines: String = reports.iter().filter_map(|report| crowd(report)).collect();
     if lines.is_empty() {

@@ -174,7 +174,7 @@ impl World {
             .map_or(Duration::ZERO, |(first, last)| last.duration_since(first))
     }
 
-    /// What was signalled until the window counts as joining's: servers may gather news for a
+    /// Messages up to the window count as joining, because servers may collect updates for a
     /// moment.
     fn signalling(&self, window: &Window, seconds: f64, changed: Option<&Changed>) -> Signalling {
         let clients = self.participants.len() as f64;

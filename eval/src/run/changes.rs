@@ -1,4 +1,4 @@
-//! What the server signals to a crowd when something changes about somebody.
+//! The server's messages to a crowd about a change of one participant.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const CHANGES: u32 = 8;
 /// From one to the next: longer than servers gather updates for.
 const SPACING: Duration = Duration::from_millis(400);
 
-/// What was signalled about changes, to everybody together.
+/// Messages about changes, to all clients together.
 pub struct Changed {
     /// How many changes of each kind there were.
     pub changes: u32,

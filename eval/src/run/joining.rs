@@ -17,7 +17,7 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(40);
 /// How long to serve those who are there before looking again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What joining took.
+/// Durations of joining.
 pub struct Joined {
     /// From the first connection until everybody heard everybody.
     pub all: Duration,

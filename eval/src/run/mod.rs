@@ -20,7 +20,7 @@ use world::World;
 pub use error::RunError;
 pub use world::TICK;
 
-/// What to measure.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How the report calls the server.
@@ -29,7 +29,7 @@ pub struct Settings {
     pub server: Server,
     /// The server's process, if its cost is to be measured.
     pub server_pid: Option<u32>,
-    /// Who joins.
+    /// The participants and rooms.
     pub scenario: Scenario,
     /// How they behave.
     pub behaviour: Behaviour,

@@ -19,7 +19,7 @@ pub const TICK: Duration = Duration::from_millis(10);
 /// The clients and what they wait on.
 pub struct World {
     epoll: Epoll,
-    /// Where the media of light clients waits to be read at the next tick.
+    /// Epoll instance for the media of light clients, read at the next tick.
     pool: Epoll,
     identity: Arc<Identity>,
     local_ip: IpAddr,
@@ -40,7 +40,7 @@ pub struct Window {
     pub(super) ends: Vec<u64>,
     pub(super) octets: [u64; 2],
     pub(super) late: [u64; 2],
-    /// What was shown in the first room.
+    /// Quality of the video in the first room.
     pub(super) shown: Vec<Shown>,
 }
 
@@ -215,7 +215,7 @@ impl World {
         self.window.shown = there.flat_map(Participant::shown).collect();
     }
 
-    /// What the server has signalled to everybody.
+    /// Messages that the server has signalled to all participants.
     pub(super) fn traffic(&self) -> Traffic {
         let mut total = Traffic::default();
         self.participants

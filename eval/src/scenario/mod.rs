@@ -1,4 +1,4 @@
-//! Who is in which room, and who sends to whom.
+//! Rooms, their participants, and the streams between them.
 
 mod plans;
 
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::client::{Impairment, Mode};
 use crate::media::PublishPlan;
 
-/// Who joins.
+/// The rooms and participants of a run.
 ///
 /// Shape: `1x50` is one publisher and fifty receivers; `10x10`, equal numbers above one, is a
 /// meeting in which each of ten publishes to the nine others; `4*5x5` is four such rooms;
@@ -33,16 +33,16 @@ pub enum Scenario {
     },
 }
 
-/// What all participants have in common.
+/// Behaviour that all participants share.
 #[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
-    /// What publishers send.
+    /// The media of publishers.
     pub publish: PublishPlan,
     /// The protocol's form.
     pub mode: Mode,
     /// Whether clients take the DTLS client's part where they may choose, as browsers do.
     pub dtls_client: bool,
-    /// What the clients' own networks lose.
+    /// Loss and delay in the clients' own networks.
     pub impairment: Impairment,
     /// In a crowd: publishers that each client shows.
     pub watched: u32,

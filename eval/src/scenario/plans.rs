@@ -77,7 +77,7 @@ impl Scenario {
     }
 }
 
-/// What all plans have in common.
+/// The parts that all plans share.
 fn plan(number: u32, behaviour: &Behaviour) -> Plan {
     Plan {
         number,

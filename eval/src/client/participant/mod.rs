@@ -25,16 +25,16 @@ use crate::media::{FeedbackCounts, Inbound, Meter, Publisher, Reporter, Shown};
 
 pub use milestones::Milestones;
 
-/// What participants share.
+/// State that participants share.
 pub struct Joining<'a> {
     /// The server.
     pub server: &'a Server,
     /// The certificate.
     pub identity: &'a Arc<Identity>,
-    /// Where sockets are bound.
+    /// The address that sockets are bound to.
     pub local_ip: IpAddr,
-    /// What waits on sockets. A socket's event carries [`Participant::SOCKETS`] times the
-    /// participant's number, plus which.
+    /// The epoll instance of the sockets. A socket's event carries [`Participant::SOCKETS`] times
+    /// the participant's number, plus which.
     pub epoll: &'a Epoll,
 }
 
@@ -70,7 +70,7 @@ pub struct Participant {
     ping_at: Instant,
     began_at: Instant,
     milestones: Milestones,
-    /// Where a light client's media waits to be read, once it flows.
+    /// Whether a light client's media waits in the pool to be read, once it flows.
     in_the_pool: bool,
     left: bool,
 }
@@ -127,17 +127,17 @@ impl Participant {
         })
     }
 
-    /// What it is doing.
+    /// Its plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What it sends.
+    /// The media that it sends.
     pub fn publisher(&self) -> &Publisher {
         &self.publisher
     }
 
-    /// What it has received.
+    /// Counts of the media that it has received.
     pub fn meter(&self) -> &Meter {
         &self.meter
     }
@@ -148,7 +148,7 @@ impl Participant {
         self.inbound.given_up()
     }
 
-    /// What a watcher would have noticed of each picture since the window began.
+    /// Frames and jitter of each video stream since the window began, as a viewer would see them.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         self.inbound.shown()
     }
@@ -164,7 +164,7 @@ impl Participant {
         self.transports.iter().flatten()
     }
 
-    /// What it and the server asked of one another.
+    /// Requests for repair and key frames, of it to the server and of the server to it.
     pub fn feedback(&self) -> [FeedbackCounts; 2] {
         [self.sending.counts(), self.receiving.counts()]
     }
@@ -184,7 +184,7 @@ impl Participant {
         !self.left && self.milestones.connected.is_none()
     }
 
-    /// What the server has signalled to it.
+    /// Messages that the server has signalled to it.
     pub fn traffic(&self) -> &Traffic {
         self.signal.traffic()
     }
@@ -275,7 +275,7 @@ impl Participant {
     }
 }
 
-/// What epoll says of a participant's transport.
+/// The epoll token of a participant's transport.
 fn media_token(plan: &Plan, which: usize) -> u64 {
     u64::from(plan.number) * Participant::SOCKETS + 1 + which as u64
 }

@@ -87,7 +87,7 @@ impl Participant {
         }
     }
 
-    /// What it publishes: each track's kind and source.
+    /// The tracks that it publishes: kind and source of each.
     pub(super) fn tracks(&self) -> Vec<(Kind, u32)> {
         let Some(publish) = &self.plan.publish else {
             return Vec::new();

@@ -11,7 +11,7 @@ pub enum SdpError {
     Missing(&'static str),
 }
 
-/// What a media section carries.
+/// The kind of a media section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Audio over RTP.
@@ -22,7 +22,7 @@ pub enum Kind {
     Application,
 }
 
-/// Who sends in a media section, from the writer's point of view.
+/// The direction of a media section, from the writer's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The writer sends.
@@ -117,7 +117,7 @@ impl Format {
 /// One `m=` section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media {
-    /// What it carries.
+    /// Its kind.
     pub kind: Kind,
     /// The `m=` line behind the port: protocol and formats.
     pub protocol: String,
@@ -125,7 +125,7 @@ pub struct Media {
     pub mid: String,
     /// Whether its port is 0: refused, or stopped.
     pub rejected: bool,
-    /// Who sends.
+    /// Its direction.
     pub direction: Direction,
     /// Its payload types.
     pub formats: Vec<Format>,

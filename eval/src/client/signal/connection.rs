@@ -70,7 +70,7 @@ impl Connection {
                 Ok(Message::Close(frame)) => return Err(SignalError::Closed(frame.map_or_else(String::new, closing))),
                 Ok(message @ (Message::Binary(_) | Message::Text(_))) => return Ok(Some(message)),
                 Ok(_) => {}
-                // What did not fit the kernel's buffer before may do so now.
+                // Data that did not fit into the kernel's buffer earlier may fit now.
                 Err(error) if would_block(&error) => match socket.flush() {
                     Err(error) if !would_block(&error) => return Err(broken(error)),
                     _ => return Ok(None),
@@ -107,7 +107,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Tells the server that the connection ends. Whoever leaves does not wait for an answer.
+    /// Tells the server that the connection ends. Does not wait for the server's answer.
     pub fn close(&mut self) {
         if let State::Open(socket) = &mut self.0 {
             let _ = socket.close(None);

@@ -1,8 +1,7 @@
-//! The words of Janus' VideoRoom, for a participant that thinks in those of LiveKit.
+//! The protocol of Janus' VideoRoom, behind the messages of LiveKit that a participant uses.
 //!
-//! One handle publishes, a second one receives everything that others publish, whichever of them it
-//! is from. What Janus asks for in steps of its own (a session, handles, a room, subscriptions)
-//! happens in here.
+//! One handle publishes. A second one receives the streams of all other publishers. Steps that only
+//! Janus has (a session, handles, a room, subscriptions) are done here.
 //!
 //! Source: Janus' documentation, "RESTful, WebSockets [...] JSON API" and "VideoRoom plugin",
 //! multistream (1.x).
@@ -56,7 +55,7 @@ enum Subscriber {
     Settled(Value),
 }
 
-/// What was asked, which Janus repeats in its reply.
+/// Names of requests, which Janus repeats in its replies.
 mod step {
     pub const SESSION: &str = "session";
     pub const PUBLISHER: &str = "publisher";
@@ -107,8 +106,8 @@ impl Janus {
         self.translated.pop_front()
     }
 
-    /// Says what a participant says. What Janus has no word for goes unsaid: whether a track is
-    /// muted, how large it is shown.
+    /// Sends a participant's request. Requests that Janus does not have are not sent: muting, and
+    /// the size at which a track is shown.
     pub fn ask(&mut self, message: signal_request::Message) {
         use signal_request::Message;
         match message {
@@ -286,7 +285,7 @@ mod tests {
         janus
     }
 
-    /// What was asked since, each in short: what of Janus, or what of the plugin.
+    /// The requests since the last call, each in short: the request to Janus, or to the plugin.
     fn asked(janus: &mut Janus) -> Vec<String> {
         let short = |request: Value| {
             let word = if request["janus"] == "message" {
@@ -339,7 +338,7 @@ mod tests {
             janus.translated(),
             Some((signal_response::Message::Offer(_), _))
         ));
-        // Who comes while the first offer is open waits for its end.
+        // A publisher that joins while the first offer is open waits until that offer is answered.
         assert!(
             hear(
                 &mut janus,

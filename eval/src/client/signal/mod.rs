@@ -33,7 +33,7 @@ pub enum SignalError {
     Malformed(String),
 }
 
-/// What is spoken on the connection.
+/// The protocol on the connection.
 enum Language {
     LiveKit,
     Janus(Box<Janus>),
@@ -79,7 +79,7 @@ impl Signal {
         })
     }
 
-    /// What the server has signalled so far.
+    /// Messages that the server has signalled so far.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
@@ -133,7 +133,7 @@ impl Signal {
         }
     }
 
-    /// Tells the server that the connection ends. Whoever leaves does not wait for an answer.
+    /// Tells the server that the connection ends. Does not wait for the server's answer.
     pub fn close(&mut self) {
         self.connection.close();
     }

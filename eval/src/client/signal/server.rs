@@ -5,7 +5,7 @@ use livekit_api::access_token::{AccessToken, VideoGrants};
 
 use super::SignalError;
 
-/// Where a server is, and the right to join its rooms.
+/// The address of a server, and the credentials to join its rooms.
 #[derive(Clone, Debug)]
 pub struct Server {
     host: String,
@@ -14,7 +14,7 @@ pub struct Server {
     secret: String,
 }
 
-/// Who joins which room, and whether to publish there.
+/// A participant's admission to a room, and whether it may publish there.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission<'a> {
     /// The room.

@@ -2,14 +2,14 @@ use std::ops::{AddAssign, Sub};
 
 use livekit_protocol::signal_response::Message;
 
-/// What a message of the server is for.
+/// The purpose of a server's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The answer to joining: the room and who is in it.
     Join,
     /// Participants who come, go or change, and what changes about the room.
     Participants,
-    /// Who speaks.
+    /// Active speakers.
     Speakers,
     /// Descriptions and candidates, and which tracks are received.
     Negotiation,
@@ -26,7 +26,7 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// What the server has signalled to a client, by purpose.
+/// Messages that the server has signalled to a client, by purpose.
 ///
 /// Shape: bytes of protocol messages; WebSocket adds two to ten to each, TCP and IP their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Purpose {
         Self::Other,
     ];
 
-    /// What the message is for.
+    /// The purpose of a message.
     pub fn of(message: &Message) -> Self {
         match message {
             Message::Join(_) => Self::Join,
@@ -71,7 +71,7 @@ impl Traffic {
         };
     }
 
-    /// What was for this purpose.
+    /// Messages with this purpose.
     pub fn of(&self, purpose: Purpose) -> Count {
         self.0[purpose as usize]
     }
@@ -104,7 +104,7 @@ impl AddAssign for Traffic {
 impl Sub for Traffic {
     type Output = Self;
 
-    /// What has come since `earlier`.
+    /// Messages since `earlier`.
     fn sub(mut self, earlier: Self) -> Self {
         for (ours, before) in self.0.iter_mut().zip(earlier.0) {
             ours.messages -= before.messages;

@@ -24,7 +24,7 @@ use handshake::Handshake;
 
 pub use error::TransportError;
 
-/// What a datagram held, decrypted.
+/// The contents of a datagram, decrypted.
 pub enum Incoming<'a> {
     /// An RTP packet.
     Rtp(&'a [u8]),

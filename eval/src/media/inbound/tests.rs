@@ -13,8 +13,8 @@ const NEGOTIATED: Negotiated = Negotiated {
     dependency: None,
 };
 
-/// What a receiver counts of a stream that loses a packet, repeats one, brings one late and pads
-/// one, if it opens one packet in so many.
+/// Counts of a receiver whose stream loses a packet, repeats one, delays one and pads one, if it
+/// opens one packet in `open_one_in`.
 fn counted(open_one_in: u32) -> (Vec<u64>, Vec<(u16, u64)>, u64) {
     let mut ledger = Ledger::new(open_one_in);
     let mut stream = Outbound::new(4, "", NEGOTIATED);
