@@ -18,7 +18,7 @@ pub use changes::{changes, is_reloaded};
 pub use error::ConfigError;
 pub use front::{Limits, Metrics};
 use media::RtcFile;
-pub use media::{Dataplane, Ebpf, KernelPath, Offload, Rooms, Rtc};
+pub use media::{Crypto, Dataplane, Ebpf, KernelPath, Offload, Rooms, Rtc};
 pub use rooms::{Audio, Room};
 use secrets::Keys;
 pub use sip::{Interface, Network, Sip};
@@ -149,6 +149,7 @@ impl Config {
                 afxdp: file.rtc.afxdp,
                 offload: file.rtc.offload,
                 ebpf: file.rtc.ebpf,
+                crypto: file.rtc.crypto,
                 adaptation: file.rtc.adaptation.unwrap_or(true),
                 policy: file.rtc.policy,
                 rewriter: file.rtc.rewriter,
@@ -315,6 +316,8 @@ mod tests {
         assert_eq!((ebpf.offload, ebpf.ebpf.keep), (Offload::Ebpf, 5));
         assert_eq!(ebpf.ebpf.pins, std::path::Path::new("/sys/fs/bpf/weir"));
         assert!(error("rtc: {offload: magic}\n").contains("magic"));
+        assert_eq!(rtc("rtc: {}\n").crypto, Crypto::Auto);
+        assert_eq!(rtc("rtc: {crypto: ring}\n").crypto, Crypto::Ring);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tracing::{error, info, warn};
 
 use crate::clock::Clocks;
-use crate::config::{Config, Offload, Rooms};
+use crate::config::{Config, Crypto, Offload, Rooms};
 use crate::cpu_latency::CpuLatency;
 use crate::health::Health;
 use crate::http::{self, Http};
@@ -65,6 +65,9 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     config.warnings.iter().for_each(|warning| warn!("{warning}"));
     if let Some(name) = config.rtc.rewriter.by_frames() {
         info!("{name} numbers replicas of streams with dependency descriptors; all others are numbered exactly");
+    }
+    if config.rtc.crypto == Crypto::Ring {
+        gcm::use_ring_only();
     }
     let clocks = Clocks::read();
     let metrics = Metrics::default();

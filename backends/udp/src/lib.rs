@@ -16,8 +16,8 @@
 //! have sockets and workers of their own: `relays`.
 //!
 //! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is
-//! what protects it, `net` is the only place that talks to the operating system. `unsafe` is there,
-//! and in `srtp::gcm::wide`, which works in the processor's wide registers.
+//! what protects it, `net` is the only place that talks to the operating system and the only one
+//! with `unsafe`.
 
 #![deny(unsafe_code)]
 // Tests may read a clock; the packet path is given the time.

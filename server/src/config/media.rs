@@ -17,6 +17,7 @@ pub(super) struct RtcFile {
     pub(super) afxdp: Afxdp,
     pub(super) offload: Offload,
     pub(super) ebpf: Ebpf,
+    pub(super) crypto: Crypto,
     pub(super) coalesce_us: u64,
     pub(super) precedence: Option<bool>,
     pub(super) cpu_latency_us: Option<u32>,
@@ -36,6 +37,17 @@ pub(super) fn coalesce(microseconds: u64) -> Duration {
     Duration::from_micros(microseconds.min(COALESCE_MAX))
 }
 
+/// Which implementation of AES-GCM encrypts media.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Crypto {
+    /// Weir's own where the processor has AVX-512 with VAES, `ring` elsewhere.
+    #[default]
+    Auto,
+    /// Always `ring`.
+    Ring,
+}
+
 /// Media settings.
 #[derive(Debug)]
 pub struct Rtc {
@@ -53,6 +65,8 @@ pub struct Rtc {
     pub offload: Offload,
     /// Settings of that choice.
     pub ebpf: Ebpf,
+    /// What encrypts media.
+    pub crypto: Crypto,
     /// How long workers wait for more when something has come; zero is not at all.
     pub coalesce: Duration,
     /// Whether workers that take little of the machine go before others on it.

@@ -1,16 +1,13 @@
 //! AES in Galois/counter mode.
 //!
-//! Which bytes of a packet are encrypted under which nonce; the cipher itself is behind [`Key`].
+//! Which bytes of a packet are encrypted under which nonce; the cipher itself is [`gcm::Key`].
 //!
 //! Source: RFC 7714.
 
-mod key;
-#[cfg(target_arch = "x86_64")]
-mod wide;
+use gcm::{Key, Nonce, TAG};
 
 use super::kdf::SessionKeys;
 use super::packet::{PacketId, RTCP_CLEAR, RtcpWord};
-use key::{Key, Nonce, TAG};
 
 const WORD: usize = 4;
 

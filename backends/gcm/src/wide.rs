@@ -17,7 +17,7 @@ use std::arch::x86_64::*;
 
 use zeroize::Zeroize;
 
-use super::key::{Nonce, TAG};
+use crate::{Nonce, TAG};
 use hash::{HashKey, Sum, reversed};
 
 /// Bytes of a block.

@@ -1,24 +1,47 @@
-//! One key of AES-GCM, in the hands of what is fastest on this processor.
+//! AES in Galois/counter mode, by the fastest implementation this processor can run.
+//!
+//! A [`Key`] seals and opens messages in place. On x86-64 with AVX-512, VAES and VPCLMULQDQ it is
+//! the code of this crate; elsewhere, and where [`use_ring_only`] was called, it is `ring`.
+//!
+//! Source: NIST SP 800-38D.
+
+#![deny(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, Algorithm, LessSafeKey, UnboundKey};
 
 #[cfg(target_arch = "x86_64")]
-use super::wide::Wide;
+use wide::Wide;
 
 /// Bytes of a tag.
-pub(super) const TAG: usize = 16;
+pub const TAG: usize = 16;
 
-/// What makes a message's keystream its own under one key: the lower 96 bits.
+/// A nonce of 96 bits: the lower ones of the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Nonce(pub(super) u128);
+pub struct Nonce(pub u128);
 
+static RING_ONLY: AtomicBool = AtomicBool::new(false);
+
+/// Makes every key that this process expands from now on one of `ring`'s.
+pub fn use_ring_only() {
+    RING_ONLY.store(true, Ordering::Relaxed);
+}
+
+/// One key, expanded, of 128 or 256 bits.
+///
 /// Panics when a key is neither 16 nor 32 bytes long, or a message longer than GCM allows (64 GiB):
 /// neither comes from a packet.
-pub(super) enum Key {
+pub struct Key(Expanded);
+
+enum Expanded {
     /// `ring` has the fastest implementation we measured that runs everywhere. It does not wipe its
     /// expanded keys when they are dropped.
     Ring(LessSafeKey),
-    /// Ours, where the processor has the instructions for it.
+    /// This crate's, where the processor has the instructions for it.
     #[cfg(target_arch = "x86_64")]
     Wide128(Wide<10>),
     #[cfg(target_arch = "x86_64")]
@@ -26,16 +49,21 @@ pub(super) enum Key {
 }
 
 impl Key {
-    pub(super) fn new(key: &[u8]) -> Self {
+    /// Expands a key of 16 or 32 bytes.
+    pub fn new(key: &[u8]) -> Self {
+        if RING_ONLY.load(Ordering::Relaxed) {
+            return Self::with_ring(key);
+        }
         Self::wide(key).unwrap_or_else(|| Self::with_ring(key))
     }
 
     #[cfg(target_arch = "x86_64")]
     fn wide(key: &[u8]) -> Option<Self> {
-        match key.len() {
-            16 => Wide::new(key).map(Self::Wide128),
-            _ => Wide::new(key).map(Self::Wide256),
-        }
+        let expanded = match key.len() {
+            16 => Wide::new(key).map(Expanded::Wide128),
+            _ => Wide::new(key).map(Expanded::Wide256),
+        };
+        expanded.map(Self)
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -43,40 +71,42 @@ impl Key {
         None
     }
 
-    pub(super) fn with_ring(key: &[u8]) -> Self {
+    /// Expands a key of 16 or 32 bytes for `ring`.
+    pub fn with_ring(key: &[u8]) -> Self {
         let key = UnboundKey::new(algorithm(key.len()), key).expect("the algorithm's own key length");
-        Self::Ring(LessSafeKey::new(key))
+        Self(Expanded::Ring(LessSafeKey::new(key)))
     }
 
-    /// Encrypts `text` in place; the tag of it and of `clear`.
+    /// Encrypts `text` in place and returns the tag of it and of `clear`.
     #[inline]
-    pub(super) fn seal(&self, nonce: Nonce, clear: &[u8], text: &mut [u8]) -> [u8; TAG] {
-        match self {
-            Self::Ring(key) => {
+    pub fn seal(&self, nonce: Nonce, clear: &[u8], text: &mut [u8]) -> [u8; TAG] {
+        match &self.0 {
+            Expanded::Ring(key) => {
                 let tag = key.seal_in_place_separate_tag(nonce.ring(), Aad::from(clear), text);
                 let tag = tag.expect("a datagram is far below GCM's limit of 64 GiB");
                 tag.as_ref().try_into().expect("a tag is sixteen bytes")
             }
             #[cfg(target_arch = "x86_64")]
-            Self::Wide128(key) => key.seal(nonce, clear, text),
+            Expanded::Wide128(key) => key.seal(nonce, clear, text),
             #[cfg(target_arch = "x86_64")]
-            Self::Wide256(key) => key.seal(nonce, clear, text),
+            Expanded::Wide256(key) => key.seal(nonce, clear, text),
         }
     }
 
-    /// Decrypts in place what stands before the tag that `sealed` ends with, and returns its
-    /// length; `None` when the tag is not that of it and of `clear`, and its bytes are unspecified
-    /// then.
-    pub(super) fn open(&self, nonce: Nonce, clear: &[u8], sealed: &mut [u8]) -> Option<usize> {
-        match self {
-            Self::Ring(key) => {
+    /// Decrypts in place the text before the tag that `sealed` ends with, and returns its length.
+    ///
+    /// `None` means that the tag is not that of the text and of `clear`; the bytes are then
+    /// unspecified.
+    pub fn open(&self, nonce: Nonce, clear: &[u8], sealed: &mut [u8]) -> Option<usize> {
+        match &self.0 {
+            Expanded::Ring(key) => {
                 let text = key.open_in_place(nonce.ring(), Aad::from(clear), sealed).ok()?;
                 Some(text.len())
             }
             #[cfg(target_arch = "x86_64")]
-            Self::Wide128(key) => open(|text, tag| key.open(nonce, clear, text, tag), sealed),
+            Expanded::Wide128(key) => open(|text, tag| key.open(nonce, clear, text, tag), sealed),
             #[cfg(target_arch = "x86_64")]
-            Self::Wide256(key) => open(|text, tag| key.open(nonce, clear, text, tag), sealed),
+            Expanded::Wide256(key) => open(|text, tag| key.open(nonce, clear, text, tag), sealed),
         }
     }
 }
