@@ -270,7 +270,7 @@ fn cores() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::media::{Policy, Rewriter};
+    use super::media::Rewriter;
     use super::*;
 
     fn error(text: &str) -> String {
@@ -295,14 +295,6 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_has_a_name() {
-        let policy = |text: &str| File::parse("weir.yaml", text).unwrap().rtc.policy;
-        assert_eq!(policy("rtc: {}\n"), Policy::Utility);
-        assert_eq!(policy("rtc: {policy: thresholds}\n"), Policy::Thresholds);
-        assert!(error("rtc: {policy: greed}\n").contains("greed"));
-    }
-
-    #[test]
     fn packets_go_through_sockets_unless_somebody_says_otherwise() {
         let rtc = |text: &str| File::parse("weir.yaml", text).unwrap().rtc;
         assert_eq!(rtc("rtc: {}\n").dataplane, Dataplane::Udp);
@@ -316,8 +308,6 @@ mod tests {
         assert_eq!((ebpf.offload, ebpf.ebpf.keep), (Offload::Ebpf, 5));
         assert_eq!(ebpf.ebpf.pins, std::path::Path::new("/sys/fs/bpf/weir"));
         assert!(error("rtc: {offload: magic}\n").contains("magic"));
-        assert_eq!(rtc("rtc: {}\n").crypto, Crypto::Auto);
-        assert_eq!(rtc("rtc: {crypto: ring}\n").crypto, Crypto::Ring);
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub struct Rtc {
     pub offload: Offload,
     /// Settings of that choice.
     pub ebpf: Ebpf,
-    /// What encrypts media.
+    /// The implementation that encrypts media.
     pub crypto: Crypto,
     /// How long workers wait for more when something has come; zero is not at all.
     pub coalesce: Duration,
@@ -237,5 +237,30 @@ impl From<Rewriter> for dataplane::Rewriting {
             Rewriter::SLm => Self::LowMemory,
             Rewriter::SLr => Self::LowRetransmission,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::File;
+    use super::*;
+
+    fn rtc(text: &str) -> RtcFile {
+        File::parse("weir.yaml", text).expect("a configuration").rtc
+    }
+
+    #[test]
+    fn a_policy_has_a_name() {
+        assert_eq!(rtc("rtc: {}\n").policy, Policy::Utility);
+        assert_eq!(rtc("rtc: {policy: thresholds}\n").policy, Policy::Thresholds);
+        let refusal = File::parse("weir.yaml", "rtc: {policy: greed}\n").err();
+        assert!(refusal.is_some_and(|error| error.to_string().contains("greed")));
+    }
+
+    #[test]
+    fn the_implementation_of_aes_gcm_is_chosen_by_name() {
+        assert_eq!(rtc("rtc: {}\n").crypto, Crypto::Auto);
+        assert_eq!(rtc("rtc: {crypto: ring}\n").crypto, Crypto::Ring);
+        assert!(File::parse("weir.yaml", "rtc: {crypto: magic}\n").is_err());
     }
 }

@@ -129,7 +129,7 @@ impl Sum {
 /// The truth table of a sum of three.
 const XOR: i32 = 0x96;
 
-/// What the lower half of each lane comes to, 64 bits further up, and the upper half, there.
+/// Folds each lane by half: the lower half is multiplied, moved up 64 bits and added to the upper.
 #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
 #[inline]
 fn folded(lanes: __m512i) -> __m512i {
