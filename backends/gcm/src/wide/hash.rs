@@ -129,7 +129,8 @@ impl Sum {
 /// The truth table of a sum of three.
 const XOR: i32 = 0x96;
 
-/// Folds each lane by half: the lower half is multiplied, moved up 64 bits and added to the upper.
+/// One step of reduction in each lane: the polynomial times its lower half, added to the lane with
+/// its halves swapped.
 #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
 #[inline]
 fn folded(lanes: __m512i) -> __m512i {
