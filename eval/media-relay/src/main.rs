@@ -24,7 +24,7 @@ enum Command {
     Compare(CompareArguments),
     /// Relays in XDP without a table, until told to end.
     Bare {
-        /// Where packets come and go.
+        /// The interface for packets in and out.
         interface: String,
     },
     /// Makes measurements and prints what was found; for `compare`.
@@ -37,7 +37,7 @@ enum Command {
 
 #[derive(Args)]
 struct CompareArguments {
-    /// What to measure: calls, kernel, sessions, setup, ramp.
+    /// The experiments: calls, kernel, sessions, setup, ramp.
     #[arg(required = true, value_parser = experiment)]
     experiments: Vec<&'static Experiment>,
     /// Only this relay; may be given several times.
@@ -61,7 +61,7 @@ struct CompareArguments {
     /// A command that runs another when the machine is free, put in front of each turn.
     #[arg(long, env = "MEDIA_RELAY_TURN", default_value = "")]
     turn: String,
-    /// What the names of namespaces begin with.
+    /// Prefix of the names of namespaces.
     #[arg(long, env = "MEDIA_RELAY_NAMESPACES", default_value = "weir-relays", hide = true)]
     namespaces: String,
     /// The page to write the results into.

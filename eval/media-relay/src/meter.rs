@@ -1,5 +1,5 @@
-//! What the machine does while phones talk, read by threads of its own so that nobody has to wait
-//! for `/proc`.
+//! Load of the machine while phones talk, read by threads of its own so that nobody has to wait for
+//! `/proc`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ impl Watch {
         }
     }
 
-    /// What is quick to read comes last at the beginning and first at the end, so that reading the
+    /// The quick values are read last at the beginning and first at the end, so that reading the
     /// rest is not measured.
     fn before(&mut self) -> Sample {
         let (others, drops) = (Processes::sample(), self.relay.map(SocketDrops::sample_of));
@@ -99,8 +99,8 @@ impl Window {
         Self(thread::spawn(move || measure(relay, lasts)))
     }
 
-    /// What the machine did, and how many datagrams it dropped at the relay's sockets; waits for
-    /// the end.
+    /// The load of the machine, and the number of datagrams dropped at the relay's sockets; waits
+    /// for the end.
     pub fn end(self) -> (Machine, u64) {
         self.0.join().expect("reading does not fail, it only finds nothing")
     }

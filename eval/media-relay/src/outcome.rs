@@ -1,4 +1,4 @@
-//! What one measurement found, as plain data.
+//! The results of one measurement, as plain data.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub struct Outcome {
     pub set_up: SetUp,
     /// The length of the window.
     pub seconds: f64,
-    /// What became of packets that were sent in it.
+    /// Counts of packets that were sent in the window.
     pub packets: Packets,
     /// Delays in microseconds, from just before a packet is sent to the kernel's stamp on its
     /// arrival.
@@ -70,7 +70,7 @@ pub struct Outcome {
     pub score: Distribution,
     /// The mean over all directions of interarrival jitter at the end, in microseconds.
     pub jitter: f64,
-    /// What the machine did meanwhile.
+    /// Load of the machine in the window.
     pub machine: Machine,
     /// RTP packets over the whole life of all calls: by the relay's account, and as they arrived at
     /// phones.
@@ -98,7 +98,7 @@ pub struct SetUp {
     pub relay_cores: Option<f64>,
 }
 
-/// What became of packets.
+/// Counts of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Packets {
     /// Packets sent in the window.
@@ -128,7 +128,7 @@ impl Packets {
     }
 }
 
-/// What the machine did in the window.
+/// Load of the machine in the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Processors that were not idle.

@@ -1,5 +1,4 @@
-//! What a listener makes of the packets that arrive: the measures of RFC 3550, RFC 4689 and ITU-T
-//! G.107.
+//! Audio quality for a listener: the measures of RFC 3550, RFC 4689 and ITU-T G.107.
 
 use std::time::Duration;
 
@@ -8,8 +7,8 @@ use sip::quality::{UNCONCEALED, mean_opinion_score};
 
 use crate::phones::{Account, Arrival, INTERVAL};
 
-/// How long a phone waits so as to play evenly. What comes later than this behind the call's
-/// quickest packet is as good as lost.
+/// The playout delay of a phone. A packet later than this after the call's quickest packet counts
+/// as lost.
 pub const PLAYOUT: Duration = Duration::from_millis(40);
 
 /// One direction of one call.
@@ -27,8 +26,9 @@ pub struct Quality {
     pub unplayed: u64,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1).
     pub jitter: Duration,
-    /// What a listener would say: 20 ms of packetising, the quickest packet's delay and the playout
-    /// delay one way, G.711 without concealment, lost and unplayed packets as random loss.
+    /// The estimated score of a listener: 20 ms of packetisation, the quickest packet's delay and
+    /// the playout delay one way, G.711 without concealment, lost and unplayed packets as random
+    /// loss.
     pub score: f64,
 }
 

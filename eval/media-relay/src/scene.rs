@@ -18,14 +18,14 @@ use crate::quality::Quality;
 
 /// Phones look at the clock so often: what is due within leaves together.
 const TICK: Duration = Duration::from_micros(200);
-/// What is under way when phones fall silent arrives within this.
+/// Time in which packets under way at the end of the phones' sending arrive.
 const DRAIN: Duration = Duration::from_millis(300);
 /// Calls that are not up so long after the last offer never will be.
 const SET_UP_MAX: Duration = Duration::from_secs(5);
 /// Questions that wait for an answer at a time, when nothing is measured.
 const OPEN_MAX: usize = 32;
 
-/// What phones have to do.
+/// The calls of the phones.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Load {
     /// How many calls.
@@ -41,7 +41,7 @@ pub struct Load {
     pub timeline: bool,
 }
 
-/// What is between callers and callees.
+/// The connection between callers and callees.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Between {
     /// A cable.
@@ -51,7 +51,7 @@ pub enum Between {
     Mirror(Ipv4Addr),
     /// A relay.
     Relay {
-        /// Where it is told about calls.
+        /// Its control address.
         control: SocketAddr,
         /// Whence.
         proxy: IpAddr,
@@ -76,7 +76,7 @@ pub struct Scene<'a> {
 #[derive(Clone, Copy, Default)]
 struct Call {
     offered: Option<Instant>,
-    /// Where the callee was told to send.
+    /// The address that the callee was told to send to.
     callee_to: Option<SocketAddrV4>,
     established: Option<Instant>,
     failed: bool,

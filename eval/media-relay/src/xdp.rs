@@ -15,7 +15,7 @@ pub struct Attached {
     _loaded: Ebpf,
 }
 
-/// What to put on an interface.
+/// The program on an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Writes new headers and sends, without a table and without a question: the least that a relay

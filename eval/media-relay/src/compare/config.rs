@@ -22,20 +22,20 @@ pub struct Configuration {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relay {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// Its program: a path from the root of this tree, or a name on the search path.
     pub program: String,
     /// The environment variable that names another.
     pub variable: String,
-    /// What to ask the program for its version.
+    /// Arguments that make the program print its version.
     pub version: String,
-    /// What to start it with, in words.
+    /// Arguments to start it with, separated by spaces.
     pub arguments: String,
     /// Files that it reads: name and content.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Where it takes `ng`; nowhere if it relays without being told.
+    /// Its `ng` port; none if it relays without control.
     #[serde(default)]
     pub control: Option<u16>,
     /// The most calls it is given when calls are added.

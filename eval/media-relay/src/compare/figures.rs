@@ -1,4 +1,4 @@
-//! What a measurement says about a relay, beside the cable alone.
+//! The figures of a relay, relative to the cable alone.
 
 use crate::outcome::Outcome;
 use crate::scene::Load;
@@ -15,14 +15,14 @@ pub struct Measured {
     pub round: u32,
     /// Under which load.
     pub load: Load,
-    /// What was found.
+    /// The result.
     pub found: Found,
 }
 
 /// A measurement beside that of the cable under the same load in the same round.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures<'a> {
-    /// What was found.
+    /// The outcome.
     pub outcome: &'a Outcome,
     cable: Option<&'a Outcome>,
 }

@@ -1,10 +1,10 @@
-//! Relays beside each other: the same phones, the same calls, by turns, each relay in a network
-//! namespace of its own.
+//! Compares relays: the same phones and the same calls, by turns, each relay in a network namespace
+//! of its own.
 //!
-//! [`compare`] does what the command line asks. An [`Experiment`] says what is measured in which
-//! turn, and what is made of it. Each turn is an [`Subprocess`], done by a process of its own. What
-//! is found goes to the terminal, to a table of all runs, to a drawing, and between the markers of
-//! a page.
+//! [`compare`] carries out the command line. An [`Experiment`] defines the measurements of each
+//! turn and the section made of them. Each turn is a [`Subprocess`], done by a process of its own.
+//! Results go to the terminal, to a table of all runs, to a drawing, and between the markers of a
+//! page.
 
 mod config;
 mod csv;
@@ -25,10 +25,10 @@ use experiments::Section;
 use figures::{Figures, Measured};
 use targets::Targets;
 
-/// What to compare, and where to write.
+/// The relays and experiments to compare, and the page to write into.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What to measure.
+    /// The experiments.
     pub experiments: Vec<&'static Experiment>,
     /// Only relays with these names; all if empty.
     pub only: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Options {
     pub configuration: PathBuf,
     /// Words in front of each turn's command, where the machine is shared by turns.
     pub turn: Vec<String>,
-    /// What the names of this run's namespaces begin with.
+    /// Prefix of the names of this run's namespaces.
     pub namespaces: String,
     /// The page to write into; none: only the terminal.
     pub page: Option<PathBuf>,

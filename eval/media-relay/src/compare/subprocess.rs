@@ -21,20 +21,20 @@ use crate::scene::{Between, Load, Scene};
 /// Measurements to make in one turn, in this order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Subprocess {
-    /// What to measure, under which load.
+    /// The jobs, each with its load.
     pub jobs: Vec<(Job, Load)>,
-    /// Where relays' output goes.
+    /// Folder for relays' output.
     pub folder: PathBuf,
 }
 
 /// Something to measure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// Where phones are.
+    /// The cables of the phones.
     pub cables: Cables,
-    /// What is between them.
+    /// The connection between callers and callees.
     pub between: Between,
     /// The relay to start, if there is one.
     pub server: Option<Server>,
@@ -51,7 +51,7 @@ pub struct Server {
     pub command: Vec<String>,
 }
 
-/// What became of a job: what was found, or why nothing was.
+/// The result of a job: its outcome, or the reason that there is none.
 pub type Found = Result<Outcome, String>;
 
 impl Subprocess {
@@ -73,7 +73,7 @@ impl Subprocess {
 
     /// Does it, which is what the process is for.
     pub fn perform(&self) -> Vec<Found> {
-        // Where it is refused, a relay and its phones disturb each other more than they have to.
+        // If this is refused, a relay and its phones disturb each other more than necessary.
         let _ = leave_a_processor();
         let _merging = have_datagrams_merged();
         let measure = |(job, load): &(Job, Load)| job.measure(load, &self.folder).map_err(|error| error.to_string());

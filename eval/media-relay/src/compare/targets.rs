@@ -11,7 +11,7 @@ use super::{CompareError, Options};
 use crate::phones::{Cables, Mac};
 use crate::scene::Between;
 
-/// What tables call the run without a relay.
+/// The name of the run without a relay in tables.
 pub const DIRECT: &str = "cable";
 /// The ends of the cable between callers and callees.
 const DIRECT_ENDS: [&str; 2] = ["caller0", "callee0"];
@@ -26,9 +26,9 @@ pub struct Targets {
     pub entries: Vec<Entry>,
     /// A cable from callers to callees.
     pub direct: Job,
-    /// Where relays' files and output go.
+    /// Folder for relays' files and output.
     pub folder: PathBuf,
-    /// What to say of the machine and of versions, a line each.
+    /// Description of the machine and of versions, one line each.
     pub remarks: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Targets {
 pub struct Entry {
     /// Its entry in the file.
     pub relay: Relay,
-    /// What it takes to measure it.
+    /// The job that measures it.
     pub job: Job,
     /// Goes with it.
     _place: Place,

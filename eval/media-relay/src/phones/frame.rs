@@ -1,4 +1,4 @@
-//! What a phone sends every 20 ms: G.711 in RTP in UDP in IPv4 in Ethernet, 214 bytes.
+//! A phone's frame, sent every 20 ms: G.711 in RTP in UDP in IPv4 in Ethernet, 214 bytes.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -68,11 +68,11 @@ impl Frame {
 /// A packet as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Who sent it.
+    /// The sender's address.
     pub from: SocketAddrV4,
     /// Whom it reached.
     pub to: SocketAddrV4,
-    /// What its sender wrote into it.
+    /// The sender's stamp.
     pub stamp: Stamp,
 }
 

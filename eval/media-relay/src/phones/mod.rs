@@ -40,9 +40,9 @@ pub struct Cables {
 /// One of the two parties of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
-    /// Who has called.
+    /// The calling party.
     Caller = 0,
-    /// Who was called.
+    /// The called party.
     Callee = 1,
 }
 
@@ -57,7 +57,7 @@ pub struct Phones {
     counts: Counts,
 }
 
-/// What one phone sends, and what of it arrives at the other.
+/// One phone's stream, and its arrivals at the other phone.
 #[derive(Default)]
 struct Stream {
     frame: Option<(Frame, SocketAddrV4)>,
@@ -75,11 +75,11 @@ pub struct Arrival {
     pub delay_ns: u32,
 }
 
-/// What one phone sent in the window, and what of it arrived.
+/// The packets that one phone sent in the window, and their arrivals.
 pub struct Account<'a> {
     /// The numbers that were sent.
     pub numbers: Range<u64>,
-    /// What arrived.
+    /// Their arrivals.
     pub arrivals: &'a [Arrival],
 }
 
@@ -136,7 +136,7 @@ impl Phones {
         self.streams.iter_mut().for_each(|stream| stream.frame = None);
     }
 
-    /// What is sent from now on is measured.
+    /// Begins the window: packets sent from here on are measured.
     pub fn begin_window(&mut self) {
         for stream in &mut self.streams {
             stream.window = stream.next..u64::MAX;
@@ -145,14 +145,14 @@ impl Phones {
         (self.counts.late, self.counts.refused, self.counts.foreign) = (0, 0, 0);
     }
 
-    /// What is sent from now on is not.
+    /// Ends the window: packets sent from here on are not measured.
     pub fn end_window(&mut self) {
         self.streams
             .iter_mut()
             .for_each(|stream| stream.window.end = stream.next);
     }
 
-    /// What became of each phone's packets in the window.
+    /// The packets of each phone in the window, and their arrivals.
     pub fn accounts(&self) -> impl Iterator<Item = Account<'_>> {
         self.streams.iter().map(|stream| Account {
             numbers: stream.window.clone(),

@@ -22,7 +22,7 @@ use crate::xdp::{Attached, Program};
 const BATCH_MAX: usize = 64;
 /// More than any frame that is ours.
 const BUFFER_LEN: usize = 256;
-/// What the kernel holds for us: a second of 2,000 calls.
+/// Receive buffer in the kernel: a second of 2,000 calls.
 const RECEIVE_BUFFER_BYTES: usize = 256 << 20;
 
 /// A socket on one interface.

@@ -1,18 +1,19 @@
-//! What a SIP proxy asks a relay, in the words of Kamailio, and what it reads from the answers.
+//! Requests of a SIP proxy to a relay, in the form that Kamailio uses, and the parts of the answers
+//! that it reads.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use sip::ng::bencode;
 use sip::ng::value::{Dictionary, Value};
 
-/// What is asked about a call.
+/// A request about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// A port for whom is called.
     Offer,
     /// A port for who has called.
     Answer,
-    /// What has been relayed.
+    /// The statistics of a call.
     Query,
     /// The end.
     Delete,
@@ -72,7 +73,7 @@ fn description(phone: SocketAddrV4) -> String {
     )
 }
 
-/// What a relay answered.
+/// A relay's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer(Dictionary);
 
@@ -96,7 +97,7 @@ impl Answer {
         }
     }
 
-    /// Where the description in it says to send audio.
+    /// The address for audio in its description.
     pub fn audio(&self) -> Option<SocketAddrV4> {
         let sdp = self.text("sdp")?;
         let after = |prefix: &str| {

@@ -31,7 +31,7 @@ pub struct Proxy {
     repeats: u64,
 }
 
-/// What was asked and not answered yet.
+/// A request that is not answered yet.
 struct Question {
     command: Command,
     call: u32,
@@ -40,21 +40,21 @@ struct Question {
     tries: u32,
 }
 
-/// What came of a question.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// What was asked.
+    /// The request.
     pub command: Command,
     /// About which call.
     pub call: u32,
-    /// What the relay said.
+    /// The relay's answer, or its error.
     pub said: Result<Said, String>,
 }
 
-/// What of an answer matters.
+/// The parts of an answer that matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Said {
-    /// Where to send audio.
+    /// The address to send audio to.
     pub audio: Option<SocketAddrV4>,
     /// Packets relayed.
     pub packets: Option<u64>,
@@ -91,7 +91,7 @@ impl Proxy {
             .is_ok_and(|len| Answer::read(&buffer[..len]).is_some())
     }
 
-    /// Where answers arrive, to wait for them.
+    /// The socket on which answers arrive, to wait for them.
     pub fn socket(&self) -> &UdpSocket {
         &self.socket
     }
@@ -186,7 +186,7 @@ impl Proxy {
     }
 }
 
-/// What does not leave is asked again like what was lost on the way.
+/// A datagram that the kernel does not take is repeated like one that was lost on the way.
 fn send(socket: &UdpSocket, bytes: &[u8]) -> io::Result<()> {
     match socket.send(bytes) {
         Err(error)

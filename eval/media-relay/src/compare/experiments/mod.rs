@@ -1,4 +1,4 @@
-//! What there is to measure.
+//! The experiments.
 
 mod calls;
 mod kernel;
@@ -20,13 +20,13 @@ use crate::scene::Load;
 
 /// A named set of measurements.
 pub struct Experiment {
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What is asked, for the page.
+    /// The question that it answers, for the page.
     pub title: &'static str,
-    /// What is measured, turn by turn.
+    /// The measurements, turn by turn.
     pub(super) turns: fn(&Targets, &Options) -> Vec<Vec<Planned>>,
-    /// What is made of it.
+    /// Turns the measurements into a section of the page.
     pub(super) section: fn(&[Measured]) -> Section,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Planned {
     pub(super) load: Load,
 }
 
-/// What an experiment found.
+/// The results of an experiment.
 pub(super) struct Section {
     /// How often and how long.
     pub(super) how: String,
@@ -81,7 +81,7 @@ fn names(all: &[Measured]) -> Vec<&str> {
     names
 }
 
-/// What was found about one relay.
+/// The figures of one relay.
 fn figures_of<'a>(all: &'a [Measured], relay: &'a str) -> impl Iterator<Item = Figures<'a>> + Clone {
     let its = all.iter().filter(move |measured| measured.relay == relay);
     its.filter_map(|measured| Figures::of(measured, all))
@@ -96,7 +96,7 @@ fn cell(spread: Option<Spread>, digits: usize) -> String {
     spread.map_or_else(|| "-".into(), |it| format!("{it:.digits$}"))
 }
 
-/// What failed, what is doubtful.
+/// Notes on failures and doubts.
 fn notes(all: &[Measured]) -> String {
     let mut text = String::new();
     for measured in all {

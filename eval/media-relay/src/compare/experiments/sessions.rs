@@ -99,7 +99,7 @@ fn table(all: &[Measured]) -> String {
     text
 }
 
-/// What the subject has to carry without losing a packet.
+/// The load that the subject has to carry without losing a packet.
 const TARGET: (&str, u32) = ("weir-ebpf", 2_000);
 
 fn targets(all: &[Measured]) -> String {

@@ -1,4 +1,4 @@
-//! What is wanted of one relay beside another.
+//! Targets for one relay relative to another.
 
 use std::fmt::Write as _;
 
@@ -47,7 +47,7 @@ pub fn judged(all: &[Measured], targets: &[Target]) -> String {
     text
 }
 
-/// What is true of every round, or that it is not.
+/// Whether the target was met in every round.
 fn verdict(ratio: Option<Spread>, most: f64) -> &'static str {
     match ratio {
         None => "not measured",
