@@ -33,12 +33,12 @@ pub const CALL: Duration = Duration::from_secs(5);
 /// So many entries are changed at each size, all over the tables.
 const CHANGES: u64 = 2_000;
 
-/// What was measured with one size.
+/// The measurement of one size.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// How many receivers, rooms or entries there were.
     pub size: u64,
-    /// What all the work took.
+    /// The cost of all the work.
     pub cost: Cost,
     /// How many packets that arrived, seconds of a call, replicas or entries it is the cost of.
     pub times: f64,
@@ -53,9 +53,9 @@ pub struct Sample {
 pub struct Series {
     /// The kind of work.
     pub name: &'static str,
-    /// What its cost is given for.
+    /// The unit that its cost is given for.
     pub per: &'static str,
-    /// What a piece is of which there are several for that.
+    /// The name of a piece, several of which make up that unit.
     pub piece: &'static str,
     /// The greatest slope it may have.
     pub bound: f64,
@@ -232,7 +232,7 @@ pub fn entries(meter: &mut Meter, sizes: &[u64], replicas: u64) -> Vec<Series> {
     ]
 }
 
-/// What adding entries took, and how many they were: all, and the one that held up the shard
+/// The cost and number of added entries: of all, and of the one addition that held up the shard
 /// longest.
 struct Added {
     all: (Cost, u64),

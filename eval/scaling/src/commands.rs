@@ -1,4 +1,5 @@
-//! What a controller tells the agent of a meeting: who there is, who sends what, who gets it.
+//! A controller's commands to the agent for a meeting: participants, their tracks, and the
+//! subscriptions.
 
 use dataplane::LegId;
 use is::stun::{StunMessage, TransId};

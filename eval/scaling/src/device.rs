@@ -31,7 +31,7 @@ pub struct Room {
     kinds: &'static [MediaKind],
 }
 
-/// Where packets go.
+/// A transmitter that drops all packets.
 struct Nothing;
 
 impl Transmit for Nothing {
@@ -122,8 +122,8 @@ impl Device {
         self.control.counters()[Counter::Forwarded]
     }
 
-    /// What everybody in a room sends next of one kind, each picture for itself, as it arrives
-    /// where there is little to do.
+    /// Plays the next packets of one kind of everybody in a room. Each frame is handled by itself,
+    /// as it arrives under little load.
     pub fn play(&mut self, room: &mut Room, kind: MediaKind, meter: &mut Meter, cost: &mut Cost) {
         for publisher in &mut room.publishers {
             let (path, datagrams) = (entries::path(publisher.leg), publisher.next(kind));
@@ -174,7 +174,7 @@ impl Default for Device {
 }
 
 impl Room {
-    /// What everybody who publishes in it sends.
+    /// The kinds of media that each publisher in it sends.
     pub fn kinds(&self) -> &'static [MediaKind] {
         self.kinds
     }

@@ -39,7 +39,7 @@ pub(crate) fn path(leg: LegId) -> Path {
     }
 }
 
-/// Whose leg this address is.
+/// The leg of this address.
 pub(crate) fn leg_at(path: &Path) -> Option<LegId> {
     match path.remote {
         SocketAddr::V4(remote) => remote.ip().to_bits().checked_sub(THEIR_ADDRESSES).map(LegId),
@@ -47,7 +47,7 @@ pub(crate) fn leg_at(path: &Path) -> Option<LegId> {
     }
 }
 
-/// What is negotiated with everybody, both ways.
+/// The header extensions negotiated with everybody, in both directions.
 pub(crate) fn extensions() -> ExtensionMap {
     let mut extensions = ExtensionMap::default();
     for (kind, number) in [
@@ -101,7 +101,7 @@ pub(crate) fn stream(kind: MediaKind) -> Stream {
     }
 }
 
-/// What a leg is sent of a stream. `ssrc` is even; retransmissions have the one behind it.
+/// The replica of a stream for a leg. `ssrc` is even; retransmissions have the next higher one.
 pub(crate) fn replica(to: LegId, ssrc: u32, source: StreamKey, kind: MediaKind) -> Replica {
     Replica {
         leg: to,

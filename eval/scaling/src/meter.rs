@@ -1,4 +1,4 @@
-//! What work costs: instructions, cycles, processor time.
+//! Cost of work: instructions, cycles, processor time.
 
 use std::alloc::System;
 use std::ops::AddAssign;
@@ -22,17 +22,17 @@ pub fn heap() -> u64 {
 /// Measures work done in this thread.
 pub struct Meter {
     counters: Option<Counters>,
-    /// What it takes to measure nothing.
+    /// The cost of an empty measurement.
     own: Cost,
 }
 
-/// What the processor counts, in user space only.
+/// The processor's counters, in user space only.
 struct Counters {
     instructions: Counter,
     cycles: Counter,
 }
 
-/// What some work took.
+/// The cost of some work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Instructions; zero where the processor's counters may not be read.
@@ -43,7 +43,7 @@ pub struct Cost {
     pub time: Duration,
 }
 
-/// What growth is judged by.
+/// The unit that growth is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Instructions in user space, which are the same with every run but for a few in a thousand.
@@ -71,7 +71,7 @@ impl Meter {
         }
     }
 
-    /// What this meter judges growth by.
+    /// The unit in which this meter judges growth.
     pub fn unit(&self) -> Unit {
         match self.counters {
             Some(_) => Unit::Instructions,

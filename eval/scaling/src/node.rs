@@ -21,7 +21,7 @@ const PICTURE: Duration = Duration::from_micros(33_333);
 const SOUND: Duration = Duration::from_millis(20);
 /// As often a browser proves that it is still there.
 const CHECK: Duration = Duration::from_secs(5);
-/// What each receiver's last mile carries: enough. Shape: bits per second.
+/// Capacity of each receiver's last mile, which is enough for everything. Shape: bits per second.
 const LAST_MILE: u64 = 20_000_000;
 
 /// The publisher's leg; the receivers' follow.
@@ -81,8 +81,8 @@ impl Node {
         self.plane.counters()[Counter::Forwarded]
     }
 
-    /// Plays so much of the call. What the agent's thread does is added to `cost`, the packet path
-    /// is not.
+    /// Plays the call for `time`. The work of the agent's thread is added to `cost`; the packet
+    /// path is not.
     pub(crate) fn play(&mut self, time: Duration, meter: &mut Meter, cost: &mut Cost) {
         let until = self.now + time;
         while self.now < until {
@@ -117,7 +117,7 @@ impl Node {
         self.pass_on();
     }
 
-    /// What everybody sends arrives at the device.
+    /// Delivers the next packets of all participants to the device.
     fn arrive(&mut self) {
         let now = self.now;
         let mut sent = Vec::new();

@@ -1,4 +1,4 @@
-//! What the agent writes to: the real control handle, and a shard in the same thread.
+//! The agent's data plane: the real control handle, and a shard in the same thread.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Who sends: a camera of 2 Mbit/s and a microphone.
+//! A publisher: a camera of 2 Mbit/s and a microphone.
 
 use backend_udp::srtp::{Sealer, rtp_overhead};
 use dataplane::{LegId, SrtpProfile, StreamKey};
@@ -55,7 +55,7 @@ impl Publisher {
         }
     }
 
-    /// What comes next of a stream: a picture's packets, or one packet of sound.
+    /// The next packets of a stream: those of a video frame, or one of audio.
     pub(crate) fn next(&mut self, kind: MediaKind) -> Vec<Vec<u8>> {
         match kind {
             MediaKind::Video => self.picture(),

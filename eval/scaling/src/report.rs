@@ -17,12 +17,12 @@ pub struct Axis {
     pub name: &'static str,
     /// Above its chart.
     pub title: &'static str,
-    /// What was measured.
+    /// The measured series.
     pub series: Vec<Series>,
 }
 
 impl Axis {
-    /// What grows faster than it may.
+    /// The series that grow faster than their bound.
     pub fn beyond_bounds(&self, unit: Unit) -> impl Iterator<Item = &Series> {
         self.series.iter().filter(move |series| !series.is_within_bounds(unit))
     }
@@ -37,7 +37,7 @@ impl Axis {
             series.iter().map(line).collect()
         };
         let mut memory = lines(&|sample| sample.heap as f64, &self.series);
-        // Where one device is measured in several ways its memory is the same.
+        // A device that is measured in several ways has the same memory in each.
         memory.dedup_by(|later, former| later.points == former.points);
         let names: Vec<_> = self.series.iter().map(|series| series.name).collect();
         match memory.len() {
@@ -128,12 +128,12 @@ impl Series {
 }
 
 impl Sample {
-    /// What one of what the series is about takes.
+    /// Cost of one unit of the series.
     fn share(&self, unit: Unit) -> f64 {
         self.cost.in_unit(unit) / self.times
     }
 
-    /// What one replica or one entry takes.
+    /// Cost of one replica or one entry.
     fn per_piece(&self, unit: Unit) -> f64 {
         self.cost.in_unit(unit) / self.pieces as f64
     }
