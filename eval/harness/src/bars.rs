@@ -14,7 +14,7 @@ pub struct Drawing {
 
 /// One figure under all loads.
 pub struct Panel {
-    /// What it is, with its unit.
+    /// Its name, with its unit.
     pub label: String,
     /// The loads.
     pub groups: Vec<Group>,
@@ -22,7 +22,7 @@ pub struct Panel {
 
 /// One load.
 pub struct Group {
-    /// What it is.
+    /// Its name.
     pub label: String,
     /// The servers.
     pub bars: Vec<Bar>,
@@ -30,7 +30,7 @@ pub struct Group {
 
 /// One server.
 pub struct Bar {
-    /// Who.
+    /// Its name.
     pub name: String,
     /// How high.
     pub spread: Spread,
@@ -43,7 +43,7 @@ const TOP: f64 = 56.0;
 const BOTTOM: f64 = 40.0;
 /// From one line of text to the next.
 const LINE: f64 = 11.0;
-/// What a letter takes of a line, about.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.0;
 const COLOURS: [&str; 6] = ["#1b6ca8", "#d1495b", "#8a8a8a", "#edae49", "#3a7d44", "#7d5ba6"];
 
@@ -93,7 +93,7 @@ impl Drawing {
 impl Panel {
     fn draw(&self, svg: &mut String, left: f64, names: &[String]) {
         let top = self.top();
-        // What is left when one figure is taken from another may be below nothing; the axis is not.
+        // A difference of two figures may be negative; the axis is not.
         let y = |value: f64| HEIGHT - BOTTOM - value.max(0.0) / top * (HEIGHT - BOTTOM - TOP);
         let (from, to) = (left + LEFT, left + PANEL_WIDTH - 8.0);
         for step in 0..=4 {

@@ -33,7 +33,7 @@ pub enum Scale {
 
 /// Points joined by a line.
 pub struct Curve {
-    /// Who; curves of the same name have the same colour in every panel.
+    /// Its name; curves of the same name have the same colour in every panel.
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,
@@ -124,7 +124,7 @@ impl Panel {
     }
 }
 
-/// What a name takes with its line, in letters of common width.
+/// Width of a name with its line, for letters of common width.
 fn legend_width(name: &str) -> f64 {
     19.0 + 5.6 * name.chars().count() as f64
 }
@@ -148,7 +148,7 @@ struct Axis {
     to: f64,
 }
 
-/// What is less is drawn as nothing: it is what is left of a sum.
+/// A smaller value is a rounding error of a sum, and is drawn as zero.
 const NOTHING: f64 = 1e-6;
 
 /// A logarithmic axis has no more: what is less than the millionth part of the most is drawn where
@@ -185,7 +185,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies, 0 to 1; values beyond the ends lie at the ends.
+    /// Position of a value on the axis, 0 to 1; values beyond the ends are placed at the ends.
     fn part(&self, value: f64) -> f64 {
         let part = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),

@@ -1,10 +1,10 @@
-//! What measurements share: a network namespace for each server, a server that ends with its
-//! measurement, what the machine did meanwhile, and drawings of what was found.
+//! Shared parts of measurements: a network namespace for each server, a server that ends with its
+//! measurement, the load of the machine, and drawings of the results.
 //!
-//! Nothing here knows what is measured. [`Place`] and [`RunningServer`] put a server where a
-//! generator can reach it; [`Machine`], [`process`] and [`Processes`] read what it cost,
-//! [`Instructions`] counts what noise does not touch; a [`Stamp`] in each payload and a [`Tally`]
-//! tell what became of packets; [`Histogram`] and [`Spread`] sum up; [`bars`] and [`curves`] draw.
+//! Nothing here depends on the subject of the measurement. [`Place`] and [`RunningServer`] put a
+//! server within reach of a generator. [`Machine`], [`process`] and [`Processes`] read its cost,
+//! and [`Instructions`] counts in a way that noise does not affect. A [`Stamp`] in each payload and
+//! a [`Tally`] track packets. [`Histogram`] and [`Spread`] summarise; [`bars`] and [`curves`] draw.
 
 #![forbid(unsafe_code)]
 

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 
-/// What all processors together did not use since the machine booted, in clock ticks, and when that
-/// was read.
+/// Idle time of all processors together since the machine booted, in clock ticks, and the time of
+/// reading.
 ///
-/// Idle time is exact where the kernel stops its tick; the other columns of `/proc/stat` are
-/// counted by ticks, which work that wakes by the clock escapes. So busy time is what idle time
-/// leaves of the time that has passed, not a sum of those.
+/// Idle time is exact on kernels that stop their tick; the other columns of `/proc/stat` are
+/// counted by ticks, which miss work that wakes by the clock. So busy time is the elapsed time
+/// minus idle time, not a sum of those columns.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineSample {
     idle: u64,
@@ -22,7 +22,7 @@ pub struct MachineSample {
 /// Clock ticks in a second, on every Linux there is.
 const TICKS: f64 = 100.0;
 
-/// What the machine can tell about itself.
+/// The machine's own statistics.
 pub struct Machine;
 
 impl Machine {

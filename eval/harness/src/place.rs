@@ -66,7 +66,7 @@ impl Place {
         ["ip", "netns", "exec", &self.namespace].map(String::from).to_vec()
     }
 
-    /// What of segmentation and merging the kernel leaves to the interfaces.
+    /// The segmentation and merging offloads of the interface.
     pub fn offloads(&self) -> String {
         let said = shell(&format!("ethtool -k {}", self.interface())).unwrap_or_default();
         let state = |feature: &&str| {

@@ -1,4 +1,4 @@
-//! Who else was at work: a measurement beside another busy process is worth little.
+//! Other busy processes: a measurement beside one is worth little.
 
 use std::collections::HashMap;
 use std::fs;

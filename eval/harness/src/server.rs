@@ -80,12 +80,12 @@ impl RunningServer {
         self.child.id()
     }
 
-    /// Where its output is.
+    /// The file with its output.
     pub fn log(&self) -> &Path {
         &self.log
     }
 
-    /// Where its output is, and the last lines of it.
+    /// The path of its output, and the last lines of it.
     fn said(&self, lines: usize) -> String {
         let output = std::fs::read_to_string(&self.log).unwrap_or_default();
         let all: Vec<&str> = output.trim_end().lines().collect();

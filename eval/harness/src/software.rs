@@ -1,4 +1,4 @@
-//! What is installed on this machine, and what it says of itself.
+//! Installed software and its versions.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -21,7 +21,8 @@ pub fn installed(program: &str, variable: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// What the program answers to these arguments, and when it was built: two trees may say the same.
+/// The program's output for these arguments, and its build time: two trees may print the same
+/// version.
 pub fn version(program: &Path, arguments: &str) -> String {
     let output = Command::new(program).args(arguments.split_whitespace()).output();
     let built = shell(&format!("date -u -r {} +%FT%R", program.display())).unwrap_or_default();

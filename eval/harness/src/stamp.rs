@@ -1,7 +1,7 @@
-/// What the generator writes into each payload, where a server that forwards without decoding
-/// cannot touch it.
+/// The generator's mark in each payload, which a server that forwards without decoding cannot
+/// change.
 ///
-/// Receivers compute from it one-way latency, loss, duplication and reordering, end to end.
+/// Receivers compute one-way latency, loss, duplication and reordering from it, end to end.
 ///
 /// Shape: 24 bytes, big endian: magic, source, number, time in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

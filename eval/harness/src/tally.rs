@@ -16,7 +16,7 @@ pub struct Tally {
     repaired: u64,
 }
 
-/// What a packet's number says about its arrival.
+/// The arrival of a packet, judged by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The number above all earlier ones.
@@ -86,7 +86,7 @@ impl Tally {
         (self.duplicates, self.reordered, self.repaired) = (0, 0, 0);
     }
 
-    /// What arrived of the packets with these numbers.
+    /// Counts of the packets with these numbers.
     pub fn window(&self, numbers: Range<u64>) -> Window {
         let expected = numbers.end.saturating_sub(numbers.start);
         let received = numbers.filter(|&number| self.has(number)).count() as u64;
