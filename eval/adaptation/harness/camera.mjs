@@ -1,5 +1,5 @@
-// What the cameras see: a textured landscape that drifts, with the grain of a sensor. The browsers'
-// own test picture is so easy that no encoder ever reaches its bit rate.
+// The cameras' film: a textured landscape that drifts, with the grain of a sensor. The browsers'
+// own test video is so easy to encode that no encoder ever reaches its bit rate.
 
 import { closeSync, openSync, writeSync } from "node:fs";
 

@@ -25,7 +25,10 @@ export function views(record) {
   );
 }
 
-/** What the server believed of the limited participant's downlink, where it says so. Shape: bits a second. */
+/**
+ * The server's estimate of the limited participant's downlink, if there is one. Shape: bits a
+ * second.
+ */
 export function estimates({ steps, people, downlinks = [] }) {
   const limited = Object.keys(people).find((name) => people[name].limited);
   return downlinks.flatMap(({ time, receivers }) => {
@@ -34,7 +37,7 @@ export function estimates({ steps, people, downlinks = [] }) {
   });
 }
 
-/** What everybody sent: `{ from, fps }`. */
+/** Frame rates of all senders: `{ from, fps }`. */
 export function senders(record) {
   const start = record.steps[0].from;
   return Object.entries(record.people).map(([from, { samples }]) => {
@@ -71,7 +74,7 @@ function frameRate(pictures, samples) {
   return samples.map(({ time }) => [time, between(pictures, time - WINDOW_S, time).length / WINDOW_S]);
 }
 
-/** What has a time, first in each, from `from` and before `to`. */
+/** The points, each with a time first, from `from` and before `to`. */
 export function between(points, from, to) {
   return points.slice(firstAt(points, from), firstAt(points, to));
 }

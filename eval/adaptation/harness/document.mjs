@@ -11,7 +11,7 @@ const DOCUMENT = new URL("../../../docs/adaptation.md", import.meta.url).pathnam
 const PLOTS = new URL("../../../docs/adaptation/", import.meta.url).pathname;
 const RESULTS = new URL("../results/", import.meta.url).pathname;
 
-/** What is asked for, apart from the freezes that each experiment bounds itself. */
+/** The limits, apart from the freezes that each experiment bounds itself. */
 const RECOVERY_MAX = 12;
 const DECODED_MIN = 0.995;
 
@@ -135,7 +135,7 @@ function recovery(result, what) {
   return bold(`${last.toFixed(1)} s`, last > RECOVERY_MAX);
 }
 
-/** What the others had while one downlink was narrow, beside what they had before. */
+/** Lowest value of the others while one downlink was narrow, beside that of the first step. */
 function unmoved(result, what) {
   const views = others(result);
   const after = Math.min(...result.steps.slice(1).map((_, index) => least(views, index + 1, what)));

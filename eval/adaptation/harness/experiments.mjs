@@ -1,4 +1,5 @@
-// What is measured: who publishes what, and what the limited participant's downlink does meanwhile.
+// The experiments: the publishers and their media, and the schedule of the limited participant's
+// downlink.
 
 /** eXpressSFU's Figure 16 as a schedule. Shape: seconds, bits a second or null. */
 const STEPS = [

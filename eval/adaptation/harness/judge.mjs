@@ -58,14 +58,14 @@ export function judge(record) {
   };
 }
 
-/** What one receiver had of one camera during each step. */
+/** Figures of one receiver of one camera for each step. */
 function stepFigures(view, steps, record, start) {
   const sender = record.people[view.from].samples;
   const pauses = announcedPauses(record, view);
   return steps.map((step) => figures(view, step, sender, start, record.experiment.video.height, pauses));
 }
 
-/** What one receiver had of one camera during one step. */
+/** Figures of one receiver of one camera for one step. */
 function figures(view, { from, to }, sender, start, height, pauses) {
   const [first, last] = [at(view.samples, from), at(view.samples, to)];
   const tail = from + (1 - SETTLED) * (to - from);

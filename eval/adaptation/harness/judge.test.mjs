@@ -1,4 +1,4 @@
-// What the figures mean, on records made up for the purpose: two cameras, one limited receiver.
+// Tests of the figures, on records made up for the purpose: two cameras, one limited receiver.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -14,7 +14,7 @@ function pictures(height) {
   return all.filter((time) => height(time) > 0).map((time) => [START + 1000 * time, height(time)]);
 }
 
-/** What `ada` sends and `cyd` sees of it; `bob` sees all. */
+/** A record in which `ada` sends and `cyd` sees part of it; `bob` sees all. */
 function record(height, frozen = () => 0) {
   const seen = pictures(height);
   const video = (list) => (time) => ({
@@ -65,7 +65,7 @@ describe("what the figures mean", () => {
   it("a gap belongs to the step in which it began", () => {
     const [first, second] = cyd(judge(record((time) => (time > 19 && time < 22 ? 0 : 360)))).steps;
     assert.ok(first.gap > 2.9 && first.gap < 3.2, `${first.gap}`);
-    // What is left of it in the next step counts from its beginning.
+    // The rest of the gap in the next step counts from the beginning of that step.
     assert.ok(second.gap > 1.9 && second.gap < 2.2, `${second.gap}`);
   });
 

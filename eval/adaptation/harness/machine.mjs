@@ -1,4 +1,4 @@
-// What this machine does beside the harness, and seeing to it that the harness comes first.
+// The load of this machine beside the harness, and priority for the harness.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
@@ -50,7 +50,7 @@ export function stepBack() {
 function prioritise(pid, priority) {
   try {
     setPriority(pid, priority);
-    // Where the kernel groups processes by session, priority counts between groups.
+    // If the kernel groups processes by session, priority counts between groups.
     writeFileSync(`/proc/${pid}/autogroup`, `${priority}\n`);
   } catch {
     // It ended meanwhile, or the kernel has no such groups.

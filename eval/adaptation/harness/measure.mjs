@@ -15,7 +15,7 @@ const PEOPLE = [{ name: "ada" }, { name: "bob" }, { name: "cyd", limited: true }
 /** Encoders and estimators need some time to reach what they can. */
 const READY_MS = 60_000;
 const SETTLE_MS = 10_000;
-/** What start, settling and end may take beside the schedule. */
+/** Time for start, settling and end, beside the schedule. */
 const AROUND_MS = 180_000;
 const MICROPHONE = { audioPreset: { maxBitrate: 20_000 }, red: false, dtx: false };
 

@@ -1,11 +1,11 @@
-// Who is connected to whom:
+// The network:
 //
 //   ada ---+                         +--- the server
 //   bob ---+--- bridge in the hub ---+
 //   cyd --- near [cable] far ---+    +--- this machine, when the server is not ours
 //
-// Each in a network namespace of its own. The cable is a relay between two interfaces; behind it is
-// the limited participant.
+// Each participant is in a network namespace of its own. The cable is a relay between two
+// interfaces, with the limited participant at its far end.
 
 import { shell, succeeds } from "./shell.mjs";
 

@@ -142,7 +142,7 @@ function frame(title, panels, { end, every, unit, notes, panelHeight }) {
   const runsInto = ([time, label], next) => next && x(time) + 4 + label.length * 6 > x(next[0]);
   const isTight = notes.some((note, index) => runsInto(note, notes[index + 1]));
   for (const [index, [step, name]] of notes.entries()) {
-    // Where names would touch, the first says the unit for all.
+    // If names would touch, the first states the unit for all.
     const label = isTight && index > 0 ? name.replace(" Mbit/s", "") : name;
     out.push(`<path d="M${x(step).toFixed(1)} ${TOP - 12}V${bottom}" stroke="#ccc" stroke-dasharray="3 3"/>`);
     out.push(

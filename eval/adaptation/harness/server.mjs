@@ -48,7 +48,7 @@ function weirCommand(network, folder, { adaptation, kernel }) {
   if (adaptation && !kernel) return serve;
   const rtc = [`adaptation: ${adaptation}`];
   if (kernel) {
-    // What an interface has made one of several packets cannot be copied.
+    // A packet that an interface has merged from several cannot be copied.
     shell(`ip netns exec ${network.namespace("hub")} ethtool -K bridge gro off`);
     rtc.push("clear_rtp: true", "offload: ebpf", 'ebpf: {interfaces: [bridge], rooms: seen, pins: ""}');
   }

@@ -1,5 +1,4 @@
-// What Weir itself believes of each receiver's downlink, asked from a process in the server's own
-// namespace.
+// Weir's estimate of each receiver's downlink, asked from a process in the server's own namespace.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";

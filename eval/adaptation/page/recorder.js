@@ -1,4 +1,4 @@
-// What is received, five times a second from getStats(), and every decoded picture with its time.
+// Received media, five times a second from getStats(), and every decoded frame with its time.
 
 const EVERY_MS = 200;
 /** Pictures that wait to be noted, when several leave the decoder at once. */
@@ -112,7 +112,7 @@ export class Recorder {
     }
   }
 
-  /** Who is behind which received track. */
+  /** The participant of each received track. */
   #owners() {
     const owners = new Map();
     for (const person of this.room.remoteParticipants.values()) {
