@@ -19,7 +19,7 @@
 const volatile __u32 receivers = 0;
 const volatile __u32 interface = 0;
 
-// What arrived for one receiver.
+// Arrivals at one receiver.
 struct arrived {
 	__u64 packets;
 	__u64 last; // when, in nanoseconds
@@ -158,7 +158,7 @@ int bare_xdp_out(struct xdp_md *context)
 	return XDP_PASS;
 }
 
-// Where everything ends: counts it, and how long after the one before it came.
+// The sink of all packets: counts each one, and the time since the previous one.
 SEC("classifier")
 int sink(struct __sk_buff *skb)
 {
@@ -184,7 +184,7 @@ int sink(struct __sk_buff *skb)
 		if (delta > arrived->greatest)
 			arrived->greatest = delta;
 	}
-	// What one sends at once may still be one when it arrives.
+	// Segments that were sent as one buffer may still be one on arrival.
 	if (together > 1) {
 		arrived->deltas += together - 1;
 		arrived->least = 0;

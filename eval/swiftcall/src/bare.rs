@@ -15,7 +15,7 @@ static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/bare.bp
 /// How many receivers there may be.
 pub const RECEIVERS_MAX: u32 = 128;
 
-/// What arrived for one receiver, as the sink keeps it; times in nanoseconds.
+/// Arrivals at one receiver, as the sink keeps them; times in nanoseconds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrived {
@@ -56,7 +56,7 @@ impl Sink {
         })
     }
 
-    /// What arrived so far for each receiver, and at the end for nobody in particular.
+    /// Arrivals so far at each receiver; the last entry is for packets of none of them.
     pub fn read(&self) -> Vec<Arrived> {
         self.arrivals.iter().map(Result::unwrap_or_default).collect()
     }

@@ -1,4 +1,4 @@
-//! What one way costs for so many receivers.
+//! Cost of one way for a number of receivers.
 
 use std::error::Error;
 use std::thread::sleep;
@@ -13,7 +13,7 @@ use crate::way::Way;
 /// How long one speaks at a pace, and how long as fast as one can.
 const PACED: Duration = Duration::from_millis(1_500);
 const FLOOD: Duration = Duration::from_millis(400);
-/// What is still on its way has come by then.
+/// Time in which packets still on their way arrive.
 const SETTLE: Duration = Duration::from_millis(30);
 /// Packets a second of a video of about 3 Mbit/s.
 const PACE: u32 = 320;

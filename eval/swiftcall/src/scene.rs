@@ -27,7 +27,7 @@ const STREAM: StreamKey = StreamKey {
     ssrc: Ssrc(0x11),
 };
 
-/// What is sent, and what receivers want written into it.
+/// The media that is sent, and the header extensions that receivers want in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
     /// Opus, as it comes.
@@ -43,7 +43,7 @@ pub enum Media {
 pub struct Scene {
     /// Both ends.
     pub pair: Pair,
-    /// What is sent from here on.
+    /// The media that is sent from here on.
     pub media: Media,
     speaker: UdpSocket,
     sent: u32,
@@ -80,8 +80,8 @@ impl Scene {
         })
     }
 
-    /// Sends the next packet. What a full queue does not take is lost, and is missed at the other
-    /// end.
+    /// Sends the next packet. A packet that a full queue refuses is lost, and is missed at the
+    /// other end.
     pub fn speak(&mut self) {
         self.sent = self.sent.wrapping_add(1);
         let mut packet = [0; SIZE];
@@ -97,7 +97,7 @@ impl Scene {
         let _ = self.speaker.send(&packet);
     }
 
-    /// Where the switch listens.
+    /// The address of the switch.
     pub fn near(&self) -> SocketAddr {
         SocketAddr::new(self.pair.near.v4.into(), PORT)
     }
@@ -138,7 +138,7 @@ fn leg(local: SocketAddr, remote: SocketAddr) -> Leg {
     }
 }
 
-/// What of the kinds here is written into copies.
+/// The header extensions that are written into copies.
 fn stamps(media: Media) -> ExtensionMap {
     let mut map = ExtensionMap::default();
     if media != Media::Plain {

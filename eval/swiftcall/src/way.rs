@@ -70,7 +70,7 @@ impl Way {
         }
     }
 
-    /// What is sent.
+    /// The media that is sent.
     pub fn media(self) -> Media {
         match self {
             Way::TcStamped | Way::XdpStamped => Media::Stamped,
@@ -83,7 +83,7 @@ impl Way {
     pub fn start(self, scene: &mut Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
         scene.media = self.media();
         let near = &scene.pair.near;
-        // What is sent by XDP arrives only where there are polls.
+        // Packets sent by XDP arrive only at an interface with polling.
         let polls = match self {
             Way::BareXdp | Way::Xdp | Way::XdpStamped => "on",
             _ => "off",
