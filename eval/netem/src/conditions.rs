@@ -1,14 +1,15 @@
-//! What a direction is like.
+//! The conditions of a direction.
 
 use std::time::Duration;
 
 use crate::Loss;
 
-/// What happens to the frames of one direction: first the bottleneck, then loss, then the way.
+/// Conditions for the frames of one direction: first the bottleneck, then loss, then the delay of
+/// the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// What the bottleneck carries; none when it is not limited. Shape: bits a second, Ethernet
-    /// header included, as `tc` counts.
+    /// Capacity of the bottleneck; none if it is not limited. Shape: bits a second, Ethernet header
+    /// included, as `tc` counts.
     pub rate: Option<u64>,
     /// How long a frame may wait before the bottleneck; one that would wait longer is dropped.
     pub queue: Duration,

@@ -1,4 +1,4 @@
-//! What the relay is told while it runs.
+//! Input to the relay while it runs.
 
 use std::io;
 

@@ -15,7 +15,7 @@ const JITTER_MAX: f64 = 4.0;
 /// Frames held at most, whatever rate and delay say.
 const HELD_MAX: usize = 20_000;
 
-/// What became of the frames so far.
+/// Counts of the frames so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
     /// Came in.
@@ -60,7 +60,7 @@ struct Waiting {
     fate: Fate,
 }
 
-/// What was decided when the frame came in.
+/// Decisions made when the frame arrived.
 struct Fate {
     lost: bool,
     /// In units of the mean.
@@ -87,20 +87,20 @@ impl Link {
         }
     }
 
-    /// What it is like now.
+    /// The current conditions.
     pub fn conditions(&self) -> &Conditions {
         &self.conditions
     }
 
-    /// Makes it another cable from `now` on. What waits leaves at the new rate; what is on the way
-    /// stays on it.
+    /// Applies new conditions from `now` on. Waiting frames leave at the new rate; frames on the
+    /// path keep their delay.
     pub fn change(&mut self, now: Instant, conditions: Conditions) {
         self.depart(now);
         self.conditions = conditions;
         self.depart(now);
     }
 
-    /// What became of the frames so far.
+    /// Counts of the frames so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -33,7 +33,7 @@ struct Arguments {
     near: String,
     /// The interface towards the rest of the world.
     far: String,
-    /// What happens is the same for the same seed.
+    /// Seed of the random decisions: equal seeds give equal runs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Lines such as `25s down rate 1M`; times count from the start.

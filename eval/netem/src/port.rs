@@ -11,7 +11,7 @@ use nix::sys::socket::{
     sockopt,
 };
 
-/// What the kernel holds for us while we are busy.
+/// Receive buffer in the kernel, for the time that we are busy.
 const RECEIVE_BUFFER: usize = 8 << 20;
 /// `PACKET_OUTGOING`: what this machine itself, we included, sends on the interface is also shown
 /// to us.

@@ -1,4 +1,4 @@
-//! What changes when, as a person writes it.
+//! A schedule of changes, in a form written by hand.
 
 use std::fmt;
 use std::str::FromStr;
@@ -41,7 +41,7 @@ pub enum Setting {
 pub struct Change {
     /// For whom.
     pub directions: Directions,
-    /// What.
+    /// The new settings.
     pub settings: Vec<Setting>,
 }
 
