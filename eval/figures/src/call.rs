@@ -11,7 +11,7 @@ use rewriting::{Cadence, FramePacket, Rewriter};
 use crate::loss::{Loss, Pattern};
 use crate::source::SourcePacket;
 
-/// What the call is like.
+/// The conditions of the call.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     /// How uplink losses come.
@@ -22,14 +22,14 @@ pub struct Conditions {
     pub reordered: f64,
     /// From a receiver's request to the retransmission at the rewriter, in microseconds.
     pub round_trip_us: u64,
-    /// What the replica gets.
+    /// The temporal cadence that the replica gets.
     pub cadence: Cadence,
 }
 
 /// A browser gives up on a packet after so many requests.
 const REQUESTS_MAX: u8 = 10;
 
-/// What happened.
+/// Counts of the call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets of the stream, those left out too.

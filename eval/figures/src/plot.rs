@@ -20,15 +20,15 @@ pub struct Chart {
     pub x_label: &'static str,
     /// Beside the vertical axis.
     pub y_label: &'static str,
-    /// Where the horizontal axis ends.
+    /// End of the horizontal axis.
     pub x_max: f64,
-    /// Where the vertical axis ends; lines are cut off there.
+    /// End of the vertical axis; lines are cut off there.
     pub y_max: f64,
     /// The lines.
     pub lines: Vec<Line>,
     /// Single points, as circles.
     pub points: Vec<(f64, f64)>,
-    /// What the circles are.
+    /// Legend of the circles.
     pub points_label: &'static str,
 }
 

@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 use rewriting::Cadence;
 
 const FRAME_INTERVAL_US: u64 = 33_333;
-/// What of a frame fits a packet, in octets.
+/// Part of a frame that fits into a packet, in octets.
 const PACKET_OCTETS: f64 = 1_150.0;
 /// How much faster than its rate a browser sends.
 const PACING: f64 = 2.5;

@@ -19,7 +19,7 @@ const SEEDS: u64 = 21;
 const SECONDS: u64 = 60;
 const LOSSES: [f64; 10] = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2];
 const BITS_PER_SECOND: f64 = 1.0e6;
-/// What the paper says of S-LR: under 5 % at 10 % loss, around 7.5 % at 20 %.
+/// The paper's values for S-LR: under 5 % at 10 % loss, around 7.5 % at 20 %.
 const PAPER: [(f64, f64); 2] = [(0.1, 0.05), (0.2, 0.075)];
 const USUAL: Conditions = Conditions {
     pattern: Pattern::Random,
