@@ -10,7 +10,7 @@ import { Splash } from "./ui/Splash";
 const loadMeeting = () => import("./meeting/Meeting");
 const Meeting = lazy(() => loadMeeting().then((module) => ({ default: module.Meeting })));
 
-/** Where a person is: before the meeting, in it, or after it. */
+/** The screen: before the meeting, in it, or after it. */
 type Place = { at: "lobby" } | { at: "meeting"; pass: Pass; choices: Choices } | { at: "after"; ending: Ending };
 
 /** The whole page. It holds nothing but the place; each place is a screen of its own. */

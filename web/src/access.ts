@@ -1,4 +1,4 @@
-/** What opens a room: a token and the server it is for. */
+/** The credentials for a room: a token and the server it is for. */
 export interface Pass {
   token: string;
   /** WebSocket address of the server. */
@@ -15,7 +15,7 @@ export class AccessError extends Error {
   }
 }
 
-/** What a token says of itself. Nothing here is verified: only the server can, and does. */
+/** The claims in a token. They are not verified here; the server does that. */
 export interface Claims {
   name: string | undefined;
   room: string | undefined;

@@ -1,4 +1,7 @@
-/** What a person chose in the lobby. Remembered by the browser, so that the next meeting starts as the last one did. */
+/**
+ * A person's choices in the lobby. The browser stores them, so that the next meeting starts with
+ * them.
+ */
 export interface Choices {
   name: string;
   camera: boolean;

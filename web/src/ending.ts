@@ -4,6 +4,6 @@ export interface Ending {
   detail: string;
   /** "calm" is an ending somebody wanted; "problem" is one nobody did. */
   tone: "calm" | "problem";
-  /** What going back is called; `undefined` where going back makes no sense. */
+  /** Label of the button that goes back; `undefined` if going back makes no sense. */
   again: string | undefined;
 }

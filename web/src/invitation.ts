@@ -1,4 +1,4 @@
-/** What the page's address says: which room, and perhaps the token that opens it. */
+/** The page's address as an invitation: the room, and perhaps the token for it. */
 export interface Invitation {
   room: string;
   token: string | undefined;

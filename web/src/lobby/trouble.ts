@@ -24,7 +24,7 @@ export function accessTrouble(error: unknown): Trouble {
   return { text: "Something went wrong on this page. Reload it and try again.", asksForToken: false };
 }
 
-/** What is wrong with a token by its own words, before the server is troubled with it. */
+/** The fault of a token according to its own claims, checked before the server is asked. */
 export function claimsTrouble(claims: Claims | undefined, room: string): TokenTrouble | undefined {
   if (!claims) return new TokenTrouble("That is not a token. Paste all of it: three parts joined by dots.");
   if (claims.expires && claims.expires < new Date()) {

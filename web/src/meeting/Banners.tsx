@@ -2,7 +2,10 @@ import { useConnectionState, useRoomContext, useStartAudio } from "@livekit/comp
 import { ConnectionState } from "livekit-client";
 import { Icon } from "../ui/Icon";
 
-/** What is true of the whole meeting right now: a connection being restored, or sound the browser holds back. */
+/**
+ * Banners about the whole meeting: a connection being restored, or sound that the browser holds
+ * back.
+ */
 export function Banners() {
   const room = useRoomContext();
   const state = useConnectionState();

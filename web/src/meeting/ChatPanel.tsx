@@ -13,7 +13,7 @@ interface ChatPanelProps {
   onClose: () => void;
 }
 
-/** What was written to everybody since you came. */
+/** Messages to everybody since this participant joined. */
 export function ChatPanel({ messages, sending, onSend, onTrouble, onClose }: ChatPanelProps) {
   const end = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new message is what moves the list.

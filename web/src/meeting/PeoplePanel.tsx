@@ -5,7 +5,7 @@ import { Icon } from "../ui/Icon";
 import { Panel } from "./Panel";
 import { nameOf } from "./person";
 
-/** Who is here. */
+/** The list of participants. */
 export function PeoplePanel({ onClose }: { onClose: () => void }) {
   const people = useParticipants();
   return (

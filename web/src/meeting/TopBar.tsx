@@ -4,7 +4,7 @@ import { invitationLink } from "../invitation";
 import { Icon } from "../ui/Icon";
 import { Mark } from "../ui/Mark";
 
-/** Where you are, how many you are, and how to bring another. */
+/** The room's name, the number of participants, and a button to invite another. */
 export function TopBar({ roomName, onPeople }: { roomName: string; onPeople: () => void }) {
   const count = useParticipants().length;
   return (

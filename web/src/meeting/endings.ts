@@ -22,7 +22,7 @@ const LOST = problem(
   "Rejoin",
 );
 
-/** What a meeting that was under way ended with, in plain words. */
+/** The end of a meeting that was under way, in plain words. */
 export function disconnectEnding(reason: DisconnectReason): Ending {
   switch (reason) {
     case DisconnectReason.CLIENT_INITIATED:

@@ -1,6 +1,9 @@
 import type { Participant } from "livekit-client";
 
-/** What a person is called. Clients other than this page may come without a name, and then go by their identity. */
+/**
+ * A participant's name. Other clients may join without a name; they are called by their
+ * identity.
+ */
 export function nameOf(person: Participant): string {
   return person.name || person.identity || "Somebody";
 }

@@ -10,7 +10,7 @@ interface QualityPanelProps {
   paused: boolean;
 }
 
-/** What one tile's picture is made of, and why it is not better. */
+/** Figures about one tile's video, and the reason that it is not better. */
 export function QualityPanel({ reference, name, paused }: QualityPanelProps) {
   const track = isTrackReference(reference) ? reference.publication.track : undefined;
   const measured = useReading(track);

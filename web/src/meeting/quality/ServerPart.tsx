@@ -2,7 +2,7 @@ import type { Downlink, Target } from "./server";
 import { layerOf, layerWords } from "./targets";
 import { type Belief, limitWords, rateWords, sizeWords } from "./words";
 
-/** What the server believes of this downlink, and which layer it grants. */
+/** The server's estimate of this downlink, and the layer that it grants. */
 export function ServerPart({ view, subscription }: Belief) {
   const { wanted, granted, current, arrives, state } = subscription;
   const words = (target: Target | null) => {

@@ -1,4 +1,7 @@
-/** What the browser says of one track, made of its statistics now and some seconds ago. Rates are bits per second, times milliseconds. */
+/**
+ * The browser's statistics of one track, from two readings some seconds apart. Rates are bits per
+ * second, times milliseconds.
+ */
 export type Reading = Received | Sent;
 
 /** A track somebody else sends. */
@@ -46,7 +49,10 @@ export interface SentEncoding {
   limitation: "none" | "bandwidth" | "cpu" | "other";
 }
 
-/** What `RTCStats` of every kind have, and the fields of several kinds that are read here. */
+/**
+ * The fields common to every kind of `RTCStats`, and the fields of several kinds that are read
+ * here.
+ */
 type Row = RTCStats & Partial<RTCInboundRtpStreamStats> & Partial<RTCOutboundRtpStreamStats> & Extra;
 
 /** Fields browsers report that TypeScript's library does not know. */

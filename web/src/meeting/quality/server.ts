@@ -1,20 +1,26 @@
-/** What the server believes of this participant's downlink, and what it decided from that: the answer of `/api/receivers/me`. */
+/**
+ * The server's estimate of this participant's downlink, and its decisions: the answer of
+ * `/api/receivers/me`.
+ */
 export interface ServerView {
   /** `null` where nothing is measured. */
   downlink: Downlink | null;
   subscriptions: Subscription[];
 }
 
-/** What the downlink is thought to carry. */
+/** The estimate of the downlink. */
 export interface Downlink {
   target_bps: number;
-  /** What may be sent now: less than the target while a queue drains. It is what is divided. */
+  /**
+   * The rate that may be sent now: less than the target while a queue drains. This rate is
+   * divided.
+   */
   sendable_bps: number;
-  /** What is granted. */
+  /** The rate of everything granted. */
   allocated_bps: number;
-  /** What it would take if everything were sent as it is wanted. */
+  /** The rate of everything wanted. */
   wanted_bps: number;
-  /** What holds the estimate where it is. */
+  /** The reason that the estimate is not higher. */
   limit: string;
 }
 
@@ -27,7 +33,7 @@ export interface Subscription {
   wanted: { width: number | null; height: number | null; encoding_max: number | null; spatial_max: number | null };
   granted: Target | null;
   current: Target | null;
-  /** What arrives at the server, the lowest first. */
+  /** The layers that arrive at the server, the lowest first. */
   arrives: Layer[];
 }
 
@@ -74,7 +80,7 @@ export class ServerPoll {
       this.#watchers.delete(onChange);
       if (this.#watchers.size > 0) return;
       clearTimeout(this.#timer);
-      // Whoever looks again wants to know what is then.
+      // A later viewer needs a new answer.
       this.#view = undefined;
     };
   };

@@ -8,7 +8,7 @@ export interface Verdict {
   words: string;
 }
 
-/** What the server says of one picture. */
+/** The server's view of one video. */
 export interface Belief {
   view: ServerView;
   subscription: Subscription;
@@ -20,7 +20,7 @@ const DRAINING = 0.95;
 /** From here on loss is heard and seen. */
 export const LOSS_SEEN = 0.03;
 
-/** What a watcher wants to know first: is this as good as it gets, and if not, why. */
+/** A viewer's verdict: whether the video is as good as it gets, and if not, why. */
 export function verdictOnReceived(received: Received, server: Belief | undefined, paused: boolean): Verdict {
   if (paused) return { mood: "bad", words: "Paused: your connection is too slow" };
   if (received.frozeLately) return { mood: "bad", words: "The picture froze a moment ago" };
@@ -32,7 +32,7 @@ export function verdictOnReceived(received: Received, server: Belief | undefined
   return { mood: "good", words: "As good as this tile needs" };
 }
 
-/** What a speaker wants to know first: do the others get my picture as it should be. */
+/** A publisher's verdict: whether the others get the video as they should. */
 export function verdictOnSent(sent: Sent): Verdict {
   const active = sent.encodings.filter((encoding) => encoding.active);
   if (active.length === 0) return { mood: "quiet", words: "Not sent: nobody is watching" };
@@ -64,7 +64,7 @@ export function sizeWords({ width, height }: { width: number; height: number }):
   return width > 0 ? `${width}×${height}` : "–";
 }
 
-/** What holds an estimate where it is. */
+/** The reason that an estimate is not higher. */
 export function limitWords({ limit, sendable_bps, target_bps }: Downlink): string {
   if (sendable_bps < DRAINING * target_bps) return "while a queue drains";
   switch (limit) {
