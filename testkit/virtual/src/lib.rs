@@ -1,5 +1,5 @@
-//! What stands in for the world where an agent is played in virtual time: a device that can be
-//! looked into, and the way to a receiver.
+//! Test doubles for an agent in virtual time: a device that can be inspected, and the path to a
+//! receiver.
 //!
 //! [`Plane`] is the model with a copy of its entries. [`Link`] is a bottleneck with a queue, and
 //! the receiver's reports at the end of it. Neither reads a clock.

@@ -13,14 +13,14 @@ const COMPOUND_MAX: usize = 1_200;
 /// The way, with what is on it.
 #[derive(Debug)]
 pub struct Link {
-    /// What it carries. Shape: bits per second.
+    /// Its capacity. Shape: bits per second.
     pub rate: u64,
     /// One way, without queue.
     pub delay: Duration,
     /// The longest wait in the queue.
     pub queue: Duration,
-    /// What passes at once after a while of less, as through the kernel's token bucket. Shape:
-    /// bytes.
+    /// Burst that passes at once after a time of lower rate, as through the kernel's token bucket.
+    /// Shape: bytes.
     pub bucket: u32,
     /// Packets that found the queue full.
     pub dropped: u64,

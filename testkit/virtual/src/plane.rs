@@ -11,7 +11,7 @@ use dataplane::{
     Stream, StreamKey, Update, WriteError,
 };
 
-/// What one packet of the model's padding takes. Shape: bytes of UDP payload.
+/// Size of one packet of the model's padding. Shape: bytes of UDP payload.
 const PADDING: u32 = 275;
 
 /// The model with a copy of its entries, to look at.
@@ -99,7 +99,7 @@ impl Plane {
         theirs.map(|(id, replica)| (*id, replica.clone())).collect()
     }
 
-    /// What becomes of what arrives at a port of ours.
+    /// The relay entry for a port of ours.
     pub fn relay(&self, at: SocketAddr) -> Option<&Relay> {
         self.relays.get(&at)
     }
