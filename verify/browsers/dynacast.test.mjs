@@ -1,4 +1,5 @@
-// What nobody watches is not sent: livekit-client stops encoding it when the server says so.
+// A layer that nobody watches is not sent: livekit-client stops encoding it when the server says
+// so.
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";

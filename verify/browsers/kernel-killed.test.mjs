@@ -100,7 +100,7 @@ describe("a Weir that is killed while the kernel copies", { skip: kernelIsMissin
     return time;
   }
 
-  /** What one saw of the other in a time. */
+  /** The video that one participant received of the other between two times. */
   function watched(watcher, publisher, from, until) {
     const samples = recorded[watcher].samples.filter(({ time }) => time >= from && time < until);
     const [first, last] = [samples[0], samples.at(-1)];

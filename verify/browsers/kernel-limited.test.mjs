@@ -9,7 +9,10 @@ import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
 import { sleep } from "./support/wait.mjs";
 
 const NAMES = ["ada", "bob", "cat"];
-/** Who is behind a narrow cable. What Chromium's own camera shows takes 200 kbit/s of the 600 a picture may have, and sound takes 56. */
+/**
+ * The participant behind a narrow cable. Chromium's own camera takes 200 kbit/s of the 600 that a
+ * video may have, and audio takes 56.
+ */
 const LIMITED = "cat";
 const RATE = 400_000;
 const FRAMES = 15;
@@ -55,7 +58,7 @@ describe("a narrow downlink behind the kernel", { skip: kernelIsMissing(), timeo
         );
         assert.ok(rate >= LEAST_FRAMES, `${watcher} watching ${publisher}: ${rate} frames/s`);
         if (watcher === LIMITED) reduced += seen.frameHeight < whole || rate < 0.8 * FRAMES ? 1 : 0;
-        // What its publisher hears of how its packets do comes over the narrow link as well.
+        // The receiver reports for a publisher behind the narrow link cross that link as well.
         else if (publisher !== LIMITED) assert.equal(seen.frameHeight, whole, `${watcher} watching ${publisher}`);
       }
     }

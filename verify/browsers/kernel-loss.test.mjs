@@ -8,7 +8,7 @@ import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
 import { sleep } from "./support/wait.mjs";
 
 const NAMES = ["ada", "bob", "cat"];
-/** Who is behind a cable that loses packets on their way to it. */
+/** The participant behind a cable that loses packets towards it. */
 const UNLUCKY = "cat";
 const LOSS = "5%";
 const ROUND_TRIP_MS = 20;

@@ -49,7 +49,7 @@ describe("through the kernel", { skip: kernelIsMissing(), timeout: 150_000 }, ()
       const { freezeCount, packetsLost, frameHeight } = last;
       assert.ok(sent > 0 && decoded >= 0.9 * sent, `${watcher} watching ${publisher}: ${decoded} of ${sent}`);
       assert.deepEqual([freezeCount, frameHeight], [0, 360]);
-      // What probes send several times is taken off what was lost.
+      // Packets that probes send several times are subtracted from the losses.
       assert.ok(packetsLost <= 0, `${watcher} watching ${publisher}: ${packetsLost} lost`);
       assert.ok(heard >= 45 * WATCH_S, `${watcher} hearing ${publisher}: ${heard} packets`);
     }

@@ -1,4 +1,4 @@
-// What the meeting page shows of each picture's quality, and of pictures the server holds back.
+// Tests of the meeting page: the quality of each video, and videos that the server holds back.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -133,7 +133,7 @@ class Wire {
     });
   }
 
-  /** Whose tracks are whose. */
+  /** The participant of each track. */
   owners = new Map();
 
   #learn(message) {

@@ -34,7 +34,10 @@ function forgetRedundancy() {
   };
 }
 
-/** What the publisher was told to send on its microphone's section: statistics name the codec inside. */
+/**
+ * The codec that the publisher was told to use in its microphone's section: statistics name the
+ * inner codec.
+ */
 function agreed(person) {
   return person.run((client) => {
     const transport = client.room.engine.pcManager.publisher;

@@ -1,4 +1,4 @@
-// Who is not let in, and who has to go.
+// Tests of refused joins and of removals.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";

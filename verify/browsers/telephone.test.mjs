@@ -6,7 +6,7 @@ import { freePort, SipProxy, Telephone } from "./support/telephone.mjs";
 import { waitFor } from "./support/wait.mjs";
 import { createWorld } from "./support/world.mjs";
 
-/** What a proxy asks for towards each kind of party, in offers and answers alike: the flags of docs/sip.md. */
+/** A proxy's flags towards each kind of party, in offers and answers alike, as in docs/sip.md. */
 const TO_TELEPHONE = {
   "transport-protocol": "RTP/AVP",
   ICE: "remove",

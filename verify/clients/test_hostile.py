@@ -18,7 +18,8 @@ from support.server import server
 from support.tokens import token
 from support.wait import until
 
-# Short, so that the test is. What is served for longer than twice the time is served for ever.
+# A short timeout keeps the test short. A request that is served for twice the timeout is taken to
+# be served for ever.
 REQUEST_TIMEOUT_S = 2
 BRIEF = f"limits: {{request_timeout: {REQUEST_TIMEOUT_S}}}\n"
 

@@ -147,7 +147,7 @@ def test_a_caller_who_says_a_wrong_address_is_found_by_its_packets(world):
         placed.succeed()
         conversations = placed.conversations()
         assert [fault for each in conversations for fault in each.faults_of_callee(PACKETS)] == []
-        # What the callee said before the caller's first packet has gone nowhere.
+        # Packets that the callee sent until the caller's first one are lost.
         heard = [each.caller.account.heard for each in conversations]
         assert all(list(senders) == [each.callee.ssrc] for senders, each in zip(heard, conversations))
         assert all(sum(senders.values()) >= PACKETS - 5 for senders in heard)

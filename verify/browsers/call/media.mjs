@@ -6,7 +6,7 @@ import { sleep } from "../support/wait.mjs";
 const SETTLE_S = 5;
 const WATCH_S = 30;
 
-/** What everybody sees and hears. */
+/** Tests of everybody's video and audio. */
 export function mediaTests(call) {
   it("decodes every picture and hears every voice for 30 s", { timeout: 150_000 }, async () => {
     await sleep(SETTLE_S * 1000);

@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 const BURST = 20;
 
-/** What people write, and what programs send for them. */
+/** Tests of messages between people, and of data that programs send for them. */
 export function messageTests(call) {
   it("delivers reliable data to everybody, whole and in order", async () => {
     const [ada, ...others] = call.people;
@@ -35,7 +35,7 @@ export function messageTests(call) {
       const topic = `for cat, ${reliable}`;
       await send(ada, { topic, reliable, destinationIdentities: ["cat"] });
       await cat.until("receive what is for her", received, [topic, BURST]);
-      // What is sent to all afterwards arrives after whatever would have leaked.
+      // A message to all that is sent afterwards arrives after anything that leaked.
       await send(ada, { topic: `${topic}, then all`, reliable });
       await bob.until("receive what is for all", received, [`${topic}, then all`, BURST]);
       assert.deepEqual(await dataOn(bob, topic), []);

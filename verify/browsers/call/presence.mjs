@@ -1,6 +1,6 @@
 import { it } from "node:test";
 
-/** Who people are, who speaks, and who is gone. */
+/** Tests of names, active speakers and departures. */
 export function presenceTests(call) {
   it("tells everybody of a new name, metadata and attributes", async () => {
     const [ada, ...others] = call.people;

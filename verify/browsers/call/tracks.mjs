@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { sleep } from "../support/wait.mjs";
 
-/** What people do with what they publish, and with what they watch. */
+/** Tests of people's actions on the tracks that they publish and watch. */
 export function trackTests(call) {
   it("shows a shared screen to everybody until it stops", { timeout: 60_000 }, async () => {
     const [ada, ...others] = call.people;

@@ -63,7 +63,7 @@ const client = {
   /** How late, at worst, this page was with anything since this was last asked, in milliseconds. */
   takeLateness,
 
-  /** What a failed test wants to know. */
+  /** The state that the report of a failed test contains. */
   snapshot() {
     const { room, events } = client;
     return {

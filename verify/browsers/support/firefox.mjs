@@ -24,7 +24,7 @@ const PREFERENCES = {
   "toolkit.telemetry.enabled": false,
 };
 
-/** Where Firefox is, if this machine has it. */
+/** The path of Firefox, if it is installed. */
 export function findFirefox() {
   const folders = (process.env.PATH ?? "").split(delimiter);
   const candidates = NAMES.flatMap((name) =>

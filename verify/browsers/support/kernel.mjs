@@ -47,8 +47,9 @@ export class KernelMeeting {
   }
 
   /**
-   * Makes the network, with a folder for pins where some are to be kept, and a place for a cable in front of who is `limited`. What everybody gets does
-   * not depend on what they can take where it is not to be `adapted`.
+   * Makes the network, with a folder for pins if `keeps`, and a cable in front of the `limited`
+   * participant. Without `adapted`, what is sent to participants does not depend on the capacity of
+   * their downlinks.
    */
   connect({ keeps = false, limited, adapted = true } = {}) {
     this.#writeSettings(keeps ? join(this.#mountPins(), "weir") : "", adapted);
@@ -57,7 +58,7 @@ export class KernelMeeting {
       this.names.map((name) => ({ name, limited: name === limited })),
     );
     this.#parts.push(() => this.network.remove());
-    // What an interface has made one of several packets cannot be copied.
+    // A packet that an interface has merged from several cannot be copied.
     this.inHub("ethtool", "-K", "bridge", "gro", "off");
     this.#parts.push(() => this.server?.stop());
   }
@@ -85,7 +86,7 @@ export class KernelMeeting {
     }
   }
 
-  /** What everybody has recorded since this was last asked, by name. */
+  /** Recordings of everybody since the last call, by name. */
   async take() {
     const taken = await Promise.all(this.people.map((person) => person.take()));
     return Object.fromEntries(this.names.map((name, index) => [name, taken[index]]));
@@ -99,7 +100,7 @@ export class KernelMeeting {
     return this.#newest;
   }
 
-  /** What the server has counted, and what everybody has sent, seen and heard so far. */
+  /** The server's counters, and the media that everybody has sent, seen and heard so far. */
   async figures() {
     const newest = await this.newest();
     const of = (part) => Object.fromEntries(this.names.map((name) => [name, part(newest[name])]));
@@ -112,7 +113,7 @@ export class KernelMeeting {
     };
   }
 
-  /** What the server has counted. */
+  /** The server's counters. */
   counters() {
     const question = 'fetch("http://198.18.0.1:7880/metrics").then((it) => it.text()).then(console.log)';
     const text = this.inHub(process.execPath, "-e", question);

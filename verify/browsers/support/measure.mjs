@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { loadavg } from "node:os";
 import { sleep } from "./wait.mjs";
 
-/** What the server owes: nearly every frame that was sent is decoded. */
+/** The least that the server has to deliver: nearly every frame that was sent is decoded. */
 const DECODED_MIN = 0.9;
 
 /** Takes everybody's figures, lets `seconds` pass, and takes them again. */

@@ -87,7 +87,7 @@ export class SipProxy {
     return JSON.parse(text.slice(cookie.length));
   }
 
-  /** What the other party gets to read of this one's description. */
+  /** The other party's view of this one's description. */
   async describe(command, call, sdp, wishes) {
     const names = { "call-id": call, "from-tag": "a", ...(command === "answer" ? { "to-tag": "b" } : {}) };
     const reply = await this.ask({ command, ...names, sdp, ...wishes });

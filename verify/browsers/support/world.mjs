@@ -4,8 +4,9 @@ import { startServer } from "./server.mjs";
 import { startSite } from "./site.mjs";
 
 /**
- * What a test file needs: a server, the bare page's site and a browser, all ended by `end()`. `settings` are for the server, `flags` for the
- * browser, and `beforehand` runs in each page before anything else does.
+ * The environment of a test file: a server, the bare page's site and a browser, all ended by
+ * `end()`. `settings` are for the server, `flags` for the browser, and `beforehand` runs in each
+ * page before anything else does.
  */
 export async function createWorld({ flags, beforehand, ...settings } = {}) {
   const parts = [];
@@ -22,7 +23,7 @@ export async function createWorld({ flags, beforehand, ...settings } = {}) {
     parts.push(() => browser.close());
     return { ...populate({ server, site, browser, beforehand }), end };
   } catch (error) {
-    // What was started keeps a process alive, and a test run waiting.
+    // A part that is still running would keep the process alive and block the test run.
     await end();
     throw error;
   }

@@ -1,15 +1,16 @@
-//! Invariants of every device, whatever the model says.
+//! Invariants of every device, independent of the model.
 //!
 //! * The map from a source's numbers to a replica's is injective and keeps their order, so a late
-//!   packet goes out under the number that was left for it.
-//! * No real loss is hidden: between two packets there is room for everything between them that
+//!   packet is sent under the number that was left for it.
+//! * No real loss is hidden: between two packets there is room for all packets between them that
 //!   never arrived.
-//! * Nothing goes to anybody but the replicas of its stream, and nothing is made up.
-//! * A relay passes on what arrived at one, and nothing else.
-//! * A retransmission carries what was sent under the number it names. Where there are none, what
-//!   comes again from the publisher may go, once, to who asked for it, as it was.
+//! * Packets of a stream are sent to its replicas only, and no packet is made up.
+//! * A relay sends a packet only if it arrived at a relay.
+//! * A retransmission carries the packet that was sent under the number it names. In sessions
+//!   without retransmissions, a packet that the publisher repeats may be sent once, unchanged, to a
+//!   receiver that asked for it.
 //!
-//! Packets are told apart by the tag at the end of their payload, which no device may touch.
+//! Packets are identified by the tag at the end of their payload, which no device may change.
 
 mod decoder;
 mod replica;

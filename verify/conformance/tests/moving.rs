@@ -40,8 +40,9 @@ fn got(seen: &Observation) -> BTreeMap<Path, Vec<Vec<u8>>> {
     seen.got.iter().map(|(path, all)| (*path, bytes(all))).collect()
 }
 
-/// Whether a replica's source is changed within the next steps. Where that comes before a packet of
-/// the old one, it waits for the new one's key frame, as nobody remembers that it was following.
+/// Whether a replica's source is changed within the next steps. If the change precedes the next
+/// packet of the old source, the replica waits for the new one's key frame, as no record is left
+/// that it was following.
 fn changes_soon(steps: &[Step], id: ReplicaId) -> bool {
     let soon = &steps[..steps.len().min(SOON)];
     soon.iter()

@@ -14,8 +14,8 @@ use crate::peer::RtcInterceptor;
 /// The grain of time: a sender's timers are not finer.
 const STEP: Duration = Duration::from_micros(250);
 const SAMPLE: Duration = Duration::from_millis(50);
-/// Cross traffic comes in packets of uneven distance. What it leaves is what it left over so long,
-/// within which an estimate has to follow.
+/// Cross traffic arrives in packets at uneven intervals. The remaining capacity is measured over
+/// this time, within which an estimate has to follow.
 const CROSSING: Duration = Duration::from_secs(2);
 /// Settings of every estimator.
 const CONFIG: Config = Config {

@@ -75,7 +75,7 @@ fn one_downlinks_capacity_does_not_affect_other_downlinks() {
     }
 }
 
-/// What is asked of real browsers of two pictures of one encoding each.
+/// Limits that real browsers have to meet with two videos of one encoding each.
 const FROZEN: f64 = 1.5;
 const RISEN: f64 = 12.0;
 

@@ -12,7 +12,7 @@ class Network:
     """The first three bytes of the addresses; everybody in a test has the same ports at different ones."""
 
     prefix: str
-    # What comes before a command that is to run where the relay is.
+    # Prefix of a command that runs at the relay's place.
     at_relay: tuple[str, ...] = ()
 
     @staticmethod

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 STOP_S = 5.0
-# Whatever becomes of the tests, nothing they started outlives them.
+# Processes that the tests start end with them, however the tests end.
 _WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
 
 

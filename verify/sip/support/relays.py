@@ -134,7 +134,7 @@ class WeirInKernel(Relay):
 
     def stop(self) -> None:
         super().stop()
-        # What is pinned goes with the file system it is pinned in.
+        # Pinned objects disappear with their file system.
         subprocess.run(["umount", self._pins], check=True)
 
     def relayed_in_kernel(self) -> int:

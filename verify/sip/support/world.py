@@ -26,7 +26,7 @@ class Group:
     packets: int
     rate: int = 20
     limit_s: float = SLACK_S
-    # What the second phone does, when two ring.
+    # The second phone's behaviour, when two ring.
     other: str | None = None
 
 

@@ -168,7 +168,7 @@ impl Generator {
         }
     }
 
-    /// Somewhere to go. Who sends to where another relay sends to protects it the same way, as far
+    /// A random destination. Relays that send to the same address use the same protection, as far
     /// as a party can tell them apart.
     fn hop(&mut self, of: &Relay) -> Option<Hop> {
         if self.rng.random_bool(0.1) {

@@ -206,8 +206,8 @@ impl Sender {
         payload
     }
 
-    /// Leaves out many numbers, as after an interface that was down. What is then further behind
-    /// than half the numbers would be taken for new, rightly; so it is forgotten.
+    /// Skips many numbers, as after an interface that was down. A number that is then more than
+    /// half the number space behind would rightly be taken as new, so it is forgotten.
     pub fn jump(&mut self, rng: &mut StdRng) {
         self.sequence = self
             .sequence

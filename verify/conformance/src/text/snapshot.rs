@@ -7,8 +7,9 @@ use super::entry;
 use super::names::Names;
 use super::words::{Problem, Words, problem};
 
-/// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`, `last TS
-/// ID TL0`, `frame N`, `sent TS` or `left-out TS`. Where it follows nothing, `from nowhere`.
+/// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`,
+/// `last TS ID TL0`, `frame N`, `sent TS` or `left-out TS`. For a replica that follows nothing,
+/// `from nowhere`.
 pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<ReplicaSnapshot, Problem> {
     if !words.eat("from") {
         return problem("a replica goes on `from` a stream");

@@ -43,8 +43,8 @@ fn packet(ssrc: Ssrc, sequence: u16, prefix: &[u8], number: u64) -> Vec<u8> {
     bytes
 }
 
-/// What is found when these leave, each a pair of sequence number and source number. The first
-/// begins a segment.
+/// The first fault found when these packets are sent, each a pair of sequence number and source
+/// number. The first begins a segment.
 fn sent(ledger: &mut Ledger, packets: &[(u16, u64)]) -> Option<Invariant> {
     packets.iter().enumerate().find_map(|(index, (sequence, number))| {
         let bytes = packet(MEDIA, *sequence, &[], *number);

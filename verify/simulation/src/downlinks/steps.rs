@@ -1,5 +1,5 @@
-//! What `eval/adaptation` does with real browsers: two cameras in three sizes, and one receiver
-//! behind 4, 1, 0.5 and 4 Mbit/s.
+//! The downlink of `eval/adaptation`, which uses real browsers: two cameras in three sizes, and one
+//! receiver behind 4, 1, 0.5 and 4 Mbit/s.
 
 use std::ops::Range;
 use std::time::Duration;
