@@ -35,13 +35,13 @@ pub(crate) use write::Identity;
 /// A call-id.
 pub(crate) type CallName = Arc<[u8]>;
 
-/// What a call needs of everything around it.
+/// The parts of the relay that a call uses.
 pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) config: &'a Config,
     pub(crate) ports: &'a mut Ports,
     pub(crate) random: &'a mut Random,
-    /// What this relay calls itself in descriptions that must not go through it twice.
+    /// The relay's name in descriptions, so that one does not pass through it twice.
     pub(crate) instance: &'a str,
     pub(crate) counters: &'a mut Counters,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Call {
     pub(crate) dialogues: Vec<Dialogue>,
     /// Our addresses that the data plane knows to be in use.
     pub(crate) open: BTreeSet<SocketAddr>,
-    /// What it was told to do there.
+    /// The entries it was ordered to install.
     pub(crate) installed: BTreeMap<SocketAddr, Entry>,
     /// Whether it is really as silent as it seems.
     pub(crate) check: Check,
@@ -90,7 +90,7 @@ pub(crate) struct Call {
 /// Two parties and their media.
 #[derive(Debug)]
 pub(crate) struct Dialogue {
-    /// Who made the first offer, and who got it.
+    /// The party that made the first offer, and the one that got it.
     pub(crate) ends: [End; 2],
     pub(crate) branch: Option<Vec<u8>>,
     pub(crate) media: Vec<Media>,
@@ -99,7 +99,7 @@ pub(crate) struct Dialogue {
     pub(crate) answered: bool,
     /// It is over, and kept until then.
     pub(crate) kept_until: Option<Instant>,
-    /// Where to tell that it timed out, and what.
+    /// The address and tag to notify of a timeout.
     pub(crate) notify: Option<(String, String)>,
     /// rtpproxy's reasons to keep it: a strong one, and a weak one for each party.
     pub(crate) strong: bool,
@@ -114,11 +114,11 @@ pub(crate) struct End {
     pub(crate) created: Instant,
     pub(crate) label: Option<Vec<u8>>,
     pub(crate) interface: usize,
-    /// What descriptions to it said first.
+    /// The origin and session lines of the first description sent to it.
     pub(crate) identity: Option<Identity>,
 }
 
-/// Who speaks to whom, as a request says.
+/// The parties of a request: sender, receiver and branch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names<'a> {
     pub(crate) from: &'a [u8],
@@ -133,7 +133,7 @@ pub(crate) struct Place {
     pub(crate) end: usize,
 }
 
-/// What a request to end found.
+/// The effect of a request to end a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Something it is about.
@@ -187,8 +187,8 @@ impl Dialogue {
         }
     }
 
-    /// Somebody spoke in it. What was over goes on after a late answer, and begins anew with an
-    /// offer.
+    /// A request about the dialogue arrived. A dialogue that is over continues after a late answer,
+    /// and starts anew with an offer.
     pub(crate) fn resume(&mut self, role: Role) {
         self.answered = role == Role::Answer || self.answered && !self.is_over();
         self.kept_until = None;

@@ -1,4 +1,4 @@
-//! What an operator may set, and what time it is in the world.
+//! Options of the operator, and the time of day.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -8,11 +8,11 @@ use wire::sdp::Fingerprint;
 
 use crate::ng::{Learning, Wish};
 
-/// What an operator may set.
+/// Options of the operator.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where media may go in and out, the first by default. rtpproxy's `I` and `E` and the names
-    /// `internal` and `external` mean the first and the second name, where nothing has those names.
+    /// Interfaces for media, the first by default. rtpproxy's `I` and `E` and the names `internal`
+    /// and `external` mean the first and the second name, if no interface has those names.
     pub interfaces: Vec<Interface>,
     /// How addresses are learned from packets, unless a proxy says otherwise.
     pub learning: Learning,
@@ -62,15 +62,15 @@ impl Config {
     }
 }
 
-/// Where media may go in and out. An interface with an IPv4 and an IPv6 address is two of these
-/// with one name.
+/// An address for media. An interface with an IPv4 and an IPv6 address is two of these with one
+/// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// What proxies call it.
+    /// Its name for proxies.
     pub name: String,
     /// Our address.
     pub address: IpAddr,
-    /// What descriptions say instead, when a translator stands before us.
+    /// The address in descriptions instead of it, when the relay is behind a NAT.
     pub advertised: Option<IpAddr>,
     /// The ports to give out. A stream takes an even one and the next.
     pub ports: RangeInclusive<u16>,

@@ -7,15 +7,15 @@ use std::time::Instant;
 
 use crate::limits::{COOKIE_BYTES_MAX, COOKIE_LIFE, COOKIES_MAX};
 
-/// The replies to recent requests, by who asked and by the request's cookie.
+/// The replies to recent requests, by the asker's address and the request's cookie.
 ///
-/// Over UDP a proxy that hears nothing asks again under the same cookie. Whatever it asked must not
-/// be done twice, so the same bytes go out again. Two proxies may count up the same cookies, so the
-/// asker's address is part of the key; its port is not, since a proxy's processes and connections
-/// change theirs.
+/// Over UDP a proxy without a reply repeats its request under the same cookie. The request must not
+/// be executed twice, so the same bytes are sent again. Two proxies may count up the same cookies,
+/// so the asker's address is part of the key; its port is not, since a proxy's processes and
+/// connections change theirs.
 ///
 /// Shape: at most [`COOKIES_MAX`] replies of together [`COOKIE_BYTES_MAX`] bytes, each for
-/// [`COOKIE_LIFE`]; the oldest goes first.
+/// [`COOKIE_LIFE`]; the oldest is dropped first.
 #[derive(Debug, Default)]
 pub struct Cookies {
     replies: HashMap<Key, Arc<[u8]>>,
@@ -23,11 +23,11 @@ pub struct Cookies {
     bytes: usize,
 }
 
-/// Who asked, when that is known, and the cookie.
+/// The asker, if it is known, and the cookie.
 type Key = (Option<IpAddr>, Box<[u8]>);
 
 impl Cookies {
-    /// What was answered to this cookie, if it was lately.
+    /// The recent reply to this cookie, if there is one.
     pub fn reply(&mut self, now: Instant, from: Option<IpAddr>, cookie: &[u8]) -> Option<Arc<[u8]>> {
         self.expire(now);
         self.replies.get(&(from, cookie.into())).cloned()

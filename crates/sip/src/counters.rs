@@ -1,4 +1,4 @@
-//! What was refused, ignored or given up, by name.
+//! Counters of the relay: requests refused, values ignored and attempts given up, by name.
 
 counting::counters! {
     /// Everything the relay counts.

@@ -26,7 +26,7 @@ struct Pool {
 pub(crate) struct Pair {
     pool: usize,
     address: IpAddr,
-    /// What descriptions say in place of the address.
+    /// The address in descriptions.
     pub(crate) advertised: IpAddr,
     port: u16,
 }

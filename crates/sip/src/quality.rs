@@ -1,10 +1,10 @@
-//! What a listener would say: mean opinion scores by the E-model.
+//! Quality for a listener: mean opinion scores by the E-model.
 //!
 //! Assumptions, all of them: G.711 with packet loss concealment ([`CONCEALED`]), so that without
 //! loss a narrow-band call is as good as it gets; random loss; the defaults of G.107 for everything
 //! else, which make R 93.2 without delay; no advantage factor. One-way delay is half the round trip
-//! from end to end and the jitter, which a jitter buffer adds. Where the round trip is not known,
-//! only the jitter counts, and the score is one of listening quality.
+//! from end to end and the jitter, which a jitter buffer adds. If the round trip is not known, only
+//! the jitter counts, and the score is one of listening quality.
 //!
 //! Source: ITU-T G.107 (2015) clauses 7.1 to 7.4 and annex B, G.113 appendix I for the loss
 //! robustness of codecs.
@@ -77,8 +77,8 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Where a score counts as another one: what listeners call bad, poor, fair and good lies
-    /// between whole numbers.
+    /// Upper bounds of the classes of scores. Listeners' bad, poor, fair and good lie between whole
+    /// numbers.
     pub const BOUNDS: [f64; 7] = [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.25];
 
     pub(crate) fn add(&mut self, score: f64) {

@@ -15,7 +15,7 @@ use crate::requests::Waiting;
 use crate::statistics::{Outcome, Snapshot, Statistics};
 use crate::{Call, Config, ConfigRefused, Counter, Counters, Request, RequestId, WallClock};
 
-/// What the relay is told.
+/// Input of the relay.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
     /// A proxy asks for something.
@@ -26,7 +26,7 @@ pub enum Input<'a> {
     TimePassed,
 }
 
-/// What is to be done, in this order.
+/// Actions for the caller, to be done in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The media node does this. Every [`RelayCommand::Open`] and every [`RelayCommand::Report`] is
@@ -36,14 +36,14 @@ pub enum Output {
     Notify {
         /// The socket to tell, as the proxy named it.
         socket: String,
-        /// What to write to it.
+        /// The text to write to it.
         tag: String,
     },
     /// Something that was asked for in a call is not done there. Told once for each call and name.
     Undone {
         /// The call.
         call: Arc<[u8]>,
-        /// What, as the proxy called it.
+        /// Its name, as the proxy wrote it.
         what: String,
     },
     /// The answer to a request. One without a cookie that it could have, or that was asked twice at
@@ -66,12 +66,12 @@ pub struct Relay {
     /// All that was ever relayed.
     pub(crate) relayed: Traffic,
     pub(crate) ports: Ports,
-    /// What this relay calls itself in descriptions that must not go through it twice.
+    /// The relay's name in descriptions, so that one does not pass through it twice.
     pub(crate) instance: String,
     pub(crate) ng_cookies: Cookies,
     pub(crate) rtpproxy_cookies: Cookies,
     pub(crate) waiting: Waiting,
-    /// Whose our addresses are.
+    /// The call of each of our addresses.
     pub(crate) owners: HashMap<SocketAddr, CallName>,
     /// Calls that have changed since somebody asked for them.
     pub(crate) changed: BTreeSet<CallName>,
@@ -138,7 +138,7 @@ impl Relay {
         self.waiting.holds(request)
     }
 
-    /// What was counted.
+    /// Counters of the relay.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -257,7 +257,7 @@ impl Relay {
         }
     }
 
-    /// What a call needs to work with.
+    /// Calls `work` with the parts of the relay that a call uses.
     pub(crate) fn with<T>(&mut self, now: Instant, work: impl FnOnce(&mut Context<'_>) -> T) -> T {
         let Self {
             config,
@@ -318,7 +318,7 @@ impl Relay {
         !kept.is_empty()
     }
 
-    /// The call of that name out of all calls, or a new one. Whoever takes it puts it back.
+    /// Takes the call of that name out of all calls, or begins a new one. The caller puts it back.
     pub(crate) fn take_or_begin(&mut self, now: Instant, name: &CallName) -> Result<Call, Refused> {
         if let Some(call) = self.calls.remove(name) {
             return Ok(call);

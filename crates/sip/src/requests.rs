@@ -24,13 +24,13 @@ use waiting::{Asked, Awaits, Then, Word};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub u64);
 
-/// What a proxy says.
+/// A proxy's request.
 #[derive(Clone, Copy, Debug)]
 pub enum Request<'a> {
     /// An `ng` message with its cookie: a datagram, one of [`Stream`](crate::ng::Stream)'s, or an
     /// HTTP body.
     Ng {
-        /// Who sent it, where that is known.
+        /// The sender's address, if it is known.
         from: Option<IpAddr>,
         /// The message.
         message: &'a [u8],
@@ -39,7 +39,7 @@ pub enum Request<'a> {
     NgPlain(&'a [u8]),
     /// A datagram of the rtpproxy protocol, with its cookie.
     Rtpproxy {
-        /// Who sent it, where that is known.
+        /// The sender's address, if it is known.
         from: Option<IpAddr>,
         /// The message.
         message: &'a [u8],

@@ -1,9 +1,9 @@
-//! Calls that outlive the process: what the next one must know of each, and going on with them
+//! Calls that outlive the process: the record of each for the next process, and their continuation
 //! there.
 //!
-//! What is protected by us cannot go on: keys of a handshake are gone with whom they were agreed
-//! with, and with keys from descriptions numbers would be used twice, since nobody knows how far
-//! they had got. So such calls are not told of, and what is told has no keys of media in it.
+//! A call that is encrypted here cannot continue. Its DTLS keys are lost with the process. With
+//! SDES keys, sequence numbers would be used twice, since nobody knows the last ones. So such calls
+//! are not recorded, and records contain no media keys.
 
 pub(crate) mod form;
 mod record;
@@ -23,8 +23,8 @@ use record::{CallRecord, Times};
 pub struct Change {
     /// Its name.
     pub call: Arc<[u8]>,
-    /// What [`Relay::resume`] must know of it, one line of text; `None` where there is nothing to
-    /// go on with any more.
+    /// Its record for [`Relay::resume`], one line of text; `None` if there is nothing left to
+    /// continue.
     pub record: Option<String>,
 }
 
@@ -63,8 +63,8 @@ impl Relay {
         changed.into_iter().map(change).collect()
     }
 
-    /// Goes on with an earlier process's calls, before anything else. What cannot go on is counted,
-    /// and its ports are free.
+    /// Continues an earlier process's calls, before anything else. A call that cannot continue is
+    /// counted, and its ports are free.
     pub fn resume<'a>(&mut self, now: Instant, records: impl IntoIterator<Item = &'a str>, out: &mut Vec<Output>) {
         let records: Vec<Option<CallRecord>> = records
             .into_iter()

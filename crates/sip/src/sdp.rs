@@ -44,7 +44,7 @@ pub struct Line<'a> {
     pub raw: &'a [u8],
     /// The letter before `=`; 0 when there is none.
     pub letter: u8,
-    /// What follows `=`, without the end of line; empty when it is not UTF-8.
+    /// The text after `=`, without the end of line; empty when it is not UTF-8.
     pub value: &'a str,
 }
 
@@ -60,19 +60,19 @@ impl<'a> Line<'a> {
 pub struct Section<'a> {
     /// Its lines, `m=` first.
     pub lines: Vec<Line<'a>>,
-    /// What it carries, as `audio`.
+    /// Its media type, as `audio`.
     pub media: &'a str,
-    /// Where the sender wants it; 0 when it does not.
+    /// The sender's port for it; 0 when the sender does not want it.
     pub port: u16,
     /// Transport protocol, as `RTP/AVP`.
     pub protocol: &'a str,
-    /// What follows the protocol.
+    /// The text after the protocol.
     pub formats: &'a str,
     /// The address of its own `c=` line or the session's, if that is a number.
     pub address: Option<IpAddr>,
     /// Which way media flows, seen from the sender.
     pub direction: Direction,
-    /// Where the sender wants RTCP, when it says so.
+    /// The sender's port and address for RTCP, if it states them.
     pub rtcp: Option<(u16, Option<IpAddr>)>,
     /// RTP and RTCP may share a port.
     pub rtcp_mux: bool,
@@ -80,9 +80,9 @@ pub struct Section<'a> {
     pub mid: Option<&'a str>,
     /// SDES keys, in order of preference.
     pub cryptos: Vec<Crypto>,
-    /// What its certificate hashes to.
+    /// The hash of its certificate.
     pub fingerprint: Option<Fingerprint>,
-    /// Who starts DTLS.
+    /// The side that starts DTLS.
     pub setup: Option<Setup>,
     /// ICE user fragment and password.
     pub ice: Option<IceCredentials>,
@@ -102,8 +102,8 @@ pub enum Keying {
 }
 
 impl Keying {
-    /// What a transport protocol asks for. `RTP/SAVP` may mean both; it is DTLS when there is a
-    /// fingerprint and no key.
+    /// The keying that a transport protocol implies. `RTP/SAVP` may mean both; it is DTLS when
+    /// there is a fingerprint and no key.
     pub fn of(protocol: &str, has_crypto: bool, has_fingerprint: bool) -> Self {
         let protocol = protocol.to_ascii_uppercase();
         if protocol.contains("TLS") {
@@ -154,7 +154,7 @@ impl Section<'_> {
     }
 }
 
-/// Why a description cannot be taken. Who wrote it must act.
+/// The reason that a description is refused. The sender of the description must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SdpRefused {
     /// It does not begin with `v=`.

@@ -4,7 +4,7 @@ use super::{Call, Component, Dialogue, Media};
 use crate::plan::{Entry, Hop, Keys};
 
 impl Call {
-    /// What is to be forwarded now. Nothing before an answer: until then nobody but the caller is
+    /// The entries to install now. There are none before an answer: until then only the caller is
     /// known to listen.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -53,8 +53,8 @@ impl Media {
         }
     }
 
-    /// What arrives from the party at `end`; nothing while it is not known or not agreed how it is
-    /// protected.
+    /// The entry for packets from the party at `end`; none while its address or its protection is
+    /// not known.
     fn entry(&self, end: usize, component: Component) -> Option<Entry> {
         let side = &self.sides[end];
         let ingress_protection = side.security.ingress_protection()?;
@@ -86,7 +86,7 @@ impl Media {
         })
     }
 
-    /// Where what arrives from the party at `end` goes.
+    /// The destination of packets from the party at `end`.
     fn hop(&self, end: usize, component: Component) -> Option<Hop> {
         let other = &self.sides[1 - end];
         let egress_protection: Keys = other.security.egress_protection()?;

@@ -1,8 +1,7 @@
-//! How each side of a section is protected, and what descriptions say of it.
+//! Protection of each side of a section, and the lines about it in descriptions.
 //!
-//! Where both parties protect media in the same way, their keys pass through and packets go by
-//! unopened. Where they do not, each side is protected for itself: we are the other end of its
-//! keys.
+//! If both parties use the same protection, their keys pass through and packets are relayed
+//! unopened. Otherwise each side is protected separately: we are the other end of its keys.
 
 mod choice;
 mod lines;
@@ -161,7 +160,7 @@ impl Media {
     /// answer.
     pub(super) fn may_pass_keys(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
         let speaks = section.keying();
-        // What was opened and sealed here before goes on being so: both sides have keys of ours.
+        // Media that was decrypted and encrypted here stays so: both sides have keys of ours.
         let recrypts = flags.recrypt || self.sides.iter().all(|side| side.security.keying() != Keying::Plain);
         let other = self.keying_of_other(end, section, flags, !config.fingerprints.is_empty());
         !self.is_rtp || speaks == other && !(recrypts && speaks != Keying::Plain)
@@ -279,7 +278,7 @@ fn answer_to(
         Keying::Plain => Ok(Security::Clear),
         Keying::Sdes => {
             let usable = section.cryptos.iter().filter(|theirs| !theirs.unsupported);
-            // What is not to be offered is not accepted either, as long as there is something else.
+            // A suite that we would not offer is not accepted either, unless there is no other.
             let preferred = usable.min_by_key(|theirs| {
                 let suite = theirs.key.profile();
                 (

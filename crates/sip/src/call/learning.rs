@@ -192,7 +192,7 @@ impl Source {
     /// The learned address stays.
     pub(crate) fn settle(&mut self, now: Instant) {
         if self.left.and_then(|left| left.until).is_some_and(|until| until <= now) {
-            // Whoever still sends there is told again.
+            // A source that still sends there is reported again.
             self.left = None;
             self.window += 1;
         }
@@ -227,7 +227,7 @@ impl Candidates {
 }
 
 impl Side {
-    /// Whose packets are taken at our address for a component.
+    /// The sources that are accepted at our address for a component.
     pub(crate) fn accept(&self, component: Component) -> Option<Accept> {
         let expected = self.heard.as_ref()?.at(component);
         let source = &self.sources[component as usize];
@@ -293,7 +293,7 @@ impl Rules {
         match (from.ip() == expected.ip(), from.port() == expected.port()) {
             (true, true) => Likeness::Exact,
             (true, false) => Likeness::Address,
-            // What a translator does to SIP it does to media.
+            // A NAT that changed the source of SIP also changes that of media.
             (false, _) if self.received == Some(from.ip()) => Likeness::Address,
             (false, true) => Likeness::PortOrNetwork,
             (false, false) if network(from.ip()) == network(expected.ip()) => Likeness::PortOrNetwork,

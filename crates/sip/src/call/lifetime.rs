@@ -68,7 +68,7 @@ impl Call {
         kept.chain(learning).chain(idle).min()
     }
 
-    /// What has happened by itself by now: says whether the call is over.
+    /// Handles timeouts up to now: says whether the call is over.
     pub(crate) fn pass_time(&mut self, context: &mut Context<'_>) -> Option<Ending> {
         let now = context.now;
         let media = self.dialogues.iter_mut().flat_map(|dialogue| &mut dialogue.media);
@@ -89,7 +89,7 @@ impl Call {
     /// As far as is known no packet came for too long.
     fn silent(&mut self, now: Instant, counter: Counter) -> Option<Ending> {
         let since = self.last_activity();
-        // What was asked of an earlier silence says nothing of this one.
+        // The answers about an earlier silence do not apply to this one.
         let asked = self.check.0.as_ref().filter(|asked| asked.since == since);
         match asked {
             Some(asked) if asked.missing.is_empty() || asked.until <= now => Some(Ending::TimedOut(counter)),

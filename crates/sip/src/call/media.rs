@@ -25,7 +25,7 @@ pub(crate) enum Component {
 /// One media section.
 #[derive(Debug)]
 pub(crate) struct Media {
-    /// What it carries, as `audio`.
+    /// Its media type, as `audio`.
     pub(crate) kind: String,
     pub(crate) is_rtp: bool,
     /// The transport protocol on each side.
@@ -58,17 +58,17 @@ pub(crate) enum Offered {
     Refused,
 }
 
-/// What faces one party.
+/// The side that faces one party.
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     /// Our ports that the party sends to.
     pub(crate) local: Option<Pair>,
-    /// What the party said last.
+    /// The party's last description.
     pub(crate) heard: Option<Heard>,
     /// The addresses at which the party last wanted RTP and RTCP.
     pub(crate) said: Option<[SocketAddr; 2]>,
     pub(crate) policy: Policy,
-    /// Where its packets come from.
+    /// The sources of its packets.
     pub(crate) sources: [Source; 2],
     /// RTP and RTCP share a port.
     pub(crate) mux: bool,
@@ -86,7 +86,7 @@ pub(crate) struct Side {
     pub(crate) qualities: Vec<Quality>,
 }
 
-/// Where a party wants media, as it said.
+/// The addresses in a party's description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Heard {
     pub(crate) rtp: SocketAddr,
@@ -197,7 +197,7 @@ impl Media {
 }
 
 impl Side {
-    /// Gives its ports back. What was learned at them, and ICE's proofs, are of no use at others.
+    /// Gives its ports back. Learned addresses and ICE proofs are of no use at other ports.
     pub(crate) fn release(&mut self, ports: &mut Ports) {
         self.local.take().into_iter().for_each(|pair| ports.give_back(pair));
         self.sources = Default::default();
@@ -239,7 +239,7 @@ impl Side {
         }
     }
 
-    /// Where packets to the party go; `None` while it wants none.
+    /// The destination of packets to the party; `None` while it wants none.
     pub(crate) fn destination(&self, component: Component) -> Option<SocketAddr> {
         let component = if self.mux { Component::Rtp } else { component };
         let heard = self.heard.as_ref().filter(|heard| !heard.is_zero())?;
@@ -247,7 +247,7 @@ impl Side {
             .address()
             .filter(|_| !self.policy.asymmetric);
         let to = learned.unwrap_or(heard.at(component));
-        // Where the party has ICE with us, it proves where it is, whatever was said.
+        // A party with ICE proves its address, whatever its description says.
         let is_somewhere = to.port() != 0 && !to.ip().is_unspecified();
         (self.ice.is_some() || is_somewhere).then_some(to)
     }

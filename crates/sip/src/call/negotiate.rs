@@ -159,7 +159,7 @@ impl Media {
             (Role::Answer, Some(Protocol::Accept)) if self.is_of(section) => {
                 self.protocols = [said.to_owned(), said.to_owned()];
             }
-            // Who offered gets back what it offered.
+            // The offerer gets the protocol that it offered.
             (Role::Answer, _) => {}
         }
     }
@@ -180,7 +180,7 @@ impl Media {
                     speaker.mux_fate = fate;
                 }
                 speaker.mux &= section.rtcp_mux;
-                // What was decided for both sides apart stays so until it is decided anew.
+                // A separate decision for the two sides stays until there is a new one.
                 let snapshot = section.rtcp_mux && !(fallback_spatial && speaker.mux_fate.is_some());
                 other.mux_offered =
                     snapshot && !asked.demux || asked.offer || asked.require || fallback_spatial && other.mux;

@@ -9,7 +9,7 @@ use crate::ng::Flags;
 use crate::saved::form;
 use crate::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 
-/// What descriptions to one party said, so that they can go on saying it.
+/// Session-level values in descriptions to one party, kept so that they stay the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// User name and session id.

@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// What comes before `end`, at most `max` bytes of it; `end` is taken too.
+    /// The bytes up to `end`, at most `max` of them; `end` is consumed too.
     fn until(&mut self, end: u8, max: usize) -> Result<&'a [u8], Unreadable> {
         let window = &self.rest[..self.rest.len().min(max + 1)];
         match window.iter().position(|byte| *byte == end) {

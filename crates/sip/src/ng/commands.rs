@@ -1,4 +1,4 @@
-//! What the commands do.
+//! The commands.
 
 use std::time::Instant;
 
@@ -214,7 +214,7 @@ impl Relay {
             call.describe(place, role, description, flags, context)
         });
         if written.is_err() && call.dialogues.len() > before {
-            // What this request began ends with it.
+            // A dialogue that this request began ends with it.
             call.dialogues[place.dialogue].kept_until = Some(now);
             call.forget(&mut self.ports, |dialogue| dialogue.kept_until == Some(now));
         }

@@ -1,8 +1,8 @@
-//! What a proxy wants done with a description: the keys and flags of `offer` and `answer`.
+//! A proxy's wishes for a description: the keys and flags of `offer` and `answer`.
 //!
-//! The same wish comes in many forms: as a key with a text or a list, as a flag in the list
-//! `flags`, as a flag with its key in front (`SDES-off`), in one string that the proxy did not
-//! parse (`rtpp-flags`), with spaces, dashes or underscores. So all forms end in one function,
+//! The same wish has many forms: a key with a text or a list, a flag in the list `flags`, a flag
+//! with its key as prefix (`SDES-off`), or part of one string that the proxy did not parse
+//! (`rtpp-flags`), with spaces, dashes or underscores. So all forms end in one function,
 //! [`Flags::set`].
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`.
@@ -42,7 +42,7 @@ pub struct Flags {
     pub v6: Option<bool>,
     /// The address to write into descriptions in place of ours.
     pub media_address: Option<IpAddr>,
-    /// Where the SIP message came from.
+    /// The source address of the SIP message.
     pub received_from: Option<IpAddr>,
     /// Whether the address in the description is believed, rather than `received_from`.
     pub trust_address: Option<bool>,
@@ -56,9 +56,9 @@ pub struct Flags {
     pub strict_source: bool,
     /// An address may be learned anew at any time.
     pub media_handover: bool,
-    /// What was learned is forgotten.
+    /// Learned addresses are forgotten.
     pub reset: bool,
-    /// What of the session part changes.
+    /// The session lines that change.
     pub replace: Replace,
     /// ICE towards the other side.
     pub ice: Ice,
@@ -146,7 +146,7 @@ pub enum Learning {
     Heuristic,
 }
 
-/// What of the session part changes.
+/// The session lines that change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replace {
     /// The address of `o=`.
@@ -165,7 +165,7 @@ pub struct Replace {
     pub zero_address: bool,
 }
 
-/// What happens to ICE towards the other side.
+/// Treatment of ICE towards the other side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ice {
     /// Ours in place of theirs, where there is any.

@@ -60,7 +60,7 @@ pub fn split(message: &[u8]) -> Option<(&[u8], &[u8])> {
     (space > 0).then(|| (&message[..space], &message[space + 1..]))
 }
 
-/// What an HTTP request to the relay asks for.
+/// The kind of an HTTP request to the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// Whether anybody is there; the answer is `pong`.
@@ -76,7 +76,7 @@ pub enum Route {
 /// The content type of messages with a cookie.
 pub const CONTENT_TYPE: &str = "application/x-rtpengine-ng";
 
-/// What an HTTP request asks for, by its method, path and content type.
+/// The kind of an HTTP request, by its method, path and content type.
 ///
 /// Source: rtpengine's documents, `http_websocket_support.md`.
 pub fn route(method: &str, path: &str, content_type: &str) -> Route {
@@ -93,8 +93,8 @@ pub fn route(method: &str, path: &str, content_type: &str) -> Route {
     }
 }
 
-/// What messages over a WebSocket are like, by the subprotocols that a client lists: the first that
-/// is known, and whether its messages have a cookie.
+/// The form of messages over a WebSocket, by the subprotocols that a client lists: the first known
+/// one, and whether its messages have a cookie.
 ///
 /// Source: as above.
 pub fn subprotocol<'a>(listed: impl IntoIterator<Item = &'a str>) -> Option<(&'static str, Route)> {

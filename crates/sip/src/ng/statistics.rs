@@ -1,4 +1,4 @@
-//! What the relay has done so far, under rtpengine's names.
+//! Statistics of the relay, under rtpengine's names.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What both encodings of the `ng` protocol say: texts, whole numbers, lists and dictionaries.
+//! Values of both encodings of the `ng` protocol: texts, whole numbers, lists and dictionaries.
 
 /// One value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::statistics::Outcome;
 pub(crate) struct Asked {
     pub(crate) id: RequestId,
     pub(crate) protocol: Protocol,
-    /// Who asked, where that is known, and under which cookie, if any.
+    /// The asker's address, if it is known, and the request's cookie, if there is one.
     pub(crate) cookie: Option<(Option<IpAddr>, Box<[u8]>)>,
     pub(crate) payload: Box<[u8]>,
     /// When it came.
@@ -21,11 +21,11 @@ pub(crate) struct Asked {
     pub(crate) outcome: Outcome,
     /// How often a port it had was refused.
     pub(crate) refused: usize,
-    /// What ports that it got before have not said yet.
+    /// Pending answers of ports that it got earlier.
     pub(crate) words: BTreeSet<(SocketAddr, Word)>,
 }
 
-/// What a request waits for, and what becomes of it then.
+/// The answers that a request waits for, and its continuation.
 #[derive(Debug)]
 pub(crate) struct Awaits {
     pub(crate) words: BTreeSet<(SocketAddr, Word)>,
@@ -34,7 +34,7 @@ pub(crate) struct Awaits {
     pub(crate) until: Instant,
 }
 
-/// What a port says.
+/// An answer of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
     /// That it is open.

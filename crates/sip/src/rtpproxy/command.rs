@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// What a proxy asks for.
+/// A proxy's command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
     /// `V`: which protocol.
@@ -55,7 +55,7 @@ pub struct Allocate<'a> {
     pub lookup: bool,
     /// Which call.
     pub names: Names<'a>,
-    /// Where the party said it wants media.
+    /// The address at which the party wants media.
     pub address: Option<IpAddr>,
     /// The port there.
     pub port: u16,
@@ -73,7 +73,7 @@ pub struct Allocate<'a> {
     pub new_port: bool,
     /// Modifiers that are known, and not done.
     pub ignored: usize,
-    /// Where to tell that the call timed out, and what.
+    /// The address and tag to notify of a timeout.
     pub notify: Option<(&'a str, &'a str)>,
 }
 

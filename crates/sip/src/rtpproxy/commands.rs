@@ -1,4 +1,4 @@
-//! What the commands do.
+//! The commands.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
@@ -20,7 +20,7 @@ const VERSION: &str = "20040107";
 /// notice of time-outs.
 const FEATURES: [&str; 5] = ["20040107", "20050322", "20060704", "20081102", "20081224"];
 
-/// What `Q` tells when nobody says what.
+/// The counters in a reply to `Q` without a list.
 const COUNTERS: [&str; 5] = ["ttl", "npkts_ina", "npkts_ino", "nrelayed", "ndropped"];
 
 impl Relay {
@@ -106,7 +106,7 @@ impl Relay {
         };
         let done = self.with_ports(now, out, |context| call.allocate(place, asked, context));
         if done.is_err() && call.dialogues.len() > before {
-            // What this command began ends with it.
+            // A dialogue that this command began ends with it.
             call.dialogues[place.dialogue].kept_until = Some(now);
             call.forget(&mut self.ports, |dialogue| dialogue.kept_until == Some(now));
         }

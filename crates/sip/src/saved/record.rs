@@ -106,7 +106,7 @@ enum SourceRecord {
 }
 
 impl CallRecord {
-    /// What is to be written of a call; nothing of one that is empty or protected by us.
+    /// The record of a call; none for a call that is empty or encrypted here.
     pub(super) fn of(name: &CallName, call: &Call, ports: &Ports, times: Times) -> Option<Self> {
         let sides = call.dialogues.iter().flat_map(|dialogue| &dialogue.media);
         let is_ours = |side: &Side| !matches!(side.security, Security::Clear);

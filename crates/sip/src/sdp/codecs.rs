@@ -12,8 +12,8 @@ pub struct CodecPolicy {
     pub strip: Vec<String>,
     /// Codecs that stay even so.
     pub except: Vec<String>,
-    /// Codecs to take out that are still to be understood, so that something else can be made of
-    /// them. Where nothing else can, they stay.
+    /// Codecs to hide from the other side and to transcode from another codec. If `transcode`
+    /// names codecs they stay, because nothing is transcoded here.
     pub mask: Vec<String>,
     /// Codecs to have, whether or not they are offered.
     pub transcode: Vec<String>,
@@ -128,7 +128,7 @@ fn orphans<'a>(formats: &[&'a str], unwanted: &[&str], names: &HashMap<&str, Str
     formats.iter().copied().filter(is_orphan).collect()
 }
 
-/// What the payload types of a section stand for, as `OPUS/48000/2`.
+/// The codecs of the payload types of a section, as `OPUS/48000/2`.
 fn names<'a>(section: &Section<'a>) -> HashMap<&'a str, String> {
     let mut names = HashMap::new();
     for format in section.formats.split_ascii_whitespace() {

@@ -99,7 +99,7 @@ impl Crypto {
         })
     }
 
-    /// What follows `a=crypto:`.
+    /// The value after `a=crypto:`.
     pub fn write(&self, form: CryptoForm) -> String {
         let bytes = [self.key.key(), self.key.salt()].concat();
         let text = if form.padded {

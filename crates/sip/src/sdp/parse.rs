@@ -8,9 +8,9 @@ use super::{Crypto, Description, Line, SdpRefused, Section};
 use crate::limits::{CRYPTOS_MAX, SECTIONS_MAX};
 
 impl<'a> Description<'a> {
-    /// Reads a description. What is not understood is kept as it is.
+    /// Reads a description. Lines that are not understood are kept unchanged.
     ///
-    /// Errors: only for what cannot be relayed, see [`SdpRefused`].
+    /// Errors: only if it cannot be relayed, see [`SdpRefused`].
     pub fn parse(bytes: &'a [u8]) -> Result<Self, SdpRefused> {
         let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').map(read_line).peekable();
         let mut session = Vec::new();
@@ -101,7 +101,7 @@ fn take_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
     (!word.is_empty()).then_some(word)
 }
 
-/// What lines say, of one section or of all.
+/// The values of lines, of one section or of the session.
 #[derive(Default)]
 struct Facts<'a> {
     has_connection: bool,

@@ -13,7 +13,7 @@ use ice::{beside, is_ice};
 
 pub use ice::Candidate;
 
-/// What a description is to say instead.
+/// The changes to a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewrite {
     /// The address of `c=` lines.
@@ -26,7 +26,7 @@ pub struct Rewrite {
     pub session_name: Option<String>,
     /// Say that we only answer connectivity checks.
     pub ice_lite: bool,
-    /// What the relay calls itself, to be found again by [`Description::is_marked`].
+    /// The relay's name, for [`Description::is_marked`].
     pub mark: Option<String>,
     /// One for each section, or fewer: what follows goes.
     pub sections: Vec<SectionRewrite>,
@@ -38,7 +38,7 @@ pub struct Rewrite {
 /// The attribute that says which relay a description went through.
 const MARK: &str = "weir-relay";
 
-/// What a section is to say instead.
+/// The changes to a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectionRewrite {
     /// The port; 0 refuses the section.
@@ -75,7 +75,7 @@ pub struct SectionRewrite {
     pub candidates: Vec<Candidate>,
 }
 
-/// What happens to the attributes of one matter.
+/// Treatment of the attributes of one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attributes<T = Vec<String>> {
     /// They stay as they are.
@@ -201,7 +201,7 @@ impl Writer {
                     self.keep(line);
                 }
             }
-            // What is said for all sections is said again in each that needs it.
+            // A session-level attribute is repeated in each section that needs it.
             (_, Some((name, _))) if any_ice && is_ice(name) => {}
             (_, Some((name, _)))
                 if is_dtls(name) && rewrite.sections.iter().any(|it| it.keying != Attributes::Keep) => {}

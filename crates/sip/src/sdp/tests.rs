@@ -5,8 +5,8 @@ use wire::srtp::{Mki, SessionParameters};
 
 use super::*;
 
-/// What a phone says: no CR at places, things nobody has heard of, a line that is no line, bytes
-/// that are no UTF-8.
+/// A phone's description with faults: missing CRs, unknown attributes, a malformed line, bytes that
+/// are no UTF-8.
 const MESSY: &[u8] = b"v=0\r\no=- 1 2 IN IP4 192.0.2.1\r\ns=\xe9t\xe9\r\nc=IN IP4 192.0.2.1\nt=0 0\r\na=X-nat:0\r\nbroken\r\n\
 m=audio 4000/2 RTP/AVP 0 8 96\r\ni=voice\r\na=rtpmap:0 PCMU/8000\r\na=rtpmap:96 telephone-event/8000\r\na=fmtp:96 0-15\r\n\
 a=rtcp:4101 IN IP4 192.0.2.9\r\na=sendonly\r\na=silenceSupp:off - - - -\r\nm=video 0 RTP/AVP 34";

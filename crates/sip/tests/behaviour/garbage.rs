@@ -1,4 +1,4 @@
-//! What makes no sense, and what becomes of it.
+//! Malformed requests, and the replies to them.
 
 use sip::ng::value::Dictionary;
 use sip::{Counter, Request};

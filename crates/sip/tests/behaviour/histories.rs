@@ -1,8 +1,8 @@
-//! Whatever is said in whatever order: no port is given twice, none is lost, and what is said again
-//! changes nothing.
+//! Properties of any history of requests: no port is given twice, none is lost, and a repeated
+//! request changes nothing.
 //!
-//! [`Setup::tell`] checks every output: that a port is not opened twice, that nothing is forwarded
-//! at a closed one, that the ports in use are those the relay believes to be taken.
+//! [`Setup::tell`] checks every output: a port is not opened twice, nothing is forwarded at a
+//! closed one, and the ports in use are those that the relay believes to be taken.
 
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ proptest! {
     fn ports_are_given_once_and_none_is_lost(steps in prop::collection::vec(step(), 1..60)) {
         let mut setup = small();
         steps.iter().for_each(|step| take(&mut setup, step));
-        // Whatever was begun ends by itself.
+        // Every call ends by itself.
         setup.pass(Duration::from_secs(2 * 3600));
         prop_assert_eq!((setup.relay.calls(), setup.relay.port_pairs()), (0, 0));
         prop_assert!(setup.open.is_empty() && setup.entries.is_empty());

@@ -1,4 +1,4 @@
-//! Who protects what.
+//! Protection on each side.
 
 use sip::ng::value::Dictionary;
 use sip::plan::{Entry, Keys};

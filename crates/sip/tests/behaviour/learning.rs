@@ -1,4 +1,4 @@
-//! Where packets come from.
+//! Learning of packets' sources.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What proxies, phones and networks do, and what the relay makes of it.
+//! Behaviour of the relay towards proxies, phones and networks.
 
 mod captured;
 mod changes;

@@ -1,4 +1,4 @@
-//! What waits for the media node, and what becomes of what it cannot do.
+//! Requests that wait for the media node, and failures of the node.
 
 use std::time::Duration;
 

@@ -33,7 +33,7 @@ fn a_call_goes_on_where_it_was_and_can_be_ended() {
 
     let reply = setup.ask(request("query", None, Dictionary::default()));
     assert_eq!(reply.text("result"), Some(&b"ok"[..]));
-    // What is changed in it changes it there.
+    // A new description changes the call there.
     let again = setup.describe("offer", &phone("192.0.2.1", 6100), to("b"));
     assert_eq!(local(&again), offer);
     let again = setup.describe("answer", &phone("192.0.2.2", 6000), to("b"));
@@ -82,8 +82,8 @@ fn a_call_that_is_offered_or_on_hold_or_over_goes_on_as_that() {
     assert_eq!((setup.relay.calls(), setup.open.len()), (0, 0));
 }
 
-/// What came before the process was killed no port knows any more, so that a call is given all of
-/// its time again.
+/// No port knows of packets from before the process was killed, so a call is given its full timeout
+/// again.
 #[test]
 fn a_call_ends_by_itself_when_nothing_comes_afterwards() {
     let mut setup = Setup::new();

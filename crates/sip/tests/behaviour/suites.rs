@@ -42,7 +42,7 @@ fn line(tag: u8, suite: &str, rest: &str) -> String {
     format!("{tag} {suite} inline:{key}{rest}")
 }
 
-/// What is offered unless the proxy names something else.
+/// The suites that are offered unless the proxy names others.
 const OFFERED: [&str; 10] = [
     "AEAD_AES_256_GCM",
     "AEAD_AES_128_GCM",

@@ -99,7 +99,7 @@ impl Setup {
         }
     }
 
-    /// What a next process must know of all calls.
+    /// The records of all calls for a next process.
     pub fn records(&mut self) -> Vec<String> {
         let changes = self.relay.take_changes();
         changes.into_iter().filter_map(|change| change.record).collect()
@@ -169,7 +169,7 @@ impl Setup {
         replies
     }
 
-    /// What a media node answers to an order.
+    /// A media node's answer to an order.
     fn carry_out(&mut self, command: RelayCommand) -> Option<RelayNotice> {
         match command {
             RelayCommand::Resume(entry) => {
@@ -294,7 +294,7 @@ impl Setup {
     }
 }
 
-/// What an answer says beyond what all requests do.
+/// The additional keys of an answer.
 pub fn answered() -> Dictionary {
     Dictionary::default().with("to-tag", "b")
 }

@@ -11,8 +11,8 @@ use crate::{Config, Counter};
 
 pub(super) fn policy(flags: &Flags, config: &Config) -> Policy {
     Policy {
-        // Who sends from elsewhere than it receives is at an address nobody said, so packets from
-        // there are still looked for.
+        // A party that sends from another address than it receives at has not stated that address,
+        // so its source is still learned.
         learning: flags.learning.unwrap_or(match config.learning {
             Learning::Off if flags.asymmetric => Learning::Heuristic,
             learning => learning,

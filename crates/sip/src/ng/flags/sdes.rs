@@ -80,7 +80,8 @@ impl Flags {
             "lifetime" => sdes.lifetime = true,
             "prefer" => sdes.prefer = true,
             "nonew" => sdes.nonew = true,
-            // Whose suite changes gets the other side's key anew, where that side is opened here.
+            // A party that changes its suite is given the other side's key again, if that side is
+            // decrypted here.
             "static" => self.undone.ignored.push("SDES-static"),
             "unencrypted-srtp" => sdes.leaves_out.unencrypted_rtp = true,
             "unencrypted-srtcp" => sdes.leaves_out.unencrypted_rtcp = true,

@@ -40,13 +40,12 @@ const PREFIXES: &[&str] = &[
 const READ_ELSEWHERE: &[&str] = &["command", "sdp", "call-id", "from-tag", "to-tag", "via-branch", "limit"];
 
 impl Flags {
-    /// What a request asks for.
+    /// The flags of a request.
     pub fn of(request: &Dictionary) -> Self {
         let mut flags = Self::default();
         for (name, value) in request.iter() {
             let name = plain(&String::from_utf8_lossy(name));
-            // Where a proxy says `to-tag` as a key it names the tag; as a flag it asks for it to be
-            // minded.
+            // As a key, `to-tag` names the tag; as a flag, it asks the relay to heed the tag.
             if !READ_ELSEWHERE.contains(&name.as_str()) {
                 flags.set(&name, value);
             }
@@ -114,8 +113,8 @@ impl Flags {
         }
     }
 
-    /// A flag, alone or with a key in front. What follows the key keeps its case: suites and codecs
-    /// have one.
+    /// A flag, alone or with a key as prefix. The text after the key keeps its case, which matters
+    /// for suites and codecs.
     fn named(&mut self, flag: &str) {
         let name = plain(flag);
         let found = PREFIXES
@@ -182,7 +181,7 @@ impl Flags {
         self.codecs.transcode.push(codec);
     }
 
-    /// What a browser needs.
+    /// The flags that a browser needs.
     fn webrtc(&mut self) {
         self.protocol = Some(Protocol::Exactly("UDP/TLS/RTP/SAVPF".to_owned()));
         self.ice = Ice::Force;

@@ -18,7 +18,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What comes up to the closing bracket, which is taken, or the end.
+    /// The items up to the closing bracket, which is consumed, or the end.
     fn items(&mut self, depth: usize) -> Vec<(String, Value)> {
         let mut items = Vec::new();
         loop {
@@ -63,7 +63,7 @@ impl Reader<'_> {
     }
 }
 
-/// What stood in brackets: a dictionary when anything in it has a value, otherwise a list.
+/// The value of a bracket: a dictionary if any item has a value, otherwise a list.
 fn collection(items: Vec<(String, Value)>) -> Value {
     if items.iter().all(|(_, value)| *value == Value::from("")) {
         return Value::List(items.into_iter().map(|(name, _)| Value::from(name)).collect());

@@ -14,7 +14,7 @@ const FIRST_ATTEMPT: usize = 64;
 #[derive(Debug, Default)]
 pub struct Stream {
     bytes: Vec<u8>,
-    /// Where the next message starts; what is before has been given out.
+    /// Start of the next message; earlier bytes have been given out.
     start: usize,
     /// How many bytes of the next message have been looked at.
     scanned: usize,
@@ -25,7 +25,7 @@ pub struct Stream {
     work: usize,
 }
 
-/// Where in a message the next byte is.
+/// Position of the next byte in a message.
 #[derive(Debug, Default)]
 enum Position {
     #[default]
@@ -42,7 +42,7 @@ enum Position {
     },
 }
 
-/// What of bencode the next byte belongs to.
+/// The part of bencode that the next byte belongs to.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     /// The beginning of a value or the end of a list.
