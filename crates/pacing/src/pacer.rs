@@ -14,7 +14,7 @@ const BURST: Duration = Duration::from_millis(5);
 /// to the allocator.
 const PACKETS_KEPT: usize = 256;
 
-/// What a packet is, in the order in which they leave.
+/// The class of a packet, in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Sound never waits: it is small, and a gap in it is heard.
@@ -25,7 +25,7 @@ pub enum Class {
     Video,
 }
 
-/// What leaves now.
+/// An item that may be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave<T> {
     /// A packet that waited.
@@ -38,11 +38,12 @@ pub enum Leave<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
-/// Says when packets to one receiver may leave, and keeps those that may not yet.
+/// Decides when packets to one receiver may be sent, and queues those that may not yet.
 ///
-/// A packet that [`may_leave`](Self::may_leave) is sent; another is [`push`](Self::push)ed, and
-/// comes out of [`poll`](Self::poll) later. Whatever is sent, having waited or not, is told with
-/// [`left`](Self::left). Packets of one class come out in the order in which they went in.
+/// A packet for which [`may_leave`](Self::may_leave) holds is sent. Any other is
+/// [`push`](Self::push)ed, and returned by [`poll`](Self::poll) later. Every packet that is sent,
+/// queued or not, is reported with [`left`](Self::left). Packets of one class leave in the order in
+/// which they were pushed.
 #[derive(Debug)]
 pub struct Pacer<T> {
     resends: VecDeque<Waiting<T>>,
@@ -52,7 +53,7 @@ pub struct Pacer<T> {
     pace: f64,
     /// The pace that lets what waits leave in time; zero when nothing waits.
     raised: f64,
-    /// What was sent ahead of the pace, as of `at`. Shape: bits.
+    /// The amount sent ahead of the pace, as of `at`. Shape: bits.
     debt: f64,
     at: Instant,
     probes: VecDeque<Probing>,
@@ -128,7 +129,8 @@ impl<T> Pacer<T> {
         }
     }
 
-    /// What leaves now. Call until there is nothing, and tell what was sent in between.
+    /// The next item that may be sent now. Call it until there is none, and report each packet that
+    /// was sent in between.
     pub fn poll(&mut self, now: Instant) -> Option<Leave<T>> {
         while self.probes.front().is_some_and(|probing| probing.is_over(now)) {
             self.probes.pop_front();
@@ -149,8 +151,8 @@ impl<T> Pacer<T> {
     /// So many bytes were sent; returns the probe they are part of.
     pub fn left(&mut self, now: Instant, bytes: usize) -> Option<u32> {
         self.settle(now);
-        // Sound is sent whether there is room or not. What it takes too much must not keep
-        // everything else waiting for ever.
+        // Audio is sent even without room. Its debt is bounded, so that it does not hold up
+        // everything else for ever.
         let most = self.rate() * WAIT_MAX.as_secs_f64();
         self.debt = (self.debt + bytes as f64 * 8.0).min(most.max(self.debt));
         let probing = self.probes.front_mut()?;
@@ -212,8 +214,8 @@ impl<T> Pacer<T> {
         waiting.item
     }
 
-    /// What was raised for a queue is raised until the queue is empty: falling with it, the last
-    /// packets would wait too long.
+    /// A pace that was raised for a queue stays raised until the queue is empty: if it fell with
+    /// the queue, the last packets would wait too long.
     fn lower(&mut self) {
         if self.resends.is_empty() && self.videos.is_empty() {
             self.raised = 0.0;

@@ -209,7 +209,7 @@ fn a_full_pacer_gives_packets_back() {
 }
 
 proptest! {
-    /// Whatever is offered: it leaves, in order, within the limit, and the thread that waits for it
+    /// Any offered packets leave in order and within the limit, and the thread that waits for them
     /// never spins.
     #[test]
     fn everything_leaves_in_time_and_in_order(
