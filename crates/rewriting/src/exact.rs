@@ -7,12 +7,12 @@ pub const REORDER_MAX: u64 = 1024;
 
 const WORDS: usize = (REORDER_MAX / 64) as usize;
 
-/// Remembers of each of the newest [`REORDER_MAX`] packets whether it was left out. What software
-/// does.
+/// Remembers of each of the newest [`REORDER_MAX`] packets whether it was left out. The back ends
+/// in software follow its rule.
 ///
-/// It looks at single packets, so it needs neither frames nor cadence. A packet left out closes up
-/// if it arrived in order. Its type-2 errors are exactly the packets to be left out that never
-/// arrived, or arrived behind a newer one: their numbers were already kept for them.
+/// It looks at single packets, so it needs neither frames nor cadence. A packet that is left out in
+/// order closes up. Its type-2 errors are exactly the packets to be left out that never arrived, or
+/// arrived after a newer one: their numbers were already reserved.
 ///
 /// Shape: 152 bytes a stream.
 /// Source: RFC 3550 section 5.1.

@@ -2,11 +2,11 @@
 
 use crate::{Cadence, FramePacket};
 
-/// What both heuristics know of the newest frame.
+/// State of the newest frame, shared by both heuristics.
 ///
-/// All packets of a frame share one offset, fixed by the first of them that arrives. So all there
-/// is to decide is by how much the offset grows from one frame to the next: by no more than the
-/// packets that were left out between the two, or a loss would be masked.
+/// All packets of a frame share one offset, fixed by the first of them that arrives. So the only
+/// decision is by how much the offset grows from one frame to the next. It grows by no more than
+/// the packets that were left out between the two, or a loss would be masked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newest {
     /// Of its newest packet. Wraps.
@@ -90,11 +90,11 @@ impl Newest {
     }
 }
 
-/// The cadence by which a frame follows the one before.
+/// The cadence by which a frame follows the previous one.
 ///
-/// What lies before a key frame, or across a change, may have followed another cadence, and its own
-/// frames may have been lost there. So across those every frame between counts as one the replica
-/// should have got.
+/// Frames before a key frame or a change may have followed another cadence, and frames of the new
+/// cadence may have been lost there. So across those, every frame in between counts as one that the
+/// replica should have got.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Current {
     cadence: Cadence,

@@ -1,4 +1,4 @@
-//! What a rewriter is given, and what it promises.
+//! Input of a rewriter, and its guarantees.
 
 /// Gives a replica's packets their sequence numbers, so that what is left out leaves no gap and
 /// what was lost does.
@@ -36,7 +36,7 @@ pub trait Rewriter: std::fmt::Debug {
     fn change_cadence(&mut self, cadence: Cadence, from: u16);
 }
 
-/// What a packet's headers say of its place in the stream.
+/// A packet's place in the stream, from its headers.
 ///
 /// Source: RFC 3550 section 5.1 (number); AV1 RTP specification, appendix A (the rest, from the
 /// dependency descriptor).

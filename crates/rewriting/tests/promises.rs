@@ -1,4 +1,4 @@
-//! What each rewriter promises, under any loss and any order of arrival.
+//! Tests of each rewriter's guarantees, under any loss and any order of arrival.
 
 mod stream;
 
