@@ -1,4 +1,4 @@
-//! What arrives, from the receiver's own times.
+//! The received rate, from the receiver's own arrival times.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,8 +13,8 @@ const WINDOW: i64 = 500_000;
 /// Short enough to be all from after a sudden change, and to be filled by one large frame; the
 /// longest because others' traffic takes more at one moment and less at another.
 const BURST_WINDOWS: [i64; 4] = [125_000, 250_000, 400_000, 800_000];
-/// What arrived within this time is exact if the queue never drained in it. A longer time could be
-/// from before a fall.
+/// The rate received within this time is exact if the queue never drained in it. A longer time
+/// could include packets from before a fall.
 const BUSY_MAX: i64 = 400_000;
 /// A path is busy for so long before what it carried is exact. Shape: microseconds.
 const BUSY_MIN: i64 = 80_000;
@@ -38,9 +38,9 @@ pub(crate) struct Acknowledged {
     all: Sums,
 }
 
-/// What arrived at one time: most of a picture, where the path is faster than the receiver's clock
-/// is fine. All that is asked is from when on to count, so that what is needed of the packets is
-/// where their first one begins.
+/// Packets that arrived at one time: most of a frame, if the path is faster than the resolution of
+/// the receiver's clock. A rate is counted from one moment on, so only the first packet of each
+/// moment is needed.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     at: i64,
@@ -52,10 +52,10 @@ struct Moment {
     sums: Sums,
 }
 
-/// What arrived since some packet long ago, by what is counted.
+/// Sums over arrivals since some packet long ago, for both ways of counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
-    /// Whatever was lost is part of what does not arrive; what was not reported is not.
+    /// Counts every reported packet: losses reduce the rate, missing reports do not.
     reported: Sum,
     /// A path that loses was no less busy meanwhile.
     gapless: Sum,
@@ -92,7 +92,7 @@ struct Span {
 }
 
 impl Acknowledged {
-    /// A packet arrived. What came with the packet before, or after it, is told most often.
+    /// Records an arrival. Most packets arrive together with the previous one, or after it.
     #[inline]
     pub(crate) fn arrived(&mut self, at: i64, size: u16, before: Known) {
         match self.moments.back() {
@@ -133,7 +133,7 @@ impl Acknowledged {
         let place = self.moments.partition_point(|other| other.at <= at);
         let next = self.moments[place];
         let last = place.checked_sub(1).map(|place| self.moments[place].at);
-        // What there was up to the moment before this one.
+        // The sums up to the previous moment.
         let mut sums = next.sums;
         sums.take(next.size, next.before, (next.at - last.unwrap_or(at)) as u32);
         if let Some(last) = last {
@@ -156,8 +156,8 @@ impl Acknowledged {
         self.limit();
     }
 
-    /// What arrives as of a report, whose packets were told, evened out over frames. Shape: bits
-    /// per second.
+    /// The received rate as of a report whose packets were recorded, averaged over frames. Shape:
+    /// bits per second.
     pub(crate) fn rate(&mut self) -> Option<f64> {
         let newest = self.moments.back()?.at;
         while self.moments.front().is_some_and(|front| front.at < newest - KEPT) {
@@ -182,9 +182,9 @@ impl Acknowledged {
         span.rate()
     }
 
-    /// What a busy link carried a moment ago: the bytes after the first packet over the time they
-    /// took. The link was not busy all the time, so the most of several windows. Shape: bits per
-    /// second.
+    /// Recent capacity of a busy link: the bytes after the first packet, divided by the time that
+    /// they took. The link was not busy all the time, so it is the highest rate of several windows.
+    /// Shape: bits per second.
     pub(crate) fn burst_rate(&self, growing: Duration) -> Option<f64> {
         BURST_WINDOWS
             .into_iter()
@@ -193,8 +193,8 @@ impl Acknowledged {
             .max_by(f64::total_cmp)
     }
 
-    /// What arrived within the last `busy`, in which the path was never idle: just what it carries.
-    /// Shape: bits per second.
+    /// The rate received within the last `busy`, in which the path was never idle: exactly its
+    /// capacity. Shape: bits per second.
     pub(crate) fn busy_rate(&self, busy: Duration) -> Option<f64> {
         let busy = (busy.as_micros() as i64).min(BUSY_MAX);
         let is_enough = busy >= BUSY_MIN && self.recent(busy, GAPLESS).bytes >= BUSY_BYTES;
@@ -278,7 +278,7 @@ impl Sum {
         }
     }
 
-    /// What came between this and a later one.
+    /// The span between this and a later sum.
     fn until(self, later: Sum) -> Span {
         let between = later.less(self);
         Span {
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(acknowledged.rate(), None);
     }
 
-    /// What [`Acknowledged`] says, by looking at each packet for each question.
+    /// A reference for [`Acknowledged`], which looks at every packet for every query.
     #[derive(Default)]
     struct Plain(Vec<(i64, u16, Known)>);
 

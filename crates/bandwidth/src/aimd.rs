@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::Usage;
 
-/// What is kept of what arrives when too much is sent. The draft keeps 0.85 so that the queue
-/// drains; here what may be sent falls further by itself until it has drained, and the estimate
-/// stays near the truth.
+/// The factor of a decrease, applied to the received rate. The draft uses 0.85 so that the queue
+/// drains. Here the sendable rate falls further by itself until the queue has drained, and the
+/// estimate stays near the capacity.
 const DECREASE: f64 = 0.94;
 /// While the queue is long the rate falls by steps, down to this share of what arrives on average.
 const LONG_QUEUE_STEP: f64 = 0.95;
@@ -30,7 +30,7 @@ const FRAME_INTERVAL: f64 = 1.0 / 30.0;
 const PACKET_BITS: f64 = 1200.0 * 8.0;
 /// Too much twice within this time is one fall.
 const AGAIN: Duration = Duration::from_secs(1);
-/// What detection takes on top of a round trip.
+/// Detection time in addition to a round trip.
 const DETECTION: Duration = Duration::from_millis(100);
 const ROUND_TRIP_START: Duration = Duration::from_millis(200);
 /// A queue so soon after a probe raised the rate says that the probe was wrong.
@@ -61,13 +61,13 @@ enum State {
     Hold,
 }
 
-/// What the rate is decided from.
+/// Input of the rate control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub(crate) usage: Usage,
-    /// What arrives, over a time that evens out frames. Shape: bits per second.
+    /// The received rate, averaged over frames. Shape: bits per second.
     pub(crate) throughput: Option<f64>,
-    /// What arrives at this moment, exact while the link is busy. Shape: bits per second.
+    /// The current received rate, exact while the link is busy. Shape: bits per second.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
     /// Whether so much stands in the queue that the rate must not rise, and must fall whatever
@@ -166,9 +166,9 @@ impl Aimd {
         }
     }
 
-    /// What the path carries, from what arrives now and what was known: a first sign within the
-    /// usual spread says no more than that the path is as full as it ever was. A second one, or a
-    /// long queue, does.
+    /// Capacity of the path, from the received rate and the known capacity. A first overuse within
+    /// the usual spread only says that the path is as full as it ever was. A second one, or a long
+    /// queue, says more.
     fn carried(&self, now: Instant, throughput: f64, input: Input) -> f64 {
         let again = self
             .over
@@ -249,7 +249,7 @@ impl Aimd {
     }
 }
 
-/// Where the path was found full, with a spread around it.
+/// The rate at which the path was found full, and its spread.
 #[derive(Clone, Copy, Debug)]
 struct Capacity {
     estimate: Option<f64>,

@@ -12,31 +12,31 @@ use crate::Fate;
 
 /// Packets belong to one burst while no more than this lies between them. Shape: microseconds.
 const TOGETHER: i64 = 8_000;
-/// And no longer than this, or a stream without pauses would be one burst.
+/// A burst is no longer than this, or a stream without pauses would be one burst.
 const LONGEST: i64 = 100_000;
 /// Fewer packets say nothing.
 const PACKETS_MIN: u32 = 5;
-/// What waits up to so long in the path has passed: clocks and radios make as much. Shape:
-/// microseconds.
+/// Packets that queue in the path for no longer than this have passed unhindered: clocks and radios
+/// cause as much delay. Shape: microseconds.
 const WAITED: i64 = 8_000;
-/// Only a burst of at least this share of the largest lately says anything: links pass a few
-/// packets at once whatever they carry for long.
+/// A burst counts only if it has at least the size of the largest recent one, divided by this:
+/// links pass a few packets at once whatever they carry for long.
 const LARGE: u64 = 2;
-/// The largest is that of one or two of these.
+/// The largest burst is looked for over one or two of these spans.
 const SPAN: Duration = Duration::from_secs(15);
-/// What passed as fast as it left is tried so many times as fast,
+/// The pace to try next, as a multiple of the rate of a burst that passed unhindered.
 const FASTER: f64 = 16.0;
-/// and what left over less time than this counts as if it had taken as long: reports tell times in
+/// A burst sent in less time than this counts as if it had taken as long: reports give times in
 /// quarters of a millisecond.
 const SHORTEST: i64 = 1_000;
-/// What took so much longer to arrive than to leave was held up by the path, whose rate it then
-/// shows.
+/// A burst that takes this many times as long to arrive as to leave was held up by the path, and
+/// shows its rate.
 const HELD_UP: f64 = 1.2;
-/// A queue as long as this says that bursts are too fast, or that somebody else is there, too,
+/// A queue as long as this shows that bursts are too fast, or that there is cross traffic.
 const QUEUE: Duration = Duration::from_millis(20);
-/// and none is tried for so long.
+/// Time after such a queue in which no faster burst is tried.
 const PAUSE: Duration = Duration::from_secs(10);
-/// What was not seen again for so long is forgotten.
+/// A burst rate that was not seen again for this long is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(30);
 
 /// Watches bursts.

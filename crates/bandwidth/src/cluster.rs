@@ -1,4 +1,5 @@
-//! What a probe found: the packets of one burst, how fast they were sent and how fast they arrived.
+//! The result of a probe: the packets of one burst, the rate at which they were sent and the rate
+//! at which they arrived.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const SPAN_MAX: f64 = 1.0;
 /// pace.
 const AT_ONCE: f64 = 0.25;
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Found {
     /// The path carries this, or at least this.
@@ -184,7 +185,8 @@ impl Cluster {
         if !at_once && arrived > FASTER_MAX * sent_bits / sending {
             return Some(Found::Impossible);
         }
-        // What was not spread out tells that the path carries what was asked for, and never more.
+        // A burst that arrived as fast as it was sent proves that the path carries the requested
+        // rate, and no more than that.
         let sending = sending.max(was_to_take);
         let sent = sent_bits / sending;
         let full = arrived < BUSY * sent;

@@ -1,4 +1,4 @@
-//! What probes found that found less than is believed.
+//! Probes that found less than the current estimate.
 
 use crate::ProbeId;
 
@@ -9,7 +9,7 @@ use crate::ProbeId;
 pub(crate) struct ConfirmLower {
     /// The last one, whose measurement may be told again with every packet that arrives.
     newest: Option<(ProbeId, f64)>,
-    /// What the one before it found.
+    /// The result of the probe before it.
     before: Option<f64>,
 }
 

@@ -29,9 +29,9 @@ pub(crate) const QUEUE_CERTAIN: Duration = Duration::from_millis(150);
 /// for.
 pub(crate) const QUEUE_NONE: Duration = Duration::from_millis(20);
 
-/// What a decrease keeps at least of the rate while the queue is short, and until it is certain: a
-/// burst of somebody else's traffic makes such a queue too, and leaves. If it grows nevertheless,
-/// the next decrease comes a round trip later.
+/// Lower bounds of one decrease, as a share of the rate, while the queue is short, and until it is
+/// certain. A burst of cross traffic also makes such a queue, which then drains. If the queue grows
+/// nevertheless, the next decrease follows a round trip later.
 const SHORT_KEEPS: f64 = 0.93;
 const LONG_KEEPS: f64 = 0.9;
 
@@ -58,14 +58,14 @@ pub(crate) struct DelayBased {
     deltas: u32,
 }
 
-/// What else is known when a report comes.
+/// Other input at the time of a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) throughput: Option<f64>,
     /// Only where a queue of [`QUEUE_MIN`] stands or packets are lost to a full one.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
-    /// What a probe found, or what was seen to arrive before anything was known.
+    /// The rate that a probe found, or that arrived before anything was known.
     pub(crate) probed: Option<f64>,
     /// How much longer packets take than the fastest ones.
     pub(crate) queue: Duration,

@@ -1,4 +1,4 @@
-//! What an estimator is: everything that goes in, everything that comes out.
+//! The interface of an estimator: its input and its output.
 
 use std::time::{Duration, Instant};
 
@@ -20,17 +20,17 @@ pub trait Estimator {
     /// Errors: none; what cannot be true is ignored and counted in [`anomalies`](Self::anomalies).
     fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>);
 
-    /// The receiver estimates by itself (REMB). Where there is no feedback this is the estimate,
-    /// otherwise an upper bound of it.
+    /// The receiver's own estimate (REMB). Without other feedback it is the estimate, otherwise an
+    /// upper bound.
     fn remb(&mut self, now: Instant, bits_per_second: u64);
 
-    /// What could be used if the path carried it: the sum of all that is subscribed to, at its
-    /// best. Nothing above it is probed for.
+    /// The rate that could be used if the path carried it: the sum of all subscriptions at their
+    /// best. Probes do not exceed it.
     fn wanted(&mut self, bits_per_second: u64);
 
-    /// Whether less is sent than is wanted, by a decision that may change at any time. Where much
-    /// less is sent than the path is believed to carry, probes see to it that this is still true
-    /// when it does.
+    /// Whether less is sent than is wanted, by a decision that may change at any time. If much less
+    /// is sent than the estimate, probes check that the estimate still holds, before the decision
+    /// changes.
     fn held_back(&mut self, is_held_back: bool);
 
     /// A time told by [`poll_timeout`](Self::poll_timeout) has come.
@@ -42,17 +42,17 @@ pub trait Estimator {
     /// The next probe to send, if any.
     fn poll_probe(&mut self) -> Option<Probe>;
 
-    /// What is believed now.
+    /// The current estimate.
     fn estimate(&self) -> Estimate;
 
-    /// What was reported that cannot be true, since the beginning.
+    /// Impossible reports since the beginning.
     fn anomalies(&self) -> Anomalies;
 }
 
-/// What an estimator is told before it has learnt anything.
+/// The initial settings of an estimator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What to begin with. Shape: bits per second, as everything here.
+    /// The initial rate. Shape: bits per second, as everything here.
     pub start: u64,
     /// Never below: audio must go on whatever is measured.
     pub min: u64,
@@ -101,18 +101,18 @@ pub struct Probe {
     pub packets: u32,
 }
 
-/// What an estimator believes.
+/// An estimate, and the measurements behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// What the path carries. Shape: bits per second of UDP payload.
+    /// The capacity of the path. Shape: bits per second of UDP payload.
     pub target: u64,
-    /// What to send now: less than the target while a queue that we filled drains.
+    /// The rate to send now: less than the target while a queue that we filled drains.
     pub sendable: u64,
-    /// What holds the target where it is.
+    /// The reason that the target is not higher.
     pub limit: Limit,
-    /// What the delay says.
+    /// The state of the delay.
     pub usage: Usage,
-    /// What arrives, once known. Shape: bits per second.
+    /// The received rate, once known. Shape: bits per second.
     pub acknowledged: Option<u64>,
     /// Part of the packets that did not arrive, over the last few seconds. Shape: 0 to 1.
     pub loss: f64,
@@ -127,7 +127,7 @@ pub struct Estimate {
     pub application_limited: bool,
 }
 
-/// What holds an estimate where it is.
+/// The reason that an estimate is not higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// Nothing has been learnt yet.
@@ -136,13 +136,13 @@ pub enum Limit {
     Delay,
     /// Packets that do not arrive.
     Loss,
-    /// What the receiver itself estimates.
+    /// The receiver's own estimate.
     Remb,
     /// The receiver no longer reports.
     FeedbackTimeout,
 }
 
-/// What the delay says of how much is sent.
+/// The use of the path, as seen from delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Usage {
     /// As much as is carried, or less.

@@ -24,12 +24,12 @@ use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe,
 
 /// A rate that falls below this share of itself in one report may come back as suddenly.
 const FALL: f64 = 0.66;
-/// What is kept of the rate each time a receiver of packets has said nothing for too long.
+/// Factor on the rate each time that a receiver of packets has sent no report for too long.
 const SILENCE_KEEPS: f64 = 0.7;
 /// A busy path that carries no more than this share of what arrived a moment ago has become narrow:
 /// no burst of others' traffic takes so much.
 const NARROW: f64 = 0.6;
-/// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone
+/// A queue up to this is tolerated: bursts and jitter cause it. A longer one should shrink to it
 /// within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
 const DRAIN: Duration = Duration::from_millis(800);
@@ -56,7 +56,7 @@ pub struct Gcc {
     held_back: bool,
     history: History,
     acknowledged: Acknowledged,
-    /// What arrives, as of the last report: measuring walks over every packet of half a second.
+    /// The received rate as of the last report; measuring it visits every packet of half a second.
     throughput: Option<f64>,
     recent_capacity: RecentCapacity,
     app_limited: AppLimited,
@@ -205,8 +205,8 @@ impl Gcc {
         self.burst = self.bursts.rate(now);
     }
 
-    /// What the path carries while a queue grows: exact once it has been busy for a while, else the
-    /// most that can be seen.
+    /// Capacity of the path while a queue grows: exact once it has been busy for a while, otherwise
+    /// the highest rate seen.
     fn burst_throughput(&self) -> Option<f64> {
         let queue = self.queue.standing();
         let is_narrow = |busy: &f64| queue >= SURGE && *busy < NARROW * self.recent_capacity.most();
@@ -220,15 +220,15 @@ impl Gcc {
         exact.or_else(|| self.acknowledged.burst_rate(growing))
     }
 
-    /// What probes measured.
+    /// The newest measurement of a probe.
     fn measured(&mut self, arrived: &[Fate]) -> Option<(ProbeId, Found)> {
         let measured = arrived.iter().filter_map(|fate| self.clusters.arrived(fate)).last()?;
         self.impossible_probes += u64::from(measured.1 == Found::Impossible);
         Some(measured)
     }
 
-    /// What probes prove. Less than is believed already counts only when too little is sent to
-    /// notice otherwise, when two say so, and never when more than that arrives.
+    /// The rate that a probe proves. A rate below the estimate counts only if too little is sent to
+    /// notice otherwise and two probes agree, and never if more than that arrives.
     fn probed(&mut self, now: Instant, probe: ProbeId, found: Found) -> Option<f64> {
         let Found::Rate { rate, full, .. } = found else {
             return None;
@@ -245,10 +245,10 @@ impl Gcc {
         proved.filter(|rate| *rate < self.target)
     }
 
-    /// What the path is seen to carry though it is more than is believed, `missing` packets of the
-    /// report left out: pictures leave before anything is known, and what arrives of them without a
-    /// queue proves more than a first probe that went wrong. Once a queue was seen no more is sent
-    /// than is believed, and what arrives in bursts proves nothing.
+    /// A received rate above the estimate, if it proves that the path carries more; `missing`
+    /// packets of the report did not arrive. Video is sent before anything is known, and its rate
+    /// of arrival without a queue proves more than a first probe that went wrong. After a queue was
+    /// seen, no more is sent than the estimate, and the rate of bursts proves nothing.
     fn shown(&self, missing: usize) -> Option<f64> {
         let never_full = self.delay.last_over().is_none() && self.queue.standing() < QUEUE_NONE;
         let is_whole = missing == 0 && self.loss.loss() == 0.0;
@@ -280,7 +280,7 @@ impl Gcc {
         }
     }
 
-    /// What delay and loss allow.
+    /// The lower of the delay-based and the loss-based rate.
     fn seen(&self) -> (f64, Limit) {
         let delay = self.delay.rate();
         match self.loss.rate() {

@@ -26,7 +26,7 @@ pub(crate) struct Delta {
     pub(crate) arrived: f64,
 }
 
-/// What comes of one more packet.
+/// The effect of one more packet on the groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Grouped {
     /// Nothing yet.

@@ -1,4 +1,4 @@
-//! What was sent, kept until the receiver says what became of it.
+//! Packets that were sent, kept until the receiver reports on them.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -38,11 +38,11 @@ pub struct Fate {
     pub arrival: Option<i64>,
     /// Whether it was reported missing before: it came late.
     pub recovered: bool,
-    /// What is known of the packet sent before it.
+    /// The report on the packet sent before it.
     pub before: Known,
 }
 
-/// What is known of a packet.
+/// The report on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// Nothing was said: the report was lost, or is still to come.
@@ -66,8 +66,8 @@ pub struct History {
     anomalies: Anomalies,
 }
 
-/// What was sent, without its number, which is its place. Small, since a second of them is kept for
-/// each receiver.
+/// A sent packet, without its number, which is its index. It is small, since a second of them is
+/// kept for each receiver.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     /// Shape: microseconds since the first packet left.
@@ -260,7 +260,7 @@ impl History {
         self.numbers.highest()
     }
 
-    /// What was reported that cannot be true.
+    /// Impossible reports.
     pub fn anomalies(&self) -> Anomalies {
         self.anomalies
     }

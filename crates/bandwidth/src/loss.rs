@@ -16,7 +16,7 @@ const OBSERVATION: i64 = 250_000;
 /// Observations that are compared, and that are needed.
 const OBSERVATIONS: usize = 15;
 const OBSERVATIONS_MIN: usize = 3;
-/// What an observation weighs relative to its successor.
+/// Weight of an observation relative to its successor.
 const FADING: f64 = 0.9;
 /// Candidates, as multiples of the present rate.
 const FACTORS: [f64; 3] = [1.02, 1.0, 0.95];
@@ -60,7 +60,7 @@ pub(crate) struct LossBased {
 struct Observation {
     packets: f64,
     lost: f64,
-    /// What was sent meanwhile.
+    /// The rate sent during it.
     rate: f64,
 }
 
@@ -242,8 +242,8 @@ impl LossBased {
         sum
     }
 
-    /// What was observed, by the share that the candidate would have lost of it: all at which its
-    /// link would not have been full at once.
+    /// The observations, by the share of packets that the candidate's link would have lost; those
+    /// that would not have filled it are passed as one sum.
     fn explain(&self, candidate: Candidate, mut each: impl FnMut(f64, Told)) {
         let mut not_full = Told::default();
         for (observation, weight) in self.weighted() {
@@ -326,7 +326,7 @@ impl Partial {
     }
 }
 
-/// What is at most sent on a path that loses so much, whatever the fit says.
+/// The highest rate on a path with this loss, whatever the fit says.
 fn tolerable(loss: f64) -> f64 {
     if loss > INHERENT_OFFSET {
         INHERENT_BALANCE / (loss - INHERENT_OFFSET)
@@ -335,7 +335,7 @@ fn tolerable(loss: f64) -> f64 {
     }
 }
 
-/// What share a link of the candidate's rate and inherent loss loses of what is sent.
+/// The share of packets lost by a link with the candidate's rate and inherent loss.
 fn loss_probability(candidate: Candidate, sent: f64) -> f64 {
     let overflow = if sent > candidate.rate {
         (sent - candidate.rate) / sent

@@ -1,16 +1,16 @@
-//! When to send a burst that finds out whether there is room for more.
+//! Times and sizes of probes, bursts that find out whether the path has room for more.
 //!
-//! Delay only says when too much is sent. That there is room is known only by using it, and an SFU
-//! rarely can: its layers come in steps. So at the start, and from then on as long as more is
-//! wanted than the path is known to carry, a short burst is sent at a multiple of the rate.
+//! Delay only shows that too much is sent. Room is found only by using it, and an SFU rarely can:
+//! its layers come in steps. So at the start, and later as long as more is wanted than the path is
+//! known to carry, a short burst is sent at a multiple of the rate.
 //!
-//! At the start what it finds is believed, and another one is sent as soon as it was carried. Later
-//! it is a mere scout: many links pass a few packets at once, whatever they carry for long, and who
-//! believes them shows a larger picture that does not fit. What a scout finds is tried in smaller
-//! steps with probes that last long enough to tell.
+//! At the start the result of a probe is believed, and the next one is sent as soon as it was
+//! carried. Later a short probe is only a scout. Many links pass a few packets at once whatever
+//! they carry for long, so believing it would lead to a larger layer that does not fit. The result
+//! of a scout is tried in smaller steps, with probes that last long enough to be reliable.
 //!
-//! Who sends much less than is believed learns nothing of a path that becomes narrow either. Where
-//! more would be sent as soon as that is decided, probes check that what is believed still holds.
+//! A sender far below the estimate does not notice either that a path becomes narrow. If more would
+//! be sent as soon as that is decided, probes check that the estimate still holds.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ const QUEUED_MAX: Duration = Duration::from_millis(80);
 const PACKETS: u32 = 5;
 const BYTES_MIN: u32 = 6_000;
 
-/// What is known when it is decided.
+/// The state on which the decision is based.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
     pub(crate) rate: f64,
@@ -130,7 +130,7 @@ enum Answer {
     Came,
 }
 
-/// What a probe is for.
+/// The purpose of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// To know anything at all.
@@ -356,7 +356,7 @@ impl Prober {
             };
             return;
         }
-        // What is carried as is believed, and a check mostly is, makes no queue.
+        // A rate that the path carries makes no queue, and a check mostly is carried.
         let more = (rate / situation.rate - 1.0).max(CHECK - 1.0);
         let harmless = QUEUED_MAX.saturating_sub(situation.queue).as_secs_f64() / more;
         let seconds = seconds.min(harmless).max(*SECONDS.start());

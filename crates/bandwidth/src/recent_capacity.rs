@@ -1,4 +1,4 @@
-//! What a path carried before it became narrow.
+//! Capacity of a path before it became narrow.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What the receiver estimates by itself.
+//! The receiver's own estimate.
 
 use std::time::{Duration, Instant};
 

@@ -136,7 +136,7 @@ fn a_number_never_sent_is_counted_and_changes_nothing() {
     assert_eq!(call.gcc.anomalies().unknown, 59_000);
 }
 
-/// What a liar may say: numbers near what was sent or anywhere, times anywhere.
+/// Reports of a lying receiver: numbers near those sent or anywhere, times anywhere.
 fn lies() -> impl Strategy<Value = Vec<(u16, Option<u32>)>> {
     let number = prop_oneof![0..600u16, any::<u16>()];
     let ticks = proptest::option::of(prop_oneof![0..40_000u32, any::<u32>()]);
