@@ -1,5 +1,5 @@
-//! What dividing one receiver's estimate costs: microseconds per call for 100 subscriptions,
-//! simulcast of three encodings with three temporal layers each.
+//! Cost of dividing one receiver's estimate: microseconds per call for 100 subscriptions, simulcast
+//! of three encodings with three temporal layers each.
 //!
 //! `cargo bench -p allocation --bench allocate`.
 

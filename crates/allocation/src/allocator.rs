@@ -25,8 +25,8 @@ const LARGER: f64 = 1.25;
 /// A plan that only saves must cost no more than this part of what is sent.
 const CHEAPER: f64 = 0.9;
 
-/// What is sent may be so much more than the estimate before it is cut back: rates waver, and a
-/// queue that grows lowers the estimate soon enough.
+/// The rate sent may exceed the estimate by this factor before it is cut back: estimates waver, and
+/// a queue that grows lowers the estimate soon enough.
 const TOLERATED: f64 = 1.1;
 
 /// For so long and so many times what everything takes, the estimate must have been high for
@@ -81,11 +81,11 @@ pub struct Allocator {
     config: Config,
     history: EstimateHistory,
     hysteresis: Hysteresis,
-    /// What was granted last, by key.
+    /// The last grants, by key.
     previous_grants: Vec<PreviousGrant>,
     candidates: Candidates,
     divider: Divider,
-    /// What each contender gets.
+    /// The rung of each candidate.
     plan: Vec<Option<Rung>>,
     grants: Vec<Grant>,
 }
@@ -105,7 +105,7 @@ impl Allocator {
         }
     }
 
-    /// All is divided anew. What is in use may be used on: it does not have to be safe twice.
+    /// Divides everything anew. The rate in use may stay in use: it does not have to be safe twice.
     fn start_over(&mut self, now: Instant, estimate: BitRate, audio: BitRate, wanted: BitRate) {
         let room = estimate.less(audio);
         let safe = self.safe(now, wanted.plus(audio)).unwrap_or(self.with_margin(estimate));
@@ -119,9 +119,9 @@ impl Allocator {
         self.divider.divide(budget, &self.candidates.ladders, &mut self.plan);
     }
 
-    /// What is sent does not fit. A little more than must be is cut, so that the next lower
-    /// estimate does not cut again; but nobody is paused for that, nor for what would be tolerated
-    /// if it were sent already, nor for a queue.
+    /// Cuts back when the rate sent does not fit. A little more than necessary is cut, so that the
+    /// next lower estimate does not cut again. No video is paused for that margin, nor for an
+    /// excess that would be tolerated if it were sent already, nor for a queue.
     fn cut_back(&mut self, now: Instant, room: BitRate, carried: BitRate, audio: BitRate) {
         let budget = Budget {
             lowest: carried.scaled(TOLERATED).less(audio),
@@ -135,8 +135,8 @@ impl Allocator {
         }
     }
 
-    /// What is sent fits; perhaps something better does, too. To be seen at all takes no margin:
-    /// what is tolerated then keeps a picture from coming and going.
+    /// Looks for a better plan when the rate sent fits. Showing a video at all needs no margin: the
+    /// tolerance then keeps it from being paused and resumed repeatedly.
     fn improve(&mut self, now: Instant, room: BitRate, audio: BitRate, wanted: BitRate) {
         let safe = self.safe(now, wanted.plus(audio)).unwrap_or_default();
         let steady = self.steady(now).unwrap_or_default();
@@ -160,14 +160,13 @@ impl Allocator {
         }
     }
 
-    /// What the estimate has not been below for a while, with the margin taken off; `None` while it
-    /// is not known for so long.
+    /// The lowest estimate over a while, less the margin; `None` until it is known for that long.
     fn safe(&mut self, now: Instant, wanted: BitRate) -> Option<BitRate> {
         let (soon, times) = PLENTY;
         let steady = self.steady(now);
         let lowest = self.history.lowest_over(soon);
         let plenty = lowest.filter(|lowest| *lowest >= wanted.scaled(times)).map(|_| wanted);
-        // Who failed waits.
+        // An increase that failed waits for the hold.
         let plenty = plenty.filter(|_| self.hysteresis.hold_beyond().is_none());
         let beyond = self.hysteresis.hold_beyond().and_then(|(hold, least)| {
             let lowest = self.history.lowest_over(hold);
@@ -186,7 +185,7 @@ impl Allocator {
         (!failed && lowest >= wanted.scaled(times)).then_some(wanted)
     }
 
-    /// What it has not been below for the whole hold.
+    /// The lowest estimate over the whole hold.
     fn steady(&mut self, now: Instant) -> Option<BitRate> {
         self.history.lowest_over(self.hysteresis.hold(now))
     }
@@ -279,7 +278,7 @@ fn cost(plan: impl Iterator<Item = Option<Rung>>) -> BitRate {
     plan.flatten().fold(BitRate(0), |sum, rung| sum.plus(rung.cost))
 }
 
-/// What audio takes, which is not asked about.
+/// The rate of audio, which is always sent.
 pub(crate) fn audio(subscriptions: &[Subscription<'_>]) -> BitRate {
     let enabled = subscriptions.iter().filter(|subscription| subscription.request.enabled);
     let audio = enabled.filter(|subscription| subscription.request.kind == MediaKind::Audio);
@@ -287,8 +286,8 @@ pub(crate) fn audio(subscriptions: &[Subscription<'_>]) -> BitRate {
     rates.fold(BitRate(0), BitRate::plus)
 }
 
-/// What a subscription gets that does not compete: a video of which nothing arrives for the moment,
-/// such as a screen on which nothing moves, what it had.
+/// The grant of a subscription that does not compete. A video of which nothing arrives for the
+/// moment, such as a screen without changes, keeps its grant.
 fn without_candidate(subscription: &Subscription<'_>, previous_grants: &[PreviousGrant]) -> Grant {
     match without_contest(subscription) {
         Grant::Idle if subscription.request.enabled => {
@@ -298,8 +297,8 @@ fn without_candidate(subscription: &Subscription<'_>, previous_grants: &[Previou
     }
 }
 
-/// What a subscription gets of which nothing is known: audio, all of it, even while it is silent
-/// and nothing arrives; a video nothing.
+/// The grant of a subscription of which nothing is known. Audio gets everything, even while it is
+/// silent and nothing arrives; video gets nothing.
 pub(crate) fn without_contest(subscription: &Subscription<'_>) -> Grant {
     if !subscription.request.enabled || subscription.request.kind == MediaKind::Video {
         return Grant::Idle;

@@ -8,7 +8,7 @@ use crate::limits::OFFERS_MAX;
 use crate::quality::displayed;
 use crate::{BitRate, Grant, Key, Offer, Request, Source, Subscription};
 
-/// What a subscription was given, and for which wish.
+/// A subscription's last grant, and the request that it was for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PreviousGrant {
     pub(crate) key: Key,
@@ -23,7 +23,7 @@ pub(crate) struct Candidate {
     key: Key,
     /// Among the subscriptions.
     pub(crate) index: usize,
-    /// What it has, at today's price.
+    /// Its present rung, at the current rates.
     pub(crate) current: Option<Rung>,
 }
 
@@ -82,14 +82,14 @@ impl Candidates {
         wanted
     }
 
-    /// What they have takes so much.
+    /// The rate of all present rungs.
     pub(crate) fn used(&self) -> BitRate {
         let current = self.list.iter().filter_map(|candidate| candidate.current);
         current.fold(BitRate(0), |sum, rung| sum.plus(rung.cost))
     }
 }
 
-/// What a subscription was given last. `previous_grants` are sorted by key.
+/// A subscription's last grant. `previous_grants` are sorted by key.
 pub(crate) fn before(key: Key, previous_grants: &[PreviousGrant]) -> Option<&PreviousGrant> {
     let found = previous_grants.binary_search_by_key(&key, |previous_grant| previous_grant.key);
     found.ok().map(|at| &previous_grants[at])
@@ -100,8 +100,8 @@ pub(crate) fn offers<'a>(subscription: &Subscription<'a>) -> &'a [Offer] {
     &subscription.offers[..subscription.offers.len().min(OFFERS_MAX)]
 }
 
-/// Whether somebody asked for something else. Who speaks is nobody's choice and passes: it counts
-/// for as much as it counts, and waits like a rate.
+/// Whether a request changed. The speaker rank is not a request and changes by itself: it has its
+/// weight, and a change of it waits as a change of rate does.
 fn is_other(before: &Request, after: &Request) -> bool {
     let heard_alike = Request {
         speaker: after.speaker,

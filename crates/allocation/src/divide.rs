@@ -1,13 +1,13 @@
-//! A budget cut up among ladders: no memory, no time, only what is wanted and what it costs.
+//! Divides a budget among ladders: a pure function of requests and costs, without memory or time.
 //!
-//! Everybody's lowest rung comes first, the most important ones first of all. What is left goes
-//! where a bit gains most: of all moves up that can be paid, from where a ladder has got to to any
-//! of its higher rungs, the one that gains most per bit is made, until none can be paid.
+//! The lowest rung of every ladder comes first, the most important ladders first. The rest of the
+//! budget is spent by gain per bit. A move takes a ladder from its rung to any higher one. Of all
+//! moves that can be paid, the one with the highest gain per bit is made, until none can be paid.
 //!
-//! More budget never makes less of it. Gains per bit fall from move to move, since what comes later
-//! could have been had earlier. So at the first move that a richer receiver makes and a poorer one
-//! cannot pay, it gains more than everything the poorer one makes of the rest, which is less money
-//! at no better a price.
+//! A larger budget never gives a lower total utility. Gain per bit falls from move to move, since a
+//! later move could have been made earlier. Take the first move that a larger budget can pay and a
+//! smaller one cannot. It gains more than everything that the smaller budget makes of its rest,
+//! which is less money at no better a price.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ use crate::ladder::{Ladders, Rung};
 pub(crate) struct Divider {
     /// The best move of each ladder, as it was when more was left.
     moves: BinaryHeap<Move>,
-    /// Where each ladder has got to; `None` while it gets nothing.
+    /// The rung of each ladder; `None` while it gets nothing.
     levels: Vec<Option<usize>>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Budget {
     /// For everything, once lowest rungs are paid for. It may be less than that: then there are no
     /// moves up.
     pub(crate) all: BitRate,
-    /// What somebody has counts so many times what another one would get.
+    /// Weight of the utility that a ladder has already, relative to new utility.
     pub(crate) had_counts: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What goes on beside what is granted, so that less can be had at once.
+//! Chooses smaller sizes to keep beside the grants, so that a lower rate is available at once.
 
 use std::cmp::Reverse;
 
@@ -21,7 +21,7 @@ const ENDS: f64 = 1.05;
 /// first: they have the deepest to fall.
 #[derive(Debug, Default)]
 pub struct FallbackChooser {
-    /// Whose are kept.
+    /// The subscriptions with a size that is kept.
     kept: Vec<Key>,
     candidates: Vec<Fallback>,
     sizes: Vec<Option<u8>>,
@@ -32,23 +32,23 @@ struct Fallback {
     index: usize,
     key: Key,
     size: u8,
-    /// What is sent for it that would not be otherwise.
+    /// The additional rate of keeping it.
     price: BitRate,
-    /// What the larger picture takes.
+    /// The rate of the larger size.
     above: BitRate,
 }
 
-/// What is kept.
+/// The sizes to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept<'a> {
     /// The spatial layer to keep for each subscription, in the order in which they were given.
     pub sizes: &'a [Option<u8>],
-    /// What all of it takes beside what is granted.
+    /// The rate of all of them, beside the grants.
     pub used: BitRate,
 }
 
 impl FallbackChooser {
-    /// What to keep beside `grants`, which take `used` of what is `carried`.
+    /// Chooses the sizes to keep beside `grants`, which take `used` of the `carried` rate.
     pub fn choose(
         &mut self,
         carried: BitRate,

@@ -1,4 +1,4 @@
-//! What was estimated lately.
+//! Recent estimates.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ const GRAIN: Duration = Duration::from_millis(200);
 
 /// The estimates of one receiver over the last ten seconds or more.
 ///
-/// What matters of them is how low they were: quality goes up only to where the estimate has not
-/// been below for a while.
+/// Only their minimum matters: quality is raised only to a rate that the estimate has not been
+/// below for a while.
 #[derive(Clone, Debug)]
 pub struct EstimateHistory {
     past: VecDeque<Grain>,

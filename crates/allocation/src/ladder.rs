@@ -14,7 +14,7 @@ const BETTER: f64 = 1.02;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rung {
     pub(crate) target: DecodeTarget,
-    /// What is sent in all: this layer, and what it needs of those below it.
+    /// The total rate: of this layer, and of the lower layers that it needs.
     pub(crate) cost: BitRate,
     /// Weighted quality.
     pub(crate) utility: f64,
@@ -50,8 +50,8 @@ impl Ladders {
         &self.rungs[self.ladders[index].rungs.clone()]
     }
 
-    /// What going up from one rung of a ladder to another gains, where what is had counts so many
-    /// times.
+    /// Gain of a move from one rung of a ladder to another, if present utility has weight
+    /// `had_counts`.
     pub(crate) fn gain(&self, index: usize, from: &Rung, to: &Rung, had_counts: f64) -> f64 {
         let had = self.ladders[index].had;
         let of_it = to.utility.min(had) - from.utility.min(had);
@@ -112,8 +112,8 @@ impl Ladders {
     }
 }
 
-/// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no
-/// longer wanted. One without a limit to its frame rate is the highest there is.
+/// Rate and utility of a target that is sent; `None` if it does not arrive, or is no longer wanted.
+/// A target without a limit of its frame rate counts as the highest one that arrives.
 pub(crate) fn price(request: &Request, offers: &[Offer], target: DecodeTarget) -> Option<Rung> {
     let exact = usable(request, offers).find(|offer| offer.target == target);
     let unlimited = target.layer.temporal == u8::MAX;

@@ -43,7 +43,7 @@ impl LastN {
         }
     }
 
-    /// What is shown from now on, sorted by key.
+    /// The videos to show from now on, sorted by key.
     pub fn choose(&mut self, slots: &[VideoSlot]) -> &[Key] {
         self.order.clear();
         for slot in slots {

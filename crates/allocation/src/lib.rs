@@ -1,12 +1,12 @@
-//! Who gets how much of one receiver's downlink: which encoding and which layers of it each
-//! subscription is sent.
+//! Divides one receiver's downlink: the encoding and the layers that each subscription is sent.
 //!
-//! Read [`Allocator`] first. It is asked whenever an estimate, a measured rate or a wish changes,
-//! with everything the receiver is subscribed to, and answers with a [`Grant`] for each. `divide`
-//! is the pure part of it, a budget cut up; the rest is patience. [`FallbackChooser`] says what
-//! goes on beside it, so that a fall needs no key frame. [`Thresholds`] is the simplest other
-//! policy: fixed rates per stream. [`LastN`] and [`LoudestFew`] come before either in large rooms:
-//! they say which videos and voices are worth a place at all.
+//! Start with [`Allocator`]. It is called whenever an estimate, a measured rate or a request
+//! changes, with all subscriptions of the receiver, and returns a [`Grant`] for each. `divide` is
+//! its pure part, which divides a budget; the rest decides when a change is worth making.
+//! [`FallbackChooser`] chooses the sizes to keep beside the grants, so that a fall needs no key
+//! frame. [`Thresholds`] is the simplest other policy: fixed rates per stream. [`LastN`] and
+//! [`LoudestFew`] come before either in large rooms: they choose the videos and the audio streams
+//! that get a place at all.
 //!
 //! Nothing here reads a clock, draws a number at random or looks at a packet, and the same history
 //! of calls gives the same grants, in whatever order subscriptions are listed.

@@ -9,12 +9,12 @@ use crate::Key;
 pub struct Loudest {
     /// So many voices are heard at once.
     pub voices: usize,
-    /// Where no more than these publish audio, all of it is sent.
+    /// Up to this number of audio publishers, all audio is sent.
     pub small_room: usize,
-    /// Who falls silent keeps the place so long, so that a pause for breath costs no first
-    /// syllable.
+    /// A publisher that falls silent keeps its place for this long, so that a pause for breath
+    /// costs no first syllable.
     pub keep: Duration,
-    /// Who got a place keeps it at least so long, however loud others are.
+    /// A publisher keeps a new place at least for this long, however loud others are.
     pub stay: Duration,
     /// Somebody else must be louder by so much to take it then. Shape: dB.
     pub louder: u8,
@@ -77,8 +77,8 @@ impl LoudestFew {
         }
     }
 
-    /// Who is heard from now on, sorted by key. `voices` are all that publish audio, silent ones,
-    /// too.
+    /// The audio streams to send from now on, sorted by key. `voices` are all that publish audio,
+    /// including silent ones.
     pub fn choose(&mut self, now: Instant, voices: &[Voice]) -> &[Key] {
         self.listen(now, voices);
         for at in 0..self.newcomers.len() {

@@ -24,7 +24,7 @@ pub struct PerStream<S> {
     select: S,
     /// Shares, not whole estimates.
     history: EstimateHistory,
-    /// What each video has, by key.
+    /// The grant of each video, by key.
     current: Vec<PreviousGrant>,
     /// The same, while it is being made.
     next: Vec<PreviousGrant>,
@@ -34,9 +34,9 @@ pub struct PerStream<S> {
 #[derive(Clone, Copy, Debug)]
 struct PreviousGrant {
     key: Key,
-    /// What was selected last.
+    /// The last selected target.
     selected: DecodeTarget,
-    /// What comes nearest to that of what arrived last.
+    /// The nearest to it among the offers that arrived last.
     sent: Option<DecodeTarget>,
 }
 
@@ -52,8 +52,8 @@ impl<S: SelectDecodeTarget> PerStream<S> {
         }
     }
 
-    /// What a video gets of its share. One of which nothing arrives for the moment keeps what it
-    /// had.
+    /// The grant of a video within its share. A video of which nothing arrives for the moment keeps
+    /// its grant.
     fn stand(&self, subscription: &Subscription<'_>, share: BitRate) -> PreviousGrant {
         let key = subscription.key;
         let before = self

@@ -1,4 +1,4 @@
-//! What a way of dividing an estimate looks like from outside.
+//! The interface of a policy that divides an estimate.
 
 use std::time::Instant;
 
@@ -9,16 +9,16 @@ use crate::{BitRate, DecodeTarget, Subscription};
 /// Asked whenever an estimate comes, a wish changes or a layer starts or stops, and a few times a
 /// second while rates change.
 pub trait Policy {
-    /// What each subscription gets from now on.
+    /// The grants of all subscriptions from now on.
     fn allocate(&mut self, now: Instant, room: Headroom, subscriptions: &[Subscription<'_>]) -> Allocation<'_>;
 }
 
-/// What there is to divide.
+/// The rates to divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// What may be sent now: less than what is carried while a queue drains.
+    /// The rate that may be sent now: less than the capacity while a queue drains.
     pub now: BitRate,
-    /// What the downlink carries. To pass a queue on nobody is paused who fits this.
+    /// The capacity of the downlink. A queue alone does not pause a video that fits into it.
     pub carried: BitRate,
 }
 
@@ -32,19 +32,19 @@ impl From<BitRate> for Headroom {
     }
 }
 
-/// What a receiver's subscriptions get.
+/// The grants of a receiver's subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation<'a> {
     /// In the order in which the subscriptions were given.
     pub grants: &'a [Grant],
-    /// What all of it takes.
+    /// The rate of all grants.
     pub used: BitRate,
-    /// What it would take if everything were as good as is wanted. Worth probing for while it is
-    /// more than the estimate.
+    /// The rate of everything wanted at its best. While it exceeds the estimate, probing is
+    /// worthwhile.
     pub wanted: BitRate,
 }
 
-/// What one subscription gets.
+/// The grant of one subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Grant {
     /// This target.

@@ -1,4 +1,4 @@
-//! What a decode target is worth to its viewer: the utility that a bit is spent for.
+//! The utility of a decode target for its viewer.
 
 use crate::{Offer, Request, Source};
 
@@ -20,7 +20,7 @@ const SCREEN: f64 = 16.0;
 /// How much more the loudest speaker matters.
 const SPEAKER: f64 = 4.0;
 
-/// What one viewer counts as full quality.
+/// One viewer's scale of full quality.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     source: Source,

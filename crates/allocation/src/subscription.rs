@@ -1,4 +1,4 @@
-//! What goes in: one receiver's subscriptions, and what arrives for each of them.
+//! The input: one receiver's subscriptions, and the layers that arrive for each.
 
 use wire::MediaKind;
 
@@ -22,15 +22,15 @@ pub struct Subscription<'a> {
     pub offers: &'a [Offer],
 }
 
-/// What a receiver wants of a track and how much it matters. A wish that changes is followed at
-/// once, while a rate that changes waits.
+/// A receiver's request for a track, and its importance. A change of a request is followed at once,
+/// while a change of a rate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Nothing is sent while false.
     pub enabled: bool,
     /// Audio is sent whatever the estimate.
     pub kind: MediaKind,
-    /// What it shows.
+    /// Its source.
     pub source: Source,
     /// The size it is displayed at; 0 by 0 when that is unknown, and then the best there is counts
     /// as full. Shape: width and height in pixels.
@@ -73,7 +73,7 @@ impl Request {
     };
 }
 
-/// What a video shows, which says what matters in it.
+/// The source of a video, which decides what matters in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
     /// People: movement before detail.
@@ -88,8 +88,8 @@ pub struct Offer {
     /// The layer. Its own packets only count in `rate`, those of the layers below it are in their
     /// own offers.
     pub target: DecodeTarget,
-    /// What its packets take, measured over a second or more, and a guess until it has been. A
-    /// picture size of which no frame rate has any does not arrive.
+    /// The rate of its packets, measured over a second or more, and guessed until then. A size of
+    /// which no frame rate has a rate does not arrive.
     pub rate: BitRate,
     /// The part of `rate` that goes out with larger pictures of the encoding, too: all of it where
     /// they are predicted from these, next to nothing where they are in key frames only, and

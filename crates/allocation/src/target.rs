@@ -32,8 +32,8 @@ impl BitRate {
     }
 }
 
-/// What a receiver is sent of a track: one encoding, and of it this layer and all those it is
-/// predicted from.
+/// The part of a track that a receiver is sent: one encoding, and of it this layer and all that it
+/// is predicted from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecodeTarget {
     /// The simulcast version, in rising quality from 0; always 0 where there is one encoding.
@@ -54,8 +54,8 @@ impl DecodeTarget {
         self.encoding == other.encoding && self.layer.covers(other.layer)
     }
 
-    /// What goes out to whoever has this target, of everything that arrives: its picture size up to
-    /// its frame rate, and of the smaller sizes what that one needs.
+    /// The rate of all packets sent for this target: its size up to its frame rate, and of the
+    /// smaller sizes the part that it needs.
     pub fn cost(self, offers: &[Offer]) -> BitRate {
         let sent = offers.iter().filter(|offer| self.covers(offer.target));
         let rates = sent.map(|offer| match offer.target.layer.spatial == self.layer.spatial {

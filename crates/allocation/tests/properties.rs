@@ -1,4 +1,4 @@
-//! What holds for every room, every estimate and every order.
+//! Properties of every room, every estimate and every order.
 
 mod support;
 
@@ -75,7 +75,7 @@ fn receiver(room: &[Entry]) -> Receiver {
     receiver
 }
 
-/// What is sent in any case: audio, and the lowest layers of what must not pause.
+/// The rate that is always sent: audio, and the lowest layers of videos that must not pause.
 fn floor(room: &[Entry]) -> BitRate {
     let of = |(_, request, offers): &Entry| {
         let rates = offers.iter().map(|offer| offer.rate);
@@ -136,7 +136,7 @@ proptest! {
                 .flat_map(|(_, _, offers)| offers)
                 .fold(BitRate(0), |sum, offer| sum.plus(offer.rate));
             prop_assert_eq!(receiver.used, video.plus(audio));
-            // What was sent already is tolerated up to a tenth more.
+            // A rate that was sent already is tolerated up to a tenth more.
             prop_assert!(receiver.used <= BitRate(estimate * 1_100 + 1).max(floor(&room)));
             prop_assert!(receiver.used <= receiver.wanted.max(floor(&room)));
         }
@@ -200,8 +200,8 @@ proptest! {
     }
 
     /// Estimates that waver by a tenth, as those of a real link do. All subscriptions of the room
-    /// are counted together. Where sound takes most of the estimate, a tenth of that is much of
-    /// what is left for pictures.
+    /// are counted together. If audio takes most of the estimate, a tenth of the estimate is a
+    /// large part of the rest for video.
     #[test]
     fn quality_does_not_flap_under_a_noisy_estimate(room in any_room(), estimate in 50_u64..8_000, seed in 1_u64..) {
         prop_assume!(floor(&room) <= BitRate::kilo(estimate / 2));

@@ -1,4 +1,4 @@
-//! What a receiver sees, told as claims.
+//! Scenarios of a receiver, each a claim.
 
 mod support;
 

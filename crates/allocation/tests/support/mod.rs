@@ -95,7 +95,7 @@ pub struct Receiver {
     pub now: Instant,
     pub subscriptions: Vec<(Key, Request, Vec<Offer>)>,
     pub allocator: Allocator,
-    /// What was granted last.
+    /// The last grants.
     pub grants: Vec<Grant>,
     pub used: BitRate,
     pub wanted: BitRate,
