@@ -1,6 +1,6 @@
 //! Which protocol a datagram speaks, when one port carries them all.
 
-/// What a datagram is, judged by its first two bytes only.
+/// The protocol of a datagram, judged by its first two bytes only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketKind {
     /// Connectivity checks and consent.

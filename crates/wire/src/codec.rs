@@ -1,7 +1,7 @@
-//! What an SFU may know of payloads: which codec, where key frames start, and the descriptor in
-//! front of the frame or in a header extension.
+//! The parts of payloads that an SFU may read: the codec, the start of key frames, and the
+//! descriptor before the frame or in a header extension.
 //!
-//! Nothing here looks further than it must. End-to-end encrypted media keeps its descriptor
+//! Nothing beyond the necessary bytes is read. End-to-end encrypted media keeps its descriptor
 //! readable, not its frames.
 
 pub mod dependency;

@@ -35,7 +35,7 @@ pub enum ExtensionKind {
     VideoOrientation,
     /// Camera or screen.
     VideoContentType,
-    /// Where a frame spent its time in the sender.
+    /// Times that a frame spent in the stages of the sender.
     VideoTiming,
     /// Colour primaries, transfer and range.
     ColorSpace,

@@ -1,13 +1,12 @@
-//! Bytes to values and back: everything Weir knows about packet formats, and nothing about what to
-//! do with them.
+//! Bytes to values and back: all packet formats of Weir, without any policy.
 //!
 //! There is no clock, no socket and no thread here, and reading media packets allocates nothing.
 //! Each format comes as a *view*, which borrows the bytes and checks only what must hold for its
-//! accessors to be safe, and a *writer*, which can only produce valid bytes. Whatever a peer sends,
-//! a view answers with a value or an error, never with a panic.
+//! accessors to be safe, and a *writer*, which can only produce valid bytes. For any bytes of a
+//! peer, a view returns a value or an error, and never panics.
 //!
 //! Start with [`RtpPacket`]; then [`classify()`], which tells the protocols on one port apart,
-//! [`rtcp`] for feedback and [`codec`] for what an SFU may read of a payload.
+//! [`rtcp`] for feedback and [`codec`] for the parts of a payload that an SFU may read.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,7 @@
-//! How much of everything there may be in what peers send, and what happens at the limit.
+//! Limits of all lists and sizes in peers' messages, and the behaviour at each limit.
 //!
-//! A description is read in one pass. What reading it allocates is at most
-//! [`DESCRIPTION_COST_BASE`] bytes and [`DESCRIPTION_COST`] bytes for each byte of text, which the
-//! fuzz targets check.
+//! A description is read in one pass. Reading it allocates at most [`DESCRIPTION_COST_BASE`] bytes
+//! and [`DESCRIPTION_COST`] bytes for each byte of text, which the fuzz targets check.
 
 /// The longest description, in bytes; a longer one is refused. A meeting of a hundred people with
 /// every codec of a browser needs half of it.

@@ -50,11 +50,11 @@ const FORMAT_APPLICATION: u8 = 15;
 /// One packet of a compound.
 #[derive(Clone, Copy, Debug)]
 pub enum RtcpPacket<'a> {
-    /// What a sender has sent, and when.
+    /// Counts and clock of a sender.
     SenderReport(SenderReport<'a>),
-    /// What a receiver has received.
+    /// Counts of a receiver.
     ReceiverReport(ReceiverReport<'a>),
-    /// Who a source is.
+    /// The name of a source.
     SourceDescription(SourceDescription<'a>),
     /// Sources that end.
     Bye(Bye<'a>),
@@ -80,7 +80,7 @@ pub struct UnknownRtcp<'a> {
     pub packet_type: u8,
     /// The low five bits of its first byte: a count or a format.
     pub count: u8,
-    /// What follows its header, padding removed.
+    /// The bytes after its header, padding removed.
     pub body: &'a [u8],
 }
 

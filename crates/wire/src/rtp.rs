@@ -21,7 +21,7 @@ pub(crate) const PROFILE_TWO_BYTE: u16 = 0x1000;
 #[derive(Clone, Copy, Debug)]
 pub struct RtpPacket<'a> {
     bytes: &'a [u8],
-    /// Where the extension's elements start; equals `header_len` when there is no extension.
+    /// Start of the extension's elements; equals `header_len` when there is no extension.
     elements_at: u32,
     header_len: u32,
     padding_len: u8,
@@ -119,7 +119,7 @@ impl<'a> RtpPacket<'a> {
         Ssrc(self.word(8))
     }
 
-    /// Who was mixed into the payload.
+    /// The sources that were mixed into the payload.
     pub fn csrcs(&self) -> Csrcs<'a> {
         let end = FIXED_HEADER_LEN + 4 * usize::from(self.bytes[0] & 0x0f);
         Csrcs(&self.bytes[FIXED_HEADER_LEN..end])
@@ -151,7 +151,7 @@ impl<'a> RtpPacket<'a> {
             .map(|(_, value)| value)
     }
 
-    /// What the codec wrote, without padding.
+    /// The codec's bytes, without padding.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header_len()..self.bytes.len() - self.padding_len()]
     }

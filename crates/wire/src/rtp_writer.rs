@@ -25,7 +25,7 @@ pub struct RtpHeader<'a> {
     pub timestamp: RtpTimestamp,
     /// The stream.
     pub ssrc: Ssrc,
-    /// Who was mixed into the payload.
+    /// The sources that were mixed into the payload.
     pub csrcs: Csrcs<'a>,
 }
 

@@ -35,7 +35,7 @@ pub use feedback::Feedback;
 pub use format::{Format, Parameters};
 pub use left_out::{Flaw, LeftOut};
 
-/// What an offer or an answer says.
+/// An offer or an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionDescription {
     /// Names the negotiation; the same in all descriptions of one side.
@@ -55,7 +55,7 @@ pub struct SessionDescription {
 /// One `m=` line with its attributes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MediaSection {
-    /// What it carries.
+    /// Its kind.
     pub kind: SectionKind,
     /// Its name. A section that comes without gets its position; so does one whose name cannot be
     /// used, which counts as rejected.
@@ -75,9 +75,9 @@ pub struct MediaSection {
     /// Certificates the sender may prove itself with (RFC 8122), those whose hash function is
     /// known.
     pub fingerprints: Vec<Fingerprint>,
-    /// Who starts DTLS (RFC 8842).
+    /// The side that starts DTLS (RFC 8842).
     pub setup: Option<Setup>,
-    /// Where the sender can be reached.
+    /// Addresses of the sender.
     pub candidates: Vec<Candidate>,
     /// No more candidates will follow.
     pub end_of_candidates: bool,
@@ -95,7 +95,7 @@ pub struct MediaSection {
     pub simulcast: Option<Simulcast>,
     /// Media streams and tracks (RFC 8830).
     pub msids: Vec<Msid>,
-    /// What is said of single SSRCs (RFC 5576).
+    /// Attributes of single SSRCs (RFC 5576).
     pub ssrcs: Vec<SsrcLine>,
     /// SSRCs that belong together (RFC 5576).
     pub ssrc_groups: Vec<SsrcGroup>,
@@ -160,7 +160,7 @@ impl MediaSection {
     }
 }
 
-/// What a media section carries.
+/// The kind of a media section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SectionKind {
     /// RTP media.
@@ -172,7 +172,7 @@ pub enum SectionKind {
     Other {
         /// The first word.
         media: String,
-        /// What follows the protocol.
+        /// The text after the protocol.
         formats: String,
     },
 }
@@ -228,14 +228,14 @@ impl fmt::Debug for IceCredentials {
     }
 }
 
-/// Who starts the DTLS handshake (RFC 8842).
+/// The side that starts the DTLS handshake (RFC 8842).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Setup {
     /// The answerer chooses.
     ActPass,
-    /// Who wrote this starts.
+    /// The writer of the description starts.
     Active,
-    /// Who reads this starts.
+    /// The reader of the description starts.
     Passive,
 }
 
@@ -319,7 +319,7 @@ pub struct RidLine {
     pub rid: Rid,
     /// Whether the writer sends or receives it.
     pub direction: RidDirection,
-    /// What else is said of it, as text: payload types, sizes, rates.
+    /// Its other restrictions, as text: payload types, sizes, rates.
     pub restrictions: String,
 }
 
@@ -336,9 +336,9 @@ pub enum RidDirection {
 /// as text, `~` marks a paused one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Simulcast {
-    /// What the writer sends.
+    /// The encodings that the writer sends.
     pub send: Vec<String>,
-    /// What the writer receives.
+    /// The encodings that the writer receives.
     pub recv: Vec<String>,
 }
 
@@ -356,7 +356,7 @@ pub struct Msid {
 pub struct SsrcLine {
     /// The SSRC.
     pub ssrc: Ssrc,
-    /// What is said, as `cname`.
+    /// Name of the attribute, as `cname`.
     pub attribute: String,
     /// Its value.
     pub value: Option<String>,
@@ -371,7 +371,7 @@ pub struct SsrcGroup {
     pub ssrcs: Vec<Ssrc>,
 }
 
-/// Why a description cannot be taken. Who wrote it must act.
+/// The reason that a description is refused. The sender of the description must act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SdpError {
     /// It is longer than [`DESCRIPTION_MAX`].

@@ -31,7 +31,7 @@ pub fn username(datagram: &[u8]) -> Option<(&str, &str)> {
         let value = attributes.take(len)?;
         match kind {
             USERNAME => return split_username(value),
-            // Whatever follows is not covered by it, so it is not for us to read.
+            // Attributes after it are not covered by it, so they are not read.
             MESSAGE_INTEGRITY => return None,
             _ => attributes.take(len.next_multiple_of(4) - len)?,
         };

@@ -1,4 +1,4 @@
-//! Where AV1 key frames start.
+//! Start of AV1 key frames.
 
 /// Z: the packet starts in the middle of an OBU.
 const CONTINUES: u8 = 0x80;

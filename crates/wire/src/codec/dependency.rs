@@ -1,24 +1,24 @@
-//! The dependency descriptor: a frame's layer and what it depends on, in a header extension,
-//! whatever the codec.
+//! The dependency descriptor: a frame's layer and its dependencies, in a header extension, for any
+//! codec.
 //!
-//! It leaves the payload alone, so it is what an SFU reads of end-to-end encrypted video. A key
-//! frame carries a [`DependencyStructure`], a list of templates; every other packet names one of
-//! them in three bytes and says only what differs. Reading goes in three steps, each of which needs
-//! more than the one before:
+//! It leaves the payload alone, so an SFU reads it of end-to-end encrypted video. A key frame
+//! carries a [`DependencyStructure`], a list of templates. Every other packet names one of them in
+//! three bytes and adds only the differences. Reading has three steps, each of which needs more
+//! than the one before:
 //!
 //! 1. [`MandatoryFields::parse`] gives frame boundaries and the frame number, with no structure at
 //!    all;
-//! 2. [`DependencyDescriptor::parse`] reads everything the packet says, against the structure now
-//!    in force;
+//! 2. [`DependencyDescriptor::parse`] reads the whole descriptor, against the structure now in
+//!    force;
 //! 3. [`DependencyDescriptor::resolve`] looks the template up: [`FrameDependencies`] has the layer,
-//!    what the frame is to each decode target, the frames it refers to and its place in each chain.
+//!    the frame's indication for each decode target, the frames it refers to and its place in each
+//!    chain.
 //!
 //! A structure is allocated once for each key frame; packets without one allocate nothing. A sender
 //! gives each new structure other template ids, so [`DependencyError::UnknownTemplate`] means that
 //! a newer structure was lost or is late.
 //!
-//! What Chromium does where the specification leaves a choice, as seen in the captures the tests
-//! read:
+//! Choices of Chromium that the specification leaves open, as seen in the captures the tests read:
 //!
 //! - Decode target 0 is the lowest layer; the specification's examples begin with the highest. Ask
 //!   [`DependencyStructure::target_of`].
@@ -28,7 +28,7 @@
 //! - Simulcast encodings share one frame counter. The numbers of one encoding have gaps, and its
 //!   fdiffs count the others' frames: only referred frames, never consecutive numbers, tell what is
 //!   missing.
-//! - A chain that protects no active decode target has differences that mean nothing.
+//! - The differences of a chain that protects no active decode target are meaningless.
 //!
 //! Source: AV1 RTP specification, appendix A.
 

@@ -1,4 +1,4 @@
-//! Where H.264 key frames start.
+//! Start of H.264 key frames.
 
 use crate::bytes::Reader;
 

@@ -1,4 +1,4 @@
-//! Where H.265 key frames start.
+//! Start of H.265 key frames.
 
 use crate::bytes::Reader;
 

@@ -111,7 +111,7 @@ impl Vp8Descriptor {
     }
 }
 
-/// Where the picture id is when there is one: behind the first byte and the extension bits.
+/// Position of the picture id, if there is one: after the first byte and the extension bits.
 const PICTURE_ID_AT: usize = 2;
 
 /// Whether the packet starts a key frame: first packet of the frame, and the P bit of the VP8 frame

@@ -15,7 +15,7 @@ pub struct ExtensionMap {
     ids: [u8; ExtensionKind::ALL.len()],
 }
 
-/// Why a negotiated id cannot be taken. Who wrote the SDP is at fault.
+/// The reason that a negotiated id is refused. The author of the SDP is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtensionMapError {
     /// Id 0 means padding.

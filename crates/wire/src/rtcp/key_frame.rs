@@ -9,7 +9,7 @@ use crate::bytes::Reader;
 /// Source: RFC 4585 section 6.3.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pli {
-    /// Who asks.
+    /// The requester.
     pub sender: Ssrc,
     /// The stream.
     pub media: Ssrc,
@@ -38,7 +38,7 @@ impl Pli {
 /// Source: RFC 5104 section 4.3.1.
 #[derive(Clone, Copy, Debug)]
 pub struct Fir<'a> {
-    /// Who asks.
+    /// The requester.
     pub sender: Ssrc,
     entries: &'a [[u8; 8]],
 }

@@ -16,7 +16,7 @@ pub const NACK_ENTRIES_MAX: usize = 300;
 /// Source: RFC 4585 section 6.2.1.
 #[derive(Clone, Copy, Debug)]
 pub struct Nack<'a> {
-    /// Who asks.
+    /// The requester.
     pub sender: Ssrc,
     /// The stream.
     pub media: Ssrc,

@@ -13,7 +13,7 @@ const MANTISSA_BITS: u32 = 18;
 /// Source: draft-alvestrand-rmcat-remb-03 section 2.2.
 #[derive(Clone, Copy, Debug)]
 pub struct Remb<'a> {
-    /// Who estimates.
+    /// The estimating receiver.
     pub sender: Ssrc,
     /// Shape: bits per second, headers included.
     pub bitrate: u64,

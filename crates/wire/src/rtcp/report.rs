@@ -12,7 +12,7 @@ pub const REPORT_BLOCKS_MAX: usize = 31;
 
 const BLOCK_LEN: usize = 24;
 
-/// What a source has sent, which wall-clock time its timestamps mean, and what it receives itself.
+/// A source's counts, the wall-clock time of its timestamps, and its own receiver reports.
 ///
 /// Source: RFC 3550 section 6.4.1.
 #[derive(Clone, Copy, Debug)]
@@ -21,16 +21,16 @@ pub struct SenderReport<'a> {
     pub sender: Ssrc,
     /// Its clock and counters.
     pub info: SenderInfo,
-    /// What the sender receives from others.
+    /// Its reports on other sources.
     pub blocks: ReportBlocks<'a>,
 }
 
-/// What a receiver has received.
+/// Reports of a receiver.
 ///
 /// Source: RFC 3550 section 6.4.2.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverReport<'a> {
-    /// Who reports.
+    /// The reporting receiver.
     pub sender: Ssrc,
     /// One block for each source.
     pub blocks: ReportBlocks<'a>,

@@ -14,7 +14,7 @@ pub mod sdes_item {
     pub(super) const END: u8 = 0;
 }
 
-/// Who sources are.
+/// The names of sources.
 ///
 /// Source: RFC 3550 section 6.5.
 #[derive(Clone, Copy, Debug)]

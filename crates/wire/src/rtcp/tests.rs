@@ -15,7 +15,7 @@ fn read(datagram: &[u8]) -> Vec<RtcpPacket<'_>> {
     RtcpPacket::compound(datagram).collect::<Result<_, _>>().unwrap()
 }
 
-/// What `write` appends, without a report in front.
+/// The bytes that `write` appends, without a report before them.
 fn feedback(write: impl FnOnce(&mut RtcpWriter<'_>)) -> Vec<u8> {
     let mut out = Vec::new();
     write(&mut RtcpWriter::reduced_size(&mut out, US));

@@ -56,7 +56,7 @@ impl ArrivalTicks {
 /// Source: draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportFeedback<'a> {
-    /// Who reports.
+    /// The reporting receiver.
     pub sender: Ssrc,
     /// Any stream of the transport reported on.
     pub media: Ssrc,
@@ -64,7 +64,7 @@ pub struct TransportFeedback<'a> {
     pub base_sequence: u16,
     /// How many packets are reported on; at least 1.
     pub status_count: u16,
-    /// What the first arrival is counted from. Shape: 64 ms, 24 bits, wrapping.
+    /// The reference for the first arrival. Shape: 64 ms, 24 bits, wrapping.
     pub reference_time: u32,
     /// Number of this report, so that lost reports are noticed.
     pub feedback_count: u8,

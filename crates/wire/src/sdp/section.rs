@@ -128,7 +128,7 @@ impl<'a> Section<'a> {
         if let SectionKind::Media(_) = section.kind {
             let (formats, flaw) = std::mem::take(lines).formats(self.listed);
             section.formats = formats;
-            // What is wrong with a section that is refused does not matter.
+            // Faults of a refused section do not matter.
             let flaw = flaw.filter(|_| !section.rejected);
             flaw.into_iter().for_each(|flaw| left_out.line(self.number, flaw));
         }

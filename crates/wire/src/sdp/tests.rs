@@ -1,4 +1,4 @@
-//! What real endpoints write is understood, and what is written is read back the same.
+//! Descriptions of real endpoints are understood, and written descriptions are read back unchanged.
 
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use super::{
     ChainDiffs, DecodeTargets, DependencyError, DependencyStructure, FrameDependencies, FrameDiffs, Indications,
 };
 
-/// What every descriptor says, and can be read without any structure.
+/// The fields of every descriptor that can be read without a structure.
 ///
 /// Shape: three bytes.
 /// Source: AV1 RTP specification, appendix A.8.2, `mandatory_descriptor_fields`.
@@ -50,10 +50,10 @@ impl MandatoryFields {
     }
 }
 
-/// Everything one packet's descriptor says, as values.
+/// All fields of one packet's descriptor, as values.
 ///
-/// What is `None` is not in the packet and stays as it was: the structure and the active decode
-/// targets as last received, the rest as in the frame's template. To forward a packet with a
+/// A field that is `None` is not in the packet and keeps its value: the structure and the active
+/// decode targets as last received, the rest as in the frame's template. To forward a packet with a
 /// descriptor of its own for a receiver, change the values and [`write`](Self::write) them: other
 /// active decode targets, or the structure attached or taken off.
 ///
@@ -66,7 +66,7 @@ pub struct DependencyDescriptor {
     pub structure: Option<Arc<DependencyStructure>>,
     /// The decode targets the sender produces from here on.
     pub active_targets: Option<DecodeTargets>,
-    /// What the frame is to each decode target, where it differs from the template.
+    /// The frame's indications for the decode targets, if they differ from the template.
     pub indications: Option<Indications>,
     /// The frames the frame refers to, where they differ.
     pub fdiffs: Option<FrameDiffs>,

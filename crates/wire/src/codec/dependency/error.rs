@@ -1,4 +1,4 @@
-//! What can be wrong with a descriptor.
+//! Errors of a descriptor.
 
 use std::fmt;
 

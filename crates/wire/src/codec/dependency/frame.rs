@@ -5,8 +5,8 @@ use super::{
     Resolution,
 };
 
-/// What one packet's frame is and needs: the packet's own words where it has some, its template's
-/// otherwise.
+/// The frame of one packet and its dependencies: from the packet if it states them, otherwise from
+/// its template.
 ///
 /// Source: AV1 RTP specification, appendix A.8.2, `frame_dependency_definition`.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +52,12 @@ impl<'a> FrameDependencies<'a> {
         self.structure.resolutions().get(spatial).copied()
     }
 
-    /// What the frame is to each decode target.
+    /// The frame's indications for all decode targets.
     pub fn indications(&self) -> Indications {
         self.descriptor.indications.unwrap_or(self.template.indications)
     }
 
-    /// What the frame is to one decode target.
+    /// The frame's indication for one decode target.
     pub fn indication(&self, target: usize) -> Indication {
         self.indications().get(target)
     }

@@ -1,5 +1,5 @@
-//! What a key frame says about all frames until the next structure: templates, decode targets,
-//! chains.
+//! The part of a key frame's descriptor that is valid until the next structure: templates, decode
+//! targets, chains.
 
 use super::{
     CHAINS_MAX, DECODE_TARGETS_MAX, DecodeTargets, FrameTemplate, Layer, Resolution, StructureError, TEMPLATES_MAX,

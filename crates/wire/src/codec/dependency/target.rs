@@ -2,7 +2,7 @@
 
 use super::DECODE_TARGETS_MAX;
 
-/// What a frame is to a decode target.
+/// The relation of a frame to a decode target.
 ///
 /// Source: AV1 RTP specification, table A.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ impl Indications {
     /// The frame is part of no target.
     pub const NONE: Self = Self(0);
 
-    /// What the frame is to `target`; beyond the last target it is not present.
+    /// The frame's indication for `target`; beyond the last target it is not present.
     pub const fn get(self, target: usize) -> Indication {
         if target >= DECODE_TARGETS_MAX {
             return Indication::NotPresent;

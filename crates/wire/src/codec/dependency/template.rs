@@ -57,12 +57,12 @@ pub struct Resolution {
     pub height: u32,
 }
 
-/// What many frames have in common; a packet names one and says what differs.
+/// Values shared by many frames; a packet names a template and adds the differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameTemplate {
     /// The layer of these frames.
     pub layer: Layer,
-    /// What they are to each decode target.
+    /// Their indications for the decode targets.
     pub indications: Indications,
     /// The frames they refer to.
     pub fdiffs: FrameDiffs,

@@ -1,5 +1,5 @@
-//! What the module promises: descriptors written out by hand, captured ones, what may be wrong, and
-//! round trips.
+//! Tests of the module: descriptors written by hand, captured ones, malformed ones, and round
+//! trips.
 
 mod by_hand;
 mod captured;

@@ -39,7 +39,7 @@ impl DependencyDescriptor {
         Ok(MandatoryFields::LEN + writer.len())
     }
 
-    /// What is there, in the order of its fields.
+    /// The optional fields that are present, in order.
     fn flags(&self) -> [bool; 5] {
         [
             self.structure.is_some(),

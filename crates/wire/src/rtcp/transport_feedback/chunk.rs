@@ -12,7 +12,7 @@ const ONE_BIT_LEN: usize = 14;
 /// Statuses in a vector of two bits each.
 const TWO_BIT_LEN: usize = 7;
 
-/// What became of one packet, and how long its arrival time is.
+/// The fate of one packet, and the length of its arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     /// It has not arrived.
@@ -48,7 +48,7 @@ pub(super) struct Statuses<'a> {
     chunk: Chunk,
 }
 
-/// What is left of one chunk.
+/// The rest of one chunk.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     /// The next status is in the uppermost of them.

@@ -79,7 +79,7 @@ impl TransportFeedbackWriter {
     }
 }
 
-/// What one packet says.
+/// The report in one packet.
 #[derive(Default)]
 struct Report {
     statuses: Vec<Status>,

@@ -1,4 +1,4 @@
-//! What Chromium sends, packet by packet. The files say how they came about.
+//! Chromium's packets, one by one. The files describe how they were captured.
 
 mod file;
 

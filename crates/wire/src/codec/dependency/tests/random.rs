@@ -1,4 +1,4 @@
-//! Whatever the values, and whatever the bytes.
+//! Any values, and any bytes.
 
 use std::sync::Arc;
 
