@@ -167,7 +167,7 @@ impl Exchange {
                 association,
                 datagrams: std::mem::take(&mut self.datagrams),
             }),
-            Place::Out(_) => unreachable!("what is listed is at home"),
+            Place::Out(_) => unreachable!("a listed handshake is in the agent"),
         }
     }
 

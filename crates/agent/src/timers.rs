@@ -101,7 +101,7 @@ impl Timers {
                 return None;
             }
             self.listed.remove(&(listed, timer));
-            let due = self.due.get_mut(&timer).expect("what is listed is due");
+            let due = self.due.get_mut(&timer).expect("a listed timer has a time");
             if due.at == listed {
                 self.due.remove(&timer);
                 return Some(timer);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_there_and_back_is_what_the_receiver_did_not_keep() {
+    fn the_round_trip_excludes_the_receivers_delay() {
         let start = Instant::now();
         let ms = Duration::from_millis;
         let (mut sender, mut receiver) = (Watch::default(), Watch::default());

@@ -346,7 +346,7 @@ fn the_small_picture_of_many_is_given_up_for_the_large_one() {
 }
 
 #[test]
-fn one_key_frame_serves_many_who_join() {
+fn one_key_frame_serves_many_new_receivers() {
     let mut world = World::new();
     let publisher = world.connected_peer();
     let track = world.publish_video(publisher, &RIDS);
@@ -406,7 +406,7 @@ fn size(world: &World, downlink: &Downlink) -> Option<u8> {
 /// The three sizes take 2,150 kbit/s together, the largest 1,500. There is room to keep the
 /// smallest beside it, so that is counted, but its stream has no dependency descriptor.
 #[test]
-fn a_larger_picture_costs_what_goes_out_with_it() {
+fn the_cost_of_a_larger_size_includes_the_smaller_layers_it_needs() {
     let (mut world, mut camera, mut downlink) = call_in_one_stream(2_000_000);
     seconds(&mut world, &mut camera, &mut downlink, 17);
     assert_eq!(size(&world, &downlink), Some(2));

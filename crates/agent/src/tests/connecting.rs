@@ -16,7 +16,7 @@ fn key_of(protection: &Protection) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn the_node_says_who_it_is_before_everything_else() {
+fn the_node_identifies_itself_first() {
     let mut world = World::new();
     let Some(Notice::Node(node)) = world.take_notices().into_iter().next() else {
         panic!("no node")
@@ -164,7 +164,7 @@ fn nothing_is_sent_to_an_address_that_has_not_proved_itself() {
 }
 
 #[test]
-fn the_node_sends_where_the_newest_nomination_says() {
+fn the_node_sends_to_the_newest_nominated_pair() {
     let mut world = World::new();
     let peer = world.connected_peer();
     let old = world.peers[peer].path;
@@ -181,7 +181,7 @@ fn the_node_sends_where_the_newest_nomination_says() {
     assert_eq!(
         world.model.leg(LegId(1)).unwrap().paths,
         [new],
-        "what is silent for long is not accepted from any more"
+        "packets from a path that was silent for long are not accepted any more"
     );
 }
 
@@ -299,7 +299,7 @@ fn a_user_fragment_that_somebody_has_is_refused() {
 }
 
 #[test]
-fn an_address_belongs_to_who_proved_it_last_but_cannot_be_stolen() {
+fn an_address_belongs_to_the_last_peer_that_proved_it_but_cannot_be_stolen() {
     let mut world = World::new();
     let (old, new) = (world.connected_peer(), world.add_peer(DtlsRole::Server, Vec::new()));
     let path = world.peers[old].path;
@@ -314,7 +314,7 @@ fn an_address_belongs_to_who_proved_it_last_but_cannot_be_stolen() {
 }
 
 #[test]
-fn without_a_fingerprint_there_is_clear_rtp_only_where_the_operator_allows_it() {
+fn clear_rtp_without_a_fingerprint_needs_the_operators_consent() {
     for allowed in [true, false] {
         let mut world = World::with(|config| config.clear_rtp = allowed);
         let peer = world.add_peer(DtlsRole::Server, Vec::new());

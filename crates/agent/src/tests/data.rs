@@ -87,7 +87,7 @@ fn unsent_messages_are_counted() {
 }
 
 #[test]
-fn a_peer_that_takes_nothing_loses_what_may_be_lost_and_then_its_channels() {
+fn a_peer_that_reads_nothing_loses_lossy_messages_and_then_its_channels() {
     let mut world = world_with(
         DtlsRole::Server,
         vec![channel("_lossy", true), channel("_reliable", false)],

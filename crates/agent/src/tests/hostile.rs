@@ -145,7 +145,7 @@ fn mutated_sctp_ends_at_most_its_association() {
 }
 
 #[test]
-fn mutated_rtcp_reaches_only_what_is_its_sender_s() {
+fn mutated_rtcp_affects_only_its_sender() {
     let mut rng = StdRng::seed_from_u64(4);
     let mut world = World::new();
     let (publisher, receiver) = (world.connected_peer(), world.connected_peer());

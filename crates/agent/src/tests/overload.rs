@@ -9,7 +9,7 @@ use crate::Counter;
 use crate::limits::RESENDS_PER_SECOND_MIN;
 
 #[test]
-fn publishers_are_asked_for_a_small_part_of_what_arrives_while_packets_are_lost_here() {
+fn nacks_are_limited_to_a_small_share_of_arrivals_while_packets_are_lost_here() {
     // A lost packet never arrives, and is asked for ten times.
     for (losing, at_least, at_most) in [(false, 3_000, 5_000), (true, 30, 1_000 / 16)] {
         let mut world = World::new();

@@ -116,7 +116,7 @@ fn pictures_wait_for_repairs_while_packets_are_lost() {
     assert_eq!(call.shown(), Duration::from_millis(150));
     let track = southbound::TrackId(100);
     call.world.subscribe(call.receiver, track, 520, BEST);
-    assert_eq!(call.told(520), at_least(150), "what is subscribed to later waits too");
+    assert_eq!(call.told(520), at_least(150), "a later subscription has the delay too");
     call.run(14, 0);
     assert_eq!(call.told(500), at_least(150), "for a while");
     call.run(25, 0);

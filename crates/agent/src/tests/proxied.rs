@@ -55,7 +55,7 @@ fn wanted(world: &mut World, sequences: &[u16]) {
 }
 
 #[test]
-fn a_publisher_is_asked_once_in_a_round_trip_whoever_wants_it() {
+fn a_publisher_is_asked_once_in_a_round_trip_for_all_receivers() {
     let (mut world, publisher, _) = room(2);
     wanted(&mut world, &[1, 2]);
     wanted(&mut world, &[2]);
@@ -144,7 +144,7 @@ fn told(world: &World, publisher: usize) -> Vec<u64> {
 }
 
 #[test]
-fn the_best_downlink_is_what_a_publisher_hears_of() {
+fn a_publisher_is_told_the_best_downlink() {
     let (mut world, publisher, receivers) = room(3);
     for _ in 0..5 {
         for (receiver, rate) in receivers.iter().zip([0, 300_000, 1 << 20]) {

@@ -203,7 +203,7 @@ fn every_packet_s_arrival_is_reported_to_its_publisher() {
 }
 
 #[test]
-fn receiver_reports_say_what_rfc_3550_wants() {
+fn receiver_reports_follow_rfc_3550() {
     let mut world = World::new();
     let peer = world.connected_peer();
     world.publish_video(peer, &[]);

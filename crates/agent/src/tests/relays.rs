@@ -173,7 +173,7 @@ fn a_port_that_cannot_be_had_is_refused() {
 }
 
 #[test]
-fn a_call_between_phones_is_two_entries_and_a_look_at_where_they_are() {
+fn a_call_between_phones_is_two_entries_with_learned_addresses() {
     let mut world = World::new();
     world.open_both();
     world.install(from_peer(Keys::Clear));
@@ -203,7 +203,7 @@ fn a_call_between_phones_is_two_entries_and_a_look_at_where_they_are() {
 }
 
 #[test]
-fn a_browser_proves_where_and_who_it_is_before_its_media_passes() {
+fn a_browser_proves_its_address_and_identity_before_its_media_passes() {
     let mut world = World::new();
     let (peer, fingerprint) = world.peer_at_port(southbound::DtlsRole::Server);
     let checks = Some((world.peers[peer].theirs.clone(), Some(world.peers[peer].ours.clone())));
@@ -305,7 +305,7 @@ fn checks_with_a_wrong_password_are_not_answered() {
 }
 
 #[test]
-fn we_start_the_handshake_where_the_phone_waits_for_it() {
+fn we_start_the_handshake_if_the_phone_waits_for_it() {
     let mut world = World::new();
     let (peer, fingerprint) = world.peer_at_port(southbound::DtlsRole::Client);
     world.open_both();

@@ -155,7 +155,7 @@ fn a_slow_receiver_holds_its_sender_and_loses_nothing() {
     assert!(meeting.world.count(Counter::SenderHeld) > 0);
     meeting.say(2, 3, 100);
     meeting.live(500);
-    assert!(meeting.heard_all(0, 2), "who has sent little is not held");
+    assert!(meeting.heard_all(0, 2), "a sender of few messages is not held back");
     meeting.read(1);
     meeting.live(5_000);
     assert!(meeting.heard_all(1, 0) && meeting.heard_all(2, 0) && meeting.heard_all(1, 2));
@@ -226,7 +226,7 @@ fn messages_wait_for_a_channel_that_is_opening() {
 }
 
 #[test]
-fn somebody_who_never_opens_a_channel_holds_nobody_for_long() {
+fn a_peer_that_never_opens_a_channel_blocks_nobody_for_long() {
     let mut meeting = Meeting::of(2);
     let silent = meeting.world.add_peer(DtlsRole::Server, Vec::new());
     meeting.world.check(silent, true);

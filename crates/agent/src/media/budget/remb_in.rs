@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_that_only_follows_what_is_sent_limits_nothing() {
+    fn an_estimate_that_only_follows_the_sent_rate_limits_nothing() {
         let (mut remb_in, mut now) = begun();
         for _ in 0..10 {
             now += Duration::from_secs(1);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_beyond_what_is_wanted_is_tried() {
+    fn nothing_beyond_the_wanted_rate_is_tried() {
         let (mut remb_in, mut now) = begun();
         for _ in 0..100 {
             now += Duration::from_secs(1);

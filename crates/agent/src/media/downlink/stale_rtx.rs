@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_what_is_asked_for_later() {
+    fn a_later_request_is_not_stale() {
         let start = Instant::now();
         let mut stale_rtx = StaleRtx::default();
         stale_rtx.begin(start);

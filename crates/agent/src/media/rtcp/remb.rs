@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_publisher_gets_what_others_leave_and_an_equal_share_at_least() {
+    fn a_publisher_gets_the_remainder_and_at_least_an_equal_share() {
         assert_eq!(part(3_000_000, 2_000_000, 2_100_000, 2), 2_900_000);
         assert_eq!(part(3_000_000, 100_000, 2_100_000, 2), 1_500_000);
         assert_eq!(part(1_000_000, 0, 5_000_000, 4), 250_000);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_are_near_what_browsers_send() {
+    fn guesses_are_near_the_rates_of_browsers() {
         for (size, least, most) in [
             ((320, 180), 150, 200),
             ((640, 360), 400, 500),

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn while_the_device_loses_packets_a_part_of_what_arrives_is_asked_for() {
+    fn while_the_device_loses_packets_few_are_asked_for() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let (mut device, mut overload) = (device(start), Overload::default());

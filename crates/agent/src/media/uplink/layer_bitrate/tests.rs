@@ -127,7 +127,7 @@ fn padding_is_no_part_of_a_stream_in_layers() {
 }
 
 #[test]
-fn a_stream_whose_layers_cannot_be_read_any_more_is_measured_as_a_whole() {
+fn a_stream_whose_layers_become_unreadable_is_measured_as_a_whole() {
     let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
     feed(&mut layer_bitrate, start, 0..5_000);
     for at in (5_000..10_000).step_by(20) {
