@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_repeated_to_who_asked_and_not_for_ever() {
+    fn a_reply_is_repeated_to_its_asker_for_a_limited_time() {
         let (start, mut cookies) = (now(), Cookies::default());
         let asker = Some([192, 0, 2, 1].into());
         cookies.remember(start, asker, b"1_1", b"pong"[..].into());

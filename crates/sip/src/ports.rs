@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused() {
+    fn unusable_configurations_are_refused() {
         assert_eq!(ports(&[]).err(), Some(ConfigRefused::NoInterface));
         assert_eq!(
             ports(&[interface("a", 1, 5001..=5002)]).err(),

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_the_same() {
+    fn values_are_written_as_they_were_read() {
         let bytes = br#"{"command":"offer","supports":["load limit"],"limit":-3,"codec":{"strip":["G729"]}}"#;
         let (value, used) = decode(bytes).expect("well-formed");
         assert_eq!(used, bytes.len());

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn where_to_notify_comes_after_the_tags() {
+    fn the_address_to_notify_follows_the_tags() {
         assert_eq!(
             allocated("U c 192.0.2.1 6 a;1 unix:/s tag").notify,
             Some(("unix:/s", "tag"))
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_code() {
+    fn each_fault_has_its_error_code() {
         let refused = [
             ("", ErrorCode::UnknownCommand),
             ("P c a b", ErrorCode::UnknownCommand),

@@ -134,7 +134,7 @@ impl Description<'_> {
     pub fn rewrite(&self, rewrite: &Rewrite) -> Vec<u8> {
         assert!(
             rewrite.sections.len() <= self.sections.len(),
-            "what is rewritten is there"
+            "the rewritten value is present"
         );
         let mut out = Writer::new(self);
         let any_ice = rewrite

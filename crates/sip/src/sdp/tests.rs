@@ -52,7 +52,7 @@ fn a_messy_description_is_read() {
 }
 
 #[test]
-fn what_is_not_replaced_stays_byte_for_byte_and_in_order() {
+fn unchanged_lines_stay_byte_for_byte_and_in_order() {
     let description = Description::parse(MESSY).expect("readable");
     let audio = SectionRewrite {
         direction: Some(Direction::SendOnly),
@@ -97,7 +97,7 @@ fn a_codec_goes_with_all_that_is_said_of_it() {
 }
 
 #[test]
-fn keys_and_ice_are_replaced_where_they_stood_and_where_they_were_said_for_all() {
+fn keys_and_ice_are_replaced_in_sections_and_in_the_session() {
     let text = b"v=0\no=- 1 1 IN IP6 ::1\ns=-\na=ice-lite\na=fingerprint:sha-256 00\na=group:BUNDLE 0\n\
 m=audio 9 UDP/TLS/RTP/SAVPF 111\nc=IN IP6 ::1\na=setup:actpass\na=ice-ufrag:abcd\na=ice-pwd:0123456789012345678901\n\
 a=candidate:1 1 udp 1 ::1 9 typ host\na=rtcp-mux\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:short\n";
@@ -146,7 +146,7 @@ fn an_address_of_its_own_is_said_in_the_right_place() {
 }
 
 #[test]
-fn what_cannot_be_relayed_is_refused() {
+fn descriptions_that_cannot_be_relayed_are_refused() {
     assert_eq!(Description::parse(b"hello").err(), Some(SdpRefused::NotSdp));
     assert_eq!(Description::parse(b"").err(), Some(SdpRefused::NotSdp));
     assert_eq!(
@@ -172,7 +172,7 @@ fn words_may_stand_far_apart() {
 }
 
 #[test]
-fn what_can_be_relayed_is_told_by_its_protocol() {
+fn relayable_sections_are_known_by_their_protocol() {
     let of = |protocol: &str| {
         let text = format!("v=0\r\nm=image 4000 {protocol} x\r\n");
         let description = Description::parse(text.as_bytes()).expect("readable");

@@ -126,7 +126,7 @@ fn kamailio_finds_its_rtpproxy() {
 }
 
 #[test]
-fn a_repeated_cookie_gets_the_same_bytes_whatever_its_command() {
+fn a_repeated_cookie_gets_the_same_bytes_for_any_command() {
     let mut setup = Setup::new();
     let first = setup.say(Request::Ng {
         from: None,

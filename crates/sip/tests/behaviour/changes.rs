@@ -149,7 +149,7 @@ fn a_browser_keeps_its_ice_dtls_and_multiplexing() {
 }
 
 #[test]
-fn ice_is_offered_to_nobody_who_has_answered_without() {
+fn ice_is_not_offered_again_to_a_party_that_answered_without_it() {
     let mut setup = with_certificate();
     let trickled = described(
         "192.0.2.1",
@@ -295,7 +295,7 @@ fn a_party_on_another_family_or_interface_gets_ports_there() {
         again().with("to-interface", "lan").with("address-family", "IP6"),
     );
     assert_eq!(local(&offer).ip(), ip("2001:db8::1"));
-    assert_eq!(setup.relay.port_pairs(), 2, "what was left is free");
+    assert_eq!(setup.relay.port_pairs(), 2, "abandoned ports are free");
 }
 
 #[test]

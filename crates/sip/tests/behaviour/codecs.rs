@@ -39,7 +39,7 @@ fn events_and_noise_go_with_the_last_codec_of_their_clock() {
 }
 
 #[test]
-fn events_at_a_clock_without_codecs_stay_where_nothing_of_it_was_taken_out() {
+fn events_at_a_clock_without_codecs_stay_if_none_of_its_codecs_was_removed() {
     let maps = "9 G722/8000;96 opus/48000/2;97 telephone-event/16000";
     assert_eq!(formats("9 96 97", maps, "codec-strip-opus"), "9 97");
     let only = formats("8 97", "97 telephone-event/8000", "codec-strip-PCMA");

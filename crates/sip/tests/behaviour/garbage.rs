@@ -6,7 +6,7 @@ use sip::{Counter, Request};
 use crate::support::*;
 
 #[test]
-fn what_has_no_cookie_is_not_answered() {
+fn datagrams_without_a_cookie_are_not_answered() {
     let mut setup = Setup::new();
     let long = [&[b'x'; 300][..], b" d7:command4:pinge"].concat();
     for message in [&b""[..], b"nocookie", b" d7:command4:pinge", &long, &[0xff; 40]] {
@@ -17,7 +17,7 @@ fn what_has_no_cookie_is_not_answered() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_as_rtpengine_refuses_it() {
+fn malformed_requests_are_refused_as_rtpengine_refuses_them() {
     let mut setup = Setup::new();
     let refusals = [
         ("1 ", "Invalid data (no payload)"),
@@ -55,7 +55,7 @@ fn what_cannot_be_read_is_refused_as_rtpengine_refuses_it() {
 }
 
 #[test]
-fn what_lacks_something_is_told_what() {
+fn a_refusal_names_the_missing_key() {
     let mut setup = Setup::new();
     let phone = phone("192.0.2.1", 6004);
     let command = |name: &str| Dictionary::default().with("command", name);

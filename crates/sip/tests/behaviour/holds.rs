@@ -45,7 +45,7 @@ fn towards(setup: &Setup, facing: std::net::SocketAddr) -> Option<std::net::Sock
 }
 
 #[test]
-fn zeros_without_ice_are_hold_wherever_they_stand() {
+fn zero_addresses_without_ice_are_hold_at_any_level() {
     for (session, section) in [
         ("0.0.0.0", ""),
         ("", "0.0.0.0"),
@@ -140,7 +140,7 @@ fn zeros_with_ice_are_no_hold() {
 }
 
 #[test]
-fn a_browser_whose_ice_is_refused_is_sent_to_where_it_sends_from() {
+fn a_browser_without_accepted_ice_is_sent_to_at_its_source() {
     let mut setup = Setup::new();
     let offer = setup.describe(
         "offer",
@@ -182,7 +182,7 @@ fn a_direction_for_all_sections_is_each_ones_unless_it_has_its_own() {
 }
 
 #[test]
-fn the_zeros_are_of_the_family_of_who_reads_them() {
+fn the_zero_address_has_the_family_of_its_reader() {
     let interfaces = vec![
         interface("wan", "198.51.100.1", 5000..=5099),
         interface("wan", "2001:db8::1", 5000..=5099),
@@ -194,7 +194,7 @@ fn the_zeros_are_of_the_family_of_who_reads_them() {
 }
 
 #[test]
-fn what_a_party_says_of_its_rtcp_may_be_nothing() {
+fn an_unspecified_rtcp_address_is_ignored() {
     let mut setup = Setup::new();
     let sdp = with("192.0.2.1", "", 6004, "a=rtcp:9 IN IP4 0.0.0.0\r\n");
     let offer = setup.describe("offer", &sdp, Dictionary::default());

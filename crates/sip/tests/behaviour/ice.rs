@@ -33,7 +33,7 @@ fn ours(sdp: &str) -> [String; 2] {
 }
 
 #[test]
-fn optional_ice_keeps_what_came_and_puts_our_addresses_behind() {
+fn optional_ice_keeps_candidates_and_appends_ours() {
     let mut setup = Setup::new();
     let offer = setup.describe("offer", &with_ice("192.0.2.1", 6004), optional());
     // The answer's flags need not say it again.
@@ -60,7 +60,7 @@ fn optional_ice_keeps_what_came_and_puts_our_addresses_behind() {
 }
 
 #[test]
-fn optional_ice_is_ours_where_there_is_none() {
+fn optional_ice_is_ours_if_there_is_none() {
     let mut setup = Setup::new();
     let offer = setup.describe("offer", &phone("192.0.2.1", 6004), optional());
     assert_eq!(lines(&offer, "a=candidate:1 ").len(), 2, "{offer}");
@@ -86,7 +86,7 @@ fn an_answer_without_ice_ends_it_for_both() {
 }
 
 #[test]
-fn who_has_ice_with_us_goes_on_with_it() {
+fn a_party_with_ice_to_us_keeps_it() {
     let mut setup = Setup::new();
     let forced = Dictionary::default().with("ICE", "force");
     setup.describe("offer", &with_ice("192.0.2.1", 6004), forced);
@@ -107,7 +107,7 @@ fn who_has_ice_with_us_goes_on_with_it() {
 }
 
 #[test]
-fn ice_does_not_pass_where_media_must_not_go_past_us() {
+fn ice_does_not_pass_if_media_must_stay_on_the_relay() {
     let mut setup = Setup::new();
     let wish = optional().with("transport-protocol", "RTP/SAVP");
     let offer = setup.describe("offer", &with_ice("192.0.2.1", 6004), wish);

@@ -105,7 +105,7 @@ fn a_phone_with_keys_talks_to_one_without() {
     assert_eq!(
         (again, second),
         (offer, answer),
-        "what is sealed already can still be opened"
+        "packets that are already encrypted can still be decrypted"
     );
 }
 
@@ -299,7 +299,7 @@ fn without_a_certificate_there_is_no_browser() {
     assert_eq!(
         (setup.relay.calls(), setup.relay.port_pairs()),
         (0, 0),
-        "what was begun ends with the refusal"
+        "a dialogue that was begun ends with the refusal"
     );
 }
 

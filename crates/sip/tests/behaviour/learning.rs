@@ -56,7 +56,7 @@ fn an_address_is_learned_for_a_while_and_then_it_stays() {
 }
 
 #[test]
-fn who_sends_from_where_it_said_is_known_at_once() {
+fn a_source_at_the_described_address_is_learned_at_once() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_a, "198.51.100.66:666");
@@ -67,7 +67,7 @@ fn who_sends_from_where_it_said_is_known_at_once() {
 }
 
 #[test]
-fn a_stranger_takes_nothing_from_who_goes_on_sending() {
+fn a_stranger_does_not_displace_an_active_source() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     for _ in 0..200 {
@@ -81,7 +81,7 @@ fn a_stranger_takes_nothing_from_who_goes_on_sending() {
 }
 
 #[test]
-fn where_a_description_came_from_is_where_media_is_likely_to_come_from() {
+fn media_is_likely_to_have_the_source_address_of_the_description() {
     let mut setup = Setup::new();
     let received = Dictionary::default().with("received-from", list(&["IP4", "203.0.113.9"]));
     let [facing_a, facing_b] = call(&mut setup, received);
@@ -94,7 +94,7 @@ fn where_a_description_came_from_is_where_media_is_likely_to_come_from() {
 }
 
 #[test]
-fn who_falls_silent_while_learned_gives_way_to_who_is_as_likely() {
+fn a_source_that_falls_silent_gives_way_to_one_as_likely() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_a, "203.0.113.9:31000");
@@ -124,7 +124,7 @@ fn a_rival_at_the_end_of_a_window_waits_for_the_first_to_be_silent() {
 }
 
 #[test]
-fn the_same_description_again_finds_a_party_whose_translator_moved_it() {
+fn a_repeated_description_finds_a_party_moved_by_its_nat() {
     for flags in [Dictionary::default(), delayed()] {
         let mut setup = Setup::new();
         let [facing_a, facing_b] = call(&mut setup, flags.clone());
@@ -149,7 +149,7 @@ fn the_same_description_again_finds_a_party_whose_translator_moved_it() {
 }
 
 #[test]
-fn an_answer_opens_a_window_for_who_answers() {
+fn an_answer_opens_a_window_for_the_answerer() {
     let mut setup = Setup::new();
     let [_, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_b, "203.0.113.9:7000");
@@ -179,7 +179,7 @@ fn a_session_that_is_refreshed_is_no_way_in() {
 }
 
 #[test]
-fn what_is_late_from_a_port_that_was_left_teaches_nothing() {
+fn late_packets_from_an_abandoned_port_are_not_learned() {
     for flags in ["heuristic", "delayed", "immediate"].map(|way| Dictionary::default().with("endpoint-learning", way)) {
         let mut setup = Setup::new();
         let [facing_a, facing_b] = call(&mut setup, flags.clone());
@@ -197,7 +197,7 @@ fn what_is_late_from_a_port_that_was_left_teaches_nothing() {
 }
 
 #[test]
-fn who_goes_on_sending_from_where_it_was_is_there() {
+fn a_source_that_keeps_sending_is_kept() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_a, "203.0.113.9:31000");
@@ -213,7 +213,7 @@ fn who_goes_on_sending_from_where_it_was_is_there() {
 }
 
 #[test]
-fn a_party_that_was_on_hold_is_where_it_was() {
+fn a_party_keeps_its_learned_address_over_a_hold() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_a, "203.0.113.9:31000");
@@ -228,7 +228,7 @@ fn a_party_that_was_on_hold_is_where_it_was() {
 }
 
 #[test]
-fn a_reset_forgets_where_a_party_was() {
+fn a_reset_forgets_the_learned_address() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_a, "203.0.113.9:31000");
@@ -257,7 +257,7 @@ fn rtpproxys_words_open_a_window_too() {
 }
 
 #[test]
-fn a_strict_source_is_where_it_said() {
+fn a_strict_source_is_at_the_described_address() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, flags(&["strict-source"]));
     assert_eq!(
@@ -313,7 +313,7 @@ fn a_strict_source_on_hold_is_nowhere() {
 }
 
 #[test]
-fn one_who_sends_from_elsewhere_is_not_sent_to_there() {
+fn media_is_not_sent_to_the_source_of_an_asymmetric_party() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, flags(&["asymmetric"]));
     setup.source(facing_a, "203.0.113.9:31000");
@@ -343,7 +343,7 @@ fn the_ways_to_learn_differ() {
 }
 
 #[test]
-fn a_handover_is_followed_where_that_is_asked_for() {
+fn a_handover_is_followed_if_requested() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, flags(&["media-handover"]));
     setup.source(facing_a, "203.0.113.9:1");

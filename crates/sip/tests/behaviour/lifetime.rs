@@ -38,7 +38,7 @@ fn a_deleted_call_forwards_nothing_and_is_kept_for_late_questions() {
     assert_eq!(
         dictionary(&asked, &["totals", "RTP"]).value("packets"),
         Some(&Value::Integer(101)),
-        "what was counted last came later"
+        "the packets that were counted last came later"
     );
     setup.pass(Duration::from_secs(30));
     assert_eq!(
@@ -91,7 +91,7 @@ fn a_delay_of_nothing_ends_a_call_at_once() {
 }
 
 #[test]
-fn deleting_what_is_not_there_is_a_warning_or_an_error_as_wished() {
+fn deleting_an_unknown_call_is_a_warning_or_an_error_as_requested() {
     let mut setup = Setup::new();
     setup.call();
     for names in [

@@ -89,7 +89,7 @@ fn a_port_that_cannot_be_opened_is_replaced_before_anybody_hears_of_it() {
 }
 
 #[test]
-fn where_no_port_opens_the_proxy_hears_it() {
+fn an_offer_is_refused_if_no_port_opens() {
     let mut setup = Setup::new();
     setup.taken = (40_000..41_000).map(|port| at(&format!("127.0.0.1:{port}"))).collect();
     let reply = setup.ask(request("offer", Some(&phone("192.0.2.1", 6004)), Dictionary::default()));
@@ -100,7 +100,7 @@ fn where_no_port_opens_the_proxy_hears_it() {
 }
 
 #[test]
-fn a_node_that_is_full_gets_back_what_calls_have_that_are_over() {
+fn a_full_node_gets_back_the_ports_of_calls_that_are_over() {
     let mut setup = Setup::new();
     setup.room = 8;
     let call = |id: &str| Dictionary::default().with("call-id", id);

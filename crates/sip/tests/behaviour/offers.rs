@@ -52,7 +52,7 @@ fn saying_the_same_again_changes_nothing() {
 }
 
 #[test]
-fn a_party_that_moves_is_sent_to_where_it_is_now() {
+fn media_follows_a_party_that_moves() {
     let mut setup = Setup::new();
     let before = setup.call();
     let moved = Dictionary::default().with("to-tag", "b");
@@ -63,7 +63,7 @@ fn a_party_that_moves_is_sent_to_where_it_is_now() {
 }
 
 #[test]
-fn the_one_who_was_called_may_offer_too() {
+fn the_callee_may_offer_too() {
     let mut setup = Setup::new();
     let before = setup.call();
     let turned = Dictionary::default().with("from-tag", "b").with("to-tag", "a");
@@ -124,7 +124,7 @@ fn a_section_that_is_not_wanted_has_no_ports() {
 }
 
 #[test]
-fn rtcp_shares_a_port_where_both_want_it() {
+fn rtcp_shares_a_port_if_both_want_it() {
     let mut setup = Setup::new();
     let mux = |address: &str, port| phone(address, port) + "a=rtcp-mux\r\n";
     let offer = setup.describe("offer", &mux("192.0.2.1", 6004), Dictionary::default());
@@ -146,7 +146,7 @@ fn rtcp_shares_a_port_where_both_want_it() {
 }
 
 #[test]
-fn rtcp_is_divided_for_the_one_who_wants_it_so() {
+fn rtcp_is_split_for_a_party_that_wants_it_so() {
     let mut setup = Setup::new();
     let demux = Dictionary::default().with("rtcp-mux", list(&["demux"]));
     let offer = setup.describe("offer", &(phone("192.0.2.1", 6004) + "a=rtcp-mux\r\n"), demux);
@@ -274,7 +274,7 @@ fn branches_of_a_call_do_not_share_ports() {
 }
 
 #[test]
-fn of_several_who_answer_one_offer_the_last_has_the_call() {
+fn the_last_of_several_answers_to_one_offer_has_the_call() {
     let mut setup = Setup::new();
     let offer = setup.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
     let answers = [("b", "192.0.2.2"), ("c", "192.0.2.3")];
@@ -297,7 +297,7 @@ fn of_several_who_answer_one_offer_the_last_has_the_call() {
 }
 
 #[test]
-fn where_the_message_came_from_may_be_believed_instead() {
+fn the_source_of_the_sip_message_may_replace_the_address() {
     let mut setup = Setup::new();
     let nat = flags(&["SIP-source-address"]).with("received-from", list(&["IP4", "203.0.113.9"]));
     setup.describe("offer", &phone("192.168.1.5", 6004), nat);
@@ -324,7 +324,7 @@ fn json_is_answered_in_json() {
 }
 
 #[test]
-fn the_same_session_goes_on_for_who_reads_it() {
+fn the_session_stays_the_same_for_its_reader() {
     let mut setup = Setup::new();
     let replace = |more: Dictionary| more.with("replace", list(&["origin", "username", "session-name", "SDP-version"]));
     let first = setup.describe("offer", &phone("192.0.2.1", 6004), replace(Dictionary::default()));
@@ -339,7 +339,7 @@ fn the_same_session_goes_on_for_who_reads_it() {
 }
 
 #[test]
-fn a_description_goes_through_once_where_that_is_asked_for() {
+fn a_description_passes_once_if_requested() {
     let mut setup = Setup::new();
     let once = setup.describe("offer", &phone("192.0.2.1", 6004), flags(&["loop-protect"]));
     assert_eq!(
@@ -350,7 +350,7 @@ fn a_description_goes_through_once_where_that_is_asked_for() {
 }
 
 #[test]
-fn unknown_flags_are_ignored_with_a_warning_and_what_cannot_be_done_is_refused() {
+fn unknown_flags_are_ignored_with_a_warning_and_unsupported_ones_refused() {
     let mut setup = Setup::new();
     let reply = setup.ask(request(
         "offer",
@@ -411,6 +411,6 @@ fn a_name_is_made_up_for_a_section_of_an_offer_and_not_of_an_answer() {
     assert!(offer.contains("a=mid:1\r\n"), "{offer}");
     assert!(
         !answer.contains("a=mid:"),
-        "whoever offered called it something else: {answer}"
+        "the offerer has another name for it: {answer}"
     );
 }

@@ -95,7 +95,7 @@ fn an_answer_without_keys_leaves_both_unprotected() {
 }
 
 #[test]
-fn keys_are_taken_here_where_the_other_party_must_have_none_or_others() {
+fn keys_end_here_if_the_other_party_must_have_none_or_others() {
     for (wish, protocol) in [
         (Dictionary::default().with("transport-protocol", "RTP/SAVP"), "RTP/SAVP"),
         (
@@ -124,7 +124,7 @@ fn keys_are_taken_here_where_the_other_party_must_have_none_or_others() {
 }
 
 #[test]
-fn an_offer_is_not_refused_for_what_its_answer_may_leave() {
+fn an_offer_is_not_refused_for_options_that_its_answer_may_drop() {
     // Keys that only the two parties can use go on to one that must have some.
     let unusable = [
         ("a=crypto:1 F8_128_HMAC_SHA1_80 inline:x\r\n".to_owned(), false),

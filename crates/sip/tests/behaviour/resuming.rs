@@ -22,7 +22,7 @@ fn to(tag: &str) -> Dictionary {
 }
 
 #[test]
-fn a_call_goes_on_where_it_was_and_can_be_ended() {
+fn a_resumed_call_keeps_its_state_and_can_be_ended() {
     let mut setup = Setup::new();
     let [answer, offer] = learned(&mut setup);
     let (open, entries) = (setup.open.clone(), setup.entries.clone());
@@ -119,7 +119,7 @@ fn calls_of_rtpproxys_protocol_go_on_too() {
 }
 
 #[test]
-fn what_is_protected_here_is_not_told_and_no_key_either() {
+fn encrypted_calls_and_keys_are_not_recorded() {
     let mut setup = Setup::new();
     let section = "m=audio 6004 RTP/SAVP 0\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz\r\n";
     let towards = Dictionary::default().with("transport-protocol", "RTP/AVP");
@@ -132,7 +132,7 @@ fn what_is_protected_here_is_not_told_and_no_key_either() {
 }
 
 #[test]
-fn what_cannot_be_read_or_has_no_ports_here_is_left_out() {
+fn unreadable_records_and_records_without_ports_are_left_out() {
     let mut setup = Setup::new();
     learned(&mut setup);
     let records = setup.records();
@@ -173,7 +173,7 @@ fn a_port_that_is_somebody_elses_by_then_is_given_up() {
 }
 
 #[test]
-fn all_calls_are_told_of_again_to_whoever_has_lost_what_was_told() {
+fn all_calls_are_recorded_again_after_a_loss_of_records() {
     let mut setup = Setup::new();
     setup.call();
     let told = setup.records();

@@ -86,7 +86,7 @@ fn ipv6_is_marked_in_the_reply() {
 }
 
 #[test]
-fn what_is_not_there_is_told_in_the_protocols_own_ways() {
+fn unknown_calls_have_the_protocols_own_replies() {
     let mut setup = Setup::new();
     assert_eq!(setup.line("L x 192.0.2.2 6000 a;1 b;1"), "0\n");
     assert_eq!(setup.line("D x a b"), "E50\n");
@@ -134,7 +134,7 @@ fn a_weak_reason_keeps_a_call_until_it_goes_too() {
 }
 
 #[test]
-fn a_time_out_is_told_to_who_wants_to_know() {
+fn a_timeout_is_notified_if_requested() {
     let mut setup = Setup::new();
     setup.line("U c 192.0.2.1 6004 a;1 unix:/run/proxy.sock 17");
     setup.line("L c 192.0.2.2 6000 a;1 b;1");
@@ -170,7 +170,7 @@ fn queries_tell_time_and_packets() {
 }
 
 #[test]
-fn all_calls_end_together_where_that_is_asked_for() {
+fn all_calls_end_together_if_requested() {
     let mut setup = Setup::new();
     call(&mut setup);
     setup.line("U other 192.0.2.1 6004 a;1");
@@ -182,7 +182,7 @@ fn all_calls_end_together_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_new_port_is_given_where_that_is_asked_for() {
+fn a_new_port_is_given_if_requested() {
     let mut setup = Setup::new();
     let [_, facing_b] = call(&mut setup);
     let fresh = port(&setup.line("Un c 192.0.2.1 6004 a;1 b;1"));

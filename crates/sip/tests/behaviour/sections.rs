@@ -34,7 +34,7 @@ fn b(sections: &str) -> String {
 }
 
 #[test]
-fn what_was_refused_in_the_offer_is_refused_in_the_answer() {
+fn a_section_refused_in_the_offer_is_refused_in_the_answer() {
     let mut setup = Setup::new();
     let offer = a("m=audio 6004 RTP/AVP 8\r\nm=video 0 RTP/AVP 100\r\n");
     let offer = setup.describe("offer", &offer, Dictionary::default());
@@ -49,7 +49,7 @@ fn what_was_refused_in_the_offer_is_refused_in_the_answer() {
 }
 
 #[test]
-fn who_offered_reads_its_own_protocol_in_what_is_refused() {
+fn refused_sections_have_the_offerers_protocol() {
     let mut setup = Setup::new();
     let offer = a("m=audio 6004 RTP/AVP 8\r\nm=video 6008 RTP/AVP 100\r\n");
     let towards = Dictionary::default().with("transport-protocol", "RTP/SAVP");
@@ -188,7 +188,7 @@ fn datagrams_of_any_kind_are_relayed() {
 }
 
 #[test]
-fn what_is_wanted_in_a_bundle_only_is_refused() {
+fn a_bundle_only_section_is_refused() {
     let mut setup = Setup::new();
     let session = "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\na=group:BUNDLE 0 1\r\n";
     let sections = "m=audio 6004 RTP/AVP 8\r\na=mid:0\r\nm=video 0 RTP/AVP 100\r\na=mid:1\r\na=bundle-only\r\n";

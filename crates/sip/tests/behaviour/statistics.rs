@@ -33,7 +33,7 @@ fn arrived(setup: &mut Setup, at: std::net::SocketAddr, packets: u64) {
 }
 
 #[test]
-fn calls_that_ended_are_told_with_their_durations_and_what_was_silent() {
+fn statistics_have_durations_of_ended_calls_and_silent_streams() {
     let mut setup = Setup::new();
     // One with packets both ways, one with packets one way, one without any.
     for (call, [from_a, from_b], seconds) in [("both", [50, 50], 10), ("one", [50, 0], 20), ("none", [0, 0], 30)] {
@@ -69,7 +69,7 @@ fn calls_that_ended_are_told_with_their_durations_and_what_was_silent() {
 }
 
 #[test]
-fn what_each_proxy_asks_and_how_many_ports_there_are_is_told() {
+fn statistics_have_requests_of_each_proxy_and_numbers_of_ports() {
     let mut setup = Setup::new();
     setup.call();
     setup.ask(request("query", None, Dictionary::default().with("call-id", "x")));

@@ -141,7 +141,7 @@ fn keys_of_ours_have_numbers_that_no_line_of_the_offer_has() {
 }
 
 #[test]
-fn what_both_ends_leave_out_is_answered_and_what_cannot_be_done_is_passed_over() {
+fn shared_omissions_are_answered_and_unsupported_parameters_skipped() {
     let mut setup = Setup::new();
     let lines = [
         line(1, CM_80, " KDR=1"),
@@ -172,7 +172,7 @@ fn what_both_ends_leave_out_is_answered_and_what_cannot_be_done_is_passed_over()
 }
 
 #[test]
-fn an_answer_must_agree_on_what_is_left_out() {
+fn an_answer_must_agree_on_the_omissions() {
     let wish = towards("RTP/SAVP").with(
         "SDES",
         list(&["unencrypted_srtp", "only-AES_CM_128_HMAC_SHA1_80", "lifetime"]),
@@ -192,7 +192,7 @@ fn an_answer_must_agree_on_what_is_left_out() {
 }
 
 #[test]
-fn wishes_choose_and_order_what_is_offered() {
+fn flags_choose_and_order_the_offered_suites() {
     let offered = |words: &[&str]| {
         let mut setup = Setup::new();
         let mut wish = towards("RTP/SAVP");
@@ -285,7 +285,7 @@ fn an_answer_chooses_between_keys_that_pass_and_keys_of_ours() {
 }
 
 #[test]
-fn an_offer_that_passes_does_not_interrupt_what_passed_before() {
+fn an_offer_with_passed_keys_does_not_interrupt_relayed_media() {
     let mut setup = Setup::new();
     let offered = section("RTP/SAVP", &[&line(1, CM_80, "")]);
     setup.describe("offer", &offered, Dictionary::default());
@@ -296,7 +296,7 @@ fn an_offer_that_passes_does_not_interrupt_what_passed_before() {
 }
 
 #[test]
-fn a_suite_that_is_not_to_be_offered_is_not_accepted_where_there_is_another() {
+fn a_suite_that_is_not_offered_is_accepted_only_as_the_last_choice() {
     let lines = [line(1, CM_80, ""), line(2, CM_32, "")];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     for (wish, expected) in [("no-AES_CM_128_HMAC_SHA1_80", CM_32), ("only-AEAD_AES_128_GCM", CM_80)] {

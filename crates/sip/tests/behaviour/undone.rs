@@ -60,7 +60,7 @@ fn wishes() -> [(Wish, Dictionary); 5] {
 }
 
 #[test]
-fn what_needs_codecs_is_refused_unless_it_is_tolerated() {
+fn requests_that_need_codecs_are_refused_unless_tolerated() {
     for (wish, asked) in wishes() {
         let mut setup = Setup::new();
         assert!(
@@ -82,7 +82,7 @@ fn what_needs_codecs_is_refused_unless_it_is_tolerated() {
 }
 
 #[test]
-fn what_is_offered_anyway_needs_no_transcoding_and_answers_none() {
+fn offered_codecs_need_no_transcoding_and_answers_never_do() {
     let mut setup = Setup::new();
     let transcode =
         |codecs: &[&str]| Dictionary::default().with("codec", Dictionary::default().with("transcode", list(codecs)));
@@ -95,7 +95,7 @@ fn what_is_offered_anyway_needs_no_transcoding_and_answers_none() {
 }
 
 #[test]
-fn codecs_that_cannot_be_made_stay_what_they_are() {
+fn masked_codecs_stay_if_nothing_is_transcoded() {
     let config = Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)]);
     let mut setup = Setup::with(Config {
         tolerated: vec![Wish::Transcode],

@@ -7,7 +7,7 @@ fn list(words: &[&str]) -> Value {
 }
 
 #[test]
-fn what_kamailio_sends_is_understood() {
+fn requests_of_kamailio_are_understood() {
     let request = Dictionary::default()
         .with("supports", list(&["load limit"]))
         .with("sdp", "v=0")
@@ -65,7 +65,7 @@ fn all_forms_of_a_wish_mean_the_same() {
 }
 
 #[test]
-fn what_is_unknown_is_named_and_what_cannot_be_done_is_said() {
+fn unknown_and_unsupported_flags_are_reported() {
     let flags = Flags::of(
         &Dictionary::default()
             .with("flags", list(&["frobnicate", "symmetric", "record call", "block-DTMF"]))
@@ -92,7 +92,7 @@ fn what_is_unknown_is_named_and_what_cannot_be_done_is_said() {
 }
 
 #[test]
-fn what_is_switched_off_is_done() {
+fn flags_that_switch_a_feature_off_are_honoured() {
     for text in [
         "record-call=off",
         "bundle=none",
@@ -174,7 +174,7 @@ fn the_table_of_flags_is_true() {
 }
 
 #[test]
-fn strings_of_flags_end_wherever_they_are_cut() {
+fn truncated_strings_of_flags_are_read() {
     let text = "a=[b=[c d]] [ ]] = =x [[ e=[f";
     for cut in 0..=text.len() {
         let _ = Flags::of(&Dictionary::default().with("rtpp-flags", &text[..cut]));

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_of_a_stream_are_found_wherever_it_is_cut() {
+    fn messages_of_a_stream_are_found_with_any_cuts() {
         let sent = b"1_1 d7:command4:pinge2_2 {\"command\":\"ping\"}\n3_3 d7:command4:pinge";
         for cut in 0..sent.len() {
             let mut stream = Stream::default();
