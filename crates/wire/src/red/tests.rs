@@ -80,7 +80,7 @@ fn a_payload_that_ends_early_is_refused_by_name() {
 }
 
 #[test]
-fn what_the_fields_cannot_say_is_not_written() {
+fn values_beyond_the_fields_are_not_written() {
     let block = RedBlock {
         payload_type: opus(),
         timestamp_offset: 0,

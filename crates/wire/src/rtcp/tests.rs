@@ -311,7 +311,7 @@ proptest! {
     }
 
     #[test]
-    fn a_nack_asks_for_exactly_what_it_was_given(mut sequences: Vec<u16>, start: u16, run in 0u16..700) {
+    fn a_nack_asks_for_exactly_the_given_packets(mut sequences: Vec<u16>, start: u16, run in 0u16..700) {
         sequences.extend((0..run).map(|offset| start.wrapping_add(offset * 20)));
         let out = feedback(|writer| _ = writer.nack(STREAM, sequences.iter().copied().map(SequenceNumber)));
         let mut asked = Vec::new();

@@ -170,7 +170,7 @@ fn the_form_follows_from_ids_and_lengths() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused() {
+fn unwritable_headers_are_refused() {
     assert_eq!(
         ExtensionWriter::new(&[(0, &[1])]).unwrap_err(),
         RtpWriteError::ExtensionIdZero
@@ -211,7 +211,7 @@ fn some_elements() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(
+    fn written_packets_are_read_back(
         fixed: (bool, u16, u32, u32),
         payload_type in 0u8..128,
         csrcs in prop::collection::vec(any::<[u8; 4]>(), 0..=15),

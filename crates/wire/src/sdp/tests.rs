@@ -21,7 +21,7 @@ fn parse(text: &str) -> SessionDescription {
 }
 
 #[test]
-fn what_browsers_write_survives_a_round_trip() {
+fn descriptions_of_browsers_survive_a_round_trip() {
     for text in [V1_INITIAL, V1_PUBLISH, V0_PUBLISH, V0_GATHERED, AIORTC, FIREFOX] {
         let read = parse(text);
         assert_eq!(parse(&read.to_string()), read);
@@ -142,7 +142,7 @@ fn line_ends_cannot_be_smuggled_into_a_description() {
 
 proptest! {
     #[test]
-    fn mangled_descriptions_never_panic_and_what_is_read_is_stable(
+    fn mangled_descriptions_never_panic_and_parse_stably(
         which in 0usize..4,
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0usize..3), 0..20),
     ) {

@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn any_body_is_refused_or_says_what_it_counts(body: Vec<u8>) {
+    fn any_body_is_refused_or_has_the_stated_counts(body: Vec<u8>) {
         if let Some(feedback) = TransportFeedback::parse(&body) {
             prop_assert_eq!(feedback.packets().count(), usize::from(feedback.status_count));
         }

@@ -315,7 +315,7 @@ fn simulcast_is_of_encodings_that_have_names() {
 }
 
 #[test]
-fn what_is_over_a_limit_is_left_out() {
+fn values_over_a_limit_are_left_out() {
     let many = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
     let read = |lines: String, left_out: usize| {
         let read = without(&offer("", "", &lines), left_out, 0);
@@ -352,7 +352,7 @@ fn what_is_over_a_limit_is_left_out() {
 }
 
 #[test]
-fn what_is_no_description_is_refused() {
+fn text_that_is_no_description_is_refused() {
     for text in [
         "",
         "\r\n",

@@ -224,7 +224,7 @@ fn limits_are_errors_by_name() {
 }
 
 #[test]
-fn only_what_can_be_written_makes_a_structure() {
+fn only_writable_values_make_a_structure() {
     let good = || l1t3().templates().to_vec();
     let with = |change: fn(&mut FrameTemplate)| {
         let mut templates = good();

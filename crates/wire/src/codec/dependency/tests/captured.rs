@@ -47,7 +47,7 @@ fn described(structure: &DependencyStructure) -> String {
 }
 
 #[test]
-fn captured_descriptors_say_what_their_payloads_say() {
+fn captured_descriptors_match_their_payloads() {
     for (name, file) in FILES {
         let mut layers_seen = 0;
         each_packet(file, |packet, descriptor, before| {
@@ -67,7 +67,7 @@ fn captured_descriptors_say_what_their_payloads_say() {
 }
 
 #[test]
-fn captured_structures_mean_what_another_reader_says() {
+fn captured_structures_match_another_parser() {
     for (name, file) in FILES {
         each_packet(file, |packet, descriptor, _| {
             let text = descriptor.structure.as_deref().map_or(String::new(), described);
