@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_first_and_only_what_there_is_room_for() {
+    fn the_largest_sizes_are_kept_first_within_the_room() {
         let offers = sizes(0.0);
         for (carried, kept, used) in [
             (1_450, vec![Some(0), Some(0), None], 200),

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_speaker_replaces_the_one_who_spoke_longest_ago() {
+    fn a_speaker_replaces_the_least_recent_one() {
         let at = |seconds| Some(Instant::now() + Duration::from_secs(seconds));
         let mut last = LastN::new(2);
         let [one, two, three] = [at(1), at(2), at(3)];
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn screens_and_what_the_viewer_chose_are_shown_whoever_speaks() {
+    fn screens_and_the_viewers_choices_are_shown_for_any_speaker() {
         let now = Some(Instant::now());
         let screen = VideoSlot {
             source: Source::Screen,

@@ -118,7 +118,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn hardly_more_is_sent_than_the_estimate_but_audio_and_what_must_not_pause(
+    fn the_rate_hardly_exceeds_the_estimate_except_for_what_must_not_pause(
         room in any_room(),
         estimates in prop::collection::vec(0_u64..8_000, 1..60),
     ) {
@@ -221,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn while_the_estimate_falls_nobody_rises_and_while_it_rises_what_all_get_is_worth_more(
+    fn no_grant_rises_under_a_falling_estimate_and_utility_rises_under_a_rising_one(
         room in any_room(),
         high in 1_000_u64..8_000,
         low in 0_u64..1_000,
@@ -241,7 +241,7 @@ proptest! {
         prop_assert!(receiver.used >= cut);
         // Not what is hardly better than what there was meanwhile, and would take a key frame.
         for (grant, before) in receiver.grants.iter().zip(&before) {
-            prop_assert_eq!(grant.target().is_some(), before.target().is_some(), "who was paused comes back");
+            prop_assert_eq!(grant.target().is_some(), before.target().is_some(), "a paused video is resumed");
         }
     }
 

@@ -15,7 +15,7 @@ fn a_fast_link_gets_the_best_of_everything() {
 }
 
 #[test]
-fn smaller_sizes_cost_what_the_larger_one_needs_of_them() {
+fn smaller_sizes_cost_only_the_part_that_the_larger_one_needs() {
     let request = camera(1280, 720);
     let mut each_alone = Receiver::of([(request, scalable_in_key_frames())]);
     let mut built_up = Receiver::of([(request, scalable())]);
@@ -69,7 +69,7 @@ fn frame_rates_and_encodings_do_not_exceed_the_request() {
 }
 
 #[test]
-fn an_encoding_above_the_wanted_ones_is_sent_where_no_other_arrives() {
+fn an_encoding_above_the_wanted_ones_is_sent_if_no_other_arrives() {
     let request = Request {
         encoding_max: 0,
         ..Request::VIDEO
@@ -81,7 +81,7 @@ fn an_encoding_above_the_wanted_ones_is_sent_where_no_other_arrives() {
 }
 
 #[test]
-fn audio_is_sent_whatever_the_estimate() {
+fn audio_is_sent_under_any_estimate() {
     let mut receiver = Receiver::of([(Request::AUDIO, voice()), (Request::VIDEO, simulcast())]);
     receiver.steady(10, 1);
     assert_eq!(receiver.grants[1], Grant::Paused);
@@ -132,7 +132,7 @@ fn everybody_is_seen_before_anybody_is_sharp() {
 }
 
 #[test]
-fn the_shared_screen_gets_most_of_what_is_left_then_the_speaker() {
+fn the_shared_screen_gets_most_of_the_rest_then_the_speaker() {
     let speaker = Request {
         speaker: Some(0),
         ..camera(640, 360)
@@ -273,7 +273,7 @@ fn an_estimate_within_the_margin_changes_nothing() {
 }
 
 #[test]
-fn everything_that_hardly_fits_is_given_where_the_estimate_has_been_calm_for_long() {
+fn everything_that_hardly_fits_is_granted_after_a_long_calm_estimate() {
     let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
     receiver.steady(1_000, 15).steady(1_850, 5);
     assert_eq!(receiver.sent(0), Some((2, 0, 1)), "with the margin it takes 1,955");
@@ -285,7 +285,7 @@ fn everything_that_hardly_fits_is_given_where_the_estimate_has_been_calm_for_lon
 }
 
 #[test]
-fn a_link_that_cannot_carry_what_it_promises_is_tried_less_and_less_often() {
+fn failed_rises_are_tried_less_and_less_often() {
     // The estimate climbs while little is sent, and collapses when more is.
     let mut receiver = Receiver::of([(camera(1280, 720), encodings(&[150, 500]))]);
     let mut tries = Vec::new();
@@ -307,7 +307,7 @@ fn a_link_that_cannot_carry_what_it_promises_is_tried_less_and_less_often() {
 }
 
 #[test]
-fn a_window_that_grows_is_answered_at_once_where_there_is_room() {
+fn a_window_that_grows_is_answered_at_once_if_there_is_room() {
     let mut receiver = Receiver::of([(camera(320, 180), simulcast())]);
     receiver.steady(5_000, 5);
     receiver.subscriptions[0].1 = camera(1280, 720);
@@ -370,7 +370,7 @@ fn equals_do_not_change_places_because_a_rate_wavers_or_somebody_comes() {
 }
 
 #[test]
-fn two_who_speak_in_turn_do_not_change_places_and_one_who_goes_on_does() {
+fn alternating_speakers_keep_their_grants_and_a_lasting_speaker_rises() {
     let (mut receiver, before) = one_large_of_two();
     for turn in 0..10_usize {
         receiver.subscriptions[turn % 2].1.speaker = Some(0);
@@ -407,7 +407,7 @@ fn an_encoding_that_stops_is_replaced_at_once() {
 }
 
 #[test]
-fn a_screen_on_which_nothing_moves_keeps_what_it_had() {
+fn a_screen_without_changes_keeps_its_grant() {
     let mut receiver = Receiver::of([(screen(1280, 720), simulcast()), (camera(320, 180), simulcast())]);
     receiver.steady(5_000, 5);
     let still = |offers: &mut [Offer]| offers.iter_mut().for_each(|offer| offer.rate = BitRate(0));

@@ -6,7 +6,7 @@ use allocation::{BitRate, Grant, Key, PerStream, Policy, Request, Subscription, 
 use support::*;
 
 #[test]
-fn thresholds_send_each_stream_what_an_equal_share_allows() {
+fn thresholds_give_each_stream_an_equal_share() {
     let mut policy = PerStream::new(Thresholds::frame_rates(BitRate::kilo(500)));
     let layers = encodings(&[500]);
     let subscriptions = [1, 2].map(|key| Subscription {
