@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_that_is_read_late_is_not_what_a_path_carries() {
+    fn audio_that_is_read_late_does_not_show_the_capacity() {
         let busy = Duration::from_millis(200);
         for (size, rate) in [(160, None), (1250, Some(400e3))] {
             let mut acknowledged = Acknowledged::default();
@@ -401,7 +401,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn it_says_what_each_packet_says(
+        fn it_matches_the_reference(
             reports in proptest::collection::vec(
                 proptest::collection::vec((-40_i64..60, 1_u16..1500, 0_u8..6), 1..12), 1..60,
             ),

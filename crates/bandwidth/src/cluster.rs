@@ -244,12 +244,12 @@ mod tests {
     }
 
     #[test]
-    fn a_free_link_carries_what_was_sent() {
+    fn a_free_link_carries_the_sent_rate() {
         assert_eq!(measured(4000), rate(2e6, 0));
     }
 
     #[test]
-    fn a_busy_link_carries_a_little_less_than_what_arrived() {
+    fn a_busy_link_carries_a_little_less_than_the_received_rate() {
         assert_eq!(measured(8000), rate(0.92e6, 16));
     }
 
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_lets_a_few_packets_pass_at_once_carries_what_comes_behind() {
+    fn the_rate_of_a_link_with_a_burst_is_that_of_later_packets() {
         let arrivals = [0, 2, 4, 6, 8, 16, 24, 32, 40, 48].map(|millis| millis * 1000);
         let Some(Found::Rate { rate, .. }) = measured_at(4, &arrivals) else {
             panic!("it is measured");

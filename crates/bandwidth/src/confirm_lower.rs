@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_in_a_row_prove_what_the_better_one_found() {
+    fn two_in_a_row_prove_the_higher_result() {
         let mut confirm = ConfirmLower::default();
         assert_eq!(confirm.found(ProbeId(1), 2e6), None);
         assert_eq!(confirm.found(ProbeId(1), 1e6), None, "the same one, measured again");

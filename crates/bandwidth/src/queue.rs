@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_is_added_to_the_fastest_and_forgets_after_ten_seconds() {
+    fn a_queue_is_the_delay_above_the_fastest_packet_of_ten_seconds() {
         let mut queue = Queue::default();
         let mut report = |second: i64, delay: i64| {
             let sent = second * 1_000_000;

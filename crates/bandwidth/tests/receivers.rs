@@ -147,7 +147,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn whatever_is_said_the_estimate_stays_within_bounds(
+    fn the_estimate_stays_within_bounds_for_any_reports(
         reports in proptest::collection::vec((lies(), proptest::option::of(any::<u64>())), 1..40),
     ) {
         let mut call = Call::new();

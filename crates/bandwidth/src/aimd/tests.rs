@@ -31,7 +31,7 @@ fn it_grows_by_a_share_until_half_more_than_arrives() {
 }
 
 #[test]
-fn it_falls_below_what_arrives_once_a_round_trip_and_then_grows_slowly() {
+fn it_falls_below_the_received_rate_once_a_round_trip_and_then_grows_slowly() {
     let (mut aimd, start) = (Aimd::new(2e6, 1e5, 1e8), now());
     let over = Input {
         usage: Usage::Over,
@@ -61,7 +61,7 @@ fn an_unused_rate_proves_nothing() {
 }
 
 #[test]
-fn beyond_where_the_path_was_found_full_the_rate_grows_only_while_it_is_used() {
+fn beyond_the_known_capacity_the_rate_grows_only_while_it_is_used() {
     let (mut aimd, start) = (Aimd::new(2e6, 1e5, 1e8), now());
     let over = Input {
         usage: Usage::Over,
@@ -81,7 +81,7 @@ fn beyond_where_the_path_was_found_full_the_rate_grows_only_while_it_is_used() {
 }
 
 #[test]
-fn a_first_sign_within_the_usual_is_weighed_against_what_is_known_and_a_second_is_believed() {
+fn a_first_overuse_within_the_usual_spread_keeps_the_capacity_and_a_second_does_not() {
     let (mut aimd, start) = (Aimd::new(2e6, 1e5, 1e8), now());
     let over = |throughput| Input {
         usage: Usage::Over,
@@ -99,7 +99,7 @@ fn a_first_sign_within_the_usual_is_weighed_against_what_is_known_and_a_second_i
 }
 
 #[test]
-fn one_decrease_keeps_most_of_the_rate_but_not_of_what_a_probe_has_just_added() {
+fn one_decrease_keeps_most_of_the_rate_but_not_of_a_probes_recent_rise() {
     let (mut aimd, start) = (Aimd::new(2e6, 1e5, 1e8), now());
     let over = Input {
         usage: Usage::Over,

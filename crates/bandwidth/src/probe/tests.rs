@@ -140,7 +140,7 @@ fn a_first_probe_that_left_too_slowly_is_sent_again() {
     prober.answered(now, ProbeId(2 + LATE_MAX), found(6.2e5), slow);
     assert!(
         rates(&mut prober).is_empty(),
-        "who can never send it in time learns no more by it"
+        "a sender that is always late learns nothing more from it"
     );
     let (mut prober, now) = started();
     rates(&mut prober);
@@ -159,7 +159,7 @@ fn a_first_probe_of_which_nothing_is_heard_is_sent_again_once() {
 }
 
 #[test]
-fn nothing_beyond_what_is_wanted_is_probed_for() {
+fn nothing_beyond_the_wanted_rate_is_probed_for() {
     let (mut prober, now) = started();
     rates(&mut prober);
     let full = Situation { rate: 5e6, ..SITUATION };
@@ -269,5 +269,5 @@ fn a_probe_that_found_much_less_is_repeated_once() {
     prober.timeout(now + ANSWER, SITUATION);
     prober.timeout(now + PERIOD_MIN, SITUATION);
     prober.answered(now + PERIOD_MIN, ProbeId(5), full(2e5), SITUATION);
-    assert_eq!(rates(&mut prober), [600_000], "who sends much sees it by its queue");
+    assert_eq!(rates(&mut prober), [600_000], "a high rate shows in the queue");
 }
