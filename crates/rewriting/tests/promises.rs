@@ -76,7 +76,7 @@ proptest! {
 
     /// A number is kept for a packet left out exactly when that came behind a newer one or never.
     #[test]
-    fn exact_keeps_numbers_only_for_what_did_not_come_in_order((mut stream, arrivals) in stream::any()) {
+    fn exact_keeps_numbers_only_for_packets_out_of_order((mut stream, arrivals) in stream::any()) {
         let sent = play::<Exact>(&mut stream, &arrivals);
         for (older, newer) in pairs(&sent) {
             let spare = sent[&newer] - sent[&older] - 1 - stream.needed_between(older, newer);
@@ -132,7 +132,7 @@ fn numbers<R: Rewriter>(arrivals: &[u64]) -> Vec<Option<u16>> {
 }
 
 #[test]
-fn what_is_left_out_closes_up() {
+fn packets_left_out_close_up() {
     let expected = [Some(1), None, None, Some(2), Some(3)];
     assert_eq!(numbers::<Exact>(&[1, 2, 3, 4, 5]), expected);
     assert_eq!(numbers::<LowMemory>(&[1, 2, 3, 4, 5]), expected);
@@ -142,7 +142,7 @@ fn what_is_left_out_closes_up() {
 /// The start of frame 2 is lost: how many of 2, 3 and 4 were left out is known to who saw them, and
 /// else only that it was one or more.
 #[test]
-fn what_is_lost_leaves_its_gap() {
+fn lost_packets_leave_a_gap() {
     assert_eq!(numbers::<Exact>(&[1, 2, 3, 5]), [Some(1), None, None, Some(3)]);
     assert_eq!(numbers::<LowMemory>(&[1, 2, 3, 5]), [Some(1), None, None, Some(4)]);
     assert_eq!(
@@ -153,7 +153,7 @@ fn what_is_lost_leaves_its_gap() {
 
 /// A packet of the frame before comes when the next is there already.
 #[test]
-fn what_is_late_finds_its_number_in_history() {
+fn late_packets_find_their_number_in_history() {
     let late = FramePacket {
         number: 0,
         end_of_frame: false,
