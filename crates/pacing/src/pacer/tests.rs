@@ -114,7 +114,7 @@ fn it_wakes_up_for_a_few_packets_at_a_time() {
 }
 
 #[test]
-fn sound_does_not_wait_and_what_was_asked_for_again_goes_before_pictures() {
+fn audio_does_not_wait_and_retransmissions_precede_video() {
     let mut driven = Driven::new(100_000);
     (0..10).for_each(|_| driven.offer(Class::Video, 1000));
     driven.offer(Class::Resend, 900);
