@@ -53,7 +53,7 @@ function record(height, frozen = () => 0) {
 
 const cyd = (result) => result.views.find(({ to }) => to === "cyd");
 
-describe("what the figures mean", () => {
+describe("figures", () => {
   it("a receiver that gets everything is full at once, with all frames and no gap", () => {
     const view = cyd(judge(record(() => 360)));
     assert.deepEqual(view.recovery, { size: 0, rate: 0 });

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_loses_the_same_frames_whatever_else_changes() {
+    fn the_same_seed_loses_the_same_frames_under_other_conditions() {
         let lossy = Conditions {
             loss: Loss {
                 share: 0.05,

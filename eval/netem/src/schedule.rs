@@ -198,7 +198,7 @@ mod tests {
     use crate::Loss;
 
     #[test]
-    fn a_line_changes_what_it_names() {
+    fn a_line_changes_the_named_settings_only() {
         let change: Change = "down rate 1.5M queue 200ms loss 5% burst 3 delay 25ms jitter 2ms reorder 0.01"
             .parse()
             .unwrap();

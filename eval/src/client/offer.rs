@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_to_what_is_sent_does_not_change_what_is_received() {
+    fn the_answer_to_a_sending_section_does_not_change_reception() {
         let description = |direction, transport_sequence| {
             let mut media = section(Kind::Video, "0", direction);
             media.extensions = vec![(transport_sequence, TRANSPORT_SEQUENCE.into())];

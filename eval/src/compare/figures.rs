@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_costs_the_machine_what_its_process_takes() {
+    fn the_cost_of_the_floor_is_that_of_its_process() {
         let floor = report(0.1, 0.25, 0.4);
         let figures = Figures::of(&floor, Some(&floor));
         assert!((figures.machine_us.expect("itself") - figures.process_us).abs() < 1e-9);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_ends_at_the_most_or_where_the_generator_gives_out() {
+    fn a_search_ends_at_the_limit_or_at_the_end_of_the_generator() {
         let (all, _) = climb(100, RECEIVERS_MAX, up_to(u32::MAX));
         assert_eq!((all.holds, all.is_the_servers_limit()), (RECEIVERS_MAX, false));
         let (weak, _) = climb(100, RECEIVERS_MAX, |receivers| match up_to(500)(receivers) {

@@ -194,7 +194,7 @@ mod tests {
         };
         let outcomes: Vec<Outcome> = vec![Ok(report), Err("it did not listen".into())];
         let text = serde_json::to_string(&outcomes).expect("plain data");
-        let read: Vec<Outcome> = serde_json::from_str(&text).expect("what was written");
+        let read: Vec<Outcome> = serde_json::from_str(&text).expect("the outcomes were written");
         assert_eq!(read[0].as_ref().map(|report| report.replicas_received), Ok(7));
         assert_eq!(read[1].as_ref().err().map(String::as_str), Some("it did not listen"));
     }

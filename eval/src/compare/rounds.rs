@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_taken_round_by_round_whatever_the_order() {
+    fn ratios_are_taken_round_by_round_in_any_order() {
         let mut jobs = vec![server("a"), server("b"), floor()];
         let mut runs: Vec<Runs> = jobs.iter().map(|job| Runs::new(job.name())).collect();
         let mut outcomes = vec![

@@ -260,7 +260,7 @@ mod tests {
     use crate::report::Report;
 
     #[test]
-    fn the_table_says_who_was_served_and_what_ended_it() {
+    fn the_table_has_the_served_load_and_the_reason_for_the_end() {
         let mut found = Found {
             climb: Climb {
                 name: "2 Mbit/s",

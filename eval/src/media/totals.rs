@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_counts_once_with_the_slowest_of_those_who_got_it_at_once() {
+    fn a_packet_counts_once_with_its_slowest_receiver_at_first_delivery() {
         let mut totals = Totals::default();
         totals.begin_window(vec![5]);
         for (number, repair, arrived_ns) in [

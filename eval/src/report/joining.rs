@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_counts_those_who_got_so_far() {
+    fn a_spread_counts_only_known_times() {
         let times = (1..=200).map(|ms| (ms > 100).then_some(Duration::from_millis(ms)));
         let spread = Spread::of(times);
         assert_eq!(spread.count, 100);

@@ -191,7 +191,7 @@ pub mod tests {
     }
 
     #[test]
-    fn costs_are_what_the_cable_does_not_take() {
+    fn costs_are_relative_to_the_cable() {
         let all = [
             measured(DIRECT, 1, 200, 0.2, 10.0),
             measured("one", 1, 200, 0.5, 60.0),

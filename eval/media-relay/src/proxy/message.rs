@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_say_who_has_spoken() {
+    fn requests_name_the_party() {
         let phone = "198.18.2.10:10002".parse().expect("an address");
         let offer = request(Command::Offer, "c1", phone);
         let sdp = offer.text("sdp").and_then(|sdp| std::str::from_utf8(sdp).ok());

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_found_by_codec_and_by_what_they_repair() {
+    fn formats_are_found_by_codec_and_by_repaired_format() {
         let video = &sample().media[1];
         assert_eq!(video.format("vp8").map(|format| format.payload_type), Some(96));
         assert_eq!(video.repair_format(96).map(|format| format.payload_type), Some(97));
