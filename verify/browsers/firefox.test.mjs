@@ -57,7 +57,7 @@ describe("Firefox and Chromium", { skip: SKIP, timeout: 300_000 }, () => {
         show(`${mode.name}: pictures`, seen);
         show(`${mode.name}: voices`, heard);
         const decoded = seen.find(({ watcher }) => watcher === "fox").codec.toLowerCase();
-        assert.equal(decoded, mode.publish.videoCodec, "what Firefox decodes");
+        assert.equal(decoded, mode.publish.videoCodec, "the codec that Firefox decodes");
         assertPictures(seen, 2);
         assertVoices(heard, 2, WATCH_S);
       });

@@ -58,7 +58,7 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 180
       .first()
       .waitFor();
     await panel(ada, "Bob").getByText("VP8").waitFor();
-    await panel(ada, "Bob").getByRole("region", { name: "What the server believes" }).waitFor();
+    await panel(ada, "Bob").getByRole("region", { name: "The server's estimate" }).waitFor();
     await panel(ada, "You").getByRole("list", { name: "Versions sent" }).getByText(/fps/).first().waitFor();
     await ada.page.keyboard.press("Escape");
     await panel(ada, "Bob").waitFor({ state: "detached" });

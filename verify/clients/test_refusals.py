@@ -1,4 +1,4 @@
-"""What a server refuses, in the protocol's own terms, and that a refusal costs nobody else."""
+"""Refusals of a server, in the protocol's own terms; a refusal affects nobody else."""
 
 import asyncio
 import base64
@@ -67,7 +67,7 @@ async def test_data_without_the_grant_reaches_nobody(joining):
     await mute.send(b"not allowed")
     await asyncio.sleep(0.5)
     await free.send(b"allowed")
-    await until("what is allowed arrives", lambda: sdk.heard(b"allowed"), 5)
+    await until("the allowed message arrives", lambda: sdk.heard(b"allowed"), 5)
     assert not sdk.heard(b"not allowed")
 
 

@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "sip.md"
 
 
 def blocks(language: str) -> list[str]:
-    """What the page shows in that language."""
+    """The code blocks of the page in that language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 

@@ -1,1 +1,1 @@
-"""What the tests share: tokens, recognisable media, and one participant class per WebRTC stack."""
+"""Shared parts of the tests: tokens, recognisable media, and one participant class per WebRTC stack."""

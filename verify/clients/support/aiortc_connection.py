@@ -67,7 +67,7 @@ class Connection(ABC):
             await self.sending.set_remote(await asyncio.wait_for(answer, ANSWER_TIMEOUT_S))
 
     def failures(self) -> list[BaseException]:
-        """What went wrong where nobody was waiting: in handling a message, or in a negotiation the server asked for."""
+        """Errors that nobody awaited: in handling a message, or in a negotiation the server asked for."""
         ended = [task.exception() for task in self._tasks if task.done() and not task.cancelled()]
         return [failure for failure in [self.signalling.failure, *ended] if failure]
 

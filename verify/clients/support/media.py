@@ -59,7 +59,7 @@ def tone(signature: Signature, first_sample: int, count: int) -> numpy.ndarray:
 
 @dataclass
 class VideoWitness:
-    """What one receiver decoded of one video track."""
+    """The frames that one receiver decoded of one video track."""
 
     sizes: list[tuple[int, int]] = field(default_factory=list)
     signatures: set[str] = field(default_factory=set)
@@ -96,7 +96,7 @@ class VideoWitness:
 
 @dataclass
 class AudioWitness:
-    """What one receiver decoded of one audio track: the newest second, and how much came in all."""
+    """The audio that one receiver decoded of one track: the newest second, and the total amount."""
 
     samples: int = 0
     _recent: numpy.ndarray = field(default_factory=lambda: numpy.zeros(0, dtype=numpy.int16))

@@ -1,4 +1,4 @@
-"""What every participant can do, whichever WebRTC stack is under it, so that one test can mix them."""
+"""The actions of every participant, for any WebRTC stack, so that one test can mix them."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_failure_needs_is_left() {
+    fn only_the_steps_that_the_failure_needs_are_left() {
         let wait = |millis: u64| Step::Wait(Duration::from_millis(millis));
         let steps: Vec<Step> = (0..500).map(wait).collect();
         let needs_two = |steps: &[Step]| {

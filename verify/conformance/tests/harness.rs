@@ -148,7 +148,7 @@ fn steps_to_find(mutation: Mutation, judge: Judge) -> Option<usize> {
         );
         let difference = judge(&steps)?;
         let (left, difference) = shrink(steps, difference, judge);
-        let again = judge(&left).expect("what is left still fails");
+        let again = judge(&left).expect("the remaining steps still fail");
         assert_eq!(again.step, difference.step);
         Some(left.len())
     })

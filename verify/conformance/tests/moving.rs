@@ -84,7 +84,7 @@ fn move_at_random(device: fn(Instant) -> Box<dyn Device>) {
             }
             let (expected, seen) = (stays.step(step), moves.step(step));
             if got(&expected) != got(&seen) {
-                let history = print_history("What came before.", &steps[..=at]);
+                let history = print_history("Steps up to the failure.", &steps[..=at]);
                 panic!(
                     "seed {seed}, step {at}: {:#?}\nand not {:#?}\n\n{history}",
                     seen.got, expected.got
@@ -103,11 +103,11 @@ fn move_at_random(device: fn(Instant) -> Box<dyn Device>) {
 }
 
 #[test]
-fn the_model_goes_on_where_it_stood() {
+fn the_model_resumes_from_its_snapshot() {
     move_at_random(|start| Box::new(ModelDevice::new(start)));
 }
 
 #[test]
-fn shards_go_on_where_they_stood() {
+fn shards_resume_from_their_snapshots() {
     move_at_random(|start| Box::new(InlineDevice::new(2, start)));
 }

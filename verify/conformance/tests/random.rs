@@ -146,7 +146,7 @@ fn number_by_frames_alike(first: u64, new_device: impl Fn(Instant) -> Box<dyn De
                 let (steps, _) = shrink(steps, difference, |steps| agree(steps, &new_device, start).err());
                 panic!(
                     "seed {seed} by {rewriting:?} fails {whole}\n\n{}",
-                    print_history("What is left of it.", &steps)
+                    print_history("Remaining steps of it.", &steps)
                 );
             }
         }

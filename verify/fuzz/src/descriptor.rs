@@ -93,7 +93,7 @@ fn one_dependency(value: &[u8], current: Option<&DependencyStructure>) -> Option
         }
         Err(error) => {
             assert_eq!(error, DependencyWriteError::BufferTooShort);
-            assert!(value.len() > DESCRIPTOR_LEN_MAX, "what fitted still fits");
+            assert!(value.len() > DESCRIPTOR_LEN_MAX, "a descriptor that fitted still fits");
         }
     }
     Some(descriptor)

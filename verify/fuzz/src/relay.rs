@@ -57,7 +57,7 @@ pub fn sip_sdp(data: &[u8]) {
         sections: sections.collect(),
     };
     let written = description.rewrite(&rewrite);
-    let again = Description::parse(&written).expect("what we write can be read");
+    let again = Description::parse(&written).expect("a written description can be read");
     assert_eq!(again.sections.len(), description.sections.len());
     for (before, after) in description.sections.iter().zip(&again.sections) {
         assert_eq!(

@@ -95,7 +95,7 @@ fn writer(out: &mut Vec<u8>) -> RtcpWriter<'_> {
 
 /// The single packet in what we wrote.
 fn only(datagram: &[u8]) -> RtcpPacket<'_> {
-    let mut packets = RtcpPacket::compound(datagram).map(|packet| packet.expect("what was written can be read"));
+    let mut packets = RtcpPacket::compound(datagram).map(|packet| packet.expect("a written packet can be read"));
     let first = packets.next().expect("something was written");
     assert!(packets.next().is_none(), "more than one packet was written");
     first

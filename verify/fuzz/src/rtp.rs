@@ -35,7 +35,7 @@ pub fn rtp(data: &[u8]) {
 }
 
 fn written_again_is_the_same(packet: &RtpPacket<'_>, elements: &[(u8, &[u8])]) {
-    let extensions = ExtensionWriter::new(elements).expect("what was read can be written");
+    let extensions = ExtensionWriter::new(elements).expect("elements that were read can be written");
     let header = packet.header();
     let mut bytes = vec![0xff; header.encoded_len(&extensions)];
     header
@@ -43,7 +43,7 @@ fn written_again_is_the_same(packet: &RtpPacket<'_>, elements: &[(u8, &[u8])]) {
         .expect("the buffer has the length asked for");
     bytes.extend(&packet.as_bytes()[packet.header_len()..]);
 
-    let again = RtpPacket::parse(&bytes).expect("what was written can be read");
+    let again = RtpPacket::parse(&bytes).expect("a written packet can be read");
     assert_eq!(again.header(), header);
     assert_eq!(again.extensions().collect::<Vec<_>>(), elements);
     assert_eq!(

@@ -36,7 +36,7 @@ pub fn srtp(data: &[u8]) {
             let len = sealer.seal_rtp(&mut sealed, data.len(), header_len, index);
             sealed.truncate(len);
             let mut again = sealed.clone();
-            let opened = opener.open_rtp(&mut sealed, header_len).expect("what was sealed opens");
+            let opened = opener.open_rtp(&mut sealed, header_len).expect("a sealed packet opens");
             assert_eq!(&sealed[..opened.len], data);
             opener
                 .open_rtp(&mut again, header_len)

@@ -52,7 +52,7 @@ fn no_input_allocates_more_than_its_length_allows() {
 }
 
 #[test]
-fn work_grows_no_faster_than_what_makes_it() {
+fn work_grows_no_faster_than_its_input() {
     let _alone = ALONE.lock();
     let families = chosen().flat_map(|target| target.hostile.iter().map(move |family| (target, *family)));
     let excesses: Vec<_> = families

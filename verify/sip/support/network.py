@@ -49,17 +49,17 @@ class Network:
 
     @property
     def others(self) -> str:
-        """Where the second phone of a callee rings."""
+        """The address of the second phone of a callee."""
         return f"{self.prefix}.5"
 
     @property
     def stranger(self) -> str:
-        """Nobody whom any description mentions."""
+        """An address that no description mentions."""
         return f"{self.prefix}.7"
 
     @property
     def nowhere(self) -> str:
-        """Where a phone behind a translator believes to be."""
+        """The private address of a phone behind a NAT."""
         return f"{self.prefix}.8"
 
     def sockets(self, process: int | str = "self") -> list["UdpSocket"]:
@@ -69,14 +69,14 @@ class Network:
 
 @dataclass(frozen=True)
 class UdpSocket:
-    """What the kernel says of a socket."""
+    """A UDP socket, as the kernel lists it."""
 
     address: str
     port: int
 
 
 def udp_sockets(process: int | str) -> list[UdpSocket]:
-    """Every UDP socket of IPv4 in the network namespace of a process, whosever it is."""
+    """Every UDP socket of IPv4 in the network namespace of a process, of any process."""
     lines = Path(f"/proc/{process}/net/udp").read_text().splitlines()[1:]
     return [_read(line.split()) for line in lines]
 

@@ -19,7 +19,7 @@ _REPORT_EVERY = 50
 
 @dataclass
 class Account:
-    """What one phone sent and heard in its call."""
+    """The packets that one phone sent and received in its call."""
 
     sent: int = 0
     reports_sent: int = 0

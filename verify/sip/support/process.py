@@ -14,7 +14,7 @@ _WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
 
 
 def program(name: str) -> str | None:
-    """Where a program is; daemons are often out of the way of those who are not root."""
+    """The path of a program; daemons are often outside the search path of users other than root."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
 

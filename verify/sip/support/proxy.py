@@ -37,7 +37,7 @@ class Kamailio:
         return any((each.address, each.port) == (self._at, PORT) for each in network.sockets())
 
     def complaints(self) -> list[str]:
-        """What it was unhappy about, as a relay that does not answer."""
+        """Its log lines about problems, such as a relay that does not answer."""
         lines = self._process.log.read_text(errors="replace").splitlines()
         return [line for line in lines if "ERROR" in line or "CRITICAL" in line]
 

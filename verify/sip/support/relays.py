@@ -38,7 +38,7 @@ class Relay(ABC):
         """Starts it with its control sockets and media at `network.relay`."""
 
     def control(self, module: str) -> str:
-        """Where Kamailio's module of that name finds it."""
+        """Its address for Kamailio's module of that name."""
         port = {"rtpengine": NG_PORT, "rtpproxy": RTPPROXY_PORT}[module]
         return f"udp:{self._network.relay}:{port}"
 

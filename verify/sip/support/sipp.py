@@ -14,7 +14,7 @@ PORTS_APART = 4
 
 @dataclass(frozen=True)
 class Outcome:
-    """What sipp counted."""
+    """The counters of sipp."""
 
     exit_code: int
     successful: int

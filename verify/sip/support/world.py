@@ -31,7 +31,7 @@ class Group:
 
 
 class World:
-    """What stays between tests: one relay, and one proxy that speaks one of its protocols."""
+    """The parts that stay between tests: one relay, and one proxy that speaks one of its protocols."""
 
     def __init__(self, network: Network, relay: Relay, module: str, folder: Path) -> None:
         self.network = network
@@ -69,7 +69,7 @@ class Conversation:
     callee: Phone
 
     def faults(self, packets: int) -> list[str]:
-        """What is not as it should be when each has sent so many packets."""
+        """The faults when each has sent so many packets."""
         return [*self.faults_of_callee(packets), *self._heard("caller", self.caller, self.callee, packets)]
 
     def faults_of_callee(self, packets: int) -> list[str]:

@@ -27,7 +27,7 @@ impl BehindKernel {
             .ok()?;
         let taking = pair.far.run(|| Pass::start(pair.far.interface));
         Some(BehindKernel {
-            _taking: taking.expect("whoever has a cable can have this"),
+            _taking: taking.expect("a process that may make a cable may make this too"),
             pair: Arc::new(pair),
             statistics: RefCell::default(),
         })

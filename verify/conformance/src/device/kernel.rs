@@ -149,7 +149,7 @@ impl KernelDevice {
         match tried {
             Tried::Dropped => Some(Vec::new()),
             Tried::Passed => {
-                assert_eq!(out, frame, "what passes is untouched");
+                assert_eq!(out, frame, "a frame that passes is unchanged");
                 None
             }
             Tried::Sent | Tried::Redirected => {

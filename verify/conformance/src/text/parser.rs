@@ -189,7 +189,7 @@ impl Parser {
     fn send(&mut self, words: &mut Words<'_>) -> Result<Send, Problem> {
         let path = self.names.path(words.word("a peer")?);
         let tampered = words.eat("tampered");
-        let bytes = match words.word("what to send")? {
+        let bytes = match words.word("the packet to send")? {
             "stun" => STUN.to_vec(),
             "dtls" => DTLS.to_vec(),
             "rtcp" if words.peek().is_none() => RTCP.to_vec(),
@@ -288,7 +288,7 @@ fn starting_value<T: Clone>(last: Option<&T>, fresh: T, change: bool) -> Result<
 }
 
 fn expected(words: &mut Words<'_>) -> Result<Expected, Problem> {
-    match words.word("what is expected")? {
+    match words.word("the expected result")? {
         "rtp" => Ok(Expected::Rtp(rtp_fields(words)?)),
         "hex" | "rtcp" => Ok(Expected::Bytes(words.rest_as_bytes()?)),
         other => problem(format!("`{other}` is not rtp, rtcp or hex")),

@@ -33,9 +33,9 @@ pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<Repli
         match word {
             "newest" => from.newest = words.number("a source number")?,
             "next" => from.next = words.number("a number")?,
-            "ts" => from.timestamp_offset = words.number("what is added to timestamps")?,
-            "id" => from.picture_offset = words.number("what is added to picture ids")?,
-            "tl0" => from.tl0_offset = words.number("what is added to TL0PICIDX")?,
+            "ts" => from.timestamp_offset = words.number("the offset of timestamps")?,
+            "id" => from.picture_offset = words.number("the offset of picture ids")?,
+            "tl0" => from.tl0_offset = words.number("the offset of TL0PICIDX")?,
             "layer" => from.layer = entry::layer(words.word("a layer")?)?,
             "last" => {
                 from.last = (

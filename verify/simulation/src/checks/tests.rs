@@ -82,7 +82,7 @@ fn numbers_that_do_not_are_found() {
 }
 
 #[test]
-fn a_retransmission_is_what_it_repairs_under_a_number_of_its_own() {
+fn a_retransmission_has_the_original_payload_and_its_own_number() {
     let mut ledger = Ledger::default();
     assert_eq!(sent(&mut ledger, &[(10, 50), (11, 51)]), None);
     let mut repair = |sequence: u16, original: u16, number| {

@@ -10,7 +10,7 @@ export function ServerPart({ view, subscription }: Belief) {
     return layer ? sizeWords(layer) : "–";
   };
   return (
-    <section className="quality-server" aria-label="What the server believes">
+    <section className="quality-server" aria-label="The server's estimate">
       {view.downlink ? (
         <DownlinkBar downlink={view.downlink} />
       ) : (

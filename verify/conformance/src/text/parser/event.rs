@@ -79,7 +79,7 @@ impl Parser {
     }
 
     fn punt(&mut self, words: &mut Words<'_>) -> Result<EventPattern, Problem> {
-        let (kind, usual) = match words.word("what was punted")? {
+        let (kind, usual) = match words.word("the kind of the punted packet")? {
             "stun" => (PuntKind::Stun, &STUN[..]),
             "dtls" => (PuntKind::Dtls, &DTLS[..]),
             "rtcp" => (PuntKind::Rtcp, &RTCP[..]),
