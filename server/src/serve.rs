@@ -9,12 +9,13 @@ use std::time::Duration;
 use access::ApiKeys;
 use agent::{Agent, Certificate};
 use controller::Controller;
+use southbound::NodeId;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tracing::{error, info, warn};
 
 use crate::clock::Clocks;
-use crate::config::{Config, Crypto, Offload, Rooms};
+use crate::config::{Config, Crypto};
 use crate::cpu_latency::CpuLatency;
 use crate::health::Health;
 use crate::http::{self, Http};
@@ -87,7 +88,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             playout_delay_max: config.rtc.playout_delay_max,
             last_n: config.rtc.last_n,
             clear_rtp: config.rtc.clear_rtp,
-            copies: config.rtc.offload == Offload::Ebpf && config.rtc.ebpf.rooms != Rooms::None,
+            node: NodeId(u64::from_ne_bytes(seed()?)),
             ..agent::Config::new(candidates.clone(), certificate)
         },
         clocks.media,

@@ -187,7 +187,11 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
 
 impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
     fn capabilities(&self) -> Capabilities {
-        self.base.capabilities()
+        let base = self.base.capabilities();
+        Capabilities {
+            copies: base.copies || self.offload.takes_replicas(),
+            ..base
+        }
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

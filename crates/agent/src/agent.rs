@@ -6,7 +6,7 @@ use std::time::Instant;
 use dataplane::{Clock, DataPlane, Event, PuntKind};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use southbound::{Command, Node, Notice, TransportId};
+use southbound::{Capabilities, Command, Node, Notice, RewritingModes, TransportId};
 
 use crate::channels::Letter;
 use crate::config::Config;
@@ -16,6 +16,7 @@ use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken};
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
+use crate::limits::TRANSPORTS_MAX;
 use crate::media::{Current, Media, UnmappedStream};
 use crate::owner::Owner;
 use crate::receivers::Receiver;
@@ -44,6 +45,7 @@ impl Agent {
     /// the operating system).
     pub fn new(config: Config, clock: Clock, seed: u64) -> Self {
         let rng = StdRng::seed_from_u64(seed);
+        let node = config.node;
         let identity = Identity::new(config.certificate.clone(), config.handshake_timeout);
         let shared = Shared {
             config,
@@ -53,7 +55,7 @@ impl Agent {
             counters: Counters::default(),
             without_aead: Hosts::default(),
             handshakes: VecDeque::new(),
-            ledger: Ledger::default(),
+            ledger: Ledger::new(node),
         };
         Agent {
             shared,
@@ -66,7 +68,7 @@ impl Agent {
 
     /// Carries out one command.
     pub fn command(&mut self, now: Instant, command: Command, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
-        self.announce(out);
+        self.announce(plane, out);
         let cx = &mut Context {
             now,
             plane,
@@ -98,11 +100,11 @@ impl Agent {
                     self.transports.send(cx, transport, letter, &mut changes);
                 }
             }
-            Command::Handled { message } => cx.shared.ledger.handled(message),
+            Command::MessageHandled { message } => cx.shared.ledger.handled(message),
             Command::Publish(publication) => self.media.publish(cx, publication),
             Command::Unpublish { track } => self.media.unpublish(cx, track),
-            Command::Hold { track, held } => self.media.hold(cx, track, held),
-            Command::Attention { track, place } => self.media.set_speaker_rank(cx, track, place),
+            Command::SetForwarding { track, forwarding } => self.media.set_forwarding(cx, track, forwarding),
+            Command::SetSpeakerRank { track, rank } => self.media.set_speaker_rank(cx, track, rank),
             Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
             Command::Relay(command) => self.relays.command(cx, command),
@@ -112,7 +114,7 @@ impl Agent {
 
     /// Takes in one event of the data plane.
     pub fn event(&mut self, now: Instant, event: Event, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
-        self.announce(out);
+        self.announce(plane, out);
         let cx = &mut Context {
             now,
             plane,
@@ -254,7 +256,7 @@ impl Agent {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
-        self.announce(out);
+        self.announce(plane, out);
         while let Some(timer) = self.shared.timers.pop(now) {
             let cx = &mut Context {
                 now,
@@ -303,20 +305,21 @@ impl Agent {
         self.media.receiver(transport)
     }
 
-    /// The node's addresses and fingerprint, and what it does with clear RTP.
-    pub fn node(&self) -> Node {
+    /// The description of the node for the controller.
+    fn node(&self, plane: &dyn DataPlane) -> Node {
         let Config {
+            node,
             addresses,
             certificate,
             clear_rtp,
-            copies,
             ..
         } = &self.shared.config;
         Node {
+            node: *node,
             addresses: addresses.clone(),
             fingerprint: certificate.fingerprint(),
             clear_rtp: *clear_rtp,
-            copies: *copies,
+            capabilities: told(plane.capabilities()),
         }
     }
 
@@ -326,11 +329,29 @@ impl Agent {
         self.transports.is_empty() && self.media.is_empty() && self.relays.is_empty() && self.shared.ledger.is_empty()
     }
 
-    fn announce(&mut self, out: &mut Vec<Notice>) {
+    fn announce(&mut self, plane: &dyn DataPlane, out: &mut Vec<Notice>) {
         if !self.announced {
             self.announced = true;
-            out.push(Notice::Node(self.node()));
+            out.push(Notice::Node(self.node(plane)));
         }
+    }
+}
+
+/// A device's capabilities in the controller's words.
+fn told(device: dataplane::Capabilities) -> Capabilities {
+    Capabilities {
+        srtp: device.srtp,
+        copies: device.copies,
+        rewriting: RewritingModes {
+            exact: device.rewriting.exact,
+            low_memory: device.rewriting.low_memory,
+            low_retransmission: device.rewriting.low_retransmission,
+        },
+        extensions: device.extensions,
+        transports_max: device.legs_max.min(TRANSPORTS_MAX) as u64,
+        streams_max: device.streams_max as u64,
+        replicas_max: device.replicas_max as u64,
+        relays_max: device.relays_max as u64,
     }
 }
 

@@ -5,11 +5,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use dataplane::Rewriting;
-use southbound::{Fingerprint, HashFunction};
+use southbound::{Fingerprint, HashFunction, NodeId};
 
 /// How a node's agent behaves.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The node's id: another one each time it starts.
+    pub node: NodeId,
     /// UDP addresses peers reach the node at, best first: its host candidates.
     pub addresses: Vec<SocketAddr>,
     /// The certificate that the node presents in every DTLS handshake.
@@ -17,8 +19,6 @@ pub struct Config {
     /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: nothing
     /// is encrypted or authenticated then.
     pub clear_rtp: bool,
-    /// Whether clear RTP may be forwarded by a device that only copies packets, and keeps none.
-    pub copies: bool,
     /// A transport nobody has connected to within this time is closed.
     pub connect_timeout: Duration,
     /// A DTLS handshake that takes longer fails.
@@ -58,10 +58,10 @@ impl Config {
     /// The defaults, reached at `addresses`.
     pub fn new(addresses: Vec<SocketAddr>, certificate: Certificate) -> Self {
         Config {
+            node: NodeId(0),
             addresses,
             certificate,
             clear_rtp: false,
-            copies: false,
             connect_timeout: Duration::from_secs(60),
             handshake_timeout: Duration::from_secs(20),
             disconnect_timeout: Duration::from_secs(10),

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use southbound::{MessageId, TransportId};
+use southbound::{MessageId, NodeId, TransportId};
 
 use crate::limits::{
     DATA_MAX, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, SENDER_WINDOW, WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
@@ -19,8 +19,8 @@ use crate::limits::{
 use crate::map::Map;
 
 /// Every open message.
-#[derive(Default)]
 pub(crate) struct Ledger {
+    node: NodeId,
     messages: Map<MessageId, Open>,
     senders: Map<TransportId, Sender>,
     /// Senders that have something to pass on and may, in turn.
@@ -62,6 +62,20 @@ enum Waits {
 }
 
 impl Ledger {
+    /// One without messages, of this node.
+    pub(crate) fn new(node: NodeId) -> Self {
+        Ledger {
+            node,
+            messages: Map::default(),
+            senders: Map::default(),
+            ready: VecDeque::new(),
+            last: 0,
+            with_controller: 0,
+            with_controller_bytes: 0,
+            total: 0,
+        }
+    }
+
     /// Whether a sender may pass on one more message.
     pub(crate) fn admits(&self, from: TransportId) -> bool {
         self.has_room() && self.senders.get(&from).is_none_or(|sender| sender.open < SENDER_WINDOW)
@@ -79,7 +93,11 @@ impl Ledger {
     /// A message goes to the controller.
     pub(crate) fn open(&mut self, from: TransportId, len: usize, is_lossy: bool) -> MessageId {
         self.last += 1;
-        let (message, cost) = (MessageId(self.last), len + MESSAGE_COST);
+        let message = MessageId {
+            node: self.node,
+            number: self.last,
+        };
+        let cost = len + MESSAGE_COST;
         let sender = self.senders.entry(from).or_default();
         *(if is_lossy { &mut sender.lossy } else { &mut sender.open }) += cost;
         self.total += cost;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use southbound::{SubscriptionId, TrackId, TrackSource, TransportId, Wanted};
+use southbound::{SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId};
 use wire::MediaKind;
 use wire::codec::Layer;
 
@@ -55,7 +55,7 @@ pub struct SubscriptionState {
     /// Camera or screen, where the track is known.
     pub source: TrackSource,
     /// How the receiver wants it.
-    pub wanted: Wanted,
+    pub settings: SubscriptionSettings,
     /// The place of its sender among those who speak, which counts with what is wanted; `None` for
     /// who is silent.
     pub speaker: Option<u8>,

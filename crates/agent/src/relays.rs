@@ -5,6 +5,7 @@
 //! party with DTLS proves its identity and shares keys, and the RTCP of both is read. So an entry
 //! follows from its order and from the state of its own port and of its egress port.
 
+mod entry;
 mod port;
 mod secure;
 mod watch;
@@ -13,9 +14,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use dataplane::{Accept, Hop, Inject, Path, Relay, RelayProtection, RelayTraffic, Update, WriteError};
+use dataplane::{Accept, Hop, Inject, Path, Relay, RelayTraffic, Update, WriteError};
 use southbound::Notice;
-use southbound::relay::{self, Entry, Keys, Refusal, RelayCommand, RelayNotice};
+use southbound::relay::{self, Entry, Refusal, RelayCommand, RelayNotice};
 
 use crate::context::Context;
 use crate::counters::Counter;
@@ -23,6 +24,7 @@ use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::map::Map;
 use crate::timers::Timer;
+use entry::{cover, lacks_srtp, silent};
 use port::{Port, hops};
 use watch::Heard;
 
@@ -72,7 +74,10 @@ impl Relays {
     fn resume(&mut self, cx: &mut Context<'_>, entry: Entry) {
         let mut port = Port::new(silent());
         port.install(cx, entry.clone());
-        let relay = self.table_entry(&port);
+        let relay = match lacks_srtp(cx, &entry) {
+            true => silent(),
+            false => self.table_entry(&port),
+        };
         if self.open(cx, entry.at, relay) {
             self.install(cx, entry);
         }
@@ -109,6 +114,12 @@ impl Relays {
         if !self.has(at) {
             cx.count(Counter::RelayDangling);
             return;
+        }
+        if lacks_srtp(cx, &entry) {
+            cx.count(Counter::SrtpRefused);
+            self.silence(cx, at);
+            let why = Refusal::NoSrtp;
+            return tell(cx, RelayNotice::Refused { at, why });
         }
         self.unlink(at);
         for hop in hops(&entry) {
@@ -241,7 +252,8 @@ impl Relays {
                 bytes: traffic.bytes,
                 errors: traffic.dropped,
             };
-            tell(cx, RelayNotice::Traffic { at, traffic, last });
+            let idle = last.map(|last| cx.now.saturating_duration_since(last));
+            tell(cx, RelayNotice::Traffic { at, traffic, idle });
         }
     }
 
@@ -378,25 +390,6 @@ impl Relays {
                 }
             }
         }
-    }
-}
-
-/// An open port at which nothing happens.
-fn silent() -> Relay {
-    Relay {
-        accept: Accept::Nobody,
-        ingress_protection: RelayProtection::Clear,
-        terminated: false,
-        rtp: None,
-        rtcp: None,
-    }
-}
-
-fn cover(keys: &Keys, agreed: Option<&wire::srtp::MasterKey>) -> RelayProtection {
-    match keys {
-        Keys::Clear => RelayProtection::Clear,
-        Keys::Srtp(key) => RelayProtection::Srtp(key.clone()),
-        Keys::Dtls { .. } => agreed.cloned().map_or(RelayProtection::Pending, RelayProtection::Srtp),
     }
 }
 

@@ -144,7 +144,7 @@ impl Transport {
     pub(crate) fn consented(&mut self, cx: &mut Context<'_>) {
         if self.ice.is_nominated() && self.is_keyed() && self.liveness.connected() {
             let srtp = match &self.security {
-                Security::Keyed(_, profile, _) => Some(profile.name()),
+                Security::Keyed(_, profile, _) => Some(*profile),
                 _ => None,
             };
             cx.notice(Notice::Connected {
@@ -275,7 +275,7 @@ impl Transport {
     /// Opens a message in the ledger and tells the controller of it.
     fn tell_received(&self, cx: &mut Context<'_>, label: Arc<str>, payload: Arc<[u8]>, is_lossy: bool) {
         let message = cx.shared.ledger.open(self.id, payload.len(), is_lossy);
-        cx.notice(Notice::Received {
+        cx.notice(Notice::MessageReceived {
             transport: self.id,
             label,
             payload,
@@ -517,11 +517,10 @@ impl Transport {
             Security::Clear => Protection::Clear,
             Security::Idle(_) | Security::Handshake(_) => Protection::Pending,
         };
-        let (extensions_in, extensions_out) = self
-            .remote
-            .as_ref()
-            .map(|remote| (remote.extensions_in, remote.extensions_out))
-            .unwrap_or_default();
+        let described = self.remote.as_ref();
+        let extensions = described.map(|remote| [remote.extensions_in, remote.extensions_out]);
+        let forms = cx.plane.capabilities().extensions;
+        let [extensions_in, extensions_out] = extensions.unwrap_or_default().map(|map| map.within(forms));
         cx.write(Update::SetLeg(
             leg,
             Leg {

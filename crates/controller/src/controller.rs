@@ -250,7 +250,7 @@ impl Controller {
             // Of calls that somebody else controls.
             Notice::Relay(_) => {}
             // Front ends read messages and pass them on as such. Nobody has read this one.
-            Notice::Received { transport, message, .. } => self.data(now, transport, message, None, out),
+            Notice::MessageReceived { transport, message, .. } => self.data(now, transport, message, None, out),
             notice => self.about_somebody(now, notice, out),
         }
     }
@@ -271,7 +271,7 @@ impl Controller {
             }
             None => out.push(Output::Count(Counter::StaleNotice)),
         }
-        out.push(Output::Command(Command::Handled { message }));
+        out.push(Output::Command(Command::MessageHandled { message }));
     }
 
     fn about_somebody(&mut self, now: Instant, notice: Notice, out: &mut Vec<Output>) {
@@ -293,13 +293,15 @@ impl Controller {
             | Notice::ChannelOpened { transport, .. }
             | Notice::ChannelClosed { transport, .. }
             | Notice::Quality { transport, .. } => of_transport(transport),
-            Notice::Started { track } | Notice::Encodings { track, .. } => self.core.index.tracks.get(track).copied(),
-            Notice::Delivered { subscription } | Notice::Paused { subscription, .. } => {
+            Notice::TrackStarted { track } | Notice::Encodings { track, .. } => {
+                self.core.index.tracks.get(track).copied()
+            }
+            Notice::SubscriptionStarted { subscription } | Notice::Paused { subscription, .. } => {
                 self.core.index.subscriptions.get(subscription).copied()
             }
             Notice::Node(_)
             | Notice::Audio(_)
-            | Notice::Received { .. }
+            | Notice::MessageReceived { .. }
             | Notice::Refused { .. }
             | Notice::Relay(_) => None,
         }

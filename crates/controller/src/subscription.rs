@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use southbound::{SubscriptionId, TrackId, Wanted};
+use southbound::{SubscriptionId, SubscriptionSettings, TrackId};
 use wire::{MediaKind, Mid};
 
 use crate::ids::ParticipantKey;
@@ -155,13 +155,13 @@ impl Settings {
     }
 
     /// In the terms of the agent.
-    pub(crate) fn wanted(&self, media: &PublicationMedia) -> Wanted {
+    pub(crate) fn wanted(&self, media: &PublicationMedia) -> SubscriptionSettings {
         let size = match self.limit {
             Limit::Size { width, height } => (clamp(width), clamp(height)),
             Limit::None | Limit::Quality(_) => (0, 0),
         };
         let (encoding_max, spatial_max) = media.limits(self.limit);
-        Wanted {
+        SubscriptionSettings {
             enabled: !self.disabled,
             size,
             fps: self.fps,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wire::codec::Layer;
 use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
-use crate::{Counters, LegId, Path, ReplicaId, ReplicaSnapshot, StreamKey, Update};
+use crate::{Capabilities, Counters, LegId, Path, ReplicaId, ReplicaSnapshot, StreamKey, Update};
 
 /// The agent's handle on a device that forwards media by table. Devices differ in speed, never in
 /// meaning: [`Model`](crate::Model) is the meaning.
@@ -67,21 +67,6 @@ impl<T: DataPlane + ?Sized> DataPlane for Box<T> {
     fn workers_answered(&mut self) -> bool {
         (**self).workers_answered()
     }
-}
-
-/// What a device can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Whether legs may carry SRTP keys.
-    pub srtp: bool,
-    /// How many legs it holds.
-    pub legs_max: usize,
-    /// How many streams it holds.
-    pub streams_max: usize,
-    /// How many replicas it holds.
-    pub replicas_max: usize,
-    /// How many relays it holds; none where it has no such table.
-    pub relays_max: usize,
 }
 
 /// Why an entry was not written. Nothing changed in that case.

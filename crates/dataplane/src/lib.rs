@@ -19,6 +19,7 @@
 //!    extensions.
 //! 5. **protect, emit**: with the receiver's keys, from the local address the receiver chose.
 
+pub mod capabilities;
 pub mod counter;
 pub mod device;
 pub mod limits;
@@ -29,10 +30,11 @@ pub mod relay;
 pub mod snapshot;
 pub mod table;
 
+pub use capabilities::{Capabilities, RewritingModes};
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{
-    Arrival, Capabilities, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics,
-    StreamStatistics, WriteError,
+    Arrival, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics, StreamStatistics,
+    WriteError,
 };
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Offload, Reason, Refused};

@@ -286,7 +286,7 @@ impl Front {
 
 fn notice_input(notice: Notice) -> controller::Input {
     match notice {
-        Notice::Received {
+        Notice::MessageReceived {
             transport,
             label,
             payload,

@@ -208,13 +208,13 @@ impl Relay {
                     let outcome = side.learn(component, from, now, &self.config);
                     self.counters.count(outcome);
                 }
-                RelayNotice::Traffic { traffic, last, .. } => {
+                RelayNotice::Traffic { traffic, idle, .. } => {
                     let before = std::mem::replace(&mut side.traffic[component as usize], traffic);
                     self.relayed.packets += traffic.packets.saturating_sub(before.packets);
                     self.relayed.bytes += traffic.bytes.saturating_sub(before.bytes);
                     self.relayed.errors += traffic.errors.saturating_sub(before.errors);
                     let seen = &mut side.last_packets[component as usize];
-                    *seen = (*seen).max(last);
+                    *seen = (*seen).max(idle.and_then(|idle| now.checked_sub(idle)));
                     call.check.heard(at);
                 }
                 RelayNotice::Quality { ssrc, report, .. } => {

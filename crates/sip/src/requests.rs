@@ -102,6 +102,11 @@ impl Relay {
     /// another.
     pub(crate) fn refused(&mut self, now: Instant, at: SocketAddr, why: Refusal, out: &mut Vec<Output>) {
         self.counters.count(Counter::PortsRefused);
+        if why == Refusal::NoSrtp {
+            // The port is open and silent, and another one would be no better: the call ends as one
+            // without media does.
+            return;
+        }
         if why == Refusal::Full {
             // Another port helps as little as this one, unless somebody gives some back.
             self.reclaim(out);

@@ -38,21 +38,21 @@ pub enum Command {
         /// Which subscription.
         subscription: SubscriptionId,
     },
-    /// Whether a track is forwarded to anybody. In a large room only the loudest few voices are:
-    /// one command for each change, however many listen.
-    Hold {
+    /// Sets whether a track is forwarded to anybody; a new one is. In a large room only the loudest
+    /// few voices are: one command for each change, however many listen.
+    SetForwarding {
         /// Which track.
         track: TrackId,
-        /// Nothing of it is sent while true; its audio levels are still measured.
-        held: bool,
+        /// Nothing of it is sent while false; its audio levels are still measured.
+        forwarding: bool,
     },
-    /// A track's place in the attention of its room: whose voice it goes with is the loudest, or
-    /// second, and so on. Receivers whose downlink does not carry everything give it more.
-    Attention {
+    /// Sets the rank of a video track by its publisher's voice. Receivers whose downlink does not
+    /// carry everything get more of a track with a rank than of one without.
+    SetSpeakerRank {
         /// Which video track.
         track: TrackId,
-        /// 0 is who speaks loudest; `None` is who does not speak.
-        place: Option<u8>,
+        /// 0 for the loudest speaker; `None` for a publisher who does not speak.
+        rank: Option<u8>,
     },
     /// Sends one message on a data channel of each of several transports.
     Send {
@@ -68,9 +68,9 @@ pub enum Command {
         /// until the receivers have taken it.
         message: Option<MessageId>,
     },
-    /// Says that a message of [`Notice::Received`](crate::Notice::Received) has been dealt with:
-    /// whatever is sent of it was sent before. Said once of each.
-    Handled {
+    /// Says that a message of [`Notice::MessageReceived`](crate::Notice::MessageReceived) has been
+    /// dealt with: each [`Command::Send`] that passes it on came before this. Said once of each.
+    MessageHandled {
         /// Which message.
         message: MessageId,
     },
@@ -162,8 +162,8 @@ pub struct Subscription {
     /// Publisher's payload type -> what the receiver calls it. Packets of a type that is missing
     /// here are not forwarded.
     pub formats: Vec<(PayloadType, PayloadFormat)>,
-    /// How the receiver wants it now.
-    pub wanted: Wanted,
+    /// How the receiver wants it.
+    pub settings: SubscriptionSettings,
     /// Its client learns of a track by its packets: while no media comes, it is sent something in
     /// its place.
     pub fill: bool,
@@ -171,7 +171,7 @@ pub struct Subscription {
 
 /// How good, and whether at all, a receiver wants a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Wanted {
+pub struct SubscriptionSettings {
     /// Not while false: the entry stays, nothing is sent.
     pub enabled: bool,
     /// The size it is displayed at, in pixels; 0 by 0 when that is unknown, and then the best there
@@ -188,9 +188,9 @@ pub struct Wanted {
     pub spatial_max: u8,
 }
 
-impl Wanted {
+impl SubscriptionSettings {
     /// As good as it is, among equals.
-    pub const BEST: Self = Wanted {
+    pub const BEST: Self = SubscriptionSettings {
         enabled: true,
         size: (0, 0),
         fps: 0,

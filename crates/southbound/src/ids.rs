@@ -1,5 +1,5 @@
-//! Names of things both sides talk about. The controller hands them out, except those of messages,
-//! and never uses one twice.
+//! Names of things both sides talk about. The controller hands them out, except those of nodes and
+//! of messages, and never uses one twice.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -22,6 +22,17 @@ id! {
     SubscriptionId
 }
 id! {
-    /// One message that arrived on a data channel. The agent hands these out.
-    MessageId
+    /// One media node: an agent and its data plane. The node chooses its id when it starts, at
+    /// random.
+    NodeId
+}
+
+/// One message that arrived on a data channel. The node it arrived at hands these out, so a
+/// controller with several nodes can tell one node's messages from another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId {
+    /// The node that the message arrived at.
+    pub node: NodeId,
+    /// Counts that node's messages.
+    pub number: u64,
 }

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Fingerprint, MessageId, SubscriptionId, TrackId, TransportId, relay};
+use wire::srtp::SrtpProfile;
+
+use crate::{Capabilities, Fingerprint, MessageId, NodeId, SubscriptionId, TrackId, TransportId, relay};
 
 /// One thing that happened on the media node.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +17,8 @@ pub enum Notice {
     Connected {
         /// Which transport.
         transport: TransportId,
-        /// The negotiated SRTP protection profile by its IANA name; `None` for clear RTP.
-        srtp: Option<&'static str>,
+        /// The negotiated SRTP protection profile; `None` for clear RTP.
+        srtp: Option<SrtpProfile>,
     },
     /// The peer stopped proving that it wants media (RFC 7675). An ICE restart may bring it back.
     Disconnected {
@@ -47,9 +49,9 @@ pub enum Notice {
         why: ChannelEnd,
     },
     /// A message arrived on a data channel. Answered with
-    /// [`Command::Handled`](crate::Command::Handled), even when its transport is gone: a sender of
-    /// whose messages too many are not dealt with is not read.
-    Received {
+    /// [`Command::MessageHandled`](crate::Command::MessageHandled), even when its transport is
+    /// gone: a sender with too many messages that are not dealt with is not read.
+    MessageReceived {
         /// From whom.
         transport: TransportId,
         /// On which channel.
@@ -60,7 +62,7 @@ pub enum Notice {
         message: MessageId,
     },
     /// The first media packet of a track arrived.
-    Started {
+    TrackStarted {
         /// Which track.
         track: TrackId,
     },
@@ -73,7 +75,7 @@ pub enum Notice {
         active: u8,
     },
     /// A receiver got its first packet of a subscription.
-    Delivered {
+    SubscriptionStarted {
         /// Which subscription.
         subscription: SubscriptionId,
     },
@@ -109,15 +111,16 @@ pub enum Notice {
 /// Where a node is reached and how it proves itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
+    /// Which node. A node takes another id each time it starts, since it has lost all it was told.
+    pub node: NodeId,
     /// UDP addresses for host candidates, best first.
     pub addresses: Vec<SocketAddr>,
     /// The node's certificate.
     pub fingerprint: Fingerprint,
     /// Whether a peer that offers no encryption gets none. For laboratories only.
     pub clear_rtp: bool,
-    /// Whether media without encryption may be forwarded by a device that only copies packets: then
-    /// nothing is agreed on that such a one cannot do.
-    pub copies: bool,
+    /// The abilities of its data plane.
+    pub capabilities: Capabilities,
 }
 
 /// Why a transport ended.

@@ -7,7 +7,7 @@
 //! and after. An entry replaces the one before it at the same address.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wire::sdp::{Fingerprint, IceCredentials};
 use wire::srtp::MasterKey;
@@ -107,7 +107,7 @@ pub enum RelayNotice {
         /// Its address.
         at: SocketAddr,
     },
-    /// It could not be opened.
+    /// It could not be opened, or is open and cannot do what was ordered.
     Refused {
         /// Its address.
         at: SocketAddr,
@@ -128,8 +128,9 @@ pub enum RelayNotice {
         at: SocketAddr,
         /// So much.
         traffic: Traffic,
-        /// When the last packet came.
-        last: Option<Instant>,
+        /// How long ago the last packet came; `None` while none has. A duration, since node and
+        /// controller may have different clocks.
+        idle: Option<Duration>,
     },
     /// How well a stream was received, as its receiver says in RTCP.
     Quality {
@@ -142,7 +143,7 @@ pub enum RelayNotice {
     },
 }
 
-/// Why a port could not be opened.
+/// Why a port does not do what was ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// The operating system does not give it: another program has it, or its address is none of
@@ -150,6 +151,8 @@ pub enum Refusal {
     Taken,
     /// The node has as many as it can have.
     Full,
+    /// The order has keys, and the node's data plane has no SRTP. The port is open and silent.
+    NoSrtp,
 }
 
 /// How much.

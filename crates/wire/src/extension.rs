@@ -47,6 +47,32 @@ pub enum ExtensionKind {
     VideoLayersAllocation,
 }
 
+/// The forms of header extensions that a device reads and writes (RFC 8285 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtensionForms {
+    /// Ids of 1 to 14, values of 1 to 16 bytes.
+    pub one_byte: bool,
+    /// Ids of 1 to 255, values of 0 to 255 bytes.
+    pub two_byte: bool,
+}
+
+impl ExtensionForms {
+    /// Both.
+    pub const ALL: Self = ExtensionForms {
+        one_byte: true,
+        two_byte: true,
+    };
+
+    /// The greatest id that one of them can carry; 0 where there is none.
+    pub const fn id_max(self) -> u8 {
+        match self {
+            Self { two_byte: true, .. } => u8::MAX,
+            Self { one_byte: true, .. } => 14,
+            _ => 0,
+        }
+    }
+}
+
 impl ExtensionKind {
     /// Every kind, in the order of the enum.
     pub const ALL: [Self; 16] = [

@@ -31,7 +31,7 @@ mod unwrap;
 
 pub use classify::{PacketKind, classify};
 pub use codec::{Codec, MediaKind};
-pub use extension::{ExtensionKind, ExtensionMap, ExtensionMapError};
+pub use extension::{ExtensionForms, ExtensionKind, ExtensionMap, ExtensionMapError};
 pub use ntp::NtpTime;
 pub use rtp::{Csrcs, ExtensionForm, Extensions, RtpError, RtpPacket};
 pub use rtp_writer::{ExtensionWriter, RtpHeader, RtpWriteError, fill_padding};

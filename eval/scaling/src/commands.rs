@@ -6,7 +6,7 @@ use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
 use southbound::{
     Command, DtlsRole, Encoding, IceCredentials, OpenTransport, PayloadFormat, Publication, RemoteTransport,
-    Subscription, SubscriptionId, TrackId, TrackSource, TransportId, Wanted,
+    Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
 use wire::{Codec, MediaKind, Ssrc};
 
@@ -84,7 +84,7 @@ pub(crate) fn subscribe(peer: LegId, kind: MediaKind) -> Command {
         rtx: format.rtx.map(|_| Ssrc(ssrc + 1)),
         mid: None,
         formats: vec![(format.payload_type, format)],
-        wanted: Wanted::BEST,
+        settings: SubscriptionSettings::BEST,
         fill: false,
     })
 }

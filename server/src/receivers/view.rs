@@ -7,7 +7,7 @@ use agent::Receiver;
 use agent::receivers::{DownlinkState, Granted, LayerRate, Limit, SubscriptionState, Target, Usage};
 use controller::{Downlink, Subscribed};
 use serde::Serialize;
-use southbound::{SubscriptionId, Wanted};
+use southbound::{SubscriptionId, SubscriptionSettings};
 use wire::MediaKind;
 
 /// One receiver.
@@ -148,7 +148,7 @@ impl SubscriptionView {
             },
             source: name.source,
             state: granted_name(state.granted),
-            wanted: WantedView::new(state.wanted),
+            wanted: WantedView::new(state.settings),
             speaker: state.speaker,
             granted: match state.granted {
                 Granted::Send(target) => Some(TargetView::new(target)),
@@ -162,16 +162,16 @@ impl SubscriptionView {
 }
 
 impl WantedView {
-    fn new(wanted: Wanted) -> Self {
-        let (width, height) = wanted.size;
+    fn new(settings: SubscriptionSettings) -> Self {
+        let (width, height) = settings.size;
         let some = |value: u16| (value != 0).then_some(value);
         Self {
             width: some(width),
             height: some(height),
-            fps: some(wanted.fps),
-            priority: wanted.priority,
-            encoding_max: bounded(wanted.encoding_max),
-            spatial_max: bounded(wanted.spatial_max),
+            fps: some(settings.fps),
+            priority: settings.priority,
+            encoding_max: bounded(settings.encoding_max),
+            spatial_max: bounded(settings.spatial_max),
         }
     }
 }
@@ -260,9 +260,9 @@ mod tests {
             track: TrackId(7),
             kind: MediaKind::Video,
             source: TrackSource::Camera,
-            wanted: Wanted {
+            settings: SubscriptionSettings {
                 size: (640, 360),
-                ..Wanted::BEST
+                ..SubscriptionSettings::BEST
             },
             speaker: Some(1),
             granted,

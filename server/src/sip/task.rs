@@ -265,6 +265,7 @@ impl Task {
                 warn!(%at, "a port of media cannot be opened, another one is taken: is it another program's?")
             }
             Refusal::Full => warn!(%at, "the media node cannot have more ports"),
+            Refusal::NoSrtp => warn!(%at, "the data plane has no SRTP: a call that needs it has no media"),
         }
     }
 

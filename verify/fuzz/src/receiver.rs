@@ -13,7 +13,7 @@ use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
 use southbound::{
     Command, DtlsRole, Encoding, IceCredentials, Notice, OpenTransport, PayloadFormat, Publication, RemoteTransport,
-    Subscription, SubscriptionId, TrackId, TrackSource, TransportId, Wanted,
+    Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, Ssrc};
 
@@ -289,7 +289,7 @@ fn subscription(receiver: u16) -> Subscription {
         rtx: Some(Ssrc(501)),
         mid: None,
         formats: vec![(vp8().payload_type, vp8())],
-        wanted: Wanted::BEST,
+        settings: SubscriptionSettings::BEST,
         fill: false,
     }
 }

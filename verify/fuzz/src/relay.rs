@@ -106,7 +106,7 @@ fn converse(data: &[u8], request: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Reques
                     Output::Command(RelayCommand::Report(at)) => seen.push(RelayNotice::Traffic {
                         at,
                         traffic: Default::default(),
-                        last: None,
+                        idle: None,
                     }),
                     _ => {}
                 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use access::{ApiKeys, Claims, VideoGrant, sign};
 use controller::{Config, ConnectionId, Controller, WallClock};
 use livekit::{Admission, Frame, Front, HttpRequest, Inbox, Input, Output, admit};
-use southbound::{Fingerprint, HashFunction, Node, Notice};
+use southbound::{Capabilities, Fingerprint, HashFunction, Node, NodeId, Notice};
 
 const UNIX: Duration = Duration::from_secs(1_800_000_000);
 const ATTACKER: ConnectionId = ConnectionId(1);
@@ -44,13 +44,17 @@ fn admission(identity: &str) -> Box<Admission> {
 
 fn node() -> Node {
     Node {
+        node: NodeId(1),
         addresses: vec![([192, 0, 2, 1], 7882).into()],
         fingerprint: Fingerprint {
             hash: HashFunction::Sha256,
             digest: vec![0xab; 32],
         },
         clear_rtp: true,
-        copies: true,
+        capabilities: Capabilities {
+            copies: true,
+            ..Capabilities::ALL
+        },
     }
 }
 

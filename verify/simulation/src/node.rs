@@ -11,7 +11,7 @@ use agent::Agent;
 use controller::{ConnectionId, Controller, Event, WallClock};
 use dataplane::{Clock, DataPlane, Egress, Path};
 use livekit::{Admission, Frame, Front, Input, Output, Refusal};
-use southbound::{Command, MessageId, Notice, TransportId};
+use southbound::{Command, MessageId, NodeId, Notice, TransportId};
 
 use crate::person;
 use crate::plane::Plane;
@@ -124,11 +124,14 @@ impl Node {
             .filter(|transport| self.connected.contains(transport))?;
         Some(self.input(
             now,
-            Input::Notice(Notice::Received {
+            Input::Notice(Notice::MessageReceived {
                 transport,
                 label: label.into(),
                 payload: payload.into(),
-                message: MessageId(0),
+                message: MessageId {
+                    node: NodeId(0),
+                    number: 0,
+                },
             }),
         ))
     }

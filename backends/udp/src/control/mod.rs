@@ -68,11 +68,11 @@ impl Control {
     /// What any number of shards can do.
     pub fn capabilities(&self) -> Capabilities {
         Capabilities {
-            srtp: true,
             legs_max: LEGS_MAX,
             streams_max: STREAMS_MAX,
             replicas_max: REPLICAS_MAX,
             relays_max: 0,
+            ..Capabilities::ALL
         }
     }
 

@@ -8,7 +8,7 @@ const BOB: TransportId = TransportId(2);
 
 #[test]
 fn a_sender_waits_for_the_slowest_receiver_until_half_is_taken() {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::new(NodeId(0));
     let len = SENDER_WINDOW / 4;
     let messages: Vec<_> = (0..4).map(|_| ledger.open(ADA, len, false)).collect();
     for message in &messages {
@@ -31,7 +31,7 @@ fn a_sender_waits_for_the_slowest_receiver_until_half_is_taken() {
 
 #[test]
 fn a_busy_sender_leaves_others_their_turn() {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::new(NodeId(0));
     ledger.wants(ADA);
     ledger.wants(BOB);
     assert_eq!(ledger.next(), Some(ADA));
@@ -41,7 +41,7 @@ fn a_busy_sender_leaves_others_their_turn() {
 
 #[test]
 fn no_sender_is_read_while_the_controller_is_behind() {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::new(NodeId(0));
     let messages: Vec<_> = (0..WITH_CONTROLLER_MAX).map(|_| ledger.open(ADA, 1, false)).collect();
     assert!(!ledger.admits(BOB) && !ledger.wants(BOB));
     assert_eq!(ledger.next(), None);
@@ -51,7 +51,7 @@ fn no_sender_is_read_while_the_controller_is_behind() {
 
 #[test]
 fn lossy_messages_do_not_hold_their_sender() {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::new(NodeId(0));
     while ledger.admits_lossy(ADA) {
         ledger.open(ADA, 10_000, true);
     }
@@ -62,7 +62,7 @@ fn lossy_messages_do_not_hold_their_sender() {
 fn in_no_history_does_anything_stay_open() {
     for seed in 0..200 {
         let mut rng = StdRng::seed_from_u64(seed);
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::new(NodeId(0));
         let (mut open, mut buffered) = (Vec::new(), 0);
         for _ in 0..300 {
             let from = TransportId(rng.random_range(0..4));

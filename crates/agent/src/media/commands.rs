@@ -28,7 +28,7 @@ impl Media {
         let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
         // Browsers forget what is reported to have arrived, and where packets are copied nobody
         // else has it for a receiver that lost it.
-        let is_reported = is_numbered(&remote.extensions_in) && !(is_clear && cx.shared.config.copies);
+        let is_reported = is_numbered(&remote.extensions_in) && !(is_clear && cx.plane.capabilities().copies);
         self.uplink.described(transport, is_reported);
         self.budgets.described(transport, is_numbered(&remote.extensions_out));
         self.begin_estimate(cx, transport);
@@ -143,7 +143,8 @@ impl Media {
     }
 
     /// A track is forwarded to nobody, or to everybody again.
-    pub(crate) fn hold(&mut self, cx: &mut Context<'_>, track: TrackId, is_held: bool) {
+    pub(crate) fn set_forwarding(&mut self, cx: &mut Context<'_>, track: TrackId, forwarding: bool) {
+        let is_held = !forwarding;
         if !self.uplink.set_held(track, is_held) {
             return;
         }

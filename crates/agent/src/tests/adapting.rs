@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dataplane::LegId;
-use southbound::{Command, Notice, PayloadFormat, Subscription, SubscriptionId, TrackId, Wanted};
+use southbound::{Command, Notice, PayloadFormat, Subscription, SubscriptionId, SubscriptionSettings, TrackId};
 use wire::{Codec, SequenceNumber, Ssrc};
 
 use super::downlink::*;
@@ -243,7 +243,7 @@ fn with_thresholds_everybody_gets_the_same_share() {
         let receiver = world.reporting_peer();
         for (publisher, ssrc, size) in [(first, 500, (1_280, 720)), (second, 600, (320, 180))] {
             let track = world.publish_video(publisher, &RIDS);
-            world.subscribe(receiver, track, ssrc, Wanted { size, ..BEST });
+            world.subscribe(receiver, track, ssrc, SubscriptionSettings { size, ..BEST });
         }
         let mut cameras = [Camera::new(first, 11), Camera::new(second, 21)];
         let mut downlink = Downlink::new(&world, receiver, 2_400_000);
@@ -275,14 +275,13 @@ fn without_adaptation_all_is_as_wanted() {
 #[test]
 fn a_held_track_goes_to_nobody_and_nobody_is_told() {
     let (mut world, mut camera, mut downlink) = call(4_000_000);
-    let track = TrackId(100);
     seconds(&mut world, &mut camera, &mut downlink, 3);
     world.take_notices();
-    world.command(Command::Hold { track, held: true });
+    world.command(set_forwarding(TrackId(100), false));
     seconds(&mut world, &mut camera, &mut downlink, 1);
     assert_eq!(seconds(&mut world, &mut camera, &mut downlink, 1), [0]);
     assert_eq!(state(&world, &downlink).subscriptions[0].granted, Granted::Held);
-    world.command(Command::Hold { track, held: false });
+    world.command(set_forwarding(TrackId(100), true));
     seconds(&mut world, &mut camera, &mut downlink, 2);
     assert_eq!(encoding(&world, &downlink), Some(2));
     let said = world.take_notices();
@@ -304,9 +303,9 @@ fn of_many_videos_the_last_speakers_are_shown() {
     }
     let paused = |world: &World| [500, 600].map(|ssrc| world.model.replica_with(ssrc).unwrap().paused);
     assert_eq!(paused(&world), [false, true]);
-    let speaks = |track| Command::Attention {
+    let speaks = |track| Command::SetSpeakerRank {
         track: TrackId(track),
-        place: Some(0),
+        rank: Some(0),
     };
     world.advance(1_000);
     world.command(speaks(101));
@@ -327,7 +326,7 @@ fn the_small_picture_of_many_is_given_up_for_the_large_one() {
     let (mut world, mut camera, mut downlink) = call(1_200_000);
     let other = world.connected_peer();
     let track = world.publish_video(other, &RIDS);
-    let shown = |width, height| Wanted {
+    let shown = |width, height| SubscriptionSettings {
         size: (width, height),
         ..BEST
     };
@@ -427,7 +426,7 @@ fn a_picture_that_is_wanted_smaller_stays_until_it_has_its_size() {
         TrackId(100),
         500,
         vp9(),
-        Wanted { spatial_max: 1, ..BEST },
+        SubscriptionSettings { spatial_max: 1, ..BEST },
     );
     let mut sizes = Vec::new();
     for _ in 0..50 {
@@ -495,7 +494,7 @@ fn a_receiver_without_red_gets_the_primary_payload() {
         formats: [63, OPUS]
             .map(|value| (payload_type(value), format(OPUS, Codec::Opus)))
             .into(),
-        wanted: BEST,
+        settings: BEST,
         fill: false,
     }));
     let replica = world.model.replica_with(500).expect("it is written");

@@ -2,9 +2,11 @@
 
 use super::world::*;
 use crate::Counter;
-use dataplane::{LegId, Path, Protection};
+use dataplane::{LegId, Path, Protection, SrtpProfile};
 use is::stun::StunMessage;
-use southbound::{CloseReason, Command, DtlsRole, Fingerprint, HashFunction, Notice, OpenTransport, TransportId};
+use southbound::{
+    CloseReason, Command, DtlsRole, Fingerprint, HashFunction, NodeId, Notice, OpenTransport, TransportId,
+};
 
 const FIRST: TransportId = TransportId(1);
 
@@ -22,6 +24,7 @@ fn the_node_identifies_itself_first() {
         panic!("no node")
     };
     assert_eq!((node.addresses.len(), node.fingerprint.digest.len()), (1, 32));
+    assert_eq!(node.node, NodeId(0));
 }
 
 #[test]
@@ -39,7 +42,7 @@ fn a_check_and_a_handshake_as_server_give_the_leg_the_peer_s_keys() {
     assert_eq!((&ingress[..], &egress[..]), (&material[..32], &material[32..64]));
     let connected = Notice::Connected {
         transport: FIRST,
-        srtp: Some("SRTP_AEAD_AES_256_GCM"),
+        srtp: Some(SrtpProfile::AeadAes256Gcm),
     };
     assert!(world.take_notices().contains(&connected));
     world.close_all();

@@ -2,7 +2,7 @@
 
 use super::world::*;
 use crate::Counter;
-use southbound::{Channel, ChannelEnd, Command, DtlsRole, MessageId, Notice, TransportId};
+use southbound::{Channel, ChannelEnd, Command, DtlsRole, MessageId, NodeId, Notice, TransportId};
 
 const TRANSPORT: TransportId = TransportId(1);
 
@@ -60,14 +60,18 @@ fn both_sides_open_channels_and_messages_pass_in_both_directions() {
             labels.contains(&("_reliable", 60_000)) && labels.contains(&("_lossy", 0)),
             "{labels:?}"
         );
-        let hello = Notice::Received {
+        let message = MessageId {
+            node: NodeId(0),
+            number: 1,
+        };
+        let hello = Notice::MessageReceived {
             transport: TRANSPORT,
             label: "_lossy".into(),
             payload: b"hello"[..].into(),
-            message: MessageId(1),
+            message,
         };
         assert!(world.take_notices().contains(&hello));
-        world.command(Command::Handled { message: MessageId(1) });
+        world.command(Command::MessageHandled { message });
         world.close_all();
     }
 }

@@ -70,7 +70,7 @@ fn a_muted_camera_is_padding_that_no_decoder_sees() {
 fn a_subscription_that_is_disabled_is_filled_once_it_is_not() {
     let (mut world, publisher, receiver) = call(true);
     let track = world.publish_audio(publisher);
-    let disabled = southbound::Wanted { enabled: false, ..BEST };
+    let disabled = southbound::SubscriptionSettings { enabled: false, ..BEST };
     world.subscribe(receiver, track, 500, disabled);
     world.live(20_000);
     assert!(got(&world, receiver).is_empty());

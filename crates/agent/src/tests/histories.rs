@@ -5,7 +5,7 @@ use super::world::*;
 use crate::Counter;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use southbound::{Command, DtlsRole, SubscriptionId, TrackId, Wanted};
+use southbound::{Command, DtlsRole, SubscriptionId, SubscriptionSettings, TrackId};
 
 const HISTORIES: u64 = 60;
 const STEPS: usize = 120;
@@ -62,7 +62,7 @@ impl Call {
         let Some(publisher) = self.peer() else { return };
         self.next_ssrc += 2;
         let track = TrackId(100 + publisher as u64);
-        let wanted = Wanted {
+        let settings = SubscriptionSettings {
             enabled: self.rng.random(),
             encoding_max: self.rng.random_range(0..4),
             spatial_max: self.rng.random_range(0..3),
@@ -70,7 +70,7 @@ impl Call {
             fps: self.rng.random_range(0..40),
             priority: self.rng.random(),
         };
-        let subscription = self.world.subscribe(peer, track, self.next_ssrc, wanted);
+        let subscription = self.world.subscribe(peer, track, self.next_ssrc, settings);
         self.subscriptions.push(subscription);
     }
 
@@ -109,12 +109,12 @@ impl Call {
                 }
             }
             8 => {
-                let held = self.rng.random();
-                self.world.command(Command::Hold { track, held });
+                let forwarding = self.rng.random();
+                self.world.command(Command::SetForwarding { track, forwarding });
             }
             9 => {
-                let place = self.rng.random::<bool>().then_some(self.rng.random_range(0..4));
-                self.world.command(Command::Attention { track, place });
+                let rank = self.rng.random::<bool>().then_some(self.rng.random_range(0..4));
+                self.world.command(Command::SetSpeakerRank { track, rank });
             }
             10 => {
                 let estimate = 1 << self.rng.random_range(0..62);

@@ -1,6 +1,6 @@
 //! Packets of peers, and their negotiated formats.
 
-use southbound::{PayloadFormat, Wanted};
+use southbound::{Command, PayloadFormat, SubscriptionSettings, TrackId};
 use wire::rtcp::RtcpWriter;
 use wire::{Codec, ExtensionKind, ExtensionMap, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
@@ -10,11 +10,15 @@ pub(super) const VP9: u8 = 98;
 pub(super) const VP9_RTX: u8 = 99;
 pub(super) const OPUS: u8 = 111;
 
-pub(super) const BEST: Wanted = Wanted {
+pub(super) const BEST: SubscriptionSettings = SubscriptionSettings {
     enabled: true,
     encoding_max: 9,
-    ..Wanted::BEST
+    ..SubscriptionSettings::BEST
 };
+
+pub(super) fn set_forwarding(track: TrackId, forwarding: bool) -> Command {
+    Command::SetForwarding { track, forwarding }
+}
 
 pub(super) fn vp8() -> PayloadFormat {
     PayloadFormat {

@@ -29,7 +29,7 @@ fn media_that_comes_before_its_publication_is_bound_when_it_is_announced() {
         },
     );
     let notices = world.take_notices();
-    assert!(notices.contains(&Notice::Started { track }));
+    assert!(notices.contains(&Notice::TrackStarted { track }));
     assert!(notices.contains(&Notice::Encodings { track, active: 0b10 }));
     world.close_all();
 }

@@ -193,7 +193,7 @@ fn a_call_between_phones_is_two_entries_with_learned_addresses() {
     world.relay(RelayCommand::Report(at(FACING_PEER)));
     let told = world.take_relay_notices();
     assert!(
-        matches!(&told[..], [RelayNotice::Traffic { traffic, last: Some(_), .. }] if traffic.packets == 1 && traffic.bytes == 172),
+        matches!(&told[..], [RelayNotice::Traffic { traffic, idle: Some(_), .. }] if traffic.packets == 1 && traffic.bytes == 172),
         "{told:?}"
     );
     world.relay(RelayCommand::Silence(at(FACING_PEER)));

@@ -57,7 +57,7 @@ impl Meeting {
 
     fn notice(&mut self, notice: Notice) {
         match notice {
-            Notice::Received {
+            Notice::MessageReceived {
                 transport,
                 label,
                 payload,
@@ -71,7 +71,7 @@ impl Meeting {
                     reliable: true,
                     message: Some(message),
                 });
-                self.world.command(Command::Handled { message });
+                self.world.command(Command::MessageHandled { message });
             }
             Notice::ChannelClosed {
                 transport,

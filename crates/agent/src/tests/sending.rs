@@ -2,7 +2,7 @@
 
 use super::world::*;
 use crate::Counter;
-use southbound::{Command, Notice, SubscriptionId, Wanted};
+use southbound::{Command, Notice, SubscriptionId, SubscriptionSettings};
 use std::time::Duration;
 use wire::rtcp::{FirEntry, ReportBlock, RtcpPacket, SenderInfo};
 use wire::{NtpTime, RtpPacket, SequenceNumber, Ssrc};
@@ -35,7 +35,7 @@ fn a_new_receiver_asks_once_and_again_until_it_is_served() {
     assert!(world.peers[receiver].rtp.is_empty());
     world.send(publisher, video(11, 2, KEY));
     assert_eq!(world.peers[receiver].rtp.len(), 1);
-    assert!(world.take_notices().contains(&Notice::Delivered {
+    assert!(world.take_notices().contains(&Notice::SubscriptionStarted {
         subscription: SubscriptionId(500)
     }));
     world.live(5_000);
@@ -149,10 +149,10 @@ fn a_receiver_gets_the_best_encoding_that_arrives_and_is_wanted() {
         receiver,
         track,
         500,
-        Wanted {
+        SubscriptionSettings {
             enabled: true,
             encoding_max: 1,
-            ..Wanted::BEST
+            ..SubscriptionSettings::BEST
         },
     );
     assert_eq!(source(&world, 1), Some(12));
@@ -167,10 +167,10 @@ fn a_receiver_gets_the_best_encoding_that_arrives_and_is_wanted() {
         receiver,
         track,
         500,
-        Wanted {
+        SubscriptionSettings {
             enabled: false,
             encoding_max: 1,
-            ..Wanted::BEST
+            ..SubscriptionSettings::BEST
         },
     );
     assert!(world.model.replica(dataplane::ReplicaId(1)).unwrap().paused);

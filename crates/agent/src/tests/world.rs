@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path, Protection};
 use southbound::{
     Channel, Command, DtlsRole, Encoding, Notice, OpenTransport, PayloadFormat, Publication, Subscription,
-    SubscriptionId, TrackId, Wanted,
+    SubscriptionId, SubscriptionSettings, TrackId,
 };
 use virtual_device::Plane;
 use wire::rtcp::RtcpWriter;
@@ -341,7 +341,13 @@ impl World {
         track
     }
 
-    pub(super) fn subscribe(&mut self, peer: usize, track: TrackId, ssrc: u32, wanted: Wanted) -> SubscriptionId {
+    pub(super) fn subscribe(
+        &mut self,
+        peer: usize,
+        track: TrackId,
+        ssrc: u32,
+        settings: SubscriptionSettings,
+    ) -> SubscriptionId {
         let format = if track.0 < 200 {
             vp8()
         } else {
@@ -352,7 +358,7 @@ impl World {
                 nack: false,
             }
         };
-        self.subscribe_as(peer, track, ssrc, format, wanted)
+        self.subscribe_as(peer, track, ssrc, format, settings)
     }
 
     pub(super) fn subscribe_as(
@@ -361,7 +367,7 @@ impl World {
         track: TrackId,
         ssrc: u32,
         format: PayloadFormat,
-        wanted: Wanted,
+        settings: SubscriptionSettings,
     ) -> SubscriptionId {
         let subscription = SubscriptionId(u64::from(ssrc));
         self.command(Command::Subscribe(Subscription {
@@ -372,7 +378,7 @@ impl World {
             rtx: format.rtx.map(|_| Ssrc(ssrc + 1)),
             mid: None,
             formats: vec![(format.payload_type, format)],
-            wanted,
+            settings,
             fill: self.fills,
         }));
         subscription

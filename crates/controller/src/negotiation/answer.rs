@@ -75,7 +75,7 @@ impl Peer {
         let (placeholder, disabled) = (self.placeholder(), self.disabled);
         let mut known = self.agreements();
         for section in &mut self.sections {
-            section.settle(placeholder, disabled, node.copies, &mut known);
+            section.settle(placeholder, disabled, &node.capabilities, &mut known);
         }
         let setup = self.setup();
         let answer = self.describe(node, setup);

@@ -1,13 +1,13 @@
 //! Which header extensions are taken, in each direction.
 
 use wire::sdp::Extension;
-use wire::{ExtensionKind, ExtensionMap, MediaKind};
+use wire::{ExtensionForms, ExtensionKind, ExtensionMap, MediaKind};
 
 use super::{Flow, Section, Ways};
 
 /// Those of the offered extensions that we take on a section that is used in these directions now,
-/// and in another perhaps later.
-pub(crate) fn accept(offered: &[Extension], ways: Ways) -> Vec<Extension> {
+/// and in another perhaps later. Only ids that packets can carry in these forms.
+pub(crate) fn accept(offered: &[Extension], ways: Ways, forms: ExtensionForms) -> Vec<Extension> {
     let is_numbered = || {
         offered
             .iter()
@@ -19,6 +19,7 @@ pub(crate) fn accept(offered: &[Extension], ways: Ways) -> Vec<Extension> {
     let mut taken = ExtensionMap::default();
     let wanted = offered.iter().filter(|extension| {
         let kind = kind_of(extension).filter(|kind| is_taken(*kind, Flow::Up) || is_taken(*kind, Flow::Down));
+        let kind = kind.filter(|_| extension.id <= forms.id_max());
         let kind = kind.filter(|kind| !(spares_times && *kind == ExtensionKind::AbsSendTime));
         // An id or a kind that comes twice in one section is the peer's mistake; the first counts.
         kind.is_some_and(|kind| taken.id(kind).is_none() && taken.insert(kind, extension.id).is_ok())

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use southbound::{Node, SubscriptionId};
+use southbound::{Capabilities, Node, SubscriptionId};
 use wire::sdp::{SectionKind, SessionDescription, Setup};
 use wire::{MediaKind, Mid};
 
@@ -101,14 +101,14 @@ impl Peer {
         if !same || answer.sections.len() > self.sections.len() {
             return Err(NegotiationError::SectionsChanged);
         }
-        // Our offer was encrypted.
+        // Our offer was encrypted, and all its header extensions have small numbers.
         self.take_transport(answer, false)?;
         self.offering.pending = None;
         let (mut answered, disabled) = (Vec::new(), self.disabled);
         let (mut said, mut agreements) = (self.remote_sections(), self.agreements());
         for (section, media_section) in self.sections.iter_mut().zip(&answer.sections) {
             section.hear(media_section, &mut said);
-            section.settle(AudioWish::default(), disabled, false, &mut agreements);
+            section.settle(AudioWish::default(), disabled, &Capabilities::ALL, &mut agreements);
             let takes = media_section.direction.receives() && !media_section.rejected && !section.formats().is_empty();
             match section.sides_mut().map(|sides| &mut sides.down) {
                 Some(Down::Track(downlink)) if takes => answered.push(Answered::Taken(downlink.subscription)),

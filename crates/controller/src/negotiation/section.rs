@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use southbound::{Encoding, SubscriptionId, TrackId};
+use southbound::{Capabilities, Encoding, SubscriptionId, TrackId};
 use wire::sdp::{Direction, Extension, Format, MediaSection, Msid, RidDirection, SectionKind, SsrcGroup, SsrcLine};
 use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
@@ -240,12 +240,12 @@ impl Section {
     }
 
     /// Works out what of the peer's offer to take, now that it is known what the section is used
-    /// for. `copies` is whether clear media may be forwarded by a device that only copies.
+    /// for, within what the data plane can do.
     pub(super) fn settle(
         &mut self,
         placeholder: AudioWish,
         disabled: DisabledCodecs,
-        copies: bool,
+        device: &Capabilities,
         known: &mut HashSet<Arc<Agreed>>,
     ) {
         let Some(theirs) = &self.theirs else { return };
@@ -267,8 +267,8 @@ impl Section {
         }
         // Everything we take in either direction, whatever the section is used for now: a browser
         // offers later sections only the extensions that were answered in earlier ones.
-        let mut extensions = extensions::accept(&theirs.extensions, ways);
-        if copies && clear_rtp::is_clear(theirs) {
+        let mut extensions = extensions::accept(&theirs.extensions, ways, device.extensions);
+        if device.copies && clear_rtp::is_clear(theirs) {
             clear_rtp::strip(&mut formats, &mut extensions);
             if self.uplink().is_some() {
                 clear_rtp::strip_numbers(&mut formats, &mut extensions);

@@ -30,10 +30,10 @@ impl Room {
             Notice::Paused { subscription, paused } => self.take_pause(ctx, key, subscription, paused),
             // Which tracks and encodings arrive is the agent's business, until somebody here
             // decides by it.
-            Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
+            Notice::TrackStarted { .. } | Notice::Encodings { .. } | Notice::SubscriptionStarted { .. } => {}
             Notice::Node(_)
             | Notice::Audio(_)
-            | Notice::Received { .. }
+            | Notice::MessageReceived { .. }
             | Notice::Refused { .. }
             | Notice::Relay(_) => {}
         }

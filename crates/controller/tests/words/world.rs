@@ -7,7 +7,7 @@ use controller::{
     AddTrack, AdminError, AdminReply, AdminRequest, AdminRequestId, ClientTraits, Config, ConnectionId, Controller,
     Description, Input, Join, Notification, Output, PeerMode, Request, TrackInfo, TrackSource, WallClock,
 };
-use southbound::{Fingerprint, HashFunction, Node, Notice};
+use southbound::{Capabilities, Fingerprint, HashFunction, Node, NodeId, Notice};
 use wire::MediaKind;
 
 pub const UNIX: Duration = Duration::from_secs(1_800_000_000);
@@ -63,13 +63,14 @@ impl World {
             connections: 0,
         };
         world.handle(Input::Notice(Notice::Node(Node {
+            node: NodeId(1),
             addresses: vec!["192.0.2.1:7882".parse().unwrap()],
             fingerprint: Fingerprint {
                 hash: HashFunction::Sha256,
                 digest: vec![0xab; 32],
             },
             clear_rtp: false,
-            copies: false,
+            capabilities: Capabilities::ALL,
         })));
         world
     }

@@ -138,13 +138,7 @@ impl Model {
 
 impl DataPlane for Model {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            srtp: true,
-            legs_max: usize::MAX,
-            streams_max: usize::MAX,
-            replicas_max: usize::MAX,
-            relays_max: usize::MAX,
-        }
+        Capabilities::ALL
     }
 
     fn write(&mut self, _now: Instant, update: Update) -> Result<(), WriteError> {

@@ -12,5 +12,6 @@ mod world;
 mod limits;
 mod membership;
 mod negotiation;
+mod node;
 mod publishing;
 mod subscribing;

@@ -17,10 +17,12 @@ use livekit_protocol::{
     TrackSource, TrackType, VideoLayer,
 };
 use prost::Message as _;
-use southbound::{Command, Fingerprint, HashFunction, Node, Notice, Publication, Subscription, TransportId};
+use southbound::{Command, Notice, Publication, Subscription, TransportId};
 use wire::MediaKind;
+use wire::srtp::SrtpProfile;
 
 use crate::browser::Browser;
+use crate::node::node;
 
 pub const UNIX: Duration = Duration::from_secs(1_800_000_000);
 
@@ -87,18 +89,6 @@ pub fn claims(identity: &str) -> Claims {
             ..VideoGrant::default()
         },
         ..Claims::default()
-    }
-}
-
-fn node(clear_rtp: bool, copies: bool) -> Node {
-    Node {
-        addresses: vec!["192.0.2.1:7882".parse().unwrap(), "[2001:db8::1]:7882".parse().unwrap()],
-        fingerprint: Fingerprint {
-            hash: HashFunction::Sha256,
-            digest: vec![0xab; 32],
-        },
-        clear_rtp,
-        copies,
     }
 }
 
@@ -283,7 +273,7 @@ impl World {
         for transport in self.transports_of(client) {
             self.notice(Notice::Connected {
                 transport,
-                srtp: Some("SRTP_AEAD_AES_128_GCM"),
+                srtp: Some(SrtpProfile::AeadAes128Gcm),
             });
             for label in ["_reliable", "_lossy"] {
                 self.notice(Notice::ChannelOpened {

@@ -140,8 +140,8 @@ fn counts_are_those_of_the_moment() {
             packets,
             ..Traffic::default()
         };
-        let last = Some(setup.now);
-        let notice = RelayNotice::Traffic { at, traffic, last };
+        let idle = Some(Duration::ZERO);
+        let notice = RelayNotice::Traffic { at, traffic, idle };
         setup.relay.handle(setup.now, Input::Notice(notice), &mut outputs);
     }
     let Some(Output::Reply { bytes, .. }) = outputs.last() else {
@@ -168,14 +168,13 @@ fn a_node_that_tells_nothing_holds_nobody_up_for_long() {
 fn only_a_call_that_seems_silent_is_looked_at() {
     let mut setup = Setup::new();
     let [answer, _] = setup.call();
-    let last = setup.now + Duration::from_secs(50);
-    let traffic = Traffic::default();
+    setup.pass(Duration::from_secs(50));
     setup.tell(Input::Notice(RelayNotice::Traffic {
         at: local(&answer),
-        traffic,
-        last: Some(last),
+        traffic: Traffic::default(),
+        idle: Some(Duration::ZERO),
     }));
-    setup.pass(Duration::from_secs(109));
+    setup.pass(Duration::from_secs(59));
     assert_eq!(setup.relay.calls(), 1);
     setup.pass(Duration::from_secs(1));
     assert_eq!(setup.relay.calls(), 0);

@@ -90,11 +90,11 @@ fn a_call_ends_by_itself_when_nothing_comes_afterwards() {
     let [answer, _] = learned(&mut setup);
     for _ in 0..10 {
         setup.pass(Duration::from_secs(50));
-        let (traffic, last) = (Traffic::default(), Some(setup.now));
+        let (traffic, idle) = (Traffic::default(), Some(Duration::ZERO));
         setup.tell(Input::Notice(RelayNotice::Traffic {
             at: answer,
             traffic,
-            last,
+            idle,
         }));
     }
     setup.replace();

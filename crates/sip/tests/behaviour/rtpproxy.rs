@@ -153,11 +153,11 @@ fn queries_tell_time_and_packets() {
             bytes: packets * 172,
             errors,
         };
-        let last = Some(setup.now);
+        let idle = Some(Duration::ZERO);
         setup.tell(Input::Notice(RelayNotice::Traffic {
             at: address,
             traffic,
-            last,
+            idle,
         }));
     }
     setup.pass(Duration::from_secs(10));

@@ -28,8 +28,8 @@ fn arrived(setup: &mut Setup, at: std::net::SocketAddr, packets: u64) {
         bytes: 172 * packets,
         errors: 0,
     };
-    let last = Some(setup.now);
-    setup.tell(Input::Notice(RelayNotice::Traffic { at, traffic, last }));
+    let idle = Some(Duration::ZERO);
+    setup.tell(Input::Notice(RelayNotice::Traffic { at, traffic, idle }));
 }
 
 #[test]

@@ -138,8 +138,8 @@ impl Setup {
     /// Panics: when the outputs contradict each other, which no input may bring about.
     pub fn tell(&mut self, input: Input<'_>) -> Vec<(RequestId, Vec<u8>)> {
         let mut outputs = Vec::new();
-        if let Input::Notice(RelayNotice::Traffic { at, traffic, last }) = input {
-            self.counted.insert(at, (traffic, last));
+        if let Input::Notice(RelayNotice::Traffic { at, traffic, idle }) = input {
+            self.counted.insert(at, (traffic, idle.map(|idle| self.now - idle)));
         }
         self.relay.handle(self.now, input, &mut outputs);
         self.outputs = outputs.len();
@@ -208,7 +208,8 @@ impl Setup {
             RelayCommand::Report(at) => {
                 assert!(self.entries.contains_key(&at), "{at} counts nothing");
                 let (traffic, last) = self.counted.get(&at).copied().unwrap_or_default();
-                return Some(RelayNotice::Traffic { at, traffic, last }).filter(|_| !self.deaf);
+                let idle = last.map(|last| self.now.saturating_duration_since(last));
+                return Some(RelayNotice::Traffic { at, traffic, idle }).filter(|_| !self.deaf);
             }
         }
         None

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ExtensionKind;
+use super::{ExtensionForms, ExtensionKind};
 
 /// The header extension ids negotiated on one transport, both ways round.
 ///
@@ -39,6 +39,14 @@ impl fmt::Display for ExtensionMapError {
 impl std::error::Error for ExtensionMapError {}
 
 impl ExtensionMap {
+    /// Those of its extensions that these forms can carry.
+    pub fn within(mut self, forms: ExtensionForms) -> Self {
+        for id in self.ids.iter_mut().filter(|id| **id > forms.id_max()) {
+            *id = 0;
+        }
+        self
+    }
+
     /// Gives `kind` the number `id`. Saying the same twice is no error: every media section of a
     /// bundle repeats it.
     ///

@@ -265,13 +265,7 @@ impl Device for KernelDevice {
 
 impl DataPlane for Base {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            srtp: true,
-            legs_max: usize::MAX,
-            streams_max: usize::MAX,
-            replicas_max: usize::MAX,
-            relays_max: usize::MAX,
-        }
+        Capabilities::ALL
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

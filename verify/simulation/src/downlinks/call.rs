@@ -8,7 +8,7 @@ use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
 use southbound::{
     Command, DtlsRole, Encoding, IceCredentials, Notice, OpenTransport, PayloadFormat, Publication, RemoteTransport,
-    Subscription, SubscriptionId, TrackId, TrackSource, TransportId, Wanted,
+    Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
 use virtual_device::Plane;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PacketKind, PayloadType, Ssrc};
@@ -328,7 +328,10 @@ fn to_picture(meeting: &Meeting, receiver: usize, sender: usize, size: (u16, u16
         rtx: Some(Ssrc(ssrc + 1)),
         mid: None,
         formats: vec![(vp8.payload_type, vp8)],
-        wanted: Wanted { size, ..Wanted::BEST },
+        settings: SubscriptionSettings {
+            size,
+            ..SubscriptionSettings::BEST
+        },
         fill: false,
     }
 }

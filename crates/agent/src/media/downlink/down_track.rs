@@ -140,7 +140,7 @@ impl DownTrack {
             Choice::Free | Choice::Expecting | Choice::Granted(_) => true,
             Choice::Undecided | Choice::NoRoom => false,
         };
-        is_allowed && self.subscription.wanted.enabled && !self.held && !self.left_out
+        is_allowed && self.subscription.settings.enabled && !self.held && !self.left_out
     }
 
     /// Whether it waits for a key frame of this stream.
@@ -217,7 +217,7 @@ impl DownTrack {
     /// The highest layer it should get of its source now.
     fn target(&self) -> Layer {
         let wanted = Layer {
-            spatial: self.subscription.wanted.spatial_max,
+            spatial: self.subscription.settings.spatial_max,
             temporal: u8::MAX,
         };
         match self.choice {
@@ -269,7 +269,7 @@ impl DownTrack {
 
 #[cfg(test)]
 mod tests {
-    use southbound::{SubscriptionId, TrackId, TransportId, Wanted};
+    use southbound::{SubscriptionId, SubscriptionSettings, TrackId, TransportId};
     use wire::Ssrc;
 
     use super::*;
@@ -299,7 +299,7 @@ mod tests {
             rtx: None,
             mid: None,
             formats: Vec::new(),
-            wanted: Wanted::BEST,
+            settings: SubscriptionSettings::BEST,
             fill: false,
         });
         let now = Instant::now();

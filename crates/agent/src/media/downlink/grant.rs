@@ -23,7 +23,7 @@ impl Downlink {
     ) -> Option<allocation::Subscription<'a>> {
         let known = self.tracks.get(&id)?;
         let track = uplink.track(known.subscription.track)?;
-        let (wanted, publication) = (known.subscription.wanted, track.publication());
+        let (wanted, publication) = (known.subscription.settings, track.publication());
         Some(allocation::Subscription {
             key: Key(id.0),
             request: Request {
@@ -67,7 +67,7 @@ impl Downlink {
         let slot = |id: &SubscriptionId| {
             let known = self.tracks.get(id)?;
             let track = uplink.track(known.subscription.track)?;
-            let wanted = known.subscription.wanted;
+            let wanted = known.subscription.settings;
             (wanted.enabled && !known.held && track.has_key_frames()).then(|| VideoSlot {
                 key: Key(id.0),
                 source: source(track.publication().source),
@@ -189,7 +189,7 @@ impl Downlink {
             return;
         };
         let paused = match known.choice {
-            _ if !known.subscription.wanted.enabled || known.held => return,
+            _ if !known.subscription.settings.enabled || known.held => return,
             _ if known.left_out => true,
             Choice::NoRoom => true,
             Choice::Free | Choice::Granted(_) => false,

@@ -55,7 +55,7 @@ impl Downlink {
             track: subscription.track,
             kind: track.map_or(MediaKind::Video, |track| track.publication().kind),
             source: track.map(|track| track.publication().source).unwrap_or_default(),
-            wanted: subscription.wanted,
+            settings: subscription.settings,
             speaker: track.and_then(|track| track.speaker_rank()),
             granted: granted(uplink, known),
             current: current.and_then(|current| target(uplink, current.source, current.layer)),
@@ -69,7 +69,7 @@ fn granted(uplink: &Uplink, known: &DownTrack) -> Granted {
     let source = |layer| known.source.and_then(|key| target(uplink, key, layer));
     let send = |layer| source(layer).map_or(Granted::Undecided, Granted::Send);
     match known.choice {
-        _ if !known.subscription.wanted.enabled => Granted::Disabled,
+        _ if !known.subscription.settings.enabled => Granted::Disabled,
         _ if known.held => Granted::Held,
         _ if known.left_out => Granted::LeftOut,
         Choice::Free => send(Layer::HIGHEST),

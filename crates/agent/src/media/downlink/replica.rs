@@ -52,7 +52,7 @@ impl Downlink {
         }
         if !known.delivered {
             known.delivered = true;
-            cx.notice(Notice::Delivered { subscription: id });
+            cx.notice(Notice::SubscriptionStarted { subscription: id });
         }
         self.write_replica(cx, env, id);
         self.want_first_key_frame(cx, env, id);
@@ -81,7 +81,7 @@ impl Downlink {
             replica: ReplicaId(self.replica_ids.take()),
             first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
-            rewriting: cx.shared.config.rewriting,
+            rewriting: cx.plane.capabilities().rewriting.nearest(cx.shared.config.rewriting),
         });
         let is_lowering = self.make_way(cx, env, id, leg, entry);
         let Some(known) = self.tracks.get_mut(&id) else {
@@ -204,7 +204,7 @@ impl Downlink {
         };
         let current = known.source.as_ref().and_then(encoding_of);
         let max = match known.choice {
-            Choice::Free => usize::from(known.subscription.wanted.encoding_max),
+            Choice::Free => usize::from(known.subscription.settings.encoding_max),
             Choice::Undecided | Choice::Expecting => 0,
             Choice::Granted(_) | Choice::NoRoom if current.is_some() => return,
             Choice::Granted(_) | Choice::NoRoom => 0,

@@ -34,7 +34,7 @@ impl Uplink {
         stream.layer_bitrate.restart(cx.now);
         let id = stream.track;
         if !std::mem::replace(&mut track.started, true) {
-            cx.notice(Notice::Started { track: id });
+            cx.notice(Notice::TrackStarted { track: id });
         }
         cx.notice(Notice::Encodings {
             track: id,

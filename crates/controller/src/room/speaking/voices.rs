@@ -30,7 +30,10 @@ impl Room {
             .flat_map(|participant| participant.tracks.values());
         let microphones: Vec<_> = tracks.filter(|track| is_voice(track)).map(|track| track.id).collect();
         for (track, held) in voices.choose(ctx.now, &microphones) {
-            ctx.command(Command::Hold { track, held });
+            ctx.command(Command::SetForwarding {
+                track,
+                forwarding: !held,
+            });
         }
     }
 
@@ -53,14 +56,14 @@ impl Room {
         let before = std::mem::replace(&mut self.attended, places);
         for (track, place) in &self.attended {
             if before.get(track) != Some(place) {
-                let place = Some(*place);
-                ctx.command(Command::Attention { track: *track, place });
+                let rank = Some(*place);
+                ctx.command(Command::SetSpeakerRank { track: *track, rank });
             }
         }
         for track in before.into_keys().filter(|track| !self.attended.contains_key(track)) {
             // Of a track that is gone there is nothing to say.
             if ctx.core.index.tracks.contains_key(&track) {
-                ctx.command(Command::Attention { track, place: None });
+                ctx.command(Command::SetSpeakerRank { track, rank: None });
             }
         }
     }

@@ -222,7 +222,7 @@ impl Room {
             rtx: section.repair(downlink),
             mid: mid.written(),
             formats: media.formats_for(section.formats())?,
-            wanted: delivery.subscription.settings.wanted(media),
+            settings: delivery.subscription.settings.wanted(media),
             fill: delivery.receiver.traits.learns_tracks_by_packets,
         })
     }

@@ -8,8 +8,9 @@ use livekit_protocol::data_packet::{Kind, Value};
 use livekit_protocol::data_stream::header::ContentHeader;
 use livekit_protocol::{ChatMessage, DataPacket, SpeakerInfo, Transcription, UserPacket, data_stream};
 use prost::Message as _;
-use southbound::{Command, MessageId, Notice, TransportId};
+use southbound::{Command, Notice, TransportId};
 
+use crate::node::message_id;
 use crate::world::{Client, World, claims};
 
 fn packet(sequence: u32, to: &[&str]) -> DataPacket {
@@ -34,11 +35,11 @@ fn uplink(world: &World, client: &Client) -> TransportId {
 fn send(world: &mut World, from: &Client, label: &str, packet: &DataPacket) {
     let transport = uplink(world, from);
     let payload: Arc<[u8]> = packet.encode_to_vec().into();
-    world.notice(Notice::Received {
+    world.notice(Notice::MessageReceived {
         transport,
         label: Arc::from(label),
         payload,
-        message: MessageId(1),
+        message: message_id(1),
     });
 }
 
@@ -160,11 +161,11 @@ fn bytes_on_an_applications_own_channel_go_to_everybody_else_as_reliable_user_da
     world.clear();
     for from in [&ada, &cat] {
         let transport = uplink(&world, from);
-        world.notice(Notice::Received {
+        world.notice(Notice::MessageReceived {
             transport,
             label: Arc::from("pubraw"),
             payload: b"hello".to_vec().into(),
-            message: MessageId(1),
+            message: message_id(1),
         });
     }
     let got = delivered(&world);
@@ -192,11 +193,11 @@ fn what_is_no_packet_is_counted_and_dropped() {
         ("_lossy", vec![0; 70_000]),
         ("_data_track", vec![1]),
     ] {
-        world.notice(Notice::Received {
+        world.notice(Notice::MessageReceived {
             transport,
             label: Arc::from(label),
             payload: payload.into(),
-            message: MessageId(1),
+            message: message_id(1),
         });
     }
     assert!(delivered(&world).is_empty());
@@ -292,15 +293,15 @@ fn every_message_is_said_to_be_dealt_with_whatever_became_of_it() {
     ];
     for (number, (transport, payload)) in cases.into_iter().enumerate() {
         world.clear();
-        let message = MessageId(number as u64);
-        world.notice(Notice::Received {
+        let message = message_id(number as u64);
+        world.notice(Notice::MessageReceived {
             transport,
             label: Arc::from("_reliable"),
             payload,
             message,
         });
         let commands = world.new_commands();
-        assert_eq!(commands.last(), Some(&Command::Handled { message }));
+        assert_eq!(commands.last(), Some(&Command::MessageHandled { message }));
         let passed_on = commands
             .iter()
             .any(|command| matches!(command, Command::Send { message: Some(of), .. } if *of == message));

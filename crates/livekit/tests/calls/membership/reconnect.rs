@@ -15,9 +15,10 @@ use livekit_protocol::{
     TrackPublishedResponse, TrackSource, UserPacket, data_packet,
 };
 use prost::Message as _;
-use southbound::{CloseReason, Command, MessageId, Notice};
+use southbound::{CloseReason, Command, Notice};
 use wire::MediaKind;
 
+use crate::node::message_id;
 use crate::world::{World, claims};
 
 fn reconnected(world: &mut World, connection: ConnectionId) -> u32 {
@@ -233,11 +234,11 @@ fn reliable_data_sent_meanwhile_is_sent_again() {
             ..DataPacket::default()
         };
         let payload = packet.encode_to_vec().into();
-        world.notice(Notice::Received {
+        world.notice(Notice::MessageReceived {
             transport: from,
             label: Arc::from("_reliable"),
             payload,
-            message: MessageId(1),
+            message: message_id(1),
         });
     }
     world.hang_up(bob.connection);

@@ -131,7 +131,7 @@ fn a_published_camera_reaches_everybody_else() {
         (subscription.track, subscription.transport),
         (publication.track, world.transports_of(&bob)[0])
     );
-    assert!(subscription.wanted.enabled && subscription.wanted.encoding_max == 2);
+    assert!(subscription.settings.enabled && subscription.settings.encoding_max == 2);
     assert!(
         subscription
             .formats
@@ -311,7 +311,7 @@ fn a_client_chooses_its_tracks_and_how_good_they_are() {
     let wanted = |world: &mut World, bob: &crate::world::Client, settings: UpdateTrackSettings| {
         world.clear();
         world.say(bob.connection, Said::TrackSetting(settings));
-        world.subscriptions().last().map(|subscription| subscription.wanted)
+        world.subscriptions().last().map(|subscription| subscription.settings)
     };
     let track_sids = vec![camera.sid.clone()];
     let low = UpdateTrackSettings {

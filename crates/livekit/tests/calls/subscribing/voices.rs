@@ -51,8 +51,14 @@ fn held(world: &World) -> BTreeSet<TrackId> {
     let mut held = BTreeSet::new();
     for command in &world.commands {
         match command {
-            Command::Hold { track, held: true } => assert!(held.insert(*track), "commanded once for each change"),
-            Command::Hold { track, held: false } => assert!(held.remove(track), "commanded once for each change"),
+            Command::SetForwarding {
+                track,
+                forwarding: false,
+            } => assert!(held.insert(*track), "commanded once for each change"),
+            Command::SetForwarding {
+                track,
+                forwarding: true,
+            } => assert!(held.remove(track), "commanded once for each change"),
             Command::Unpublish { track } => _ = held.remove(track),
             _ => {}
         }
@@ -83,7 +89,7 @@ fn a_large_room_hears_the_loudest_few_by_one_command_for_each_change() {
     }
     let holds = world.commands[before..]
         .iter()
-        .filter(|command| matches!(command, Command::Hold { .. }));
+        .filter(|command| matches!(command, Command::SetForwarding { .. }));
     assert_eq!(holds.count(), 0, "nothing has changed");
     world.advance(Duration::from_secs(4));
     hear(&mut world, &[(a, 10), (e, 15)]);
@@ -125,9 +131,9 @@ fn without_the_setting_everybody_is_heard_in_any_room() {
 fn attention(world: &World) -> (BTreeMap<TrackId, u8>, usize) {
     let (mut places, mut commands) = (BTreeMap::new(), 0);
     for command in &world.commands {
-        if let Command::Attention { track, place } = command {
+        if let Command::SetSpeakerRank { track, rank } = command {
             commands += 1;
-            match place {
+            match rank {
                 Some(place) => _ = places.insert(*track, *place),
                 None => _ = places.remove(track),
             }

@@ -5,7 +5,7 @@ use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::{
     AddTrackRequest, SimulcastCodec, TrackSource, UpdateTrackSettings, UpdateVideoLayers, VideoLayer, VideoQuality,
 };
-use southbound::{TrackSource as Shows, Wanted};
+use southbound::{SubscriptionSettings, TrackSource as Shows};
 use wire::MediaKind;
 
 use crate::world::{Client, World, add_track};
@@ -59,14 +59,14 @@ impl Scalable {
         Self { world, ada, bob, sid }
     }
 
-    fn wanted(&mut self, settings: UpdateTrackSettings) -> Wanted {
+    fn wanted(&mut self, settings: UpdateTrackSettings) -> SubscriptionSettings {
         self.world.clear();
         let settings = UpdateTrackSettings {
             track_sids: vec![self.sid.clone()],
             ..settings
         };
         self.world.say(self.bob.connection, Said::TrackSetting(settings));
-        self.world.subscriptions().last().expect("a change").wanted
+        self.world.subscriptions().last().expect("a change").settings
     }
 
     fn of_quality(&mut self, quality: VideoQuality) -> (u8, u8) {
@@ -104,7 +104,7 @@ fn the_layers_inside_an_encoding_are_announced_to_the_agent_in_rising_order() {
 #[test]
 fn in_a_scalable_video_the_choice_is_between_layers() {
     let mut scalable = Scalable::new();
-    let first = scalable.world.subscriptions().remove(0).wanted;
+    let first = scalable.world.subscriptions().remove(0).settings;
     assert_eq!((first.encoding_max, first.spatial_max), (0, 2));
     assert_eq!(scalable.of_quality(VideoQuality::Low), (0, 0));
     assert_eq!(scalable.of_quality(VideoQuality::Medium), (0, 1));

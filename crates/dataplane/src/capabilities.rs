@@ -1,0 +1,83 @@
+//! The abilities of a device, which the agent plans within.
+
+use wire::ExtensionForms;
+
+use crate::Rewriting;
+
+/// What a device can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Whether legs and relays may have SRTP keys.
+    pub srtp: bool,
+    /// Whether replicas in clear may be sent by a part of it that copies packets and no more: it
+    /// keeps none, sends no retransmissions of its own and adds no header extensions. So nothing
+    /// else is to be agreed on for clear media.
+    pub copies: bool,
+    /// How it numbers replicas that leave frames out.
+    pub rewriting: RewritingModes,
+    /// The header extensions it reads and writes.
+    pub extensions: ExtensionForms,
+    /// How many legs it holds.
+    pub legs_max: usize,
+    /// How many streams it holds.
+    pub streams_max: usize,
+    /// How many replicas it holds.
+    pub replicas_max: usize,
+    /// How many relays it holds; none where it has no such table.
+    pub relays_max: usize,
+}
+
+/// Some of the modes of [`Rewriting`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RewritingModes {
+    /// [`Rewriting::Exact`]
+    pub exact: bool,
+    /// [`Rewriting::LowMemory`]
+    pub low_memory: bool,
+    /// [`Rewriting::LowRetransmission`]
+    pub low_retransmission: bool,
+}
+
+impl RewritingModes {
+    /// Every mode.
+    pub const ALL: Self = RewritingModes {
+        exact: true,
+        low_memory: true,
+        low_retransmission: true,
+    };
+
+    /// Whether this mode is among them.
+    pub const fn has(self, mode: Rewriting) -> bool {
+        match mode {
+            Rewriting::Exact => self.exact,
+            Rewriting::LowMemory => self.low_memory,
+            Rewriting::LowRetransmission => self.low_retransmission,
+        }
+    }
+
+    /// The wanted mode, or if it is missing, the one that loses least; exact if there is none.
+    pub fn nearest(self, wanted: Rewriting) -> Rewriting {
+        let by_loss = [
+            wanted,
+            Rewriting::Exact,
+            Rewriting::LowRetransmission,
+            Rewriting::LowMemory,
+        ];
+        let mut there = by_loss.into_iter().filter(|mode| self.has(*mode));
+        there.next().unwrap_or_default()
+    }
+}
+
+impl Capabilities {
+    /// All there is, and any number of entries: what the model can do.
+    pub const ALL: Self = Capabilities {
+        srtp: true,
+        copies: false,
+        rewriting: RewritingModes::ALL,
+        extensions: ExtensionForms::ALL,
+        legs_max: usize::MAX,
+        streams_max: usize::MAX,
+        replicas_max: usize::MAX,
+        relays_max: usize::MAX,
+    };
+}
