@@ -1,5 +1,8 @@
 //! Parts of a page that a program writes.
 
+/// Columns of a document.
+const WIDTH: usize = 100;
+
 /// The page with `body` between the markers of this name, in place of what was there; at the end if
 /// there are no such markers yet.
 pub fn put(page: &str, name: &str, body: &str) -> String {
@@ -13,9 +16,34 @@ pub fn put(page: &str, name: &str, body: &str) -> String {
     }
 }
 
+/// The text as a paragraph of lines of at most 100 characters, and an empty line after it.
+pub fn paragraph(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.len() + 1 + word.len() <= WIDTH {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join("\n") + "\n\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_paragraph_is_wrapped_between_words() {
+        let long = "x".repeat(96);
+        assert_eq!(paragraph(&format!("{long} abc\nd e")), format!("{long} abc\nd e\n\n"));
+        assert_eq!(paragraph(&format!("{long} abcd")), format!("{long}\nabcd\n\n"));
+        assert_eq!(paragraph(""), "\n\n");
+    }
 
     #[test]
     fn a_part_is_added_once_and_then_replaced() {

@@ -5,8 +5,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::place::shell;
-
 /// A program, if it is installed: what the environment's `variable` names, else `program`, which is
 /// a path or a name on the search path.
 pub fn installed(program: &str, variable: &str) -> Option<PathBuf> {
@@ -21,15 +19,13 @@ pub fn installed(program: &str, variable: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The program's output for these arguments, and its build time: two trees may print the same
-/// version.
+/// The first line of the program's output for these arguments.
 pub fn version(program: &Path, arguments: &str) -> String {
     let output = Command::new(program).args(arguments.split_whitespace()).output();
-    let built = shell(&format!("date -u -r {} +%FT%R", program.display())).unwrap_or_default();
-    let said = output.map_or_else(
+    output.map_or_else(
         |_| String::new(),
         |output| {
-            // Most answer on the one, some on the other.
+            // Some programs answer on standard output, some on standard error.
             let all = [output.stdout, output.stderr].concat();
             String::from_utf8_lossy(&all)
                 .lines()
@@ -37,8 +33,7 @@ pub fn version(program: &Path, arguments: &str) -> String {
                 .unwrap_or_default()
                 .to_owned()
         },
-    );
-    format!("{said}, file of {}", built.trim())
+    )
 }
 
 /// Keeps the processors from sleeping until what is returned is dropped. Needs root.
@@ -48,14 +43,13 @@ pub fn keep_awake() -> io::Result<File> {
     Ok(latency)
 }
 
-/// The processor, the kernel and the tree, a line each.
+/// The processor and the kernel, a line each.
 pub fn describe_machine() -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");
     let model = cpu
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|it| it.1));
-    let said = |line: &str| shell(line).unwrap_or_default().trim().to_owned();
     vec![
         format!(
             "{} cores of {}",
@@ -63,10 +57,5 @@ pub fn describe_machine() -> Vec<String> {
             model.unwrap_or("an unknown processor")
         ),
         format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
-        format!(
-            "tree {} of {}",
-            said("git describe --always --dirty=+"),
-            said("date -u +%F")
-        ),
     ]
 }

@@ -1,7 +1,8 @@
 //! Writes an experiment's results into the page.
 
-use std::fmt::Write as _;
 use std::path::Path;
+
+use harness::page;
 
 use super::experiment::Experiment;
 use super::targets::Targets;
@@ -54,20 +55,14 @@ fn marker(slash: &str, experiment: &Experiment) -> String {
 
 /// The machine, the versions, how often and how long.
 pub fn conditions(targets: &Targets, experiment: &Experiment, how: &str) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{how}. {}.", targets.machine.join("; "));
+    let mut sentences = vec![format!("{how}. {}.", targets.machine.join("; "))];
     if experiment.is_awake {
-        let _ = writeln!(
-            text,
-            "No processor sleeps: a wake-up latency of 0 us is held, for all alike. Idle is what the kernel spends waiting."
-        );
+        sentences.push("No processor sleeps: a wake-up latency of 0 us is held, for all alike.".to_owned());
+        sentences.push("Idle is what the kernel spends waiting.".to_owned());
     }
-    let _ = writeln!(text, "{}.", targets.versions().collect::<Vec<_>>().join("; "));
-    for line in &targets.missing {
-        let _ = writeln!(text, "{line}.");
-    }
-    text.push('\n');
-    text
+    sentences.push(format!("{}.", targets.versions().collect::<Vec<_>>().join("; ")));
+    sentences.extend(targets.missing.iter().map(|line| format!("{line}.")));
+    page::paragraph(&sentences.join(" "))
 }
 
 #[cfg(test)]

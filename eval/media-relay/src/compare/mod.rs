@@ -21,6 +21,8 @@ pub use error::CompareError;
 pub use experiments::{EXPERIMENTS, Experiment};
 pub use subprocess::Subprocess;
 
+use harness::page;
+
 use experiments::Section;
 use figures::{Figures, Measured};
 use targets::Targets;
@@ -59,7 +61,8 @@ pub fn compare(options: &Options) -> Result<bool, CompareError> {
         let measured = measure(&targets, options, experiment)?;
         complete &= measured.iter().all(|it| it.found.is_ok());
         let section = (experiment.section)(&measured);
-        let text = format!("{}. {}.\n\n{}", section.how, targets.remarks.join("; "), section.text);
+        let conditions = page::paragraph(&format!("{}. {}.", section.how, targets.remarks.join("; ")));
+        let text = format!("{conditions}{}", section.text);
         println!("## {}\n\n{text}", experiment.title);
         if let Some(page) = &options.page {
             write(experiment, &text, &section, &csv::table(&measured), page)?;
