@@ -61,7 +61,7 @@ async function people(...identities) {
 }
 
 describe("a second codec", () => {
-  it("is sent for who cannot decode the first, and for nobody else", { timeout: TIMEOUT_MS }, async () => {
+  it("is sent only for those who cannot decode the first", { timeout: TIMEOUT_MS }, async () => {
     const room = freshRoom("backup");
     const [ada, bob, cat] = await people("ada", "bob", "cat");
     await bob.page.evaluate(forgetVp9);

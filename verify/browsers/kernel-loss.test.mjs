@@ -35,7 +35,7 @@ describe("losses behind the kernel", { skip: kernelIsMissing(), timeout: 180_000
     await meeting.close();
   });
 
-  it("are made good by publishers, to who has them", async () => {
+  it("are repaired by publishers, for the receiver that has them", async () => {
     const before = await meeting.figures();
     await sleep(WATCH_S * 1000);
     const now = await meeting.figures();

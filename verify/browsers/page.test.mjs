@@ -56,7 +56,7 @@ describe("the meeting page", { skip: await pageIsMissing(), timeout: 180_000 }, 
     assert.deepEqual(ada.foreignRequests, [], "requests to other servers");
   });
 
-  it("carries chat, and counts what was not read", async () => {
+  it("carries chat, and counts unread messages", async () => {
     const [ada, bob] = await meeting("Ada", "Bob");
     await ada.says("Shall we start?");
     await bob.page.getByRole("button", { name: "Chat, 1 unread" }).click();

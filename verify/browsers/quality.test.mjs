@@ -44,7 +44,7 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 180
     await ada.page.unroute(OWN_VIEW);
   });
 
-  it("is shown by key for all, with what arrives, what leaves and what the server believes", async () => {
+  it("is shown by key for all, as received, as sent and as estimated by the server", async () => {
     await ada.page.keyboard.press("q");
     await panel(ada, "Bob")
       .getByText(/^\d+×\d+$/)
@@ -85,7 +85,7 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 180
     await panel(ada, "Bob").getByRole("listitem").filter({ hasText: "granted" }).getByText("320×180").waitFor();
   });
 
-  it("does without a server that tells nothing, and does not ask on and on", async () => {
+  it("works with a server that tells nothing, and asks it rarely", async () => {
     let asked = 0;
     await ada.page.route(OWN_VIEW, (route) => {
       asked += 1;

@@ -83,7 +83,7 @@ describe("redundant audio", () => {
     assert.deepEqual(await talk("red"), { sent: "red", twice: true });
   });
 
-  it("is not sent by who asked not to", { timeout: 60_000 }, async () => {
+  it("is not sent by a client that asked not to", { timeout: 60_000 }, async () => {
     assert.deepEqual(await talk("plain", { publishDefaults: { red: false } }), { sent: "opus", twice: false });
   });
 

@@ -34,10 +34,10 @@ export function messageTests(call) {
       const [ada, bob, cat] = call.people;
       const topic = `for cat, ${reliable}`;
       await send(ada, { topic, reliable, destinationIdentities: ["cat"] });
-      await cat.until("receive what is for her", received, [topic, BURST]);
+      await cat.until("receive the messages for her", received, [topic, BURST]);
       // A message to all that is sent afterwards arrives after anything that leaked.
       await send(ada, { topic: `${topic}, then all`, reliable });
-      await bob.until("receive what is for all", received, [`${topic}, then all`, BURST]);
+      await bob.until("receive the messages for all", received, [`${topic}, then all`, BURST]);
       assert.deepEqual(await dataOn(bob, topic), []);
     });
   }

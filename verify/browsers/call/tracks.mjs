@@ -35,7 +35,7 @@ export function trackTests(call) {
     });
   }
 
-  it("stops what somebody unsubscribes from, for them alone, and brings it back", { timeout: 40_000 }, async () => {
+  it("stops a track for one who unsubscribes alone, and brings it back", { timeout: 40_000 }, async () => {
     const [ada, bob, cat] = call.people;
     const subscribe = (on) => cat.run((client, it) => client.publication("bob", "camera").setSubscribed(it), on);
     await subscribe(false);

@@ -99,7 +99,7 @@ impl Invariants {
     fn judge_all(&mut self, observation: &Observation) -> Result<(), String> {
         for (path, got) in &observation.got {
             for opened in got {
-                let unopened = |error| format!("{} cannot open what it got: {error:?}", path.remote);
+                let unopened = |error| format!("{} cannot open a packet: {error:?}", path.remote);
                 let opened = opened.as_ref().map_err(unopened)?;
                 if !self.is_injected(*path, &opened.bytes) {
                     self.judge(*path, &opened.bytes)?;
@@ -156,17 +156,17 @@ impl Invariants {
         if relay_of(path.local).is_some() {
             return match self.relayed.contains(bytes) {
                 true => Ok(()),
-                false => Err("sent from a relay what did not arrive at any".into()),
+                false => Err("sent a packet from a relay that arrived at none".into()),
             };
         }
-        let packet = RtpPacket::parse(bytes).map_err(|error| format!("sent what is not RTP: {error}"))?;
+        let packet = RtpPacket::parse(bytes).map_err(|error| format!("sent a packet that is not RTP: {error}"))?;
         if wire::classify(bytes) != PacketKind::Rtp {
             return Err("sent RTCP of its own".into());
         }
         let leg = self
             .legs
             .at(path)
-            .ok_or_else(|| format!("sent media to {}, which is nobody's", path.remote))?;
+            .ok_or_else(|| format!("sent media to {}, which no leg has", path.remote))?;
         if self.legs.entry(leg).and_then(|leg| leg.paths.first()) != Some(&path) {
             return Err(format!("sent media to {}, which is not nominated", path.remote));
         }

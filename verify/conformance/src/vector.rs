@@ -150,8 +150,7 @@ impl Run<'_> {
                 true => {
                     let opened = self.peers.open(datagram.path, &datagram.bytes);
                     let name = self.names.of_path(datagram.path);
-                    let refused =
-                        |error| format!("{name} cannot open what it got ({error:?}): {}", hex(&datagram.bytes));
+                    let refused = |error| format!("{name} cannot open a packet ({error:?}): {}", hex(&datagram.bytes));
                     opened.map_err(refused)?.bytes
                 }
             };
@@ -226,7 +225,7 @@ impl Run<'_> {
                 self.events.remove(at);
                 Ok(())
             }
-            None => Err(format!("not said; what was said is {:#?}", self.events)),
+            None => Err(format!("no such event; the events are {:#?}", self.events)),
         }
     }
 
@@ -252,7 +251,7 @@ impl Run<'_> {
         let selected = |event: &&Event| matches!(event, Event::Selected { .. });
         match self.events.iter().find(selected) {
             None => Ok(()),
-            Some(event) => Err(format!("said, unexpected: {event:?}")),
+            Some(event) => Err(format!("an unexpected event: {event:?}")),
         }
     }
 
@@ -266,7 +265,7 @@ impl Run<'_> {
         };
         match self.events.iter().find(important) {
             None => Ok(()),
-            Some(event) => Err(format!("said, unexpected: {event:?}")),
+            Some(event) => Err(format!("an unexpected event: {event:?}")),
         }
     }
 

@@ -42,7 +42,7 @@ pub fn receiver_reports(data: &[u8]) {
     });
     let mut call = Call::new();
     let (seen, receiver) = call.play(data);
-    assert_eq!(&(seen, receiver), undisturbed, "somebody else was touched");
+    assert_eq!(&(seen, receiver), undisturbed, "another client was affected");
     assert!(call.plane.writes < 1_000, "{} entries were written", call.plane.writes);
 }
 

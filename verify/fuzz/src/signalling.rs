@@ -168,6 +168,6 @@ impl World {
         let later = self.now + Duration::from_secs(1);
         self.front.handle_timeout(&mut self.controller, later, &mut self.out);
         let closed = |output: &&Output| matches!(output, Output::Close { connection, .. } if *connection == BYSTANDER);
-        assert_eq!(self.out.iter().find(closed), None, "somebody else was closed");
+        assert_eq!(self.out.iter().find(closed), None, "another client was closed");
     }
 }

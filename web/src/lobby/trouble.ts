@@ -28,7 +28,7 @@ export function accessTrouble(error: unknown): Trouble {
 export function claimsTrouble(claims: Claims | undefined, room: string): TokenTrouble | undefined {
   if (!claims) return new TokenTrouble("That is not a token. Paste all of it: three parts joined by dots.");
   if (claims.expires && claims.expires < new Date()) {
-    return new TokenTrouble("Your token has expired. Ask whoever invited you for a new one.");
+    return new TokenTrouble("Your token has expired. Ask the person who invited you for a new one.");
   }
   if (claims.room && claims.room !== room) {
     return new TokenTrouble(`Your token is for the room “${claims.room}”, and this is “${room}”.`);

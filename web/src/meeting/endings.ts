@@ -91,7 +91,7 @@ function refusal(status: number | undefined, token: string): Ending {
   const expires = readClaims(token)?.expires;
   if (status === 404) return problem("There is no such room", "On this server rooms have to be opened first.");
   if (expires && expires < new Date()) {
-    return problem("Your token has expired", "Ask whoever invited you for a new one.", "Back");
+    return problem("Your token has expired", "Ask the person who invited you for a new one.", "Back");
   }
   return problem("You were not let in", "The server does not accept your token for this room.", "Back");
 }

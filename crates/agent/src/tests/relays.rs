@@ -218,7 +218,7 @@ fn a_browser_proves_its_address_and_identity_before_its_media_passes() {
         "nobody is known"
     );
     let hop = |world: &World| world.model.relay(at(FACING_PHONE)).unwrap().rtp.clone();
-    assert_eq!(hop(&world), None, "nothing is sent to who has not proved itself");
+    assert_eq!(hop(&world), None, "nothing is sent to a party without proof");
 
     world.check(peer, true);
     assert_eq!(world.peers[peer].stun.len(), 1, "its check is answered");
@@ -284,7 +284,7 @@ fn handshakes_of_two_browsers_with_each_other_pass_between_their_proven_addresse
     let keys = |peer: usize| world.peers[peer].keys.as_ref().map(|(material, _)| material.clone());
     assert!(
         keys(0).is_some() && keys(0) == keys(1),
-        "they share what we do not know"
+        "they share keys that we do not know"
     );
     assert_eq!(world.pass(path(FACING_PEER, PEER), &rtp(1, 1)).len(), 1);
 }

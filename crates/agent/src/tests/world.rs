@@ -272,7 +272,7 @@ impl World {
             });
         }
         assert!(self.model.is_empty(), "entries are left: {:?}", self.model.len());
-        assert!(self.agent.is_idle(), "the agent remembers somebody");
+        assert!(self.agent.is_idle(), "the agent still has state");
     }
 
     /// The peer publishes VP8 with these rids (or one encoding without), and audio as mid 1.

@@ -59,7 +59,7 @@ impl Call {
 }
 
 impl Media {
-    #[expect(clippy::too_many_arguments, reason = "a section, what it says, and what is wanted")]
+    #[expect(clippy::too_many_arguments, reason = "a section, its values and the flags")]
     fn describe(
         &mut self,
         end: usize,

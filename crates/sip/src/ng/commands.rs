@@ -190,7 +190,7 @@ impl Relay {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "the call, who says what in it, and what is wanted"
+        reason = "the call, the parties, the description and the flags"
     )]
     fn negotiate_in(
         &mut self,

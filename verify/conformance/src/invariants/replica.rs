@@ -71,7 +71,7 @@ impl ReplicaWatch {
         let Some(tag) = tag_of(packet.payload()) else {
             return Ok(());
         };
-        let (key, source) = sources.of_tag(tag).ok_or("sent a payload that nobody gave it")?;
+        let (key, source) = sources.of_tag(tag).ok_or("sent a payload that it did not get")?;
         if !self.allowed.contains(&key) {
             return Err(format!("sent a packet of {key:?}, which is not its source"));
         }
@@ -142,12 +142,12 @@ impl ReplicaWatch {
         let own = self.unwrapper.peek(original.0);
         match (self.sent.get(&own), tag_of(payload)) {
             (Some(sent), Some(tag)) if tag == *sent => Ok(()),
-            (Some(_), _) => Err(format!("resent something else than what was sent under {original}")),
+            (Some(_), _) => Err(format!("resent another packet than was sent under {original}")),
             (None, None) => Ok(()),
             (None, Some(tag)) => {
                 // It could not be sent the first time, when it came late; its place is still its
                 // own.
-                let (_, source) = sources.of_tag(tag).ok_or("resent a payload that nobody gave it")?;
+                let (_, source) = sources.of_tag(tag).ok_or("resent a payload that it did not get")?;
                 let before = self
                     .placed
                     .range(..=source)

@@ -57,7 +57,7 @@ impl Ledger {
             ))
         };
         let Some(stamp) = Stamp::read(packet.payload()) else {
-            return broken(format!("packet {} is nobody's", packet.sequence()));
+            return broken(format!("packet {} has no stamp", packet.sequence()));
         };
         let last = self
             .media
@@ -182,7 +182,7 @@ fn neighbours(earlier: &Sent, later: &Sent, distance: u64, probes: Option<&BTree
         .map(|(earlier, later)| later.wrapping_sub(earlier) & 0x7fff);
     if earlier.segment != later.segment {
         return match () {
-            () if earlier.segment > later.segment => Err("a packet from before a switch comes behind it"),
+            () if earlier.segment > later.segment => Err("a packet from before a switch is sent after it"),
             () if ticks <= 0 => Err("the timestamp does not go on at a switch"),
             () if pictures.is_some_and(|pictures| pictures != 1) => Err("the picture id does not go on at a switch"),
             () => Ok(()),

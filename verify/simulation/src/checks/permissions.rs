@@ -235,7 +235,7 @@ impl Permissions {
             () if !from.present => Err("the publisher has left"),
             () if from.grants.room != to.grants.room => Err("they are in different rooms"),
             () if from.identity == to.identity => Err("they are the same person"),
-            () if from.grants.hidden => Err("nobody may know of its publisher"),
+            () if from.grants.hidden => Err("its publisher is hidden"),
             () if !to.grants.subscribe => Err("the receiver may not subscribe"),
             () if !facts.allowed => Err("the publisher may not publish it"),
             () if facts.over => Err("it is over"),
@@ -277,7 +277,7 @@ impl Permissions {
         };
         let id = user.payload.try_into().map(u64::from_be_bytes).unwrap_or(u64::MAX);
         let Some(said) = self.messages.get_mut(&id) else {
-            return Err(Violation::new(Invariant::Permissions, "a message nobody has said"));
+            return Err(Violation::new(Invariant::Permissions, "a message that no client sent"));
         };
         let (from, to) = (&self.sessions[said.session], &self.sessions[receiver]);
         let why = match () {
@@ -285,7 +285,7 @@ impl Permissions {
             () if !to.present => "the receiver has left",
             () if from.grants.room != to.grants.room => "they are in different rooms",
             () if !from.grants.publish_data => "its sender may not send",
-            () if said.to.as_ref().is_some_and(|identity| *identity != to.identity) => "it is for somebody else",
+            () if said.to.as_ref().is_some_and(|identity| *identity != to.identity) => "it is for another client",
             () if packet.participant_identity != from.shown_as() => "it is under a false name",
             () if said.reliable && !said.heard_by.insert(receiver) => "it was there before",
             () => return Ok(()),

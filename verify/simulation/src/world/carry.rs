@@ -266,7 +266,7 @@ impl World<'_> {
         let Some(message) = response.and_then(|response| response.message) else {
             return Err(Violation::new(
                 Invariant::Description,
-                "the node says what cannot be read",
+                "the node sends a malformed message",
             ));
         };
         let delay = self.rng.random_range(Duration::ZERO..=self.faults.signal_delay_max);
@@ -349,7 +349,7 @@ impl World<'_> {
             let Some((receiver, _)) = owner else {
                 return Err(Violation::new(
                     Invariant::Permissions,
-                    format!("media for {}, where nobody is", path.remote),
+                    format!("media for {}, where no client is", path.remote),
                 ));
             };
             let stamp = match self.node.plane.role(leg, packet.ssrc()) {

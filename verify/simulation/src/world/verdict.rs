@@ -14,7 +14,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 impl World<'_> {
     /// Everybody must get what they asked for; then everybody goes.
     pub(super) fn judge(&mut self) -> Result<(), Violation> {
-        self.note(|| "everybody must get what they asked for".to_owned());
+        self.note(|| "everybody must get their tracks".to_owned());
         let present: Vec<usize> = self
             .current
             .iter()
@@ -90,7 +90,7 @@ impl World<'_> {
         let left = self.node.plane.len();
         let why = match () {
             () if left != (0, 0, 0) => format!("legs, streams and replicas are left: {left:?}"),
-            () if !self.node.is_idle() => "the agent remembers somebody".to_owned(),
+            () if !self.node.is_idle() => "the agent still has state".to_owned(),
             () if self.rooms != 0 => format!("{} rooms are left", self.rooms),
             () => return Ok(()),
         };
