@@ -43,8 +43,8 @@ fn base(
             .collect(),
         workers: config.rtc.workers,
         coalesce: config.rtc.coalesce,
-        gather: FEW_LEGS,
-        precedence: precedence(config),
+        pack_legs: FEW_LEGS,
+        realtime_workers: precedence(config),
         ..UdpConfig::default()
     };
     match config.rtc.dataplane {
@@ -65,7 +65,7 @@ fn base(
 /// Whether workers are to go before others on the machine, and may.
 fn precedence(config: &Config) -> bool {
     let is_wanted = config.rtc.precedence;
-    let is_permitted = is_wanted && UdpPlane::may_go_first();
+    let is_permitted = is_wanted && UdpPlane::may_run_realtime();
     if is_wanted && !is_permitted {
         info!("workers take turns with other programs: precedence needs root, CAP_SYS_NICE or LimitRTPRIO=1");
     }

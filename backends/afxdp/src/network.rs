@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backend_udp::shard::{Run, Transmit};
-use backend_udp::{Bell, Network, Sockets};
+use backend_udp::{EventFd, Network, Sockets};
 use dataplane::Path;
 
 use crate::frame::{self, Header};
@@ -99,12 +99,12 @@ impl Network for RingNetwork {
         self.sockets.take_dropped()
     }
 
-    fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>) {
+    fn sleep(&mut self, event_fd: &EventFd, at_most: Option<Duration>) {
         let at_most = match self.rings.backlog {
             true => Some(at_most.map_or(BACKLOG_WAIT, |time| time.min(BACKLOG_WAIT))),
             false => at_most,
         };
-        self.sockets_ready |= self.sockets.sleep_beside(&self.rings.descriptors, bell, at_most);
+        self.sockets_ready |= self.sockets.sleep_beside(&self.rings.descriptors, event_fd, at_most);
     }
 
     fn queue(&mut self, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {

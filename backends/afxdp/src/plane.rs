@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use backend_udp::{Entrance, Sockets, Tap, UdpConfig, UdpPlane};
+use backend_udp::{SharedPort, Sockets, Tap, UdpConfig, UdpPlane};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::interface::Interface;
@@ -73,9 +73,9 @@ impl AfxdpPlane {
             return Err(AfxdpError::NoInterfaces);
         }
         let workers = config.udp.worker_count().map_err(AfxdpError::Sockets)?;
-        let (mut entrance, sockets) = Entrance::open(&config.udp, workers).map_err(AfxdpError::Sockets)?;
-        let mut taken = Taken::new(workers, &config.interfaces, entrance.local_addrs())?;
-        lead_by_queue(&mut entrance, workers, &taken.found)?;
+        let (mut shared_port, sockets) = SharedPort::open(&config.udp, workers).map_err(AfxdpError::Sockets)?;
+        let mut taken = Taken::new(workers, &config.interfaces, shared_port.local_addrs())?;
+        steer_by_queue(&mut shared_port, workers, &taken.found)?;
         let interfaces = taken.interfaces.len();
         let has_rings: Vec<_> = taken
             .queues
@@ -99,7 +99,7 @@ impl AfxdpPlane {
             })
             .collect();
         Ok(AfxdpPlane {
-            plane: UdpPlane::start_on(&config.udp, entrance, networks, Some(taps), clock, waker)
+            plane: UdpPlane::start_on(&config.udp, shared_port, networks, Some(taps), clock, waker)
                 .map_err(AfxdpError::Sockets)?,
             found: taken.found,
             statistics: Statistics(pages),
@@ -214,15 +214,14 @@ fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
     unless_taken(|| Xsk::bind(interface, queue, must_copy), is_taken)
 }
 
-/// Has a peer's STUN, DTLS and RTCP come to the worker whose ring its RTP comes to, so that its leg
-/// is at home there. Where there are fewer queues than workers that would leave some without work:
-/// there, legs are spread as without rings, the first ones at workers that have some, and workers
-/// hand over what is others'.
-fn lead_by_queue(entrance: &mut Entrance, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
+/// Steers a peer's STUN, DTLS and RTCP to the worker whose ring receives its RTP, so that this
+/// worker owns its leg. With fewer queues than workers some workers would get nothing: there, legs
+/// are spread as without rings, and workers hand datagrams over to each other.
+fn steer_by_queue(shared_port: &mut SharedPort, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
     if workers == 1 || found.iter().any(|found| (found.queues as usize) < workers) {
         return Ok(());
     }
-    entrance.lead_by_queue().map_err(AfxdpError::Sockets)
+    shared_port.steer_by_queue().map_err(AfxdpError::Sockets)
 }
 
 /// On which of the interfaces these rings are.

@@ -256,7 +256,7 @@ fn is_heard(plane: &mut AfxdpPlane, peer: &UdpSocket, near: SocketAddr) {
 fn few_are_whose_the_ring_is_where_not_all_workers_have_one() {
     let Some(pair) = pair_or_skip(1) else { return };
     let few = UdpConfig {
-        gather: 16,
+        pack_legs: 16,
         ..udp(&pair, 3)
     };
     let mut plane = rings_beside(&pair, few).unwrap_or_else(|error| panic!("{error}"));

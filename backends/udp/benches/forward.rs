@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_udp::Alarm;
+use backend_udp::Wakeup;
 use backend_udp::control::Control;
 use backend_udp::shard::{Run, Shard, Transmit};
 use backend_udp::srtp::Sealer;
@@ -179,8 +179,8 @@ impl Call {
     }
 
     fn with_receivers(receivers: u32, protection: impl Fn(u32) -> Protection) -> Self {
-        let (control, mut shards) = Control::new(clock(), &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
-        let shard = shards.pop().expect("there is one for each alarm");
+        let (control, mut shards) = Control::new(clock(), &[Arc::new(Wakeup::silent())], Arc::new(Wakeup::silent()));
+        let shard = shards.pop().expect("there is one for each wake-up");
         let mut call = Call {
             control,
             shard,

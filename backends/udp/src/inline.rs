@@ -7,10 +7,10 @@ use dataplane::{
     Capabilities, Clock, Counter, Counters, DataPlane, Egress, Event, Inject, Path, Update, Verdict, WriteError,
 };
 
-use crate::alarm::Alarm;
 use crate::control::Control;
 use crate::relays::{BUFFER, Desk, InlineDoor, InlineDoors, RELAYS_MAX, Relays, Unwatched};
 use crate::shard::{Run, Shard, Transmit};
+use crate::wakeup::Wakeup;
 
 /// A device whose shards run in the caller's thread, one after the other, each until it has nothing
 /// left to do.
@@ -55,11 +55,11 @@ impl InlinePlane {
     ///
     /// Panics when there are none, or more than [`SHARDS_MAX`](crate::shard::SHARDS_MAX).
     pub fn new(shards: usize, clock: Clock) -> Self {
-        let alarms: Vec<Arc<Alarm>> = (0..shards).map(|_| Arc::new(Alarm::silent())).collect();
-        let agent = Arc::new(Alarm::silent());
-        let (control, shards) = Control::new(clock, &alarms, agent.clone());
+        let wakeups: Vec<Arc<Wakeup>> = (0..shards).map(|_| Arc::new(Wakeup::silent())).collect();
+        let agent = Arc::new(Wakeup::silent());
+        let (control, shards) = Control::new(clock, &wakeups, agent.clone());
         let sent = Sent::default();
-        let (relays, desks) = Relays::new(InlineDoors::new(sent.clone()), &alarms, &agent);
+        let (relays, desks) = Relays::new(InlineDoors::new(sent.clone()), &wakeups, &agent);
         InlinePlane {
             control,
             shards,

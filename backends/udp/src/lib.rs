@@ -12,7 +12,7 @@
 //!    somebody brings another; [`InlinePlane`] runs the same shards one after the other in the
 //!    caller's thread, for tests that must repeat.
 //!
-//! Which worker hears whom while few are connected, `gathering` says. Relays, which know no legs,
+//! Which worker hears whom while few are connected, `packing` says. Relays, which know no legs,
 //! have sockets and workers of their own: `relays`.
 //!
 //! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is
@@ -27,19 +27,21 @@ pub mod control;
 pub mod shard;
 pub mod srtp;
 
-mod alarm;
-mod gathering;
+mod config;
 mod inline;
 mod net;
+mod packing;
 mod plane;
 mod prefetch;
 mod relays;
 mod turns;
+mod wakeup;
 mod worker;
 
-pub use alarm::Alarm;
+pub use config::UdpConfig;
 pub use inline::InlinePlane;
-pub use net::{Bell, Entrance, Sockets};
-pub use plane::{UdpConfig, UdpPlane};
+pub use net::{EventFd, SharedPort, Sockets};
+pub use plane::UdpPlane;
 pub use relays::Tap;
+pub use wakeup::Wakeup;
 pub use worker::Network;

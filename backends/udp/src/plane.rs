@@ -1,7 +1,7 @@
 //! The device: shards on threads, behind one port.
 
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -9,68 +9,17 @@ use std::time::{Duration, Instant};
 
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
-use crate::alarm::Alarm;
+use crate::config::UdpConfig;
 use crate::control::Control;
-use crate::gathering::Gathering;
-use crate::net::{Bell, Door, Entrance, Precedence, ThreadTime, raise_open_files};
+use crate::net::{EventFd, RealtimePriority, ReuseportGroup, SharedPort, ThreadCpuClock, raise_open_files};
+use crate::packing::WorkerPacking;
 use crate::relays::{RELAYS_MAX, RelayWorkers, Taker, TakerLink, Tap, Tapped};
-use crate::shard::SHARDS_MAX;
 use crate::turns::Asked;
-use crate::worker::{Network, Shared, Worker, alarm_of};
+use crate::wakeup::Wakeup;
+use crate::worker::{Network, Shared, Worker, wakeup_by};
 
-/// Files that relays leave to everybody else in the process.
+/// Open files that relays leave to the rest of the process.
 const FILES_FOR_OTHERS: usize = 1_024;
-
-/// Where the device listens, and with how many hands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UdpConfig {
-    /// The addresses to bind, at most 16. `[::]` takes IPv4 too, unless `0.0.0.0` is in the list as
-    /// well. A port of 0 is chosen by the system, once for all addresses.
-    pub addresses: Vec<SocketAddr>,
-    /// How many workers, at most 64; 0 for one a core.
-    pub workers: usize,
-    /// Bytes of each socket's receive buffer, as far as the system lets us.
-    pub receive_buffer: usize,
-    /// Bytes of each socket's send buffer, likewise.
-    pub send_buffer: usize,
-    /// How long a worker that datagrams wake waits for more before it reads them: fewer and longer
-    /// runs, for so much latency. Zero for not at all.
-    pub coalesce: Duration,
-    /// As long as few are connected, so many legs are the first worker's, the next as many the
-    /// second's, and so on, for those who meet connect together and a frame wakes fewer threads
-    /// that way. 0 for none: addresses decide.
-    pub gather: usize,
-    /// Whether workers go before others on the machine as long as they take little of it, where
-    /// that is [permitted](UdpPlane::may_go_first).
-    pub precedence: bool,
-}
-
-impl Default for UdpConfig {
-    fn default() -> Self {
-        UdpConfig {
-            addresses: vec![SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)],
-            workers: 0,
-            receive_buffer: 8 << 20,
-            send_buffer: 8 << 20,
-            coalesce: Duration::ZERO,
-            gather: 0,
-            precedence: false,
-        }
-    }
-}
-
-impl UdpConfig {
-    /// How many workers that makes on this machine.
-    ///
-    /// Errors: `InvalidInput` for more than there may be.
-    pub fn worker_count(&self) -> io::Result<usize> {
-        match self.workers {
-            0 => Ok(thread::available_parallelism().map_or(1, usize::from).min(SHARDS_MAX)),
-            1..=SHARDS_MAX => Ok(self.workers),
-            _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
-        }
-    }
-}
 
 /// The userspace data plane: the agent's handle on worker threads that share one UDP port.
 ///
@@ -82,9 +31,9 @@ pub struct UdpPlane {
     local: Vec<SocketAddr>,
     workers: Vec<RunningWorker>,
     /// Wakes the agent.
-    agent: Arc<Alarm>,
-    /// Where those who are new are led.
-    gathering: Option<Gathering>,
+    agent: Arc<Wakeup>,
+    /// The choice of workers for new legs.
+    packing: Option<WorkerPacking>,
     /// Started with the first relay.
     relays: Option<RelayWorkers>,
     /// What networks take of relays' datagrams, and each worker's link where they do.
@@ -94,14 +43,14 @@ pub struct UdpPlane {
     files_max: usize,
     /// How long relays' workers wait for more, as [`UdpConfig::coalesce`] says.
     coalesce: Duration,
-    precedence: bool,
+    realtime_workers: bool,
     /// Workers that were asked for a sign of life.
     asked: Vec<Asked>,
 }
 
 struct RunningWorker {
     shared: Arc<Shared>,
-    bell: Bell,
+    event_fd: EventFd,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -113,83 +62,85 @@ impl UdpPlane {
     /// Errors: the operating system's, when an address cannot be bound or a thread not be started;
     /// `InvalidInput` for a configuration out of range.
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
-        let (entrance, sockets) = Entrance::open(&config, config.worker_count()?)?;
-        Self::start_on(&config, entrance, sockets, None, clock, waker)
+        let (shared_port, sockets) = SharedPort::open(&config, config.worker_count()?)?;
+        Self::start_on(&config, shared_port, sockets, None, clock, waker)
     }
 
-    fn gather(&self, door: Door, legs_max: usize) -> Option<Gathering> {
+    fn start_packing(&self, group: ReuseportGroup, legs_max: usize) -> Option<WorkerPacking> {
         let threads = self.workers.iter().map(|worker| worker.thread.as_ref());
-        let times: Option<_> = threads.map(|thread| ThreadTime::of(thread?).ok()).collect();
-        Gathering::begin(door, times?, legs_max)
+        let times: Option<_> = threads.map(|thread| ThreadCpuClock::of(thread?).ok()).collect();
+        WorkerPacking::start(group, times?, legs_max)
     }
 
     /// Starts one worker on each of `networks`, at least one, which have the sockets that were
-    /// opened with `entrance`: the same data plane on something else than sockets alone. With a
+    /// opened with `shared_port`: the same data plane on something else than sockets alone. With a
     /// `tap`, networks also hear what is for relays.
     ///
     /// Errors: the operating system's, when a thread cannot be started.
     pub fn start_on(
         config: &UdpConfig,
-        entrance: Entrance,
+        shared_port: SharedPort,
         networks: Vec<impl Network>,
         tap: Option<Arc<dyn Tap>>,
         clock: Clock,
         waker: Arc<dyn Fn() + Send + Sync>,
     ) -> io::Result<UdpPlane> {
-        let (local, door) = entrance.into_parts();
+        let (local, group) = shared_port.into_parts();
         let count = networks.len();
-        let bells = (0..count).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
-        let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
-        let agent = Arc::new(Alarm::new(move || waker()));
-        let (control, shards) = Control::new(clock, &alarms, agent.clone());
+        let event_fds = (0..count)
+            .map(|_| EventFd::new())
+            .collect::<io::Result<Vec<EventFd>>>()?;
+        let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(wakeup_by).collect();
+        let agent = Arc::new(Wakeup::new(move || waker()));
+        let (control, shards) = Control::new(clock, &wakeups, agent.clone());
         let mut plane = UdpPlane {
             control,
             tapped: tap.map(|tap| Arc::new(Tapped::new(tap, local[0].port()))),
             local,
             workers: Vec::new(),
             agent,
-            gathering: None,
+            packing: None,
             relays: None,
             takers: Vec::new(),
             files_max: raise_open_files(),
             coalesce: config.coalesce,
-            precedence: config.precedence,
+            realtime_workers: config.realtime_workers,
             asked: Vec::new(),
         };
-        for (index, ((shard, network), (bell, alarm))) in shards
+        for (index, ((shard, network), (event_fd, wakeup))) in shards
             .into_iter()
             .zip(networks)
-            .zip(bells.into_iter().zip(alarms))
+            .zip(event_fds.into_iter().zip(wakeups))
             .enumerate()
         {
             let worker = Worker {
                 shard,
                 network,
-                relays: plane.taker(&alarm),
-                bell,
-                alarm,
+                relays: plane.taker(&wakeup),
+                event_fd,
+                wakeup,
                 shared: Arc::default(),
-                precedence: Precedence::new(config.precedence),
+                realtime: RealtimePriority::new(config.realtime_workers),
             };
             plane.workers.push(start_worker(index, worker)?);
         }
-        if let Some(door) = door.filter(|_| config.gather > 0 && count > 1) {
-            plane.gathering = plane.gather(door, config.gather);
+        if let Some(group) = group.filter(|_| config.pack_legs > 0 && count > 1) {
+            plane.packing = plane.start_packing(group, config.pack_legs);
         }
         Ok(plane)
     }
 
-    /// The part of a worker woken by `alarm` in relays, if networks have one.
-    fn taker(&mut self, alarm: &Arc<Alarm>) -> Option<Taker> {
+    /// The part of a worker woken by `wakeup` in relays, if networks have one.
+    fn taker(&mut self, wakeup: &Arc<Wakeup>) -> Option<Taker> {
         let tapped = self.tapped.clone()?;
-        let (link, ends) = TakerLink::new(alarm, &self.agent);
+        let (link, ends) = TakerLink::new(wakeup, &self.agent);
         self.takers.push(link);
         Some(Taker::new(tapped, ends))
     }
 
-    /// Whether threads of this process may go before others on the machine.
-    pub fn may_go_first() -> bool {
-        Precedence::is_permitted()
+    /// Whether threads of this process may run at real-time priority.
+    pub fn may_run_realtime() -> bool {
+        RealtimePriority::is_permitted()
     }
 
     /// The first address it is bound to, with its real port.
@@ -220,7 +171,7 @@ impl UdpPlane {
         RelayWorkers::start(
             self.workers.len(),
             self.coalesce,
-            self.precedence,
+            self.realtime_workers,
             self.tapped.as_ref(),
             &self.agent,
         )
@@ -234,10 +185,10 @@ impl UdpPlane {
 
     /// Stops the workers and waits for them. What was not sent yet is not sent any more.
     pub fn shutdown(&mut self) {
-        (self.relays, self.gathering) = (None, None);
+        (self.relays, self.packing) = (None, None);
         for worker in &self.workers {
             worker.shared.stop.store(true, Ordering::Relaxed);
-            worker.bell.ring();
+            worker.event_fd.wake();
         }
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
@@ -273,8 +224,8 @@ impl DataPlane for UdpPlane {
             },
             Update::SetLeg(..) | Update::RemoveLeg(_) => {
                 self.control.write(update)?;
-                if let Some(gathering) = &mut self.gathering {
-                    gathering.count(&self.control);
+                if let Some(packing) = &mut self.packing {
+                    packing.legs_changed(&self.control);
                 }
                 Ok(())
             }
@@ -283,8 +234,8 @@ impl DataPlane for UdpPlane {
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
-        if let Some(gathering) = &mut self.gathering {
-            gathering.look(now, &self.control);
+        if let Some(packing) = &mut self.packing {
+            packing.measure(now, &self.control);
         }
         let mut relays = self.relays.as_mut().map(|running| &mut running.relays);
         match what {
@@ -312,7 +263,7 @@ impl DataPlane for UdpPlane {
 
     fn ping_workers(&mut self) {
         let workers = self.workers.iter();
-        self.asked = workers.map(|it| Asked::wake(&it.shared.turns, &it.bell)).collect();
+        self.asked = workers.map(|it| Asked::wake(&it.shared.turns, &it.event_fd)).collect();
         self.asked
             .extend(self.relays.iter().flat_map(RelayWorkers::ping_workers));
     }
@@ -324,13 +275,13 @@ impl DataPlane for UdpPlane {
 }
 
 fn start_worker(index: usize, worker: Worker<impl Network>) -> io::Result<RunningWorker> {
-    let (shared, bell) = (worker.shared.clone(), worker.bell.clone());
+    let (shared, event_fd) = (worker.shared.clone(), worker.event_fd.clone());
     let thread = thread::Builder::new()
         .name(format!("media-{index}"))
         .spawn(move || worker.run())?;
     Ok(RunningWorker {
         shared,
-        bell,
+        event_fd,
         thread: Some(thread),
     })
 }
@@ -344,11 +295,11 @@ mod tests {
 
     use super::*;
 
-    fn start(workers: usize, gather: usize) -> UdpPlane {
+    fn start(workers: usize, pack_legs: usize) -> UdpPlane {
         let config = UdpConfig {
             addresses: vec!["127.0.0.1:0".parse().unwrap()],
             workers,
-            gather,
+            pack_legs,
             ..UdpConfig::default()
         };
         let clock = Clock {
@@ -385,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_come_together_are_one_workers() {
+    fn legs_that_connect_together_are_packed_onto_one_worker() {
         let mut plane = start(3, 4);
         let peers: Vec<UdpSocket> = (0..12).map(|id| connect(&mut plane, id)).collect();
         assert_eq!(plane.control.legs(), [4, 4, 4]);
@@ -399,14 +350,14 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_is_led_addresses_decide() {
+    fn without_packing_source_ports_decide() {
         let mut plane = start(4, 0);
         let _peers: Vec<UdpSocket> = (0..32).map(|id| connect(&mut plane, id)).collect();
         assert!(plane.control.legs().iter().all(|legs| *legs < 32));
     }
 
     #[test]
-    fn workers_that_sleep_give_a_sign_of_life_when_asked() {
+    fn sleeping_workers_answer_a_ping() {
         let mut plane = start(2, 0);
         assert!(plane.workers_answered(), "nobody was asked");
         plane.ping_workers();

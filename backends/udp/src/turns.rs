@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::net::Bell;
+use crate::net::EventFd;
 
 /// Counts the turns of one worker, which alone writes it.
 #[derive(Debug, Default)]
@@ -27,9 +27,9 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Wakes the worker, which begins another turn then.
-    pub(crate) fn wake(turns: &Arc<Turns>, bell: &Bell) -> Self {
+    pub(crate) fn wake(turns: &Arc<Turns>, event_fd: &EventFd) -> Self {
         let before = turns.0.load(Ordering::Acquire);
-        bell.ring();
+        event_fd.wake();
         Asked {
             turns: turns.clone(),
             before,

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use dataplane::Path;
 
-use crate::alarm::Alarm;
-use crate::net::{Bell, Precedence, wake_in_time};
+use crate::net::{EventFd, RealtimePriority, set_timer_slack};
 use crate::relays::Taker;
 use crate::shard::{Shard, Transmit};
 use crate::turns::Turns;
+use crate::wakeup::Wakeup;
 
 /// How long to wait for the rest of a picture, and how often if more comes each time: what is sent
 /// at once needs a few microseconds for each packet. First without going to sleep, which takes as
@@ -33,8 +33,8 @@ pub trait Network: Transmit + Send + 'static {
     /// How many datagrams were dropped since this was asked last because nobody took them in time.
     fn take_dropped(&mut self) -> u64;
 
-    /// Sleeps until something arrives, the bell rings or the time is up.
-    fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>);
+    /// Sleeps until something arrives, the event file descriptor is signalled or the time is up.
+    fn sleep(&mut self, event_fd: &EventFd, at_most: Option<Duration>);
 
     /// Queues a datagram that leaves from a port which need not be the network's own, with these
     /// differentiated services; false when it cannot send that, and somebody else has to.
@@ -63,22 +63,22 @@ pub(crate) struct Worker<N> {
     pub(crate) network: N,
     /// Where the network also hears what is for relays.
     pub(crate) relays: Option<Taker>,
-    pub(crate) bell: Bell,
-    pub(crate) alarm: Arc<Alarm>,
+    pub(crate) event_fd: EventFd,
+    pub(crate) wakeup: Arc<Wakeup>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) precedence: Precedence,
+    pub(crate) realtime: RealtimePriority,
 }
 
 impl<N: Network> Worker<N> {
     /// Moves packets until told to stop. A batch is what has arrived; nothing waits for a timer.
     pub(crate) fn run(mut self) {
         let _guard = AbortOnPanic;
-        wake_in_time();
+        set_timer_slack();
         while !self.shared.stop.load(Ordering::Relaxed) {
             self.shared.turns.begin();
             let now = now();
-            self.precedence.look(now);
-            let waits_for_rest = self.precedence.is_little() && !self.shard.has_work();
+            self.realtime.measure(now);
+            let waits_for_rest = self.realtime.is_lightly_loaded() && !self.shard.has_work();
             let mut busy = self.shard.take_orders(now) > 0;
             busy |= self.shard.take_relays(now) > 0;
             let received = self.receive(now);
@@ -146,10 +146,10 @@ impl<N: Network> Worker<N> {
         received
     }
 
-    /// Sleeps until there is something to do. What arrives between the last look and the sleep
-    /// rings the bell.
+    /// Sleeps until there is something to do. A message between the last look and the sleep signals
+    /// the event file descriptor.
     fn rest(&mut self, now: Instant) {
-        self.alarm.arm();
+        self.wakeup.arm();
         if !self.shard.has_mail() && !self.shared.stop.load(Ordering::Relaxed) {
             let due = [self.shard.due(), self.relays.as_ref().and_then(Taker::due)];
             let at_most = due
@@ -157,16 +157,16 @@ impl<N: Network> Worker<N> {
                 .flatten()
                 .min()
                 .map(|due| due.saturating_duration_since(now));
-            self.network.sleep(&self.bell, at_most);
+            self.network.sleep(&self.event_fd, at_most);
         }
-        self.alarm.disarm();
+        self.wakeup.disarm();
     }
 }
 
-/// An alarm that rings a worker's bell.
-pub(crate) fn alarm_of(bell: &Bell) -> Arc<Alarm> {
-    let bell = bell.clone();
-    Arc::new(Alarm::new(move || bell.ring()))
+/// A wake-up that signals a worker's event file descriptor.
+pub(crate) fn wakeup_by(event_fd: &EventFd) -> Arc<Wakeup> {
+    let event_fd = event_fd.clone();
+    Arc::new(Wakeup::new(move || event_fd.wake()))
 }
 
 /// Ends the process when a worker panics, which is a bug of ours. The others would go on handing

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_udp::Alarm;
+use backend_udp::Wakeup;
 use backend_udp::control::Control;
 use backend_udp::shard::{Run, Shard, Transmit};
 use dataplane::{Counter, Inject, LegId, Path, Protection, ReplicaId, SrtpProfile, Update};
@@ -78,8 +78,8 @@ struct Call {
 impl Call {
     /// Without anybody in it.
     fn empty(shards: usize, profile: SrtpProfile) -> Self {
-        let alarms: Vec<Arc<Alarm>> = (0..shards).map(|_| Arc::new(Alarm::silent())).collect();
-        let (control, shards) = Control::new(clock(), &alarms, Arc::new(Alarm::silent()));
+        let wakeups: Vec<Arc<Wakeup>> = (0..shards).map(|_| Arc::new(Wakeup::silent())).collect();
+        let (control, shards) = Control::new(clock(), &wakeups, Arc::new(Wakeup::silent()));
         Call {
             control,
             shards,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_udp::Alarm;
+use backend_udp::Wakeup;
 use backend_udp::control::Control;
 use backend_udp::shard::{QUANTUM, Run, Shard, Transmit};
 use dataplane::{Counter, Event, Inject, LegId, Path, Protection, ReplicaId, Update};
@@ -31,8 +31,8 @@ impl Transmit for Sent {
 }
 
 fn shards(count: usize) -> (Control, Vec<Shard>) {
-    let alarms: Vec<Arc<Alarm>> = (0..count).map(|_| Arc::new(Alarm::silent())).collect();
-    Control::new(clock(), &alarms, Arc::new(Alarm::silent()))
+    let wakeups: Vec<Arc<Wakeup>> = (0..count).map(|_| Arc::new(Wakeup::silent())).collect();
+    Control::new(clock(), &wakeups, Arc::new(Wakeup::silent()))
 }
 
 fn path_of(leg: u32) -> Path {

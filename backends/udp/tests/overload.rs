@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_udp::Alarm;
+use backend_udp::Wakeup;
 use backend_udp::control::Control;
 use backend_udp::shard::{QUANTUM, Run, Shard, Transmit};
 use dataplane::{Counter, LegId, Path, Protection, ReplicaId, Update};
@@ -44,7 +44,7 @@ struct Call {
 
 impl Call {
     fn new() -> Self {
-        let (control, mut shards) = Control::new(clock(), &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
+        let (control, mut shards) = Control::new(clock(), &[Arc::new(Wakeup::silent())], Arc::new(Wakeup::silent()));
         Call {
             control,
             shard: shards.pop().unwrap(),

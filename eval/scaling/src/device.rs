@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_udp::Alarm;
+use backend_udp::Wakeup;
 use backend_udp::control::Control;
 use backend_udp::shard::{Run, Shard, Transmit};
 use dataplane::{Clock, Counter, LegId, ReplicaId, Update};
@@ -49,7 +49,7 @@ impl Device {
             origin: now,
             ntp: NtpTime(3_900_000_000 << 32),
         };
-        let (control, mut shards) = Control::new(clock, &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
+        let (control, mut shards) = Control::new(clock, &[Arc::new(Wakeup::silent())], Arc::new(Wakeup::silent()));
         Device {
             control,
             shard: shards.pop().expect("there is one for each alarm"),

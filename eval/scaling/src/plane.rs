@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use backend_udp::Alarm;
+use backend_udp::Wakeup;
 use backend_udp::control::Control;
 use backend_udp::shard::{Run, Shard, Transmit};
 use dataplane::{Capabilities, Clock, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
@@ -34,7 +34,7 @@ impl Transmit for Sent {
 
 impl Plane {
     pub(crate) fn new(clock: Clock) -> Self {
-        let (control, mut shards) = Control::new(clock, &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
+        let (control, mut shards) = Control::new(clock, &[Arc::new(Wakeup::silent())], Arc::new(Wakeup::silent()));
         Plane {
             control,
             shard: shards.pop().expect("there is one for each alarm"),

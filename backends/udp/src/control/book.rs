@@ -74,10 +74,10 @@ impl Book {
         self.owner_of_leg(*self.paths.get(path)?)
     }
 
-    /// From which ports each owner's legs send.
-    pub(super) fn homes(&self) -> impl Iterator<Item = (u16, usize)> {
-        let home = |(path, leg): (&Path, &LegId)| Some((path.remote.port(), self.owner_of_leg(*leg)?));
-        self.paths.iter().filter_map(home)
+    /// The source ports of legs, each with the shard that owns the leg.
+    pub(super) fn port_owners(&self) -> impl Iterator<Item = (u16, usize)> {
+        let owner = |(path, leg): (&Path, &LegId)| Some((path.remote.port(), self.owner_of_leg(*leg)?));
+        self.paths.iter().filter_map(owner)
     }
 
     pub(super) fn owner_of_replica(&self, id: ReplicaId) -> Option<usize> {

@@ -8,11 +8,11 @@ use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
 use super::inbox;
 use super::order::Order;
-use crate::alarm::Alarm;
 use crate::shard::Shard;
 use crate::shard::counters::CounterPage;
 use crate::shard::notes::{NoteReader, Notes};
 use crate::shard::relay::Link;
+use crate::wakeup::Wakeup;
 
 /// How many orders may wait in a worker's ring.
 const ORDERS_MAX: usize = 4_096;
@@ -24,7 +24,7 @@ pub(crate) struct WorkerLink<O> {
     orders: Producer<O>,
     reader: NoteReader,
     counters: Arc<CounterPage>,
-    alarm: Arc<Alarm>,
+    wakeup: Arc<Wakeup>,
     /// Whether an order was placed that the worker has not been woken for.
     has_left: bool,
 }
@@ -39,12 +39,12 @@ pub(crate) struct WorkerEnds<O> {
 /// Shards that can reach each other, and the handle's links to them.
 pub(super) fn shard_parts(
     clock: Clock,
-    alarms: &[Arc<Alarm>],
-    agent: &Arc<Alarm>,
+    wakeups: &[Arc<Wakeup>],
+    agent: &Arc<Wakeup>,
 ) -> (Vec<WorkerLink<Order>>, Vec<Shard>) {
-    let mut meshes = mesh(alarms);
-    let parts = alarms.iter().enumerate().map(|(index, alarm)| {
-        let (link, ends) = WorkerLink::new(alarm, agent);
+    let mut meshes = mesh(wakeups);
+    let parts = wakeups.iter().enumerate().map(|(index, wakeup)| {
+        let (link, ends) = WorkerLink::new(wakeup, agent);
         let links = std::mem::take(&mut meshes[index]);
         let shard = Shard::new(index, clock, ends.counters, ends.orders, ends.notes, links);
         (link, shard)
@@ -53,12 +53,12 @@ pub(super) fn shard_parts(
 }
 
 /// For each shard, its links to all others.
-fn mesh(alarms: &[Arc<Alarm>]) -> Vec<Vec<Option<Link>>> {
-    let count = alarms.len();
+fn mesh(wakeups: &[Arc<Wakeup>]) -> Vec<Vec<Option<Link>>> {
+    let count = wakeups.len();
     let mut meshes: Vec<Vec<Option<Link>>> = (0..count).map(|_| (0..count).map(|_| None).collect()).collect();
     for first in 0..count {
         for second in first + 1..count {
-            let [ours, theirs] = Link::pair([&alarms[first], &alarms[second]]);
+            let [ours, theirs] = Link::pair([&wakeups[first], &wakeups[second]]);
             meshes[first][second] = Some(ours);
             meshes[second][first] = Some(theirs);
         }
@@ -67,8 +67,8 @@ fn mesh(alarms: &[Arc<Alarm>]) -> Vec<Vec<Option<Link>>> {
 }
 
 impl<O> WorkerLink<O> {
-    /// A link to a worker that `alarm` wakes; it wakes the handle's owner by `agent`.
-    pub(crate) fn new(alarm: &Arc<Alarm>, agent: &Arc<Alarm>) -> (Self, WorkerEnds<O>) {
+    /// A link to a worker that `wakeup` wakes; it wakes the handle's owner by `agent`.
+    pub(crate) fn new(wakeup: &Arc<Wakeup>, agent: &Arc<Wakeup>) -> (Self, WorkerEnds<O>) {
         let (orders, orders_reader) = RingBuffer::new(ORDERS_MAX);
         let (notes, reader) = Notes::new(agent.clone());
         let counters = Arc::new(CounterPage::new());
@@ -76,7 +76,7 @@ impl<O> WorkerLink<O> {
             orders,
             reader,
             counters: counters.clone(),
-            alarm: alarm.clone(),
+            wakeup: wakeup.clone(),
             has_left: false,
         };
         let ends = WorkerEnds {
@@ -102,7 +102,7 @@ impl<O> WorkerLink<O> {
                 return;
             }
             order = refused;
-            self.alarm.raise();
+            self.wakeup.wake();
             std::thread::sleep(BACK_OFF);
         }
         self.has_left = true;
@@ -132,7 +132,7 @@ impl<O> WorkerLink<O> {
     pub(crate) fn hurry(&self) -> bool {
         let has_taken_all = self.orders.slots() == ORDERS_MAX || self.orders.is_abandoned();
         if !has_taken_all {
-            self.alarm.raise();
+            self.wakeup.wake();
         }
         has_taken_all
     }
@@ -140,7 +140,7 @@ impl<O> WorkerLink<O> {
     /// Wakes the worker, for whatever lies there.
     fn wake(&mut self) {
         self.has_left = false;
-        self.alarm.raise();
+        self.wakeup.wake();
     }
 
     pub(crate) fn next_event(&mut self) -> Option<Event> {

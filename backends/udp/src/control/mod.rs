@@ -23,8 +23,8 @@ use dataplane::{
 
 use pacing::Probe;
 
-use crate::alarm::Alarm;
 use crate::shard::{SHARDS_MAX, Shard, Source};
+use crate::wakeup::Wakeup;
 use book::{Book, LEGS_MAX, REPLICAS_MAX, STREAMS_MAX};
 use homes::Homes;
 use link::shard_parts;
@@ -40,19 +40,19 @@ pub struct Control {
     /// Where to look for the next event.
     turn: usize,
     /// Wakes the agent; armed when there is nothing to tell.
-    agent: Arc<Alarm>,
+    agent: Arc<Wakeup>,
     /// What was lost before it reached a shard.
     counters: Counters,
 }
 
 impl Control {
-    /// A handle and as many shards as there are alarms, each alarm waking whoever runs that shard.
-    /// `agent` wakes the handle's owner.
+    /// A handle and as many shards as there are wake-ups, each of which wakes the thread of its
+    /// shard. `agent` wakes the handle's owner.
     ///
-    /// Panics when there is no alarm, or more than [`SHARDS_MAX`].
-    pub fn new(clock: Clock, alarms: &[Arc<Alarm>], agent: Arc<Alarm>) -> (Self, Vec<Shard>) {
-        assert!((1..=SHARDS_MAX).contains(&alarms.len()), "one to {SHARDS_MAX} shards");
-        let (links, shards) = shard_parts(clock, alarms, &agent);
+    /// Panics when there is no wake-up, or more than [`SHARDS_MAX`].
+    pub fn new(clock: Clock, wakeups: &[Arc<Wakeup>], agent: Arc<Wakeup>) -> (Self, Vec<Shard>) {
+        assert!((1..=SHARDS_MAX).contains(&wakeups.len()), "one to {SHARDS_MAX} shards");
+        let (links, shards) = shard_parts(clock, wakeups, &agent);
         let control = Control {
             book: Book::default(),
             legs: vec![0; links.len()],
@@ -81,9 +81,9 @@ impl Control {
         &self.legs
     }
 
-    /// From which ports each shard's legs send.
-    pub(crate) fn homes(&self) -> impl Iterator<Item = (u16, usize)> {
-        self.book.homes()
+    /// The source ports of legs, each with the shard that owns the leg.
+    pub(crate) fn port_owners(&self) -> impl Iterator<Item = (u16, usize)> {
+        self.book.port_owners()
     }
 
     /// Validates one entry and orders the shards to apply it. Shards that others depend on get
@@ -313,16 +313,16 @@ mod tests {
 
     const LEG: LegId = LegId(1);
 
-    fn control(rung: &Arc<AtomicUsize>) -> (Control, Arc<Alarm>, Shard) {
+    fn control(rung: &Arc<AtomicUsize>) -> (Control, Arc<Wakeup>, Shard) {
         let clock = Clock {
             origin: Instant::now(),
             ntp: NtpTime(3_900_000_000 << 32),
         };
         let rung = rung.clone();
-        let alarm = Arc::new(Alarm::new(move || {
+        let wakeup = Arc::new(Wakeup::new(move || {
             rung.fetch_add(1, Ordering::Relaxed);
         }));
-        let (mut control, mut shards) = Control::new(clock, std::slice::from_ref(&alarm), Arc::new(Alarm::silent()));
+        let (mut control, mut shards) = Control::new(clock, std::slice::from_ref(&wakeup), Arc::new(Wakeup::silent()));
         let leg = Leg {
             paths: vec![Path {
                 local: "192.0.2.1:7882".parse().unwrap(),
@@ -335,14 +335,14 @@ mod tests {
         control.write(Update::SetLeg(LEG, leg)).unwrap();
         let mut shard = shards.remove(0);
         shard.take_orders(Instant::now());
-        (control, alarm, shard)
+        (control, wakeup, shard)
     }
 
     /// How often a sleeping worker is woken by this.
     fn rings(what: impl FnOnce(&mut Control)) -> usize {
         let rung = Arc::default();
-        let (mut control, alarm, _shard) = control(&rung);
-        alarm.arm();
+        let (mut control, wakeup, _shard) = control(&rung);
+        wakeup.arm();
         what(&mut control);
         rung.load(Ordering::Relaxed)
     }
@@ -390,10 +390,10 @@ mod tests {
         assert_eq!(rings(waits), 1);
 
         let rung = Arc::default();
-        let (mut control, alarm, mut shard) = control(&rung);
+        let (mut control, wakeup, mut shard) = control(&rung);
         pace(&mut control);
         assert_eq!(shard.take_orders(Instant::now()), 1, "it woke by itself");
-        alarm.arm();
+        wakeup.arm();
         assert!(control.poll().is_none());
         assert!(control.is_applied());
         assert_eq!(rung.load(Ordering::Relaxed), 0);

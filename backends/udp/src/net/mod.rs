@@ -1,31 +1,32 @@
-//! The operating system: sockets, batches of datagrams, waking up. Everything `unsafe` in this
-//! crate is below here.
+//! The operating system: sockets, batches of datagrams, wake-ups. All `unsafe` code of this crate
+//! is here and in `srtp::gcm::wide`.
 
 #![allow(unsafe_code)]
 
 mod address;
-mod control;
-mod door;
-mod entrance;
-mod files;
-mod patient;
+mod cmsg;
+mod event_fd;
+mod feedback;
 mod poller;
 mod port;
-mod precedence;
+mod realtime;
 mod receive;
+mod reuseport;
+mod rlimit;
 mod send;
+mod shared_port;
 mod sleep;
 mod socket;
 mod sockets;
-mod thread_time;
+mod thread_cpu;
 
-pub(crate) use door::{Door, Led};
-pub use entrance::Entrance;
-pub(crate) use files::raise_open_files;
+pub use event_fd::EventFd;
 pub(crate) use poller::Poller;
 pub(crate) use port::PortSocket;
-pub(crate) use precedence::Precedence;
-pub use sleep::Bell;
-pub(crate) use sleep::wake_in_time;
+pub(crate) use realtime::RealtimePriority;
+pub(crate) use reuseport::{ReuseportGroup, Steering};
+pub(crate) use rlimit::raise_open_files;
+pub use shared_port::SharedPort;
+pub(crate) use sleep::set_timer_slack;
 pub use sockets::Sockets;
-pub(crate) use thread_time::ThreadTime;
+pub(crate) use thread_cpu::ThreadCpuClock;

@@ -5,24 +5,24 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::thread;
 use std::time::Duration;
 
-use super::Bell;
+use super::event_fd::EventFd;
 use super::port::PortSocket;
 use super::socket::check;
 
 /// How many sockets one look tells of. Those that have to wait are told of first the next time.
 const EVENTS_MAX: usize = 256;
-/// With so many there is no use in waiting for more: who waits then falls behind.
+/// With so many ready sockets the worker does not wait for more, or it would fall behind.
 const ENOUGH: usize = 16;
-/// What the bell is called among places.
-const BELL: u64 = u64::MAX;
+/// The event file descriptor's name among places.
+const WAKE: u64 = u64::MAX;
 
-/// An epoll set of a worker's ports, and its bell.
+/// An epoll set of a worker's ports and its event file descriptor.
 ///
 /// Level-triggered: of a port that has more than was taken it tells again, so nobody needs to read
 /// until there is nothing left.
 pub(crate) struct Poller {
     epoll: OwnedFd,
-    bell: Bell,
+    event_fd: EventFd,
     events: Vec<libc::epoll_event>,
 }
 
@@ -30,16 +30,16 @@ impl Poller {
     /// An empty set.
     ///
     /// Errors: the operating system's.
-    pub(crate) fn new(bell: Bell) -> io::Result<Self> {
+    pub(crate) fn new(event_fd: EventFd) -> io::Result<Self> {
         // SAFETY: takes a number only.
         let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         let poller = Poller {
             // SAFETY: the descriptor is new, and nobody else's.
             epoll: unsafe { OwnedFd::from_raw_fd(fd) },
-            bell,
+            event_fd,
             events: vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX],
         };
-        poller.add(poller.bell.raw(), BELL)?;
+        poller.add(poller.event_fd.raw(), WAKE)?;
         Ok(poller)
     }
 
@@ -63,21 +63,22 @@ impl Poller {
         };
     }
 
-    /// Sleeps until a port has something, the bell rings or the time is up, and when a few ports
-    /// have, so long again for more; the places that have something.
+    /// Sleeps until a port has something, the event file descriptor is signalled or the time is
+    /// up. When a few ports have something, sleeps for `coalesce` and looks again. Returns the
+    /// places that have something.
     pub(crate) fn wait(
         &mut self,
         at_most: Option<Duration>,
         coalesce: Duration,
     ) -> impl Iterator<Item = usize> + Clone {
         let mut count = self.look(at_most);
-        let has_come = self.events[..count].iter().any(|event| { event.u64 } != BELL);
+        let has_come = self.events[..count].iter().any(|event| { event.u64 } != WAKE);
         if has_come && count < ENOUGH && !coalesce.is_zero() {
             thread::sleep(coalesce);
             count = self.look(Some(Duration::ZERO));
         }
         let names = self.events[..count].iter().map(|event| event.u64);
-        names.filter(|name| *name != BELL).map(|place| place as usize)
+        names.filter(|name| *name != WAKE).map(|place| place as usize)
     }
 
     /// How many events there are.
@@ -96,8 +97,8 @@ impl Poller {
             )
         };
         let count = usize::try_from(count).unwrap_or(0);
-        if self.events[..count].iter().any(|event| { event.u64 } == BELL) {
-            self.bell.quiet();
+        if self.events[..count].iter().any(|event| { event.u64 } == WAKE) {
+            self.event_fd.clear();
         }
         count
     }

@@ -77,8 +77,8 @@ impl PortSocket {
 
     /// As [`send`](Self::send), with differentiated services of its own.
     fn send_marked(&self, address: &RawAddress, tos: u8, datagram: &[u8]) -> isize {
-        let mut room = super::control::ControlRoom([0; 192]);
-        let control_len = super::control::write_tos(&mut room, self.family, tos);
+        let mut buffer = super::cmsg::CmsgBuffer([0; 192]);
+        let control_len = super::cmsg::write_tos(&mut buffer, self.family, tos);
         let mut vector = libc::iovec {
             // The kernel only reads it.
             iov_base: datagram.as_ptr().cast_mut().cast(),
@@ -90,7 +90,7 @@ impl PortSocket {
         header.msg_namelen = address.len;
         header.msg_iov = &raw mut vector;
         header.msg_iovlen = 1;
-        header.msg_control = room.0.as_mut_ptr().cast();
+        header.msg_control = buffer.0.as_mut_ptr().cast();
         header.msg_controllen = control_len as _;
         // SAFETY: every pointer was set just now to what lives as long as the call, with its
         // length.

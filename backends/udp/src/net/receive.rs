@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use dataplane::Path;
 
 use super::address::RawAddress;
-use super::control::{self, ControlRoom};
+use super::cmsg::{self, CmsgBuffer};
 use super::socket::Socket;
 
 /// How many messages one call takes.
@@ -22,7 +22,7 @@ const WAIT_MAX: Duration = Duration::from_millis(50);
 pub(crate) struct Receiver {
     buffers: Vec<u8>,
     addresses: Vec<RawAddress>,
-    controls: Vec<ControlRoom>,
+    controls: Vec<CmsgBuffer>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
     /// So many of the first headers are not as a call needs them.
@@ -70,7 +70,7 @@ impl Receiver {
         Receiver {
             buffers: vec![0; BATCH * MESSAGE_MAX],
             addresses: vec![RawAddress::empty(); BATCH],
-            controls: vec![ControlRoom([0; 192]); BATCH],
+            controls: vec![CmsgBuffer([0; 192]); BATCH],
             vectors: vec![empty; BATCH],
             // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
             headers: vec![unsafe { std::mem::zeroed() }; BATCH],
@@ -103,7 +103,7 @@ impl Receiver {
         for index in 0..count {
             // SAFETY: the kernel has filled this header, whose control buffer is
             // `self.controls[index]`, unmoved since.
-            let received = unsafe { control::read(&self.headers[index].msg_hdr) };
+            let received = unsafe { cmsg::read(&self.headers[index].msg_hdr) };
             if let Some(overflows) = received.overflows {
                 dropped += overflows.wrapping_sub(std::mem::replace(&mut self.overflows, overflows));
             }

@@ -7,7 +7,7 @@ use std::ptr;
 use crate::shard::{Run, Transmit};
 
 use super::address::RawAddress;
-use super::control::{self, ControlRoom};
+use super::cmsg::{self, CmsgBuffer};
 use super::sleep::wait_writable;
 use super::socket::Socket;
 
@@ -21,7 +21,7 @@ const WAITS_MAX: u32 = 5;
 /// Buffers for one call, used again and again.
 pub(crate) struct Sender {
     addresses: Vec<RawAddress>,
-    controls: Vec<ControlRoom>,
+    controls: Vec<CmsgBuffer>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
     /// Where segmenting failed for want of the device's help, which will not come back.
@@ -46,7 +46,7 @@ impl Sender {
         };
         Sender {
             addresses: vec![RawAddress::empty(); BATCH],
-            controls: vec![ControlRoom([0; 192]); BATCH],
+            controls: vec![CmsgBuffer([0; 192]); BATCH],
             vectors: vec![empty; BATCH],
             // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
             headers: vec![unsafe { std::mem::zeroed() }; BATCH],
@@ -117,13 +117,13 @@ impl Sender {
             iov_len: run.bytes.len(),
         };
         let segment = (run.bytes.len() > run.segment).then_some(run.segment as u16);
-        let room = &mut self.controls[index];
+        let buffer = &mut self.controls[index];
         // What the socket is bound to need not be said with each run.
         let local = match run.path.local.ip() {
             ip if ip == socket.local().ip() => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             ip => ip,
         };
-        let control_len = control::write(room, socket.family, local, segment);
+        let control_len = cmsg::write(buffer, socket.family, local, segment);
         let header = &mut self.headers[index].msg_hdr;
         header.msg_name = (&raw mut self.addresses[index].storage).cast();
         header.msg_namelen = self.addresses[index].len;
@@ -131,7 +131,7 @@ impl Sender {
         header.msg_iovlen = 1;
         header.msg_control = match control_len {
             0 => ptr::null_mut(),
-            _ => room.0.as_mut_ptr().cast(),
+            _ => buffer.0.as_mut_ptr().cast(),
         };
         header.msg_controllen = control_len as _;
     }

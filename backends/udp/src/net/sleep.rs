@@ -1,46 +1,15 @@
-//! Sleeping until a datagram comes or a bell rings.
+//! Sleeping until a datagram arrives or an event file descriptor is signalled.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
+use std::os::fd::RawFd;
 use std::time::Duration;
 
-use super::socket::{Socket, check};
+use super::event_fd::EventFd;
+use super::socket::Socket;
 
 /// The most sockets one worker has, one for each address it is bound to.
 pub(super) const SOCKETS_MAX: usize = 16;
 /// The most other descriptors it watches beside them.
 pub(super) const OTHERS_MAX: usize = 64;
-
-/// Wakes one sleeper; rung from any thread.
-#[derive(Clone, Debug)]
-pub struct Bell(Arc<OwnedFd>);
-
-impl Bell {
-    pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: takes numbers only.
-        let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
-        // SAFETY: the descriptor is new, and nobody else's.
-        Ok(Bell(Arc::new(unsafe { OwnedFd::from_raw_fd(fd) })))
-    }
-
-    pub(crate) fn ring(&self) {
-        let one = 1_u64;
-        // SAFETY: eight bytes are read from a number that lives as long as the call. A full counter
-        // rings already.
-        let _ = unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
-    }
-
-    pub(super) fn raw(&self) -> RawFd {
-        self.0.as_raw_fd()
-    }
-
-    pub(super) fn quiet(&self) {
-        let mut count = 0_u64;
-        // SAFETY: eight bytes are written to a number that lives as long as the call.
-        let _ = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut count).cast(), 8) };
-    }
-}
 
 /// Which of a worker's sockets have something to read, one bit each, and whether one of those has
 /// that may be made to wait.
@@ -64,13 +33,13 @@ impl Ready {
     }
 }
 
-/// Sleeps until a socket, one of some `more` or another descriptor has something to read, the bell
-/// rings or the time is up.
+/// Sleeps until a socket, one of some `more` or another descriptor has something to read, the event
+/// file descriptor is signalled or the time is up.
 pub(super) fn sleep(
     sockets: &[Socket],
     more: &[Socket],
     others: &[RawFd],
-    bell: &Bell,
+    event_fd: &EventFd,
     at_most: Option<Duration>,
 ) -> Ready {
     let mut watched = [libc::pollfd {
@@ -81,7 +50,7 @@ pub(super) fn sleep(
     let fds = sockets
         .iter()
         .map(Socket::raw)
-        .chain([bell.0.as_raw_fd()])
+        .chain([event_fd.raw()])
         .chain(more.iter().map(Socket::raw))
         .chain(others.iter().copied());
     let mut count = 0;
@@ -99,7 +68,7 @@ pub(super) fn sleep(
     // SAFETY: `count` entries of the array are filled in, and it lives as long as the call.
     unsafe { libc::poll(watched.as_mut_ptr(), count, timeout) };
     if watched[sockets.len()].revents != 0 {
-        bell.quiet();
+        event_fd.clear();
     }
     let readable = watched[..sockets.len()].iter().enumerate();
     let bits = readable.map(|(socket, watched)| u16::from(watched.revents != 0) << socket);
@@ -110,9 +79,9 @@ pub(super) fn sleep(
     )
 }
 
-/// Has the kernel end the calling thread's sleeps when they are over; by default it may take 50
-/// microseconds more, so that several end at once.
-pub(crate) fn wake_in_time() {
+/// Sets the calling thread's timer slack to a nanosecond. By default the kernel ends sleeps up to
+/// 50 microseconds late, so that several end at once.
+pub(crate) fn set_timer_slack() {
     let slack: libc::c_ulong = 1;
     // SAFETY: takes numbers only. Where it is refused sleeps are longer.
     let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };

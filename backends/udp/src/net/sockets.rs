@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use dataplane::Path;
 
-use super::door::Door;
-use super::patient::Patient;
+use super::feedback::FeedbackSockets;
 use super::receive::Receiver;
+use super::reuseport::ReuseportGroup;
 use super::send::Sender;
 use super::sleep::{OTHERS_MAX, SOCKETS_MAX, sleep};
-use super::{Bell, socket::Socket};
+use super::{EventFd, socket::Socket};
 use crate::shard::{Run, Transmit};
 use crate::{Network, UdpConfig};
 
@@ -22,8 +22,8 @@ pub struct Sockets {
     sockets: Vec<Socket>,
     receivers: Vec<Receiver>,
     sender: Sender,
-    /// Those that hear what may wait.
-    patient: Option<Patient>,
+    /// The sockets for feedback.
+    feedback: Option<FeedbackSockets>,
     dropped: u64,
     coalesce: Duration,
     /// When it was looked last.
@@ -54,7 +54,7 @@ impl Sockets {
             receivers: sockets.iter().map(|_| Receiver::new()).collect(),
             sockets,
             sender: Sender::new(),
-            patient: None,
+            feedback: None,
             dropped: 0,
             coalesce,
             looked: None,
@@ -66,28 +66,28 @@ impl Sockets {
         self.sockets.iter().map(Socket::local).collect()
     }
 
-    /// Opens a door in front of all workers' sockets, and for each worker sockets more, which hear
-    /// what may wait. `None` where the kernel cannot do that: then addresses decide, and everything
-    /// wakes.
-    pub(super) fn open_door(workers: &mut [Self], config: &UdpConfig) -> Option<Door> {
-        let door = Door::open(&workers[0].sockets, workers.len()).ok()?;
+    /// Attaches steering to all workers' sockets, and opens the sockets for feedback of each
+    /// worker. `None` where the kernel does not take programs: then its own hash decides, and
+    /// feedback arrives at the workers' ordinary sockets.
+    pub(super) fn open_group(workers: &mut [Self], config: &UdpConfig) -> Option<ReuseportGroup> {
+        let group = ReuseportGroup::open(&workers[0].sockets, workers.len()).ok()?;
         let exact = UdpConfig {
             addresses: workers[0].local_addrs(),
             ..config.clone()
         };
         let more = bind_more(&exact, workers.len()).ok()?;
         for (worker, sockets) in workers.iter_mut().zip(more) {
-            worker.patient = Some(Patient::new(sockets));
+            worker.feedback = Some(FeedbackSockets::new(sockets));
         }
-        Some(door)
+        Some(group)
     }
 
-    /// Takes of what may wait what has waited long enough, as [`receive`](Network::receive) does
-    /// beside all else: for who knows that nothing else has come.
+    /// Reads feedback that has waited long enough, as [`receive`](Network::receive) does beside all
+    /// else: for a worker that knows that nothing else has arrived.
     pub fn receive_due(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         self.looked = Some(now);
-        let Some(patient) = &mut self.patient else { return 0 };
-        let (datagrams, dropped) = patient.receive(now, take);
+        let Some(feedback) = &mut self.feedback else { return 0 };
+        let (datagrams, dropped) = feedback.receive(now, take);
         self.dropped += dropped;
         datagrams
     }
@@ -96,15 +96,15 @@ impl Sockets {
     /// of the sockets has.
     ///
     /// Panics when there are more than [`OTHERS_MAX`](Self::OTHERS_MAX) others.
-    pub fn sleep_beside(&mut self, others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> bool {
+    pub fn sleep_beside(&mut self, others: &[RawFd], event_fd: &EventFd, at_most: Option<Duration>) -> bool {
         assert!(others.len() <= OTHERS_MAX, "more descriptors than can be watched");
-        let (more, at_most) = match (&self.patient, self.looked) {
-            (Some(patient), Some(looked)) => patient.listens(looked, at_most),
+        let (more, at_most) = match (&self.feedback, self.looked) {
+            (Some(feedback), Some(looked)) => feedback.to_poll(looked, at_most),
             _ => (&[][..], at_most),
         };
-        let ready = sleep(&self.sockets, more, others, bell, at_most);
-        if let Some(patient) = &mut self.patient {
-            patient.expect(ready.has_more());
+        let ready = sleep(&self.sockets, more, others, event_fd, at_most);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.expect(ready.has_more());
         }
         for (socket, receiver) in self.receivers.iter_mut().enumerate() {
             receiver.expect(ready.has(socket));
@@ -132,8 +132,8 @@ impl Network for Sockets {
         std::mem::take(&mut self.dropped)
     }
 
-    fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>) {
-        let has_come = self.sleep_beside(&[], bell, at_most);
+    fn sleep(&mut self, event_fd: &EventFd, at_most: Option<Duration>) {
+        let has_come = self.sleep_beside(&[], event_fd, at_most);
         if has_come && !self.coalesce.is_zero() {
             thread::sleep(self.coalesce);
         }

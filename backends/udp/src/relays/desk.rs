@@ -8,7 +8,7 @@ use std::time::Instant;
 use dataplane::{Accept, Counter, RelayTraffic};
 use rtrb::Consumer;
 
-use super::port::{Gate, Ledger, Opens, Port, SharedPort, Way, lock};
+use super::port::{Gate, Ledger, LockedPort, Opens, Port, Way, lock};
 use super::{AtOnce, Door};
 use crate::control::WorkerEnds;
 use crate::shard::counters::CounterPage;
@@ -59,7 +59,7 @@ pub(crate) trait Watch<D> {
 pub(crate) struct Home<D> {
     pub(super) at: SocketAddr,
     pub(super) door: D,
-    pub(super) port: SharedPort<D>,
+    pub(super) port: LockedPort<D>,
     /// Of the door's, those counted already.
     overflows: u64,
 }

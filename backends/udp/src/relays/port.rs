@@ -18,10 +18,10 @@ use crate::srtp::{OpenError, Opener};
 const RTCP_MIN: usize = 8;
 
 /// A relay that more than one worker may be given datagrams for.
-pub(super) type SharedPort<D> = Arc<Mutex<Port<D>>>;
+pub(super) type LockedPort<D> = Arc<Mutex<Port<D>>>;
 
 /// The port, for whoever is given a datagram or an order.
-pub(super) fn lock<D>(port: &SharedPort<D>) -> MutexGuard<'_, Port<D>> {
+pub(super) fn lock<D>(port: &LockedPort<D>) -> MutexGuard<'_, Port<D>> {
     port.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -13,9 +13,9 @@ use super::keyring::Keyring;
 use super::keystream::Keystream;
 use super::port::{Opens, Seals, Way};
 use super::{Door, Doors};
-use crate::alarm::Alarm;
 use crate::control::WorkerLink;
 use crate::srtp::Opener;
+use crate::wakeup::Wakeup;
 
 /// How many relays there may be: as many as one address has ports.
 pub(crate) const RELAYS_MAX: usize = 65_536;
@@ -48,8 +48,8 @@ struct Page<D> {
 impl<S: Doors> Relays<S> {
     /// A handle and as many desks as there are alarms, each alarm waking whoever runs that desk.
     /// `agent` wakes the handle's owner.
-    pub(crate) fn new(doors: S, alarms: &[Arc<Alarm>], agent: &Arc<Alarm>) -> (Self, Vec<Desk<S::Door>>) {
-        let parts = alarms.iter().map(|alarm| WorkerLink::new(alarm, agent));
+    pub(crate) fn new(doors: S, wakeups: &[Arc<Wakeup>], agent: &Arc<Wakeup>) -> (Self, Vec<Desk<S::Door>>) {
+        let parts = wakeups.iter().map(|wakeup| WorkerLink::new(wakeup, agent));
         let (links, ends): (Vec<_>, Vec<_>) = parts.unzip();
         let relays = Relays {
             doors,

@@ -13,7 +13,7 @@ use std::time::Instant;
 use dataplane::{Counter, Path};
 
 use super::desk::Order;
-use super::port::{Ledger, Port, SharedPort, lock};
+use super::port::{Ledger, LockedPort, Port, lock};
 use super::{BUFFER, Door, Outlet};
 use crate::control::{WorkerEnds, WorkerLink};
 use crate::net::PortSocket;
@@ -62,7 +62,7 @@ impl Tapped {
         }
     }
 
-    pub(super) fn begin(&self, at: SocketAddr, port: &SharedPort<Doorway>) {
+    pub(super) fn begin(&self, at: SocketAddr, port: &LockedPort<Doorway>) {
         if at.port() != self.media_port {
             self.with(|ports| {
                 ports.insert(at, Arc::downgrade(port));
@@ -71,7 +71,7 @@ impl Tapped {
         }
     }
 
-    pub(super) fn end(&self, at: SocketAddr, port: &SharedPort<Doorway>) {
+    pub(super) fn end(&self, at: SocketAddr, port: &LockedPort<Doorway>) {
         self.with(|ports| {
             if ports.get(&at).is_some_and(|known| known.as_ptr() == Arc::as_ptr(port)) {
                 self.tap.close(at);
@@ -80,7 +80,7 @@ impl Tapped {
         });
     }
 
-    fn find(&self, at: SocketAddr) -> Option<SharedPort<Doorway>> {
+    fn find(&self, at: SocketAddr) -> Option<LockedPort<Doorway>> {
         self.with(|ports| ports.get(&at).and_then(Weak::upgrade))
     }
 
@@ -177,7 +177,7 @@ impl Taker {
         self.notes.due()
     }
 
-    fn find(&mut self, at: SocketAddr) -> Option<SharedPort<Doorway>> {
+    fn find(&mut self, at: SocketAddr) -> Option<LockedPort<Doorway>> {
         if let Some(port) = self.known.get(&at).and_then(Weak::upgrade) {
             return Some(port);
         }
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    fn port(at: SocketAddr) -> SharedPort<Doorway> {
+    fn port(at: SocketAddr) -> LockedPort<Doorway> {
         Arc::new(Mutex::new(Port {
             at,
             gate: Gate::new(Accept::Nobody),

@@ -12,10 +12,10 @@ use super::desk::{Desk, Home, Watch};
 use super::table::Relays;
 use super::tapped::Tapped;
 use super::{BUFFER, Door, Doors};
-use crate::alarm::Alarm;
-use crate::net::{Bell, Poller, PortSocket, Precedence};
+use crate::net::{EventFd, Poller, PortSocket, RealtimePriority};
 use crate::turns::{Asked, Turns};
-use crate::worker::{AbortOnPanic, alarm_of, now};
+use crate::wakeup::Wakeup;
+use crate::worker::{AbortOnPanic, now, wakeup_by};
 
 impl Door for Arc<PortSocket> {
     fn send(&self, to: SocketAddr, tos: Option<u8>, bytes: &[u8]) -> bool {
@@ -83,7 +83,7 @@ const BATCH: usize = 8;
 pub(crate) struct RelayWorkers {
     pub(crate) relays: Relays<PortSockets>,
     stop: Arc<AtomicBool>,
-    threads: Vec<(Bell, Option<JoinHandle<()>>)>,
+    threads: Vec<(EventFd, Option<JoinHandle<()>>)>,
     turns: Vec<Arc<Turns>>,
 }
 
@@ -94,20 +94,22 @@ impl RelayWorkers {
     pub(crate) fn start(
         workers: usize,
         coalesce: Duration,
-        precedence: bool,
+        realtime: bool,
         tapped: Option<&Arc<Tapped>>,
-        agent: &Arc<Alarm>,
+        agent: &Arc<Wakeup>,
     ) -> io::Result<Self> {
-        let bells = (0..workers).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
-        let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
-        let (relays, desks) = Relays::new(PortSockets::default(), &alarms, agent);
+        let event_fds = (0..workers)
+            .map(|_| EventFd::new())
+            .collect::<io::Result<Vec<EventFd>>>()?;
+        let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(wakeup_by).collect();
+        let (relays, desks) = Relays::new(PortSockets::default(), &wakeups, agent);
         let mut this = RelayWorkers {
             relays,
             stop: Arc::default(),
             threads: Vec::new(),
             turns: Vec::new(),
         };
-        for (index, ((desk, alarm), bell)) in desks.into_iter().zip(alarms).zip(bells).enumerate() {
+        for (index, ((desk, wakeup), event_fd)) in desks.into_iter().zip(wakeups).zip(event_fds).enumerate() {
             let turns = Arc::new(Turns::default());
             this.turns.push(turns.clone());
             let worker = Worker {
@@ -115,16 +117,16 @@ impl RelayWorkers {
                 desk,
                 buffer: [0; BUFFER],
                 coalesce,
-                precedence: Precedence::new(precedence),
+                realtime: RealtimePriority::new(realtime),
                 ears: Ears {
-                    poller: Poller::new(bell.clone())?,
+                    poller: Poller::new(event_fd.clone())?,
                     tapped: tapped.cloned(),
                 },
-                alarm,
+                wakeup,
                 stop: this.stop.clone(),
             };
             let thread = thread::Builder::new().name(format!("relay-{index}"));
-            this.threads.push((bell, Some(thread.spawn(move || worker.run())?)));
+            this.threads.push((event_fd, Some(thread.spawn(move || worker.run())?)));
         }
         Ok(this)
     }
@@ -132,14 +134,14 @@ impl RelayWorkers {
     /// Asks all workers for a sign of life.
     pub(crate) fn ping_workers(&self) -> impl Iterator<Item = Asked> {
         let threads = self.threads.iter().zip(&self.turns);
-        threads.map(|((bell, _), turns)| Asked::wake(turns, bell))
+        threads.map(|((event_fd, _), turns)| Asked::wake(turns, event_fd))
     }
 }
 
 impl Drop for RelayWorkers {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.threads.iter().for_each(|(bell, _)| bell.ring());
+        self.threads.iter().for_each(|(event_fd, _)| event_fd.wake());
         for thread in self.threads.iter_mut().filter_map(|(_, thread)| thread.take()) {
             thread.join().expect("a worker that panics ends the process");
         }
@@ -153,9 +155,9 @@ struct Worker {
     buffer: [u8; BUFFER],
     /// How long to wait for more when something has come.
     coalesce: Duration,
-    precedence: Precedence,
+    realtime: RealtimePriority,
     ears: Ears,
-    alarm: Arc<Alarm>,
+    wakeup: Arc<Wakeup>,
     stop: Arc<AtomicBool>,
 }
 
@@ -170,15 +172,15 @@ impl Worker {
                 // What was asked for is told now, not with the next packet.
                 self.desk.settle(now());
             }
-            self.alarm.arm();
+            self.wakeup.arm();
             let at_most = match self.desk.has_orders() || self.stop.load(Ordering::Relaxed) {
                 true => Some(Duration::ZERO),
                 false => self.desk.due().map(|due| due.saturating_duration_since(now())),
             };
             let ready = self.ears.poller.wait(at_most, self.coalesce);
-            self.alarm.disarm();
+            self.wakeup.disarm();
             let now = now();
-            self.precedence.look(now);
+            self.realtime.measure(now);
             let at_once = match ready.clone().nth(FEW) {
                 None => BATCH,
                 Some(_) => 1,

@@ -186,7 +186,7 @@ impl Shard {
         !self.fanouts.is_idle()
     }
 
-    /// Whether orders or messages wait: to be asked between arming the alarm and going to sleep.
+    /// Whether orders or messages wait: asked between arming the wake-up and going to sleep.
     pub fn has_mail(&self) -> bool {
         let relayed = self.links.iter().flatten().any(|link| !link.from.is_empty());
         relayed || !self.orders.is_empty()

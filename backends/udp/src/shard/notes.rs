@@ -16,7 +16,7 @@ use wire::codec::Layer;
 use super::counters::CounterPage;
 use super::leg::Description;
 use super::loan::take_back;
-use crate::alarm::Alarm;
+use crate::wakeup::Wakeup;
 
 /// How many notes may wait for the agent: more than a second of a busy shard.
 const NOTES_MAX: usize = 32_768;
@@ -136,14 +136,14 @@ pub(crate) struct Notes {
     lent: Loans,
     strangers: Producer<Note>,
     lent_to_strangers: Loans,
-    agent: Arc<Alarm>,
+    agent: Arc<Wakeup>,
     /// When the agent must be woken for what it was not told to hurry for.
     due: Option<Instant>,
     urgent: bool,
 }
 
 impl Notes {
-    pub(crate) fn new(agent: Arc<Alarm>) -> (Self, NoteReader) {
+    pub(crate) fn new(agent: Arc<Wakeup>) -> (Self, NoteReader) {
         let (notes, notes_reader) = RingBuffer::new(NOTES_MAX);
         let (strangers, strangers_reader) = RingBuffer::new(STRANGERS_MAX);
         let this = Notes {
@@ -249,7 +249,7 @@ impl Notes {
         }
         // What waited may have been read meanwhile, because the agent was awake for something else.
         if std::mem::take(&mut self.urgent) || is_due && self.has_unread() {
-            self.agent.raise();
+            self.agent.wake();
         }
     }
 
@@ -346,7 +346,7 @@ mod tests {
     #[allow(clippy::disallowed_methods, reason = "a test needs some instant")]
     fn reports_and_data_leave_room_for_who_proves_itself() {
         let now = Instant::now();
-        let (mut notes, _reader) = Notes::new(Arc::new(Alarm::new(|| {})));
+        let (mut notes, _reader) = Notes::new(Arc::new(Wakeup::new(|| {})));
         let counters = CounterPage::new();
         let punted = |kind| PuntedRef {
             kind,
@@ -372,8 +372,8 @@ mod tests {
         let now = Instant::now();
         let rings = Arc::new(AtomicUsize::new(0));
         let counted = rings.clone();
-        let alarm = Arc::new(Alarm::new(move || _ = counted.fetch_add(1, Ordering::Relaxed)));
-        let (mut notes, mut reader) = Notes::new(alarm.clone());
+        let wakeup = Arc::new(Wakeup::new(move || _ = counted.fetch_add(1, Ordering::Relaxed)));
+        let (mut notes, mut reader) = Notes::new(wakeup.clone());
         let counters = CounterPage::new();
         let arrival = Arrival {
             at: now,
@@ -391,7 +391,7 @@ mod tests {
             notes.arrived(&counters, now, LegId(1), arrival, is_routine);
             assert_eq!(notes.due(), Some(now + patience));
         }
-        alarm.arm();
+        wakeup.arm();
         notes.settle(now + GAP_PATIENCE / 2);
         assert_eq!(rings.load(Ordering::Relaxed), 0);
         notes.settle(now + GAP_PATIENCE);
@@ -399,7 +399,7 @@ mod tests {
 
         notes.arrived(&counters, now, LegId(1), arrival, false);
         while reader.notes.pop().is_ok() {}
-        alarm.arm();
+        wakeup.arm();
         notes.settle(now + GAP_PATIENCE);
         assert_eq!((rings.load(Ordering::Relaxed), notes.due()), (1, None), "it was read");
     }

@@ -10,7 +10,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use super::Life;
 use super::loan::take_back;
 use super::packet::Packet;
-use crate::alarm::Alarm;
+use crate::wakeup::Wakeup;
 
 /// How many messages may wait in one ring.
 const RELAY_MAX: usize = 4_096;
@@ -60,27 +60,27 @@ pub(crate) struct Link {
     to: Producer<Relay>,
     pub(crate) from: Consumer<Relay>,
     /// Wakes the other.
-    alarm: Arc<Alarm>,
+    wakeup: Arc<Wakeup>,
     pushed: bool,
     /// Datagrams on loan to the other, oldest first.
     lent: VecDeque<Arc<Received>>,
 }
 
 impl Link {
-    /// The two ends of a pair of rings, for the shards woken by these alarms.
-    pub(crate) fn pair(alarms: [&Arc<Alarm>; 2]) -> [Self; 2] {
+    /// The two ends of a pair of rings, for the shards woken by these wake-ups.
+    pub(crate) fn pair(wakeups: [&Arc<Wakeup>; 2]) -> [Self; 2] {
         let (to_second, from_first) = RingBuffer::new(RELAY_MAX);
         let (to_first, from_second) = RingBuffer::new(RELAY_MAX);
-        let link = |to, from, alarm: &Arc<Alarm>| Link {
+        let link = |to, from, wakeup: &Arc<Wakeup>| Link {
             to,
             from,
-            alarm: alarm.clone(),
+            wakeup: wakeup.clone(),
             pushed: false,
             lent: VecDeque::with_capacity(RELAY_MAX),
         };
         [
-            link(to_second, from_second, alarms[1]),
-            link(to_first, from_first, alarms[0]),
+            link(to_second, from_second, wakeups[1]),
+            link(to_first, from_first, wakeups[0]),
         ]
     }
 
@@ -119,7 +119,7 @@ impl Link {
     /// Ends a batch: wakes the other shard if it was sent anything.
     pub(crate) fn settle(&mut self) {
         if std::mem::take(&mut self.pushed) {
-            self.alarm.raise();
+            self.wakeup.wake();
         }
     }
 }

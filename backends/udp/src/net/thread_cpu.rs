@@ -1,18 +1,18 @@
-//! How much work a thread has.
+//! The processor time of a thread.
 
 use std::io;
 use std::os::unix::thread::JoinHandleExt;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Processor time of one thread.
+/// The CPU-time clock of one thread (pthread_getcpuclockid(3)).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadTime(libc::clockid_t);
+pub(crate) struct ThreadCpuClock(libc::clockid_t);
 
-impl ThreadTime {
+impl ThreadCpuClock {
     /// The calling thread's.
     pub(crate) fn own() -> Self {
-        ThreadTime(libc::CLOCK_THREAD_CPUTIME_ID)
+        ThreadCpuClock(libc::CLOCK_THREAD_CPUTIME_ID)
     }
 
     /// Errors: the operating system's, when the thread has ended.
@@ -21,7 +21,7 @@ impl ThreadTime {
         // SAFETY: a thread that may still be joined has an id, and the clock is written to a number
         // of ours.
         match unsafe { libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut clock) } {
-            0 => Ok(ThreadTime(clock)),
+            0 => Ok(ThreadCpuClock(clock)),
             code => Err(io::Error::from_raw_os_error(code)),
         }
     }
@@ -47,7 +47,7 @@ mod tests {
         let thread = std::thread::spawn(move || {
             let _ = receiver.recv();
         });
-        let time = ThreadTime::of(&thread).unwrap();
+        let time = ThreadCpuClock::of(&thread).unwrap();
         assert!(time.used() < Duration::from_millis(100));
         drop(sender);
         thread.join().unwrap();

@@ -1,6 +1,6 @@
-//! How many descriptors the process may have.
+//! The limit of open file descriptors (RLIMIT_NOFILE).
 
-/// Raises the limit of open files as far as we may, and says what it is then.
+/// Raises the soft limit to the hard limit and returns the limit that holds then.
 pub(crate) fn raise_open_files() -> usize {
     let mut limit = libc::rlimit {
         rlim_cur: 0,

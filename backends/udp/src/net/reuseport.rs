@@ -1,52 +1,51 @@
-//! Which of the workers' sockets hears what arrives.
+//! Steering of datagrams among the workers' sockets (SO_REUSEPORT).
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::socket::{Socket, check};
 
-/// The groups of sockets that share a port, one group for each address: in each the workers'
-/// sockets in order and then, in the same order, those that hear what may wait.
+/// The groups of sockets that share a port, one group for each address. Each contains the workers'
+/// sockets in order and then, in the same order, the workers' sockets for feedback.
 ///
-/// The kernel has a program of ours choose among them.
+/// A classic BPF program chooses among them (SO_ATTACH_REUSEPORT_CBPF).
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct ReuseportGroup {
     groups: Vec<OwnedFd>,
     workers: usize,
 }
 
-/// Who hears what comes from ports that have no home.
+/// The worker that receives datagrams of source ports without an entry of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Led {
-    /// Whom addresses say.
-    ByAddress,
-    /// Worker q what came by receive queue q, counted round, and whom addresses say what came by
-    /// none.
+pub(crate) enum Steering {
+    /// A hash of the source port decides.
+    BySourcePort,
+    /// Receive queue q modulo the number of workers decides, and the source port where there is no
+    /// queue.
     ByQueue,
     /// This worker.
-    To(usize),
+    ToWorker(usize),
 }
 
-impl Door {
-    /// Of the groups these sockets belong to, the first of `workers` that were bound. From now on
-    /// addresses decide who hears what, and what may wait is heard by sockets that are still to be
-    /// bound.
+impl ReuseportGroup {
+    /// The groups that these sockets belong to: those of the first of `workers` that were bound.
+    /// Source ports decide from now on, and feedback goes to sockets that are still to be bound.
     ///
     /// Errors: the operating system's, when there are too many open files, or where it does not
     /// take programs.
     pub(super) fn open(first: &[Socket], workers: usize) -> io::Result<Self> {
         let groups = first.iter().map(Socket::share).collect::<io::Result<_>>()?;
-        let door = Door { groups, workers };
-        door.lead(&[], Led::ByAddress)?;
-        Ok(door)
+        let group = ReuseportGroup { groups, workers };
+        group.steer(&[], Steering::BySourcePort)?;
+        Ok(group)
     }
 
-    /// From now on what comes from one of these ports arrives at the worker beside it, and
-    /// everything else where it is led.
+    /// Steers datagrams of each of these source ports to the worker beside it, and all others by
+    /// `others`.
     ///
-    /// Errors: the operating system's, where it does not take programs. Then it is as it was.
-    pub(crate) fn lead(&self, homes: &[(u16, usize)], others: Led) -> io::Result<()> {
-        let mut program = program(homes, others, self.workers);
+    /// Errors: the operating system's, where it does not take programs. Nothing is changed then.
+    pub(crate) fn steer(&self, ports: &[(u16, usize)], others: Steering) -> io::Result<()> {
+        let mut program = program(ports, others, self.workers);
         let program = libc::sock_fprog {
             len: program.len() as u16,
             filter: program.as_mut_ptr(),
@@ -68,9 +67,9 @@ impl Door {
     }
 }
 
-/// A classic BPF program that finds the place of a socket in its group. Its packet begins behind
-/// UDP's header.
-fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::sock_filter> {
+/// A classic BPF program that returns the place of a socket in its group. It sees the packet from
+/// the end of the UDP header on.
+fn program(ports: &[(u16, usize)], others: Steering, workers: usize) -> Vec<libc::sock_filter> {
     let step = |code: u32, k: u32, jt, jf| libc::sock_filter {
         code: code as u16,
         jt,
@@ -91,8 +90,8 @@ fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::soc
     let skip = |k: usize| step(libc::BPF_JMP | libc::BPF_JA, k as u32, 0, 0);
     let keep = step(libc::BPF_MISC | libc::BPF_TAX, 0, 0, 0);
     let mut program = vec![
-        // What may wait: transport-wide feedback, which says itself when things were (RTPFB, 205,
-        // with format 15), padded or not.
+        // Transport-wide feedback (RTPFB, 205, with format 15), padded or not, has arrival times of
+        // its own and may wait.
         step(libc::BPF_LD | libc::BPF_LEN, 0, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, FEEDBACK_MIN, 0, 5),
         step(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, 0, 0, 0),
@@ -104,15 +103,15 @@ fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::soc
         keep,
     ];
     let spread = [
-        // Ports of one peer are often neighbours, or all even: what is multiplied by Knuth's
-        // constant has them apart in its upper half.
+        // Ports of one peer are often neighbours, or all even. The upper half of the product with
+        // Knuth's constant spreads them.
         with(libc::BPF_MUL, 0x9e37_79b1),
         with(libc::BPF_RSH, 16),
         with(libc::BPF_MOD, workers as u32),
     ];
     let source_port = [
-        // The source port is the first field behind the IP header. One with options is longer, and
-        // its datagram handed over.
+        // The source port is the first field after the IP header. A header with options is longer,
+        // and its datagram is handed over between workers.
         ip(libc::BPF_B, 0),
         with(libc::BPF_RSH, 4),
         equals(6, 2, 0),
@@ -122,9 +121,9 @@ fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::soc
     ];
     program.extend(source_port);
     let behind = match others {
-        Led::To(worker) => vec![load(worker as u32)],
-        Led::ByAddress => spread.to_vec(),
-        Led::ByQueue => {
+        Steering::ToWorker(worker) => vec![load(worker as u32)],
+        Steering::BySourcePort => spread.to_vec(),
+        Steering::ByQueue => {
             let by_queue = [
                 with(libc::BPF_SUB, 1),
                 with(libc::BPF_MOD, workers as u32),
@@ -136,8 +135,8 @@ fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::soc
             [&[queue, none][..], &by_queue, &source_port, &spread].concat()
         }
     };
-    for (place, (port, worker)) in homes.iter().enumerate() {
-        let left = 3 * (homes.len() - place - 1) + behind.len();
+    for (place, (port, worker)) in ports.iter().enumerate() {
+        let left = 3 * (ports.len() - place - 1) + behind.len();
         program.extend([equals(u32::from(*port), 0, 2), load(*worker as u32), skip(left)]);
     }
     program.extend(behind);
@@ -148,11 +147,11 @@ fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::soc
     program
 }
 
-/// Bytes of the shortest report: its header, its sender and whom it is about.
+/// Bytes of the shortest feedback: header, sender's SSRC and media SSRC.
 const FEEDBACK_MIN: u32 = 12;
-/// Where the kernel shows by which queue a datagram came.
+/// Offset at which the kernel shows the receive queue of a datagram.
 const QUEUE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_QUEUE) as u32;
-/// What is found is returned.
+/// Returns the accumulator.
 const BPF_A: u32 = 0x10;
 
 #[cfg(test)]
@@ -181,26 +180,26 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_are_listed_have_a_home_and_others_go_where_they_are_led() {
+    fn listed_ports_go_to_their_worker_and_others_as_steered() {
         for ip in ["127.0.0.1", "[::1]"] {
             let sockets = bind(ip, 4);
-            let door = Door::open(&sockets[..1], 4).unwrap();
+            let group = ReuseportGroup::open(&sockets[..1], 4).unwrap();
             let peers: Vec<UdpSocket> = (0..32).map(|_| UdpSocket::bind(format!("{ip}:0")).unwrap()).collect();
             let home = |(index, peer): (usize, &UdpSocket)| (peer.local_addr().unwrap().port(), 1 + index % 2);
-            let homes: Vec<_> = peers.iter().enumerate().take(8).map(home).collect();
+            let ports: Vec<_> = peers.iter().enumerate().take(8).map(home).collect();
             let heard = || {
                 for peer in &peers {
                     peer.send_to(b"x", sockets[0].local()).unwrap();
                 }
                 waiting(&sockets)
             };
-            door.lead(&[], Led::To(0)).unwrap();
+            group.steer(&[], Steering::ToWorker(0)).unwrap();
             assert_eq!(heard(), [32, 0, 0, 0]);
-            door.lead(&homes, Led::To(3)).unwrap();
+            group.steer(&ports, Steering::ToWorker(3)).unwrap();
             assert_eq!(heard(), [0, 4, 4, 24]);
-            for led in [Led::ByAddress, Led::ByQueue] {
+            for steering in [Steering::BySourcePort, Steering::ByQueue] {
                 // Loopback has no queues.
-                door.lead(&homes[..2], led).unwrap();
+                group.steer(&ports[..2], steering).unwrap();
                 let spread = heard();
                 assert!(spread.iter().all(|count| *count < 32) && spread.iter().sum::<usize>() == 32);
             }
@@ -208,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn reports_that_may_wait_are_heard_by_sockets_of_their_own() {
+    fn feedback_arrives_at_sockets_of_its_own() {
         for ip in ["127.0.0.1", "[::1]"] {
-            // Two workers, and a socket for what may wait each.
+            // Two workers, each with a socket for feedback.
             let sockets = bind(ip, 4);
-            let door = Door::open(&sockets[..1], 2).unwrap();
+            let group = ReuseportGroup::open(&sockets[..1], 2).unwrap();
             let peers: Vec<UdpSocket> = (0..32).map(|_| UdpSocket::bind(format!("{ip}:0")).unwrap()).collect();
             let heard = |datagram: &[u8]| {
                 for peer in &peers {
@@ -221,15 +220,15 @@ mod tests {
                 waiting(&sockets)
             };
             let report = |first: u8, kind: u8| [&[first, kind, 0, 4][..], &[7; 28]].concat();
-            let homes = [(peers[0].local_addr().unwrap().port(), 0)];
-            for led in [Led::ByAddress, Led::ByQueue, Led::To(1)] {
-                door.lead(&homes, led).unwrap();
+            let ports = [(peers[0].local_addr().unwrap().port(), 0)];
+            for steering in [Steering::BySourcePort, Steering::ByQueue, Steering::ToWorker(1)] {
+                group.steer(&ports, steering).unwrap();
                 let soon = heard(&report(0x80, 111));
                 let may_wait = heard(&report(0x8f, 205));
                 assert_eq!(soon[2..], [0, 0]);
                 assert_eq!(may_wait, [0, 0, soon[0], soon[1]], "by the same workers");
                 assert_eq!(heard(&report(0xaf, 205)), may_wait, "padded");
-                if led != Led::To(1) {
+                if steering != Steering::ToWorker(1) {
                     assert!(soon[0] > 4 && soon[1] > 4, "{soon:?}");
                 }
                 // Requests for packets and for pictures, reports of receivers, and what is too

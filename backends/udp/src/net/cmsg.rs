@@ -1,4 +1,4 @@
-//! Control messages: what comes with a datagram besides its bytes.
+//! Control messages (cmsg(3)): what the kernel passes with a datagram besides its bytes.
 
 use std::mem;
 use std::net::IpAddr;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::address::{in_addr, in6_addr, ip_v4, ip_v6};
 use super::socket::Family;
 
-/// Room for every control message of one datagram, aligned as the kernel wants it.
+/// A buffer for every control message of one datagram, aligned as the kernel requires.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
-pub(super) struct ControlRoom(pub(super) [u8; 192]);
+pub(super) struct CmsgBuffer(pub(super) [u8; 192]);
 
 /// What the kernel said about a received datagram, or several it merged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,9 +73,9 @@ pub(super) unsafe fn read(header: &libc::msghdr) -> Received {
     received
 }
 
-/// Writes what a sent datagram needs into `room`: the address to send from, and the segment size of
-/// a run. Returns the length.
-pub(super) fn write(room: &mut ControlRoom, family: Family, local: IpAddr, segment: Option<u16>) -> usize {
+/// Writes what a sent datagram needs into `buffer`: the address to send from, and the segment size
+/// of a run. Returns the length.
+pub(super) fn write(buffer: &mut CmsgBuffer, family: Family, local: IpAddr, segment: Option<u16>) -> usize {
     let mut len = match (family, local) {
         (_, ip) if ip.is_unspecified() => 0,
         (Family::V4, IpAddr::V4(ip)) => {
@@ -84,7 +84,7 @@ pub(super) fn write(room: &mut ControlRoom, family: Family, local: IpAddr, segme
                 ipi_spec_dst: in_addr(ip),
                 ipi_addr: in_addr(ip),
             };
-            append(room, 0, libc::IPPROTO_IP, libc::IP_PKTINFO, info)
+            append(buffer, 0, libc::IPPROTO_IP, libc::IP_PKTINFO, info)
         }
         (Family::V6, ip) => {
             let ip = match ip {
@@ -95,35 +95,38 @@ pub(super) fn write(room: &mut ControlRoom, family: Family, local: IpAddr, segme
                 ipi6_addr: in6_addr(ip),
                 ipi6_ifindex: 0,
             };
-            append(room, 0, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info)
+            append(buffer, 0, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info)
         }
         // No socket is asked to send from the other family's address; if one were, the kernel
         // chooses.
         (Family::V4, IpAddr::V6(_)) => 0,
     };
     if let Some(segment) = segment {
-        len = append(room, len, libc::SOL_UDP, libc::UDP_SEGMENT, segment);
+        len = append(buffer, len, libc::SOL_UDP, libc::UDP_SEGMENT, segment);
     }
     len
 }
 
-/// Writes the differentiated services of a sent datagram into `room`. Returns the length.
-pub(super) fn write_tos(room: &mut ControlRoom, family: Family, tos: u8) -> usize {
+/// Writes the differentiated services of a sent datagram into `buffer`. Returns the length.
+pub(super) fn write_tos(buffer: &mut CmsgBuffer, family: Family, tos: u8) -> usize {
     let (level, kind) = match family {
         Family::V4 => (libc::IPPROTO_IP, libc::IP_TOS),
         Family::V6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     };
-    append(room, 0, level, kind, libc::c_int::from(tos))
+    append(buffer, 0, level, kind, libc::c_int::from(tos))
 }
 
 /// Writes one control message behind `at` bytes of others; returns where it ends.
-fn append<T: Copy>(room: &mut ControlRoom, at: usize, level: i32, kind: i32, value: T) -> usize {
+fn append<T: Copy>(buffer: &mut CmsgBuffer, at: usize, level: i32, kind: i32, value: T) -> usize {
     // SAFETY: these only calculate.
     let (space, len) = unsafe {
         let size = mem::size_of::<T>() as u32;
         (libc::CMSG_SPACE(size) as usize, libc::CMSG_LEN(size) as usize)
     };
-    assert!(at + space <= room.0.len(), "the room is for all messages there are");
+    assert!(
+        at + space <= buffer.0.len(),
+        "the buffer is large enough for all messages there are"
+    );
     let header = libc::cmsghdr {
         cmsg_len: len as _,
         cmsg_level: level,
@@ -132,7 +135,7 @@ fn append<T: Copy>(room: &mut ControlRoom, at: usize, level: i32, kind: i32, val
     // SAFETY: `space` bytes from `at` on were just found to be inside; header and data lie in them
     // where CMSG_LEN says. Writes need no alignment.
     unsafe {
-        let start = room.0.as_mut_ptr().add(at);
+        let start = buffer.0.as_mut_ptr().add(at);
         start.cast::<libc::cmsghdr>().write_unaligned(header);
         let data = start.add(len - mem::size_of::<T>());
         data.cast::<T>().write_unaligned(value);

@@ -1,4 +1,5 @@
-//! Sockets whose datagrams may wait a little, so that they do not wake a worker one by one.
+//! Sockets for transport-wide feedback, which is read in batches so that it does not wake a worker
+//! one by one.
 
 use std::time::{Duration, Instant};
 
@@ -8,52 +9,50 @@ use super::receive::Receiver;
 use super::socket::Socket;
 use crate::shard::notes::REPORT_PATIENCE;
 
-/// How long they are not listened to once something has come, which is how long a report waits at
-/// most. It says when packets arrived, and the kernel when it did itself; who decides by it hears
-/// of it a few milliseconds later, of all receivers' reports at once: what has waited here is not
-/// made to wait again.
+/// How long the sockets are not polled once something has arrived, which is the longest wait of
+/// feedback. Feedback contains the arrival times of packets, and the kernel stamps its own arrival.
+/// The agent is told a few milliseconds later of all receivers' feedback at once. Feedback that has
+/// waited here does not wait again.
 const PAUSE: Duration = REPORT_PATIENCE;
 
-/// How long at least: whoever is awake for something else from then on takes them, and need not be
-/// woken for them.
+/// The shortest wait: a worker that is awake for something else after it reads them.
 const PAUSE_MIN: Duration = PAUSE.checked_div(2).expect("two is not zero");
 
-/// Where so many came in one pause more will come, even if none did in the next.
+/// After so many in one pause the sockets stay paused once more, even if none arrived in the next.
 const MANY: usize = 4;
 
-/// How many batches are taken at a time: so much that it is all there is, unless somebody means
-/// ill.
+/// The most batches read at a time, which bounds the work a hostile peer can cause.
 const BATCHES_MAX: usize = 32;
 
-/// A worker's sockets for what may wait.
-pub(super) struct Patient {
+/// A worker's sockets for feedback.
+pub(super) struct FeedbackSockets {
     sockets: Vec<Socket>,
     receivers: Vec<Receiver>,
-    /// Since when they are not listened to; `None` while they are.
+    /// Since when they are not polled; `None` while they are.
     paused: Option<Instant>,
-    /// Whether they were heard.
-    heard: bool,
-    /// How many came before the last look.
-    came: usize,
+    /// Whether the last sleep found something to read.
+    has_data: bool,
+    /// How many arrived before the last read.
+    arrived: usize,
 }
 
-impl Patient {
+impl FeedbackSockets {
     pub(super) fn new(sockets: Vec<Socket>) -> Self {
-        Patient {
+        FeedbackSockets {
             receivers: sockets.iter().map(|_| Receiver::new()).collect(),
             sockets,
             paused: None,
-            heard: true,
-            came: 0,
+            has_data: true,
+            arrived: 0,
         }
     }
 
-    /// Takes what has come, if it is time.
+    /// Reads what has arrived, if it is time.
     pub(super) fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> (usize, u64) {
         let is_time = self
             .paused
             .is_some_and(|since| now.saturating_duration_since(since) >= PAUSE_MIN)
-            || std::mem::take(&mut self.heard);
+            || std::mem::take(&mut self.has_data);
         if !is_time {
             return (0, 0);
         }
@@ -69,14 +68,13 @@ impl Patient {
                 }
             }
         }
-        let came = std::mem::replace(&mut self.came, received);
-        self.paused = (received > 0 || came >= MANY).then_some(now);
+        let arrived = std::mem::replace(&mut self.arrived, received);
+        self.paused = (received > 0 || arrived >= MANY).then_some(now);
         (received, dropped)
     }
 
-    /// Which of them to listen to for somebody who goes to sleep at about `now`, and how long to
-    /// sleep at most.
-    pub(super) fn listens(&self, now: Instant, at_most: Option<Duration>) -> (&[Socket], Option<Duration>) {
+    /// The sockets to poll in a sleep that starts at about `now`, and the longest sleep.
+    pub(super) fn to_poll(&self, now: Instant, at_most: Option<Duration>) -> (&[Socket], Option<Duration>) {
         match self.paused {
             None => (&self.sockets, at_most),
             Some(since) => {
@@ -86,9 +84,9 @@ impl Patient {
         }
     }
 
-    /// Whoever listened has heard something, or not.
+    /// Tells whether the last sleep found something to read.
     pub(super) fn expect(&mut self, something: bool) {
-        self.heard |= something;
+        self.has_data |= something;
     }
 }
 
@@ -99,17 +97,17 @@ mod tests {
 
     use super::*;
 
-    fn taken(patient: &mut Patient, now: Instant) -> usize {
-        patient
+    fn taken(feedback: &mut FeedbackSockets, now: Instant) -> usize {
+        feedback
             .receive(now, &mut |_, _, datagram| assert_eq!(datagram, b"report"))
             .0
     }
 
     #[test]
-    fn the_first_is_heard_at_once_and_those_behind_it_together() {
+    fn the_first_is_read_at_once_and_later_ones_together() {
         let socket = Socket::bind("127.0.0.1:0".parse().unwrap(), false, 1 << 20, 1 << 16).unwrap();
         let to = socket.local();
-        let mut patient = Patient::new(vec![socket]);
+        let mut feedback = FeedbackSockets::new(vec![socket]);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         let report = || {
             peer.send_to(b"report", to).unwrap();
@@ -118,31 +116,31 @@ mod tests {
         let after = |milliseconds| start + Duration::from_millis(milliseconds);
         let minute = Some(Duration::from_secs(60));
 
-        assert_eq!(taken(&mut patient, start), 0);
-        let (listened, at_most) = patient.listens(start, minute);
+        assert_eq!(taken(&mut feedback, start), 0);
+        let (listened, at_most) = feedback.to_poll(start, minute);
         assert_eq!(
             (listened.len(), at_most),
             (1, minute),
             "nothing comes, so nobody wakes by the clock"
         );
         report();
-        patient.expect(true);
-        assert_eq!(taken(&mut patient, start), 1);
+        feedback.expect(true);
+        assert_eq!(taken(&mut feedback, start), 1);
 
         (0..50).for_each(|_| report());
-        let (listened, at_most) = patient.listens(after(1), minute);
+        let (listened, at_most) = feedback.to_poll(after(1), minute);
         assert_eq!((listened.len(), at_most), (0, Some(Duration::from_millis(19))));
-        assert_eq!(patient.listens(after(1), None).1, at_most);
-        assert_eq!(patient.listens(after(1), Some(Duration::ZERO)).1, Some(Duration::ZERO));
-        patient.expect(false);
-        assert_eq!(taken(&mut patient, after(9)), 0);
-        assert_eq!(taken(&mut patient, after(10)), 50, "by who is awake anyway");
+        assert_eq!(feedback.to_poll(after(1), None).1, at_most);
+        assert_eq!(feedback.to_poll(after(1), Some(Duration::ZERO)).1, Some(Duration::ZERO));
+        feedback.expect(false);
+        assert_eq!(taken(&mut feedback, after(9)), 0);
+        assert_eq!(taken(&mut feedback, after(10)), 50, "by who is awake anyway");
 
-        assert_eq!(taken(&mut patient, after(30)), 0);
-        assert_eq!(patient.listens(after(30), minute).0.len(), 0, "many came lately");
-        assert_eq!(taken(&mut patient, after(50)), 0);
+        assert_eq!(taken(&mut feedback, after(30)), 0);
+        assert_eq!(feedback.to_poll(after(30), minute).0.len(), 0, "many came lately");
+        assert_eq!(taken(&mut feedback, after(50)), 0);
         assert_eq!(
-            patient.listens(after(50), minute).0.len(),
+            feedback.to_poll(after(50), minute).0.len(),
             1,
             "it was quiet for so long"
         );

@@ -1,0 +1,59 @@
+//! The configuration of the device.
+
+use std::io;
+use std::net::{Ipv6Addr, SocketAddr};
+use std::thread;
+use std::time::Duration;
+
+use crate::shard::SHARDS_MAX;
+
+/// The addresses and workers of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpConfig {
+    /// The addresses to bind, at most 16. `[::]` takes IPv4 too, unless `0.0.0.0` is in the list as
+    /// well. A port of 0 is chosen by the system, once for all addresses.
+    pub addresses: Vec<SocketAddr>,
+    /// How many workers, at most 64; 0 for one a core.
+    pub workers: usize,
+    /// Bytes of each socket's receive buffer, as far as the system lets us.
+    pub receive_buffer: usize,
+    /// Bytes of each socket's send buffer, likewise.
+    pub send_buffer: usize,
+    /// How long a worker that datagrams wake waits for more before it reads them: fewer and longer
+    /// runs, for so much latency. Zero for not at all.
+    pub coalesce: Duration,
+    /// As long as few are connected, so many legs are packed onto the first worker, the next as
+    /// many onto the second, and so on: a meeting's members connect together, and a frame then
+    /// wakes fewer threads. 0 for none: source ports decide.
+    pub pack_legs: usize,
+    /// Whether lightly loaded workers run at real-time priority, where that is
+    /// [permitted](crate::UdpPlane::may_run_realtime).
+    pub realtime_workers: bool,
+}
+
+impl Default for UdpConfig {
+    fn default() -> Self {
+        UdpConfig {
+            addresses: vec![SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)],
+            workers: 0,
+            receive_buffer: 8 << 20,
+            send_buffer: 8 << 20,
+            coalesce: Duration::ZERO,
+            pack_legs: 0,
+            realtime_workers: false,
+        }
+    }
+}
+
+impl UdpConfig {
+    /// How many workers that makes on this machine.
+    ///
+    /// Errors: `InvalidInput` for more than there may be.
+    pub fn worker_count(&self) -> io::Result<usize> {
+        match self.workers {
+            0 => Ok(thread::available_parallelism().map_or(1, usize::from).min(SHARDS_MAX)),
+            1..=SHARDS_MAX => Ok(self.workers),
+            _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        }
+    }
+}
