@@ -200,7 +200,7 @@ impl Call {
 
     fn write(&mut self, update: Update) {
         self.control.write(update).expect("the entries are good");
-        self.shard.take_orders(self.now);
+        self.shard.take_commands(self.now);
     }
 
     /// Everybody is to get the stream with this SSRC.

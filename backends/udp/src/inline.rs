@@ -135,14 +135,14 @@ impl InlinePlane {
     /// Runs the shards until none has anything left to do.
     fn settle(&mut self, now: Instant) {
         for desk in &mut self.desks {
-            while desk.take_orders(&mut Unwatched) > 0 {}
+            while desk.take_commands(&mut Unwatched) > 0 {}
             desk.settle(now);
         }
         let mut busy = true;
         while busy {
             busy = false;
             for shard in &mut self.shards {
-                busy |= shard.take_orders(now) + shard.take_relays(now) > 0 || shard.has_work();
+                busy |= shard.take_commands(now) + shard.take_relays(now) > 0 || shard.has_work();
                 shard.work(now);
                 shard.flush(&mut self.sent);
                 shard.settle(now);

@@ -79,7 +79,7 @@ impl<N: Network> Worker<N> {
             let now = now();
             self.realtime.measure(now);
             let waits_for_rest = self.realtime.is_lightly_loaded() && !self.shard.has_work();
-            let mut busy = self.shard.take_orders(now) > 0;
+            let mut busy = self.shard.take_commands(now) > 0;
             busy |= self.shard.take_relays(now) > 0;
             let received = self.receive(now);
             busy |= received > 0;

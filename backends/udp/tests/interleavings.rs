@@ -97,7 +97,7 @@ impl History {
             5..=8 => self.set_or_remove_replica(),
             9..=11 => self.resend(),
             12..=50 => self.packet(shard),
-            51..=60 => _ = self.shards[shard].take_orders(self.now),
+            51..=60 => _ = self.shards[shard].take_commands(self.now),
             61..=75 => _ = self.shards[shard].take_relays(self.now),
             76..=90 => self.shards[shard].work(self.now),
             91..=95 => self.shards[shard].flush(&mut self.sent),
@@ -206,7 +206,7 @@ impl History {
         }
         for _ in 0..100 {
             for shard in &mut self.shards {
-                shard.take_orders(self.now);
+                shard.take_commands(self.now);
                 shard.take_relays(self.now);
                 shard.work(self.now);
                 shard.flush(&mut self.sent);
@@ -281,7 +281,7 @@ fn crowd() -> (Control, Shard) {
             let audio = Update::SetReplica(ReplicaId(100_000 + number), replica(number, 20, stream_key(0, 2)));
             control.write(audio).unwrap();
         }
-        shard.take_orders(Instant::now());
+        shard.take_commands(Instant::now());
     }
     (control, shard)
 }
@@ -328,7 +328,7 @@ fn a_list_that_changes_midway_gives_nobody_a_packet_twice() {
             .write(Update::SetReplica(ReplicaId(2 * number + 1), late))
             .unwrap();
     }
-    while shard.take_orders(now) > 0 || shard.has_work() {
+    while shard.take_commands(now) > 0 || shard.has_work() {
         shard.work(now);
     }
     shard.flush(&mut sent);

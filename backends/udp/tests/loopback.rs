@@ -384,7 +384,7 @@ fn stopping_waits_for_the_workers() {
     assert_eq!(net.plane.local_addrs().len(), 1);
     net.plane.shutdown();
     net.plane.shutdown();
-    // Nobody takes orders any more, and nobody waits for them.
+    // No worker takes commands any more, and no caller waits for it.
     for number in 0..10_000 {
         let _ = net.plane.write(Instant::now(), Update::RemoveLeg(LegId(number)));
         set_leg(

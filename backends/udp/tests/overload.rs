@@ -55,7 +55,7 @@ impl Call {
 
     fn write(&mut self, update: Update) {
         self.control.write(update).unwrap();
-        self.shard.take_orders(self.now);
+        self.shard.take_commands(self.now);
     }
 
     fn add_leg(&mut self, number: u32) {

@@ -195,7 +195,7 @@ fn a_port_is_free_again_once_its_relay_is_gone() {
         net.remove(b).unwrap();
     }
     net.wait_applied();
-    // The order was taken; the socket closes right behind it.
+    // The command was taken; the socket closes right after it.
     wait_until("the port is free", || UdpSocket::bind(a).is_ok());
     wait_until("the other port is free", || UdpSocket::bind(b).is_ok());
 }

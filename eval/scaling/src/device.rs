@@ -101,14 +101,14 @@ impl Device {
     /// Writes an entry, and has the shard apply it.
     pub fn write(&mut self, update: Update) {
         self.control.write(update).expect("the entries are good");
-        self.shard.take_orders(self.now);
+        self.shard.take_commands(self.now);
     }
 
     /// The same; what it takes is added to the control handle's cost and to the shard's.
     pub fn write_counted(&mut self, update: Update, meter: &mut Meter, [control, shard]: &mut [Cost; 2]) {
         let written = meter.count(control, || self.control.write(update));
         written.expect("the entries are good");
-        meter.count(shard, || self.shard.take_orders(self.now));
+        meter.count(shard, || self.shard.take_commands(self.now));
     }
 
     /// How many entries there are.

@@ -9,13 +9,13 @@ use backend_udp::shard::{Run, Shard, Transmit};
 use dataplane::{Capabilities, Clock, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
 
 /// So many orders may wait while the agent works; then the shard takes them, lest its ring be full.
-const ORDERS_MAX: usize = 2_048;
+const COMMANDS_MAX: usize = 2_048;
 
 /// The device as the agent sees it. Its shard does nothing until it is told to.
 pub(crate) struct Plane {
     control: Control,
     shard: Shard,
-    orders: usize,
+    commands: usize,
 }
 
 /// Keeps what is sent.
@@ -38,7 +38,7 @@ impl Plane {
         Plane {
             control,
             shard: shards.pop().expect("there is one for each alarm"),
-            orders: 0,
+            commands: 0,
         }
     }
 
@@ -50,7 +50,7 @@ impl Plane {
     /// Has the shard do everything there is to do; returns what it sends.
     pub(crate) fn work(&mut self, now: Instant) -> Vec<(Path, Vec<u8>)> {
         let mut sent = Sent::default();
-        self.take_orders(now);
+        self.take_commands(now);
         loop {
             self.shard.work(now);
             self.shard.flush(&mut sent);
@@ -61,15 +61,15 @@ impl Plane {
         }
     }
 
-    fn take_orders(&mut self, now: Instant) {
-        while self.shard.take_orders(now) > 0 {}
-        self.orders = 0;
+    fn take_commands(&mut self, now: Instant) {
+        while self.shard.take_commands(now) > 0 {}
+        self.commands = 0;
     }
 
     fn ordered(&mut self, now: Instant) {
-        self.orders += 1;
-        if self.orders >= ORDERS_MAX {
-            self.take_orders(now);
+        self.commands += 1;
+        if self.commands >= COMMANDS_MAX {
+            self.take_commands(now);
         }
     }
 }

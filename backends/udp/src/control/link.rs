@@ -6,32 +6,32 @@ use std::time::Duration;
 use dataplane::{Clock, Counters, Event};
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
-use super::inbox;
-use super::order::Order;
+use super::command::ShardCommand;
+use super::events;
 use crate::shard::Shard;
 use crate::shard::counters::CounterPage;
 use crate::shard::notes::{NoteReader, Notes};
 use crate::shard::relay::Link;
 use crate::wakeup::Wakeup;
 
-/// How many orders may wait in a worker's ring.
-const ORDERS_MAX: usize = 4_096;
-/// How long to wait between two attempts to place an order in a full ring.
+/// How many commands may wait in a worker's ring.
+const COMMANDS_MAX: usize = 4_096;
+/// How long to wait between two attempts to push a command to a full ring.
 const BACK_OFF: Duration = Duration::from_micros(200);
 
-/// One worker that takes orders `O`, as the control handle sees it.
-pub(crate) struct WorkerLink<O> {
-    orders: Producer<O>,
+/// The control handle's link to one worker that takes commands `C`.
+pub(crate) struct WorkerLink<C> {
+    commands: Producer<C>,
     reader: NoteReader,
     counters: Arc<CounterPage>,
     wakeup: Arc<Wakeup>,
-    /// Whether an order was placed that the worker has not been woken for.
-    has_left: bool,
+    /// Whether a command was pushed that the worker has not been woken for.
+    has_posted: bool,
 }
 
 /// The worker's ends.
-pub(crate) struct WorkerEnds<O> {
-    pub(crate) orders: Consumer<O>,
+pub(crate) struct WorkerEnds<C> {
+    pub(crate) commands: Consumer<C>,
     pub(crate) notes: Notes,
     pub(crate) counters: Arc<CounterPage>,
 }
@@ -41,12 +41,12 @@ pub(super) fn shard_parts(
     clock: Clock,
     wakeups: &[Arc<Wakeup>],
     agent: &Arc<Wakeup>,
-) -> (Vec<WorkerLink<Order>>, Vec<Shard>) {
+) -> (Vec<WorkerLink<ShardCommand>>, Vec<Shard>) {
     let mut meshes = mesh(wakeups);
     let parts = wakeups.iter().enumerate().map(|(index, wakeup)| {
         let (link, ends) = WorkerLink::new(wakeup, agent);
         let links = std::mem::take(&mut meshes[index]);
-        let shard = Shard::new(index, clock, ends.counters, ends.orders, ends.notes, links);
+        let shard = Shard::new(index, clock, ends.counters, ends.commands, ends.notes, links);
         (link, shard)
     });
     parts.unzip()
@@ -66,85 +66,85 @@ fn mesh(wakeups: &[Arc<Wakeup>]) -> Vec<Vec<Option<Link>>> {
     meshes
 }
 
-impl<O> WorkerLink<O> {
+impl<C> WorkerLink<C> {
     /// A link to a worker that `wakeup` wakes; it wakes the handle's owner by `agent`.
-    pub(crate) fn new(wakeup: &Arc<Wakeup>, agent: &Arc<Wakeup>) -> (Self, WorkerEnds<O>) {
-        let (orders, orders_reader) = RingBuffer::new(ORDERS_MAX);
+    pub(crate) fn new(wakeup: &Arc<Wakeup>, agent: &Arc<Wakeup>) -> (Self, WorkerEnds<C>) {
+        let (commands, commands_reader) = RingBuffer::new(COMMANDS_MAX);
         let (notes, reader) = Notes::new(agent.clone());
         let counters = Arc::new(CounterPage::new());
         let link = WorkerLink {
-            orders,
+            commands,
             reader,
             counters: counters.clone(),
             wakeup: wakeup.clone(),
-            has_left: false,
+            has_posted: false,
         };
         let ends = WorkerEnds {
-            orders: orders_reader,
+            commands: commands_reader,
             notes,
             counters,
         };
         (link, ends)
     }
 
-    /// Places an order that must not be lost, and has it taken at once.
-    pub(crate) fn order(&mut self, order: O) {
-        self.leave(order);
+    /// Pushes a command that must not be lost, and wakes the worker for it.
+    pub(crate) fn send(&mut self, command: C) {
+        self.post(command);
         self.wake();
     }
 
-    /// Places an order that must not be lost and is taken before the next packet, or when the
-    /// worker is [reminded](Self::remind), which is soon enough: whoever sleeps goes on sleeping.
-    /// Waits for room as long as there is somebody to take it.
-    pub(crate) fn leave(&mut self, mut order: O) {
-        while let Err(PushError::Full(refused)) = self.orders.push(order) {
-            if self.orders.is_abandoned() {
+    /// Pushes a command that must not be lost without waking the worker. The worker takes it before
+    /// its next packet, or after [`wake_for_posted`](Self::wake_for_posted). Waits for room as long
+    /// as there is a worker.
+    pub(crate) fn post(&mut self, mut command: C) {
+        while let Err(PushError::Full(refused)) = self.commands.push(command) {
+            if self.commands.is_abandoned() {
                 return;
             }
-            order = refused;
+            command = refused;
             self.wakeup.wake();
             std::thread::sleep(BACK_OFF);
         }
-        self.has_left = true;
+        self.has_posted = true;
     }
 
-    /// Places an order that may be lost; false when it was.
-    pub(crate) fn try_order(&mut self, order: O) -> bool {
-        let placed = self.try_leave(order);
+    /// Pushes a command that may be lost, and wakes the worker; false when it was lost.
+    pub(crate) fn try_send(&mut self, command: C) -> bool {
+        let is_placed = self.try_post(command);
         self.wake();
-        placed
+        is_placed
     }
 
-    /// As [`leave`](Self::leave), of an order that may be lost; false when it was.
-    pub(crate) fn try_leave(&mut self, order: O) -> bool {
-        self.has_left = true;
-        self.orders.push(order).is_ok()
+    /// As [`post`](Self::post), of a command that may be lost; false when it was lost.
+    pub(crate) fn try_post(&mut self, command: C) -> bool {
+        self.has_posted = true;
+        self.commands.push(command).is_ok()
     }
 
-    /// Has the worker take what was left before.
-    pub(crate) fn remind(&mut self) {
-        if std::mem::take(&mut self.has_left) {
-            self.hurry();
+    /// Wakes the worker for commands posted without a wake-up.
+    pub(crate) fn wake_for_posted(&mut self) {
+        if std::mem::take(&mut self.has_posted) {
+            self.wake_unless_drained();
         }
     }
 
-    /// Whether the worker has taken every order, or is gone; where it has not it is woken for them.
-    pub(crate) fn hurry(&self) -> bool {
-        let has_taken_all = self.orders.slots() == ORDERS_MAX || self.orders.is_abandoned();
-        if !has_taken_all {
+    /// Whether the worker has taken every command, or is gone. A worker that has not is woken.
+    pub(crate) fn wake_unless_drained(&self) -> bool {
+        let is_drained = self.commands.slots() == COMMANDS_MAX || self.commands.is_abandoned();
+        if !is_drained {
             self.wakeup.wake();
         }
-        has_taken_all
+        is_drained
     }
 
-    /// Wakes the worker, for whatever lies there.
+    /// Wakes the worker for everything in its ring.
     fn wake(&mut self) {
-        self.has_left = false;
+        self.has_posted = false;
         self.wakeup.wake();
     }
 
     pub(crate) fn next_event(&mut self) -> Option<Event> {
-        inbox::next_event(&mut self.reader)
+        events::next_event(&mut self.reader)
     }
 
     pub(crate) fn counters(&self) -> Counters {

@@ -1,42 +1,40 @@
 //! The agent's handle: validates entries, gives every leg to a shard, and collects what the shards
 //! report.
 //!
-//! `book` knows what is in the tables and refuses what may not be; `order` is what goes to the
-//! shards; `inbox` makes events of their notes. A control handle knows nothing of threads: the same
-//! one drives shards with threads and shards without.
+//! `index` lists all entries and refuses invalid ones. `command` is sent to the shards, `inject`
+//! makes commands of injections, and `events` makes events of the shards' notes. A control handle
+//! does not depend on threads: the same one drives shards with threads and shards without.
 
-mod book;
-mod homes;
-mod inbox;
+mod affinity;
+mod command;
+mod events;
+mod index;
+mod inject;
 mod link;
-mod order;
 
+pub(crate) use command::{Fill, ShardCommand};
 pub(crate) use link::{WorkerEnds, WorkerLink};
-pub(crate) use order::{Fill, Order};
 
 use std::sync::Arc;
 
 use dataplane::{
-    Capabilities, Clock, Counter, Counters, Event, Inject, Leg, LegId, Replica, ReplicaId, Stream, StreamKey, Update,
-    WriteError,
+    Capabilities, Clock, Counters, Event, Leg, LegId, Replica, ReplicaId, Stream, StreamKey, Update, WriteError,
 };
-
-use pacing::Probe;
 
 use crate::shard::{SHARDS_MAX, Shard, Source};
 use crate::wakeup::Wakeup;
-use book::{Book, LEGS_MAX, REPLICAS_MAX, STREAMS_MAX};
-use homes::Homes;
+use affinity::PathAffinity;
+use index::{LEGS_MAX, REPLICAS_MAX, STREAMS_MAX, TableIndex};
 use link::shard_parts;
 
 /// Drives any number of shards.
 pub struct Control {
-    book: Book,
-    shards: Vec<WorkerLink<Order>>,
+    index: TableIndex,
+    shards: Vec<WorkerLink<ShardCommand>>,
     /// How many legs each has.
     legs: Vec<usize>,
-    /// Which shard hears from which address.
-    homes: Homes,
+    /// The shard at which each path's datagrams arrive.
+    affinity: PathAffinity,
     /// Where to look for the next event.
     turn: usize,
     /// Wakes the agent; armed when there is nothing to tell.
@@ -54,10 +52,10 @@ impl Control {
         assert!((1..=SHARDS_MAX).contains(&wakeups.len()), "one to {SHARDS_MAX} shards");
         let (links, shards) = shard_parts(clock, wakeups, &agent);
         let control = Control {
-            book: Book::default(),
+            index: TableIndex::default(),
             legs: vec![0; links.len()],
             shards: links,
-            homes: Homes::default(),
+            affinity: PathAffinity::default(),
             turn: 0,
             agent,
             counters: Counters::default(),
@@ -83,26 +81,26 @@ impl Control {
 
     /// The source ports of legs, each with the shard that owns the leg.
     pub(crate) fn port_owners(&self) -> impl Iterator<Item = (u16, usize)> {
-        self.book.port_owners()
+        self.index.port_owners()
     }
 
-    /// Validates one entry and orders the shards to apply it. Shards that others depend on get
-    /// their order first.
+    /// Validates one entry and has the shards apply it. Shards that others depend on get their
+    /// command first.
     pub fn write(&mut self, update: Update) -> Result<(), WriteError> {
         match update {
             Update::SetLeg(id, leg) => self.set_leg(id, leg),
             Update::RemoveLeg(id) => self.remove_leg(id),
             Update::SetPace(id, pace) => {
-                let owner = self.book.owner_of_leg(id).ok_or(WriteError::UnknownLeg)?;
-                self.shards[owner].leave(Order::SetPace(id, pace));
+                let owner = self.index.owner_of_leg(id).ok_or(WriteError::UnknownLeg)?;
+                self.shards[owner].post(ShardCommand::SetPace(id, pace));
                 Ok(())
             }
             Update::SetStream(key, stream) => self.set_stream(key, stream),
             Update::RemoveStream(key) => self.remove_stream(key),
             Update::SetReplica(id, replica) => self.set_replica(id, replica),
             Update::RemoveReplica(id) => {
-                let owner = self.book.remove_replica(id)?;
-                self.shards[owner].order(Order::RemoveReplica(id));
+                let owner = self.index.remove_replica(id)?;
+                self.shards[owner].send(ShardCommand::RemoveReplica(id));
                 Ok(())
             }
             // The plane has them taken elsewhere.
@@ -112,162 +110,81 @@ impl Control {
 
     fn set_leg(&mut self, id: LegId, leg: Leg) -> Result<(), WriteError> {
         let shards = self.shards.len();
-        let homes = &self.homes;
-        let at_home = |leg: &Leg| leg.paths.iter().find_map(|path| homes.of(path));
-        let is_new = self.book.owner_of_leg(id).is_none();
+        let affinity = &self.affinity;
+        let affine = |leg: &Leg| leg.paths.iter().find_map(|path| affinity.of(path));
+        let is_new = self.index.owner_of_leg(id).is_none();
         let change = self
-            .book
-            .set_leg(id, &leg, || at_home(&leg).unwrap_or(id.0 as usize % shards))?;
+            .index
+            .set_leg(id, &leg, || affine(&leg).unwrap_or(id.0 as usize % shards))?;
         self.legs[change.owner] += usize::from(is_new);
         for path in change.removed {
             self.others(change.owner)
-                .for_each(|shard| shard.order(Order::Route(path, None)));
+                .for_each(|shard| shard.send(ShardCommand::Route(path, None)));
         }
-        self.shards[change.owner].order(Order::SetLeg(id, Box::new(leg)));
+        self.shards[change.owner].send(ShardCommand::SetLeg(id, Box::new(leg)));
         for path in change.added {
             let to = Some(change.owner);
             self.others(change.owner)
-                .for_each(|shard| shard.order(Order::Route(path, to)));
+                .for_each(|shard| shard.send(ShardCommand::Route(path, to)));
         }
         Ok(())
     }
 
     fn remove_leg(&mut self, id: LegId) -> Result<(), WriteError> {
-        let leg = self.book.remove_leg(id)?;
+        let leg = self.index.remove_leg(id)?;
         self.legs[leg.owner] -= 1;
         for path in leg.paths {
             self.others(leg.owner)
-                .for_each(|shard| shard.order(Order::Route(path, None)));
+                .for_each(|shard| shard.send(ShardCommand::Route(path, None)));
         }
         for life in leg.streams {
             self.shards
                 .iter_mut()
-                .for_each(|shard| shard.order(Order::Forget(life)));
+                .for_each(|shard| shard.send(ShardCommand::Forget(life)));
         }
-        self.shards[leg.owner].order(Order::RemoveLeg(id));
+        self.shards[leg.owner].send(ShardCommand::RemoveLeg(id));
         Ok(())
     }
 
     fn set_stream(&mut self, key: StreamKey, stream: Stream) -> Result<(), WriteError> {
-        let source = self.book.set_stream(key, &stream)?;
-        self.shards[source.shard].order(Order::SetStream(key, source.life, Box::new(stream)));
+        let source = self.index.set_stream(key, &stream)?;
+        self.shards[source.shard].send(ShardCommand::SetStream(key, source.life, Box::new(stream)));
         Ok(())
     }
 
     fn remove_stream(&mut self, key: StreamKey) -> Result<(), WriteError> {
-        let Source { life, shard, .. } = self.book.remove_stream(key)?;
+        let Source { life, shard, .. } = self.index.remove_stream(key)?;
         self.shards
             .iter_mut()
-            .for_each(|shard| shard.order(Order::Forget(life)));
-        self.shards[shard].order(Order::RemoveStream(key));
+            .for_each(|shard| shard.send(ShardCommand::Forget(life)));
+        self.shards[shard].send(ShardCommand::RemoveStream(key));
         Ok(())
     }
 
     fn set_replica(&mut self, id: ReplicaId, replica: Replica) -> Result<(), WriteError> {
-        let (owner, source) = self.book.set_replica(id, &replica)?;
-        self.shards[owner].order(Order::SetReplica(id, Box::new(replica), source));
+        let (owner, source) = self.index.set_replica(id, &replica)?;
+        self.shards[owner].send(ShardCommand::SetReplica(id, Box::new(replica), source));
         if let Some(source) = source.filter(|source| source.shard != owner) {
-            self.shards[source.shard].order(Order::Listen(source.key, owner));
+            self.shards[source.shard].send(ShardCommand::Listen(source.key, owner));
         }
         Ok(())
     }
 
-    fn others(&mut self, owner: usize) -> impl Iterator<Item = &mut WorkerLink<Order>> {
+    fn others(&mut self, owner: usize) -> impl Iterator<Item = &mut WorkerLink<ShardCommand>> {
         let shards = self.shards.iter_mut().enumerate();
         shards.filter(move |(index, _)| *index != owner).map(|(_, shard)| shard)
     }
 
     /// Whether the shards have taken everything written and injected so far.
     pub fn is_applied(&self) -> bool {
-        self.shards.iter().all(WorkerLink::hurry)
-    }
-
-    /// Hands on what the agent wants done; what finds no room is counted and gone.
-    pub fn inject(&mut self, what: Inject<'_>) {
-        let (shard, order) = match what {
-            Inject::Datagram { path, bytes } => (
-                self.book.owner_of_path(&path).unwrap_or(0),
-                Order::Datagram(path, bytes.into()),
-            ),
-            Inject::Rtcp { leg, bytes } => match self.book.owner_of_leg(leg) {
-                Some(owner) => (owner, Order::Rtcp(leg, bytes.into())),
-                None => return self.counters.count(Counter::NotReady),
-            },
-            Inject::Resend { replica, sequences } => match self.book.owner_of_replica(replica) {
-                Some(owner) => (owner, Order::Resend(replica, sequences.into())),
-                None => {
-                    self.counters[Counter::NotInCache] += sequences.len() as u64;
-                    return;
-                }
-            },
-            Inject::Probe {
-                bytes: 0, packets: 0, ..
-            } => return,
-            Inject::Probe {
-                leg,
-                probe,
-                rate,
-                bytes,
-                packets,
-            } => match self.book.owner_of_leg(leg) {
-                Some(owner) => {
-                    let id = probe;
-                    let probe = Probe {
-                        id,
-                        rate,
-                        bytes,
-                        packets,
-                    };
-                    (owner, Order::Probe(leg, probe))
-                }
-                None => return self.counters.count(Counter::NotReady),
-            },
-            Inject::Report { leg } => match self.book.owner_of_leg(leg) {
-                Some(owner) => (owner, Order::Report(leg)),
-                None => return,
-            },
-            Inject::Fill {
-                replica,
-                payload_type,
-                clock_rate,
-                payload,
-            } => match self.book.owner_of_replica(replica) {
-                Some(owner) => {
-                    let fill = Fill {
-                        payload_type,
-                        clock_rate,
-                        payload: payload.into(),
-                    };
-                    (owner, Order::Fill(replica, Box::new(fill)))
-                }
-                None => return,
-            },
-            // Without these two numbers would come twice: they wait for room.
-            Inject::Resume { replica, from } => return self.order_owner(replica, Order::Resume(replica, from)),
-            Inject::Release { replica } => return self.order_owner(replica, Order::Release(replica)),
-            Inject::ReportRelay { .. } => return,
-        };
-        let shard = &mut self.shards[shard];
-        let placed = match order.may_wait() {
-            true => shard.try_leave(order),
-            false => shard.try_order(order),
-        };
-        if !placed {
-            self.counters.count(Counter::WorkerQueueFull);
-        }
-    }
-
-    fn order_owner(&mut self, replica: ReplicaId, order: Order) {
-        if let Some(owner) = self.book.owner_of_replica(replica) {
-            self.shards[owner].order(order);
-        }
+        self.shards.iter().all(WorkerLink::wake_unless_drained)
     }
 
     /// The next event, shard by shard in turn. After `None` the agent is woken when there is
-    /// another, and workers have been woken for what was left to them before.
+    /// another, and workers have been woken for commands that were posted without a wake-up.
     pub fn poll(&mut self) -> Option<Event> {
         self.next_event().or_else(|| {
-            self.shards.iter_mut().for_each(WorkerLink::remind);
+            self.shards.iter_mut().for_each(WorkerLink::wake_for_posted);
             self.agent.arm();
             let event = self.next_event();
             if event.is_some() {
@@ -282,9 +199,9 @@ impl Control {
             let shard = self.turn;
             self.turn = (shard + 1) % self.shards.len();
             if let Some(event) = self.shards[shard].next_event() {
-                // Once it has a leg it is where it belongs.
+                // The owner of a leg is chosen once.
                 if let Event::Punt { path, leg: None, .. } = &event {
-                    self.homes.remember(*path, shard);
+                    self.affinity.remember(*path, shard);
                 }
                 return Some(event);
             }
@@ -305,7 +222,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Instant;
 
-    use dataplane::{Path, Protection};
+    use dataplane::{Inject, Path, Protection};
     use wire::rtcp::RtcpWriter;
     use wire::{ExtensionMap, NtpTime, SequenceNumber, Ssrc};
 
@@ -313,14 +230,14 @@ mod tests {
 
     const LEG: LegId = LegId(1);
 
-    fn control(rung: &Arc<AtomicUsize>) -> (Control, Arc<Wakeup>, Shard) {
+    fn control(woken: &Arc<AtomicUsize>) -> (Control, Arc<Wakeup>, Shard) {
         let clock = Clock {
             origin: Instant::now(),
             ntp: NtpTime(3_900_000_000 << 32),
         };
-        let rung = rung.clone();
+        let woken = woken.clone();
         let wakeup = Arc::new(Wakeup::new(move || {
-            rung.fetch_add(1, Ordering::Relaxed);
+            woken.fetch_add(1, Ordering::Relaxed);
         }));
         let (mut control, mut shards) = Control::new(clock, std::slice::from_ref(&wakeup), Arc::new(Wakeup::silent()));
         let leg = Leg {
@@ -334,17 +251,17 @@ mod tests {
         };
         control.write(Update::SetLeg(LEG, leg)).unwrap();
         let mut shard = shards.remove(0);
-        shard.take_orders(Instant::now());
+        shard.take_commands(Instant::now());
         (control, wakeup, shard)
     }
 
     /// How often a sleeping worker is woken by this.
-    fn rings(what: impl FnOnce(&mut Control)) -> usize {
-        let rung = Arc::default();
-        let (mut control, wakeup, _shard) = control(&rung);
+    fn wakes(what: impl FnOnce(&mut Control)) -> usize {
+        let woken = Arc::default();
+        let (mut control, wakeup, _shard) = control(&woken);
         wakeup.arm();
         what(&mut control);
-        rung.load(Ordering::Relaxed)
+        woken.load(Ordering::Relaxed)
     }
 
     fn rtcp(write: impl FnOnce(&mut RtcpWriter<'_>)) -> Vec<u8> {
@@ -354,27 +271,27 @@ mod tests {
     }
 
     #[test]
-    fn what_may_wait_for_the_next_packet_wakes_nobody() {
+    fn commands_that_may_wait_wake_no_worker() {
         assert_eq!(
-            rings(|control| control.write(Update::SetPace(LEG, Some(1))).unwrap()),
+            wakes(|control| control.write(Update::SetPace(LEG, Some(1))).unwrap()),
             0
         );
-        assert_eq!(rings(|control| control.inject(Inject::Report { leg: LEG })), 0);
+        assert_eq!(wakes(|control| control.inject(Inject::Report { leg: LEG })), 0);
         let report = rtcp(|_| {});
         let inject = |control: &mut Control, bytes: &[u8]| control.inject(Inject::Rtcp { leg: LEG, bytes });
-        assert_eq!(rings(|control| inject(control, &report)), 0);
+        assert_eq!(wakes(|control| inject(control, &report)), 0);
         let asking = rtcp(|writer| {
             writer.nack(Ssrc(2), [SequenceNumber(7)]);
         });
-        assert_eq!(rings(|control| inject(control, &asking)), 1, "somebody misses a packet");
+        assert_eq!(wakes(|control| inject(control, &asking)), 1, "somebody misses a packet");
         let blind = rtcp(|writer| {
             writer.pli(Ssrc(2));
         });
-        assert_eq!(rings(|control| inject(control, &blind)), 1, "somebody sees nothing");
+        assert_eq!(wakes(|control| inject(control, &blind)), 1, "somebody sees nothing");
     }
 
     #[test]
-    fn what_waited_is_taken_when_the_agent_looks_again_or_somebody_waits_for_it() {
+    fn posted_commands_are_taken_when_the_agent_polls_or_waits() {
         let pace = |control: &mut Control| control.write(Update::SetPace(LEG, Some(1))).unwrap();
         let looks = |control: &mut Control| {
             pace(control);
@@ -382,20 +299,20 @@ mod tests {
                 assert!(control.poll().is_none());
             }
         };
-        assert_eq!(rings(looks), 1, "once");
+        assert_eq!(wakes(looks), 1, "once");
         let waits = |control: &mut Control| {
             pace(control);
             assert!(!control.is_applied());
         };
-        assert_eq!(rings(waits), 1);
+        assert_eq!(wakes(waits), 1);
 
-        let rung = Arc::default();
-        let (mut control, wakeup, mut shard) = control(&rung);
+        let woken = Arc::default();
+        let (mut control, wakeup, mut shard) = control(&woken);
         pace(&mut control);
-        assert_eq!(shard.take_orders(Instant::now()), 1, "it woke by itself");
+        assert_eq!(shard.take_commands(Instant::now()), 1, "it woke by itself");
         wakeup.arm();
         assert!(control.poll().is_none());
         assert!(control.is_applied());
-        assert_eq!(rung.load(Ordering::Relaxed), 0);
+        assert_eq!(woken.load(Ordering::Relaxed), 0);
     }
 }

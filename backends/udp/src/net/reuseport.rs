@@ -185,8 +185,8 @@ mod tests {
             let sockets = bind(ip, 4);
             let group = ReuseportGroup::open(&sockets[..1], 4).unwrap();
             let peers: Vec<UdpSocket> = (0..32).map(|_| UdpSocket::bind(format!("{ip}:0")).unwrap()).collect();
-            let home = |(index, peer): (usize, &UdpSocket)| (peer.local_addr().unwrap().port(), 1 + index % 2);
-            let ports: Vec<_> = peers.iter().enumerate().take(8).map(home).collect();
+            let worker = |(index, peer): (usize, &UdpSocket)| (peer.local_addr().unwrap().port(), 1 + index % 2);
+            let ports: Vec<_> = peers.iter().enumerate().take(8).map(worker).collect();
             let heard = || {
                 for peer in &peers {
                     peer.send_to(b"x", sockets[0].local()).unwrap();

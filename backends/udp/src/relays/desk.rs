@@ -15,11 +15,11 @@ use crate::shard::counters::CounterPage;
 use crate::shard::notes::{Note, Notes};
 use crate::shard::slab::Slab;
 
-/// How many orders are taken before packets are looked at again.
-const ORDERS_PER_TURN: usize = 256;
+/// How many commands are taken before packets are looked at again.
+const COMMANDS_PER_TURN: usize = 256;
 
 /// What the control handle tells a desk. Entries were validated before.
-pub(crate) enum Order<D> {
+pub(crate) enum RelayShardCommand<D> {
     /// A relay is there, or has another value.
     Set(SocketAddr, Box<Setting<D>>),
     /// The port that hops of a relay leave from is open now, or closed.
@@ -64,21 +64,21 @@ pub(crate) struct Home<D> {
     overflows: u64,
 }
 
-/// All relays of one worker: orders and datagrams in, datagrams out through doors.
+/// All relays of one worker: commands and datagrams in, datagrams out through doors.
 pub(crate) struct Desk<D> {
-    homes: Slab<Home<D>>,
+    affinity: Slab<Home<D>>,
     places: HashMap<SocketAddr, usize>,
-    orders: Consumer<Order<D>>,
+    commands: Consumer<RelayShardCommand<D>>,
     notes: Notes,
     counters: Arc<CounterPage>,
 }
 
 impl<D: Door> Desk<D> {
-    pub(super) fn new(ends: WorkerEnds<Order<D>>) -> Self {
+    pub(super) fn new(ends: WorkerEnds<RelayShardCommand<D>>) -> Self {
         Desk {
-            homes: Slab::new(),
+            affinity: Slab::new(),
             places: HashMap::new(),
-            orders: ends.orders,
+            commands: ends.commands,
             notes: ends.notes,
             counters: ends.counters,
         }
@@ -91,7 +91,7 @@ impl<D: Door> Desk<D> {
 
     /// The door that datagrams for this place come in by.
     pub(super) fn door(&self, place: usize) -> &D {
-        &self.homes[place].door
+        &self.affinity[place].door
     }
 
     /// Takes a datagram that has arrived at the relay at `place`: the first `len` bytes of
@@ -103,29 +103,29 @@ impl<D: Door> Desk<D> {
             notes: &mut self.notes,
             counters: &self.counters,
         };
-        lock(&self.homes[place].port).packet(&mut ledger, &mut AtOnce, from, buffer, len);
+        lock(&self.affinity[place].port).packet(&mut ledger, &mut AtOnce, from, buffer, len);
     }
 
     /// Takes what the control handle wants done; returns how much that was.
-    pub(crate) fn take_orders(&mut self, watch: &mut impl Watch<D>) -> usize {
+    pub(crate) fn take_commands(&mut self, watch: &mut impl Watch<D>) -> usize {
         let mut taken = 0;
-        while taken < ORDERS_PER_TURN
-            && let Ok(order) = self.orders.pop()
+        while taken < COMMANDS_PER_TURN
+            && let Ok(command) = self.commands.pop()
         {
             taken += 1;
-            match order {
-                Order::Set(at, setting) => self.set(at, *setting, watch),
-                Order::Door { relay, local, door } => self.door_changed(relay, local, door),
-                Order::Remove(at) => self.remove(at, watch),
-                Order::Report(at) => self.report(at),
+            match command {
+                RelayShardCommand::Set(at, setting) => self.set(at, *setting, watch),
+                RelayShardCommand::Door { relay, local, door } => self.door_changed(relay, local, door),
+                RelayShardCommand::Remove(at) => self.remove(at, watch),
+                RelayShardCommand::Report(at) => self.report(at),
             }
         }
         taken
     }
 
-    /// Whether orders wait: to be asked between arming the alarm and going to sleep.
-    pub(super) fn has_orders(&self) -> bool {
-        !self.orders.is_empty()
+    /// Whether commands wait: asked between arming the wake-up and going to sleep.
+    pub(super) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
     }
 
     /// Ends a batch: wakes the agent if there is something for it.
@@ -141,7 +141,7 @@ impl<D: Door> Desk<D> {
     fn set(&mut self, at: SocketAddr, setting: Setting<D>, watch: &mut impl Watch<D>) {
         match (self.place_of(at), setting.door) {
             (Some(place), _) => {
-                let mut port = lock(&self.homes[place].port);
+                let mut port = lock(&self.affinity[place].port);
                 port.gate.set(setting.accept);
                 port.terminated = setting.terminated;
                 if let Some(ingress_protection) = setting.ingress_protection {
@@ -162,14 +162,14 @@ impl<D: Door> Desk<D> {
                     last: None,
                     is_gone: false,
                 };
-                let place = self.homes.insert(Home {
+                let place = self.affinity.insert(Home {
                     at,
                     overflows: door.overflows(),
                     door,
                     port: Arc::new(Mutex::new(port)),
                 });
                 self.places.insert(at, place);
-                watch.begin(place, &self.homes[place]);
+                watch.begin(place, &self.affinity[place]);
             }
             (None, None) => unreachable!("a relay is new with its door"),
         }
@@ -177,7 +177,7 @@ impl<D: Door> Desk<D> {
 
     fn door_changed(&mut self, relay: SocketAddr, local: SocketAddr, door: Option<D>) {
         let Some(place) = self.place_of(relay) else { return };
-        let port = &mut *lock(&self.homes[place].port);
+        let port = &mut *lock(&self.affinity[place].port);
         let ways = [&mut port.rtp, &mut port.rtcp].into_iter().flatten();
         for way in ways.filter(|way| way.path.local == local) {
             way.door = door.clone();
@@ -186,7 +186,7 @@ impl<D: Door> Desk<D> {
 
     fn remove(&mut self, at: SocketAddr, watch: &mut impl Watch<D>) {
         let Some(place) = self.places.remove(&at) else { return };
-        let mut home = self.homes.remove(place);
+        let mut home = self.affinity.remove(place);
         watch.end(&home);
         // Whoever holds it still takes nothing more, so that the report is the last word.
         lock(&home.port).is_gone = true;
@@ -195,7 +195,7 @@ impl<D: Door> Desk<D> {
 
     fn report(&mut self, at: SocketAddr) {
         if let Some(place) = self.place_of(at) {
-            self.homes[place].report(&mut self.notes, &self.counters);
+            self.affinity[place].report(&mut self.notes, &self.counters);
         }
     }
 }

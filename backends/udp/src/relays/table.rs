@@ -8,7 +8,7 @@ use std::sync::Arc;
 use dataplane::limits::KEYS_PER_RELAY_MAX;
 use dataplane::{Counter, Counters, Event, Hop, MasterKey, Path, Relay, RelayProtection, WriteError};
 
-use super::desk::{Desk, Order, Setting};
+use super::desk::{Desk, RelayShardCommand, Setting};
 use super::keyring::Keyring;
 use super::keystream::Keystream;
 use super::port::{Opens, Seals, Way};
@@ -23,7 +23,7 @@ pub(crate) const RELAYS_MAX: usize = 65_536;
 /// The relays of all workers: which there are, whose they are, and what their keys have sealed.
 pub(crate) struct Relays<S: Doors> {
     doors: S,
-    desks: Vec<WorkerLink<Order<S::Door>>>,
+    desks: Vec<WorkerLink<RelayShardCommand<S::Door>>>,
     pages: HashMap<SocketAddr, Page<S::Door>>,
     /// By the port that hops leave from: the relays whose hops they are.
     leaving: HashMap<SocketAddr, BTreeSet<SocketAddr>>,
@@ -107,7 +107,7 @@ impl<S: Doors> Relays<S> {
             rtcp: relay.rtcp.as_ref().map(|hop| self.way(page, hop)),
         };
         let (desk, door) = (page.desk, page.door.clone());
-        self.desks[desk].order(Order::Set(at, Box::new(setting)));
+        self.desks[desk].send(RelayShardCommand::Set(at, Box::new(setting)));
         if is_new {
             self.announce(at, Some(&door));
         }
@@ -122,7 +122,7 @@ impl<S: Doors> Relays<S> {
         }
         self.announce(at, None);
         self.loads[page.desk] -= 1;
-        self.desks[page.desk].order(Order::Remove(at));
+        self.desks[page.desk].send(RelayShardCommand::Remove(at));
         for (key, _) in &page.keys {
             self.keyring.give_back(key);
         }
@@ -132,7 +132,7 @@ impl<S: Doors> Relays<S> {
     /// Asks for a relay's report, if it is there.
     pub(crate) fn report(&mut self, at: SocketAddr) {
         if let Some(page) = self.pages.get(&at) {
-            self.desks[page.desk].order(Order::Report(at));
+            self.desks[page.desk].send(RelayShardCommand::Report(at));
         }
     }
 
@@ -149,7 +149,7 @@ impl<S: Doors> Relays<S> {
 
     /// Whether the desks have taken everything written so far.
     pub(crate) fn is_applied(&self) -> bool {
-        self.desks.iter().all(WorkerLink::hurry)
+        self.desks.iter().all(WorkerLink::wake_unless_drained)
     }
 
     /// The next event, desk by desk in turn.
@@ -208,7 +208,7 @@ impl<S: Doors> Relays<S> {
             .filter(|relay| **relay != local)
         {
             let desk = self.pages[relay].desk;
-            self.desks[desk].order(Order::Door {
+            self.desks[desk].send(RelayShardCommand::Door {
                 relay: *relay,
                 local,
                 door: door.cloned(),

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use dataplane::{Counter, Path};
 
-use super::desk::Order;
+use super::desk::RelayShardCommand;
 use super::port::{Ledger, LockedPort, Port, lock};
 use super::{BUFFER, Door, Outlet};
 use crate::control::{WorkerEnds, WorkerLink};
@@ -39,7 +39,7 @@ type Doorway = Arc<PortSocket>;
 /// A port that is somebody else's to keep.
 type KnownPort = Weak<Mutex<Port<Doorway>>>;
 /// A link that no orders travel by.
-pub(crate) type TakerLink = WorkerLink<Order<Doorway>>;
+pub(crate) type TakerLink = WorkerLink<RelayShardCommand<Doorway>>;
 
 /// Every port that datagrams are taken for, whoever's it is.
 ///
@@ -103,7 +103,7 @@ pub(crate) struct Taker {
 }
 
 impl Taker {
-    pub(crate) fn new(tapped: Arc<Tapped>, ends: WorkerEnds<Order<Doorway>>) -> Self {
+    pub(crate) fn new(tapped: Arc<Tapped>, ends: WorkerEnds<RelayShardCommand<Doorway>>) -> Self {
         Taker {
             tapped,
             known: HashMap::default(),

@@ -168,12 +168,12 @@ impl Worker {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {
             self.turns.begin();
-            if self.desk.take_orders(&mut self.ears) > 0 {
+            if self.desk.take_commands(&mut self.ears) > 0 {
                 // What was asked for is told now, not with the next packet.
                 self.desk.settle(now());
             }
             self.wakeup.arm();
-            let at_most = match self.desk.has_orders() || self.stop.load(Ordering::Relaxed) {
+            let at_most = match self.desk.has_commands() || self.stop.load(Ordering::Relaxed) {
                 true => Some(Duration::ZERO),
                 false => self.desk.due().map(|due| due.saturating_duration_since(now())),
             };

@@ -10,9 +10,9 @@
 //! its number in its `stream`; `fanout` has it wait for its replicas, to whom `serve` offers it,
 //! audio first, in quanta; `replica` decides and numbers, `select` says which layers; `header`
 //! writes it into the receiver's `egress` run. `pace` keeps what may not leave yet. `tables`
-//! applies orders, `resend` does what the agent asks for.
+//! applies commands, `resend` does what the agent asks for.
 //!
-//! Driving one: [`take_orders`](Shard::take_orders), [`take_relays`](Shard::take_relays),
+//! Driving one: [`take_commands`](Shard::take_commands), [`take_relays`](Shard::take_relays),
 //! [`receive`](Shard::receive) for each datagram, [`work`](Shard::work) until nothing is left,
 //! [`flush`](Shard::flush), [`settle`](Shard::settle).
 
@@ -61,7 +61,7 @@ use std::time::Instant;
 use dataplane::{Clock, Counter, LegId, ReplicaId, StreamKey};
 use rtrb::Consumer;
 
-use crate::control::Order;
+use crate::control::ShardCommand;
 use counters::CounterPage;
 use egress::Egress;
 use fanout::Fanouts;
@@ -107,7 +107,7 @@ pub struct Shard {
     index: usize,
     clock: Clock,
     counters: Arc<CounterPage>,
-    orders: Consumer<Order>,
+    commands: Consumer<ShardCommand>,
     notes: Notes,
     /// By shard; `None` in our own place.
     links: Vec<Option<Link>>,
@@ -138,7 +138,7 @@ impl Shard {
         index: usize,
         clock: Clock,
         counters: Arc<CounterPage>,
-        orders: Consumer<Order>,
+        commands: Consumer<ShardCommand>,
         notes: Notes,
         links: Vec<Option<Link>>,
     ) -> Self {
@@ -146,7 +146,7 @@ impl Shard {
             index,
             clock,
             counters,
-            orders,
+            commands,
             notes,
             links,
             routes: Routes::default(),
@@ -186,10 +186,10 @@ impl Shard {
         !self.fanouts.is_idle()
     }
 
-    /// Whether orders or messages wait: asked between arming the wake-up and going to sleep.
+    /// Whether commands or messages wait: asked between arming the wake-up and going to sleep.
     pub fn has_mail(&self) -> bool {
         let relayed = self.links.iter().flatten().any(|link| !link.from.is_empty());
-        relayed || !self.orders.is_empty()
+        relayed || !self.commands.is_empty()
     }
 
     /// Sends everything written since the last time.

@@ -46,8 +46,8 @@ impl Shard {
     /// Takes a packet from another shard, or tells that shard that nobody here wants any.
     pub(super) fn accept(&mut self, from: usize, packet: Arc<Packet>, epoch: u32) {
         let life = packet.facts().life;
-        // An order that is not taken yet may be the reason why the packet came.
-        if !self.fanouts.has(life) && self.orders.is_empty() {
+        // A command that is not taken yet may be the reason for the packet.
+        if !self.fanouts.has(life) && self.commands.is_empty() {
             let link = self.links[from].as_mut().expect("it came from another shard");
             // When there is no room for this answer, the next packet will ask again.
             let _ = link.push(Relay::Quiet { life, epoch });

@@ -1,4 +1,4 @@
-//! Applying orders: the entries, and what hangs on them.
+//! Applying commands to the tables.
 
 use std::time::Instant;
 
@@ -9,46 +9,46 @@ use super::notes::Note;
 use super::replica::ReplicaState;
 use super::stream::StreamState;
 use super::{Life, Route, Shard, Source};
-use crate::control::Order;
+use crate::control::ShardCommand;
 
-/// How many orders are applied in one go before packets get their turn.
-const ORDERS_PER_TURN: usize = 256;
+/// How many commands are applied before packets are processed.
+const COMMANDS_PER_TURN: usize = 256;
 
 impl Shard {
-    /// Applies orders of the control handle; returns how many.
-    pub fn take_orders(&mut self, now: Instant) -> usize {
-        for taken in 0..ORDERS_PER_TURN {
-            let Ok(order) = self.orders.pop() else {
+    /// Applies commands of the control handle; returns how many.
+    pub fn take_commands(&mut self, now: Instant) -> usize {
+        for taken in 0..COMMANDS_PER_TURN {
+            let Ok(command) = self.commands.pop() else {
                 return taken;
             };
-            self.apply(now, order);
+            self.apply(now, command);
         }
-        ORDERS_PER_TURN
+        COMMANDS_PER_TURN
     }
 
-    fn apply(&mut self, now: Instant, order: Order) {
-        match order {
-            Order::SetLeg(id, leg) => self.set_leg(id, *leg),
-            Order::RemoveLeg(id) => self.remove_leg(id),
-            Order::Route(path, shard) => self.set_route(path, shard),
-            Order::SetStream(key, life, stream) => self.set_stream(key, life, *stream),
-            Order::RemoveStream(key) => self.remove_stream(key),
-            Order::Forget(life) => self.forget(life),
-            Order::SetReplica(id, replica, source) => self.set_replica(id, *replica, source),
-            Order::RemoveReplica(id) => self.remove_replica(id),
-            Order::Listen(key, shard) => {
+    fn apply(&mut self, now: Instant, command: ShardCommand) {
+        match command {
+            ShardCommand::SetLeg(id, leg) => self.set_leg(id, *leg),
+            ShardCommand::RemoveLeg(id) => self.remove_leg(id),
+            ShardCommand::Route(path, shard) => self.set_route(path, shard),
+            ShardCommand::SetStream(key, life, stream) => self.set_stream(key, life, *stream),
+            ShardCommand::RemoveStream(key) => self.remove_stream(key),
+            ShardCommand::Forget(life) => self.forget(life),
+            ShardCommand::SetReplica(id, replica, source) => self.set_replica(id, *replica, source),
+            ShardCommand::RemoveReplica(id) => self.remove_replica(id),
+            ShardCommand::Listen(key, shard) => {
                 let stream = self.stream_place(key);
                 self.streams[stream].listeners.add(shard);
             }
-            Order::SetPace(leg, pace) => self.set_pace(now, leg, pace),
-            Order::Probe(leg, probe) => self.probe(now, leg, probe),
-            Order::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
-            Order::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
-            Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
-            Order::Resume(replica, from) => self.go_on(now, replica, from),
-            Order::Release(replica) => self.let_go(replica),
-            Order::Fill(replica, fill) => self.fill(now, replica, &fill),
-            Order::Report(leg) => self.report(now, leg),
+            ShardCommand::SetPace(leg, pace) => self.set_pace(now, leg, pace),
+            ShardCommand::Probe(leg, probe) => self.probe(now, leg, probe),
+            ShardCommand::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
+            ShardCommand::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
+            ShardCommand::Resend(replica, sequences) => self.resend(now, replica, &sequences),
+            ShardCommand::Resume(replica, from) => self.go_on(now, replica, from),
+            ShardCommand::Release(replica) => self.let_go(replica),
+            ShardCommand::Fill(replica, fill) => self.fill(now, replica, &fill),
+            ShardCommand::Report(leg) => self.report(now, leg),
         }
     }
 

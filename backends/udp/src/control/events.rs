@@ -1,4 +1,4 @@
-//! Events out of a shard's notes. Allocating is done here, on the agent's thread.
+//! Events made of a shard's notes. Allocating is done here, on the agent's thread.
 
 use dataplane::{Arrival, Event, LegId};
 use rtrb::Consumer;

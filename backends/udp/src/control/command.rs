@@ -1,4 +1,4 @@
-//! What the control handle tells a shard.
+//! Commands of the control handle to a shard.
 
 use dataplane::{Leg, LegId, Path, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 use pacing::Probe;
@@ -7,7 +7,7 @@ use wire::rtcp::RtcpPacket;
 
 use crate::shard::{Life, Source};
 
-/// A packet in place of media that does not come.
+/// A packet in place of missing media.
 #[derive(Debug)]
 pub(crate) struct Fill {
     pub(crate) payload_type: PayloadType,
@@ -15,18 +15,18 @@ pub(crate) struct Fill {
     pub(crate) payload: Box<[u8]>,
 }
 
-/// One order. Entries were validated before; a shard applies them without looking twice.
+/// One command. Entries are validated; a shard applies them without another check.
 #[derive(Debug)]
-pub(crate) enum Order {
+pub(crate) enum ShardCommand {
     /// To the owner.
     SetLeg(LegId, Box<Leg>),
-    /// To the owner, behind the removal of everything that hangs on the leg elsewhere.
+    /// To the owner, after the removal of everything elsewhere that refers to the leg.
     RemoveLeg(LegId),
     /// To the others: which shard datagrams between these addresses belong to, if any.
     Route(Path, Option<usize>),
     /// To the owner of the leg.
     SetStream(StreamKey, Life, Box<Stream>),
-    /// To the owner of the leg, behind `Forget`.
+    /// To the owner of the leg, after `Forget`.
     RemoveStream(StreamKey),
     /// To all: no replica follows this stream any more.
     Forget(Life),
@@ -34,7 +34,7 @@ pub(crate) enum Order {
     SetReplica(ReplicaId, Box<Replica>, Option<Source>),
     /// To the owner of the replica's leg.
     RemoveReplica(ReplicaId),
-    /// To the owner of the stream, behind `SetReplica`: this other shard has a replica of it.
+    /// To the owner of the stream, after `SetReplica`: this other shard has a replica of it.
     Listen(StreamKey, usize),
     /// Send this as it is.
     Datagram(Path, Box<[u8]>),
@@ -56,20 +56,19 @@ pub(crate) enum Order {
     Report(LegId),
 }
 
-impl Order {
-    /// Whether it is soon enough that it is taken before the worker's next packet, or at the
-    /// agent's next turn.
+impl ShardCommand {
+    /// Whether the command may wait for the worker's next packet, or for the agent's next poll.
     pub(super) fn may_wait(&self) -> bool {
         match self {
-            Order::SetPace(..) | Order::Report(_) => true,
-            Order::Rtcp(_, bytes) => is_routine(bytes),
+            ShardCommand::SetPace(..) | ShardCommand::Report(_) => true,
+            ShardCommand::Rtcp(_, bytes) => is_routine(bytes),
             _ => false,
         }
     }
 }
 
-/// Whether nothing of this RTCP is about something that is missing: reports are made many times a
-/// second, and a few milliseconds do not matter.
+/// Whether this RTCP only reports, and requests nothing that is missing: reports are sent many
+/// times a second, and a few milliseconds do not matter.
 fn is_routine(bytes: &[u8]) -> bool {
     RtcpPacket::compound(bytes).all(|packet| {
         matches!(

@@ -1,4 +1,4 @@
-//! What is in the tables, as far as refusing an entry needs to know it.
+//! An index of all tables: what validating an entry needs.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,56 +16,56 @@ pub(super) const STREAMS_MAX: usize = 262_144;
 /// How many replicas there may be.
 pub(super) const REPLICAS_MAX: usize = 1_048_576;
 
-/// The entries, without what only packets need.
+/// All entries, without what only the packet path needs.
 #[derive(Debug, Default)]
-pub(super) struct Book {
-    legs: HashMap<LegId, LegPage>,
+pub(super) struct TableIndex {
+    legs: HashMap<LegId, LegIndex>,
     paths: HashMap<Path, LegId>,
-    replicas: HashMap<ReplicaId, Fixed>,
+    replicas: HashMap<ReplicaId, ReplicaIdentity>,
     streams: usize,
-    /// The next stream's.
+    /// The newest stream's.
     life: u32,
 }
 
 #[derive(Debug)]
-struct LegPage {
+struct LegIndex {
     owner: usize,
     paths: Vec<Path>,
-    streams: BTreeMap<Ssrc, StreamLine>,
+    streams: BTreeMap<Ssrc, StreamIndex>,
     replicas: BTreeSet<ReplicaId>,
     /// SSRCs its replicas use or ever used: their keystreams are spent.
     ssrcs_used: HashSet<Ssrc>,
 }
 
 #[derive(Debug)]
-struct StreamLine {
+struct StreamIndex {
     life: Life,
     rtx: Option<Ssrc>,
 }
 
-/// What is fixed for the life of a replica.
+/// The fields of a replica that must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fixed {
+struct ReplicaIdentity {
     leg: LegId,
     ssrc: Ssrc,
     rtx: Option<(Ssrc, u16)>,
 }
 
-/// What a new value of a leg changes.
+/// The changes that a new value of a leg makes.
 pub(super) struct LegChange {
     pub(super) owner: usize,
     pub(super) removed: Vec<Path>,
     pub(super) added: Vec<Path>,
 }
 
-/// What goes with a leg.
+/// Everything that is removed with a leg.
 pub(super) struct RemovedLeg {
     pub(super) owner: usize,
     pub(super) paths: Vec<Path>,
     pub(super) streams: Vec<Life>,
 }
 
-impl Book {
+impl TableIndex {
     pub(super) fn owner_of_leg(&self, id: LegId) -> Option<usize> {
         self.legs.get(&id).map(|leg| leg.owner)
     }
@@ -104,16 +104,16 @@ impl Book {
         if !self.legs.contains_key(&id) && self.legs.len() >= LEGS_MAX {
             return Err(WriteError::TableFull);
         }
-        let page = self.legs.entry(id).or_insert_with(|| LegPage {
+        let leg_index = self.legs.entry(id).or_insert_with(|| LegIndex {
             owner: owner(),
             paths: Vec::new(),
             streams: BTreeMap::new(),
             replicas: BTreeSet::new(),
             ssrcs_used: HashSet::new(),
         });
-        let old = std::mem::replace(&mut page.paths, leg.paths.clone());
+        let old = std::mem::replace(&mut leg_index.paths, leg.paths.clone());
         let change = LegChange {
-            owner: page.owner,
+            owner: leg_index.owner,
             removed: old.iter().filter(|path| !leg.paths.contains(path)).copied().collect(),
             added: leg.paths.iter().filter(|path| !old.contains(path)).copied().collect(),
         };
@@ -125,45 +125,45 @@ impl Book {
     }
 
     pub(super) fn remove_leg(&mut self, id: LegId) -> Result<RemovedLeg, WriteError> {
-        let page = self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
-        for path in &page.paths {
+        let leg_index = self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
+        for path in &leg_index.paths {
             self.paths.remove(path);
         }
-        for replica in &page.replicas {
+        for replica in &leg_index.replicas {
             self.replicas.remove(replica);
         }
-        self.streams -= page.streams.len();
+        self.streams -= leg_index.streams.len();
         Ok(RemovedLeg {
-            owner: page.owner,
-            paths: page.paths,
-            streams: page.streams.into_values().map(|stream| stream.life).collect(),
+            owner: leg_index.owner,
+            paths: leg_index.paths,
+            streams: leg_index.streams.into_values().map(|stream| stream.life).collect(),
         })
     }
 
     pub(super) fn set_stream(&mut self, key: StreamKey, stream: &Stream) -> Result<Source, WriteError> {
-        let page = self.legs.get_mut(&key.leg).ok_or(WriteError::UnknownLeg)?;
-        let mut others = page.streams.iter().filter(|(ssrc, _)| **ssrc != key.ssrc);
+        let leg_index = self.legs.get_mut(&key.leg).ok_or(WriteError::UnknownLeg)?;
+        let mut others = leg_index.streams.iter().filter(|(ssrc, _)| **ssrc != key.ssrc);
         let taken = |ssrc: Ssrc| ssrc == key.ssrc || stream.rtx == Some(ssrc);
         if stream.rtx == Some(key.ssrc) || others.any(|(ssrc, other)| taken(*ssrc) || other.rtx.is_some_and(taken)) {
             return Err(WriteError::SsrcTaken);
         }
-        let is_new = !page.streams.contains_key(&key.ssrc);
-        if is_new && (page.streams.len() >= STREAMS_PER_LEG_MAX || self.streams >= STREAMS_MAX) {
+        let is_new = !leg_index.streams.contains_key(&key.ssrc);
+        if is_new && (leg_index.streams.len() >= STREAMS_PER_LEG_MAX || self.streams >= STREAMS_MAX) {
             return Err(WriteError::TableFull);
         }
-        let line = page.streams.entry(key.ssrc).or_insert_with(|| {
+        let stream_index = leg_index.streams.entry(key.ssrc).or_insert_with(|| {
             self.streams += 1;
             self.life = self.life.wrapping_add(1);
-            StreamLine {
+            StreamIndex {
                 life: Life(self.life),
                 rtx: None,
             }
         });
-        line.rtx = stream.rtx;
+        stream_index.rtx = stream.rtx;
         Ok(Source {
             key,
-            life: line.life,
-            shard: page.owner,
+            life: stream_index.life,
+            shard: leg_index.owner,
         })
     }
 
@@ -171,18 +171,18 @@ impl Book {
         let source = self.source(key).ok_or(WriteError::UnknownStream)?;
         self.legs
             .get_mut(&key.leg)
-            .and_then(|page| page.streams.remove(&key.ssrc));
+            .and_then(|leg_index| leg_index.streams.remove(&key.ssrc));
         self.streams -= 1;
         Ok(source)
     }
 
     fn source(&self, key: StreamKey) -> Option<Source> {
-        let page = self.legs.get(&key.leg)?;
-        let line = page.streams.get(&key.ssrc)?;
+        let leg_index = self.legs.get(&key.leg)?;
+        let stream_index = leg_index.streams.get(&key.ssrc)?;
         Some(Source {
             key,
-            life: line.life,
-            shard: page.owner,
+            life: stream_index.life,
+            shard: leg_index.owner,
         })
     }
 
@@ -197,37 +197,37 @@ impl Book {
             Some(key) => Some(self.source(key).ok_or(WriteError::UnknownStream)?),
             None => None,
         };
-        let fixed = Fixed {
+        let identity = ReplicaIdentity {
             leg: replica.leg,
             ssrc: replica.ssrc,
             rtx: replica.rtx,
         };
         let replicas = self.replicas.len();
         match self.replicas.entry(id) {
-            Entry::Occupied(old) if *old.get() != fixed => return Err(WriteError::Fixed),
+            Entry::Occupied(old) if *old.get() != identity => return Err(WriteError::Fixed),
             _ if replica.first_sequence >= 1 << 15 => return Err(WriteError::FirstSequence),
             Entry::Occupied(_) => {}
             Entry::Vacant(new) => {
-                let page = self.legs.get_mut(&replica.leg).expect("its owner was found");
-                page.reserve(&fixed, replicas)?;
-                page.replicas.insert(id);
-                new.insert(fixed);
+                let leg_index = self.legs.get_mut(&replica.leg).expect("its owner was found");
+                leg_index.reserve(&identity, replicas)?;
+                leg_index.replicas.insert(id);
+                new.insert(identity);
             }
         }
         Ok((owner, source))
     }
 
     pub(super) fn remove_replica(&mut self, id: ReplicaId) -> Result<usize, WriteError> {
-        let fixed = self.replicas.remove(&id).ok_or(WriteError::UnknownReplica)?;
-        let page = self.legs.get_mut(&fixed.leg).expect("a replica goes with its leg");
-        page.replicas.remove(&id);
-        Ok(page.owner)
+        let identity = self.replicas.remove(&id).ok_or(WriteError::UnknownReplica)?;
+        let leg_index = self.legs.get_mut(&identity.leg).expect("a replica goes with its leg");
+        leg_index.replicas.remove(&id);
+        Ok(leg_index.owner)
     }
 }
 
-impl LegPage {
+impl LegIndex {
     /// Takes the SSRCs of a new replica for good, or says why not.
-    fn reserve(&mut self, replica: &Fixed, replicas: usize) -> Result<(), WriteError> {
+    fn reserve(&mut self, replica: &ReplicaIdentity, replicas: usize) -> Result<(), WriteError> {
         if replica.rtx.is_some_and(|(_, first)| first >= 1 << 15) {
             return Err(WriteError::FirstSequence);
         }
