@@ -142,7 +142,7 @@ impl InlinePlane {
         while busy {
             busy = false;
             for shard in &mut self.shards {
-                busy |= shard.take_commands(now) + shard.take_relays(now) > 0 || shard.has_work();
+                busy |= shard.take_commands(now) + shard.take_handoffs(now) > 0 || shard.has_work();
                 shard.work(now);
                 shard.flush(&mut self.sent);
                 shard.settle(now);

@@ -44,7 +44,7 @@ pub struct UdpPlane {
     /// How long relays' workers wait for more, as [`UdpConfig::coalesce`] says.
     coalesce: Duration,
     realtime_workers: bool,
-    /// Workers that were asked for a sign of life.
+    /// Workers that were pinged.
     asked: Vec<Asked>,
 }
 

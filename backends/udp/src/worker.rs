@@ -13,37 +13,37 @@ use crate::shard::{Shard, Transmit};
 use crate::turns::Turns;
 use crate::wakeup::Wakeup;
 
-/// How long to wait for the rest of a picture, and how often if more comes each time: what is sent
-/// at once needs a few microseconds for each packet. First without going to sleep, which takes as
-/// long by itself; then asleep, because who sends may be on this very processor and could not go
-/// on.
-const REST_AWAKE: Duration = Duration::from_micros(8);
-const REST: Duration = Duration::from_micros(20);
-const RESTS_MAX: usize = 8;
+/// How long to wait for the rest of a frame, and how often if each wait brings more: a frame that
+/// is sent at once takes a few microseconds for each packet. The first wait spins, because going to
+/// sleep takes as long by itself. The second one sleeps, because the sender may run on the same
+/// processor.
+const FRAME_WAIT_SPIN: Duration = Duration::from_micros(8);
+const FRAME_WAIT_SLEEP: Duration = Duration::from_micros(20);
+const FRAME_WAITS_MAX: usize = 8;
 
-/// What one worker hears from and sends through.
+/// What one worker receives from and sends through.
 pub trait Network: Transmit + Send + 'static {
-    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it
-    /// arrived, which is `now` where nobody knows; returns how many there were.
+    /// Receives at most one batch, and passes each datagram to `take` with its arrival time, which
+    /// is `now` where it is unknown; returns how many there were.
     fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize;
 
-    /// Has the next look look, though the last one took all there was.
+    /// Makes the next call of [`receive`](Self::receive) read, though the last one read everything.
     fn expect_more(&mut self) {}
 
-    /// How many datagrams were dropped since this was asked last because nobody took them in time.
+    /// How many datagrams were dropped since the last call because they were not read in time.
     fn take_dropped(&mut self) -> u64;
 
     /// Sleeps until something arrives, the event file descriptor is signalled or the time is up.
     fn sleep(&mut self, event_fd: &EventFd, at_most: Option<Duration>);
 
-    /// Queues a datagram that leaves from a port which need not be the network's own, with these
-    /// differentiated services; false when it cannot send that, and somebody else has to.
+    /// Queues a datagram from a port which need not be the network's own, with these differentiated
+    /// services; false when the network cannot send it, and the port's socket has to.
     fn queue(&mut self, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
         let _ = (path, tos, datagram);
         false
     }
 
-    /// Sends what is queued.
+    /// Sends all queued datagrams.
     fn send_queued(&mut self) {}
 }
 
@@ -51,7 +51,7 @@ pub trait Network: Transmit + Send + 'static {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
-    /// Datagrams that were dropped before anybody read them.
+    /// Datagrams that were dropped before they were read.
     pub(crate) overflows: AtomicU64,
     /// Turns it has begun.
     pub(crate) turns: Arc<Turns>,
@@ -78,13 +78,13 @@ impl<N: Network> Worker<N> {
             self.shared.turns.begin();
             let now = now();
             self.realtime.measure(now);
-            let waits_for_rest = self.realtime.is_lightly_loaded() && !self.shard.has_work();
+            let waits_for_frame = self.realtime.is_lightly_loaded() && !self.shard.has_work();
             let mut busy = self.shard.take_commands(now) > 0;
-            busy |= self.shard.take_relays(now) > 0;
+            busy |= self.shard.take_handoffs(now) > 0;
             let received = self.receive(now);
             busy |= received > 0;
-            let now = match received > 0 && waits_for_rest {
-                true => self.receive_rest(now),
+            let now = match received > 0 && waits_for_frame {
+                true => self.receive_frame_end(now),
                 false => now,
             };
             self.shard.work(now);
@@ -95,25 +95,25 @@ impl<N: Network> Worker<N> {
                 relays.settle(now);
             }
             if !busy && !self.shard.has_work() {
-                self.rest(now);
+                self.sleep(now);
             }
         }
     }
 
-    /// Waits for the rest of pictures of which a part has come, as long as more comes. When it is
-    /// then.
-    fn receive_rest(&mut self, mut now: Instant) -> Instant {
-        for again in (0..RESTS_MAX).map(|wait| wait > 0) {
-            if !self.shard.awaits_rest(again) {
+    /// Waits for the rest of frames of which a part has arrived, as long as more arrives. Returns
+    /// the time after that.
+    fn receive_frame_end(&mut self, mut now: Instant) -> Instant {
+        for again in (0..FRAME_WAITS_MAX).map(|wait| wait > 0) {
+            if !self.shard.awaits_frame_end(again) {
                 break;
             }
-            while self::now() < now + REST_AWAKE {
+            while self::now() < now + FRAME_WAIT_SPIN {
                 std::hint::spin_loop();
             }
             let mut received;
             (now, received) = self.receive_more();
             if received == 0 {
-                thread::sleep(REST);
+                thread::sleep(FRAME_WAIT_SLEEP);
                 (now, received) = self.receive_more();
             }
             self.shard.waited(again);
@@ -124,7 +124,8 @@ impl<N: Network> Worker<N> {
         now
     }
 
-    /// Looks again, though all there was has been taken. When that was, and how many came.
+    /// Reads again, though everything was read. Returns the time, and how many datagrams there
+    /// were.
     fn receive_more(&mut self) -> (Instant, usize) {
         let now = now();
         self.network.expect_more();
@@ -148,9 +149,9 @@ impl<N: Network> Worker<N> {
 
     /// Sleeps until there is something to do. A message between the last look and the sleep signals
     /// the event file descriptor.
-    fn rest(&mut self, now: Instant) {
+    fn sleep(&mut self, now: Instant) {
         self.wakeup.arm();
-        if !self.shard.has_mail() && !self.shared.stop.load(Ordering::Relaxed) {
+        if !self.shard.has_messages() && !self.shared.stop.load(Ordering::Relaxed) {
             let due = [self.shard.due(), self.relays.as_ref().and_then(Taker::due)];
             let at_most = due
                 .into_iter()
@@ -169,9 +170,9 @@ pub(crate) fn wakeup_by(event_fd: &EventFd) -> Arc<Wakeup> {
     Arc::new(Wakeup::new(move || event_fd.wake()))
 }
 
-/// Ends the process when a worker panics, which is a bug of ours. The others would go on handing
-/// packets to one that is gone, and its calls would hang with nobody the wiser; a process that ends
-/// is started again.
+/// Ends the process when a worker panics, which is a bug. The other workers would keep handing
+/// packets to one that is gone, and its calls would hang unnoticed. A process that ends is started
+/// again.
 pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {

@@ -124,7 +124,7 @@ impl Call {
         while busy {
             busy = false;
             for shard in &mut self.shards {
-                busy |= shard.take_commands(self.now) + shard.take_relays(self.now) > 0 || shard.has_work();
+                busy |= shard.take_commands(self.now) + shard.take_handoffs(self.now) > 0 || shard.has_work();
                 shard.work(self.now);
                 shard.flush(&mut self.sent);
                 shard.settle(self.now);

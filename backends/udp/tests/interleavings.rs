@@ -98,7 +98,7 @@ impl History {
             9..=11 => self.resend(),
             12..=50 => self.packet(shard),
             51..=60 => _ = self.shards[shard].take_commands(self.now),
-            61..=75 => _ = self.shards[shard].take_relays(self.now),
+            61..=75 => _ = self.shards[shard].take_handoffs(self.now),
             76..=90 => self.shards[shard].work(self.now),
             91..=95 => self.shards[shard].flush(&mut self.sent),
             _ => while self.control.poll().is_some() {},
@@ -207,7 +207,7 @@ impl History {
         for _ in 0..100 {
             for shard in &mut self.shards {
                 shard.take_commands(self.now);
-                shard.take_relays(self.now);
+                shard.take_handoffs(self.now);
                 shard.work(self.now);
                 shard.flush(&mut self.sent);
             }
@@ -225,7 +225,7 @@ fn whatever_the_order_nothing_is_sent_twice_and_nothing_is_left() {
         history.finish();
         for shard in &history.shards {
             assert!(
-                shard.is_empty() && !shard.has_work() && !shard.has_mail(),
+                shard.is_empty() && !shard.has_work() && !shard.has_messages(),
                 "seed {seed}"
             );
         }

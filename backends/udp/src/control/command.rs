@@ -5,7 +5,7 @@ use pacing::Probe;
 use wire::PayloadType;
 use wire::rtcp::RtcpPacket;
 
-use crate::shard::{Life, Source};
+use crate::shard::{Generation, Source};
 
 /// A packet in place of missing media.
 #[derive(Debug)]
@@ -25,11 +25,11 @@ pub(crate) enum ShardCommand {
     /// To the others: which shard datagrams between these addresses belong to, if any.
     Route(Path, Option<usize>),
     /// To the owner of the leg.
-    SetStream(StreamKey, Life, Box<Stream>),
+    SetStream(StreamKey, Generation, Box<Stream>),
     /// To the owner of the leg, after `Forget`.
     RemoveStream(StreamKey),
     /// To all: no replica follows this stream any more.
-    Forget(Life),
+    Forget(Generation),
     /// To the owner of the replica's leg.
     SetReplica(ReplicaId, Box<Replica>, Option<Source>),
     /// To the owner of the replica's leg.
@@ -53,14 +53,14 @@ pub(crate) enum ShardCommand {
     /// To the owner of the replica's leg.
     Fill(ReplicaId, Box<Fill>),
     /// To the owner.
-    Report(LegId),
+    ReportStatistics(LegId),
 }
 
 impl ShardCommand {
     /// Whether the command may wait for the worker's next packet, or for the agent's next poll.
     pub(super) fn may_wait(&self) -> bool {
         match self {
-            ShardCommand::SetPace(..) | ShardCommand::Report(_) => true,
+            ShardCommand::SetPace(..) | ShardCommand::ReportStatistics(_) => true,
             ShardCommand::Rtcp(_, bytes) => is_routine(bytes),
             _ => false,
         }

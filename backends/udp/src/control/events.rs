@@ -1,27 +1,28 @@
-//! Events made of a shard's notes. Allocating is done here, on the agent's thread.
+//! Events made of a worker's reports. Allocation happens here, on the agent's thread.
 
 use dataplane::{Arrival, Event, LegId};
 use rtrb::Consumer;
 
-use crate::shard::notes::{Departed, Note, NoteReader, Punted};
+use crate::shard::report::{Departed, Punted, Report};
+use crate::shard::reports::ReportReader;
 
 /// How many packets one event reports at most.
 const BATCH_MAX: usize = 256;
-/// Room for so many is made at once: the packets of a picture.
+/// The initial capacity of a batch: the packets of a frame.
 const BATCH_USUAL: usize = 16;
 
-pub(super) fn next_event(reader: &mut NoteReader) -> Option<Event> {
-    if let Ok(note) = reader.notes.pop() {
-        return Some(event(note, &mut reader.notes));
+pub(super) fn next_event(reader: &mut ReportReader) -> Option<Event> {
+    if let Ok(report) = reader.reports.pop() {
+        return Some(event(report, &mut reader.reports));
     }
-    let note = reader.strangers.pop().ok()?;
-    Some(event(note, &mut reader.strangers))
+    let report = reader.unmatched.pop().ok()?;
+    Some(event(report, &mut reader.unmatched))
 }
 
-fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
-    match note {
-        Note::Punt(punted) => punt(&punted),
-        Note::UnknownStream(unknown) => {
+fn event(report: Report, behind: &mut Consumer<Report>) -> Event {
+    match report {
+        Report::Punt(punted) => punt(&punted),
+        Report::UnknownStream(unknown) => {
             let (leg, payload_type, (ssrc, mid, rid, repaired_rid)) = *unknown;
             Event::UnknownStream {
                 leg,
@@ -32,18 +33,18 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
                 repaired_rid,
             }
         }
-        Note::Arrival(leg, first) => Event::Arrivals {
+        Report::Arrival(leg, first) => Event::Arrivals {
             leg,
-            arrivals: batch(first, behind, |note| arrival_of(note, leg)),
+            arrivals: batch(first, behind, |report| arrival_of(report, leg)),
         },
-        Note::Departed(first) => departures(&first, behind),
-        Note::Selected(replica, (source, layer, awaits_key_frame)) => Event::Selected {
+        Report::Departed(first) => departures(&first, behind),
+        Report::Selected(replica, (source, layer, awaits_key_frame)) => Event::Selected {
             replica,
             source,
             layer,
             awaits_key_frame,
         },
-        Note::Released(stands) => {
+        Report::Released(stands) => {
             let (replica, from, transport_sequence) = *stands;
             Event::Released {
                 replica,
@@ -51,13 +52,13 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
                 transport_sequence,
             }
         }
-        Note::Stream(report) => Event::Stream(report.0, report.1),
-        Note::Replica(report) => Event::Replica(report.0, report.1),
-        Note::RelaySource(source) => Event::RelaySource {
+        Report::Stream(report) => Event::Stream(report.0, report.1),
+        Report::Replica(report) => Event::Replica(report.0, report.1),
+        Report::RelaySource(source) => Event::RelaySource {
             at: source.local,
             from: source.remote,
         },
-        Note::RelayTraffic(report) => {
+        Report::RelayTraffic(report) => {
             let (at, traffic, last) = *report;
             Event::RelayTraffic { at, traffic, last }
         }
@@ -74,19 +75,19 @@ fn punt(punted: &Punted) -> Event {
     }
 }
 
-fn arrival_of(note: &Note, of: LegId) -> Option<Arrival> {
-    match note {
-        Note::Arrival(leg, arrival) if *leg == of => Some(*arrival),
+fn arrival_of(report: &Report, of: LegId) -> Option<Arrival> {
+    match report {
+        Report::Arrival(leg, arrival) if *leg == of => Some(*arrival),
         _ => None,
     }
 }
 
-fn departures(first: &Departed, behind: &mut Consumer<Note>) -> Event {
+fn departures(first: &Departed, behind: &mut Consumer<Report>) -> Event {
     let leg = first.leg;
     let mut departures = Vec::with_capacity(BATCH_USUAL);
     departures.extend(first.each());
     while departures.len() < BATCH_MAX
-        && let Ok(Note::Departed(next)) = behind.peek()
+        && let Ok(Report::Departed(next)) = behind.peek()
         && next.leg == leg
     {
         departures.extend(next.each());
@@ -95,8 +96,8 @@ fn departures(first: &Departed, behind: &mut Consumer<Note>) -> Event {
     Event::Departures { leg, departures }
 }
 
-/// Gathers the notes right behind the first as long as they are of the same kind and leg.
-fn batch<T>(first: T, behind: &mut Consumer<Note>, like: impl Fn(&Note) -> Option<T>) -> Vec<T> {
+/// Collects the reports right after the first as long as they are of the same kind and leg.
+fn batch<T>(first: T, behind: &mut Consumer<Report>, like: impl Fn(&Report) -> Option<T>) -> Vec<T> {
     let mut batch = Vec::with_capacity(BATCH_USUAL);
     batch.push(first);
     while batch.len() < BATCH_MAX

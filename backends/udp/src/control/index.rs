@@ -7,7 +7,7 @@ use dataplane::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX};
 use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey, WriteError};
 use wire::Ssrc;
 
-use crate::shard::{Life, Source};
+use crate::shard::{Generation, Source};
 
 /// How many legs there may be.
 pub(super) const LEGS_MAX: usize = 65_536;
@@ -24,7 +24,7 @@ pub(super) struct TableIndex {
     replicas: HashMap<ReplicaId, ReplicaIdentity>,
     streams: usize,
     /// The newest stream's.
-    life: u32,
+    generation: u32,
 }
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct LegIndex {
 
 #[derive(Debug)]
 struct StreamIndex {
-    life: Life,
+    generation: Generation,
     rtx: Option<Ssrc>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct LegChange {
 pub(super) struct RemovedLeg {
     pub(super) owner: usize,
     pub(super) paths: Vec<Path>,
-    pub(super) streams: Vec<Life>,
+    pub(super) streams: Vec<Generation>,
 }
 
 impl TableIndex {
@@ -136,7 +136,11 @@ impl TableIndex {
         Ok(RemovedLeg {
             owner: leg_index.owner,
             paths: leg_index.paths,
-            streams: leg_index.streams.into_values().map(|stream| stream.life).collect(),
+            streams: leg_index
+                .streams
+                .into_values()
+                .map(|stream| stream.generation)
+                .collect(),
         })
     }
 
@@ -153,16 +157,16 @@ impl TableIndex {
         }
         let stream_index = leg_index.streams.entry(key.ssrc).or_insert_with(|| {
             self.streams += 1;
-            self.life = self.life.wrapping_add(1);
+            self.generation = self.generation.wrapping_add(1);
             StreamIndex {
-                life: Life(self.life),
+                generation: Generation(self.generation),
                 rtx: None,
             }
         });
         stream_index.rtx = stream.rtx;
         Ok(Source {
             key,
-            life: stream_index.life,
+            generation: stream_index.generation,
             shard: leg_index.owner,
         })
     }
@@ -181,7 +185,7 @@ impl TableIndex {
         let stream_index = leg_index.streams.get(&key.ssrc)?;
         Some(Source {
             key,
-            life: stream_index.life,
+            generation: stream_index.generation,
             shard: leg_index.owner,
         })
     }

@@ -48,7 +48,7 @@ impl Control {
                 None => return self.counters.count(Counter::NotReady),
             },
             Inject::Report { leg } => match self.index.owner_of_leg(leg) {
-                Some(owner) => (owner, ShardCommand::Report(leg)),
+                Some(owner) => (owner, ShardCommand::ReportStatistics(leg)),
                 None => return,
             },
             Inject::Fill {

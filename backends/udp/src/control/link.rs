@@ -10,8 +10,8 @@ use super::command::ShardCommand;
 use super::events;
 use crate::shard::Shard;
 use crate::shard::counters::CounterPage;
-use crate::shard::notes::{NoteReader, Notes};
-use crate::shard::relay::Link;
+use crate::shard::handoff::HandoffRing;
+use crate::shard::reports::{ReportReader, Reports};
 use crate::wakeup::Wakeup;
 
 /// How many commands may wait in a worker's ring.
@@ -22,7 +22,7 @@ const BACK_OFF: Duration = Duration::from_micros(200);
 /// The control handle's link to one worker that takes commands `C`.
 pub(crate) struct WorkerLink<C> {
     commands: Producer<C>,
-    reader: NoteReader,
+    reader: ReportReader,
     counters: Arc<CounterPage>,
     wakeup: Arc<Wakeup>,
     /// Whether a command was pushed that the worker has not been woken for.
@@ -32,7 +32,7 @@ pub(crate) struct WorkerLink<C> {
 /// The worker's ends.
 pub(crate) struct WorkerEnds<C> {
     pub(crate) commands: Consumer<C>,
-    pub(crate) notes: Notes,
+    pub(crate) reports: Reports,
     pub(crate) counters: Arc<CounterPage>,
 }
 
@@ -45,20 +45,20 @@ pub(super) fn shard_parts(
     let mut meshes = mesh(wakeups);
     let parts = wakeups.iter().enumerate().map(|(index, wakeup)| {
         let (link, ends) = WorkerLink::new(wakeup, agent);
-        let links = std::mem::take(&mut meshes[index]);
-        let shard = Shard::new(index, clock, ends.counters, ends.commands, ends.notes, links);
+        let rings = std::mem::take(&mut meshes[index]);
+        let shard = Shard::new(index, clock, ends.counters, ends.commands, ends.reports, rings);
         (link, shard)
     });
     parts.unzip()
 }
 
 /// For each shard, its links to all others.
-fn mesh(wakeups: &[Arc<Wakeup>]) -> Vec<Vec<Option<Link>>> {
+fn mesh(wakeups: &[Arc<Wakeup>]) -> Vec<Vec<Option<HandoffRing>>> {
     let count = wakeups.len();
-    let mut meshes: Vec<Vec<Option<Link>>> = (0..count).map(|_| (0..count).map(|_| None).collect()).collect();
+    let mut meshes: Vec<Vec<Option<HandoffRing>>> = (0..count).map(|_| (0..count).map(|_| None).collect()).collect();
     for first in 0..count {
         for second in first + 1..count {
-            let [ours, theirs] = Link::pair([&wakeups[first], &wakeups[second]]);
+            let [ours, theirs] = HandoffRing::pair([&wakeups[first], &wakeups[second]]);
             meshes[first][second] = Some(ours);
             meshes[second][first] = Some(theirs);
         }
@@ -70,7 +70,7 @@ impl<C> WorkerLink<C> {
     /// A link to a worker that `wakeup` wakes; it wakes the handle's owner by `agent`.
     pub(crate) fn new(wakeup: &Arc<Wakeup>, agent: &Arc<Wakeup>) -> (Self, WorkerEnds<C>) {
         let (commands, commands_reader) = RingBuffer::new(COMMANDS_MAX);
-        let (notes, reader) = Notes::new(agent.clone());
+        let (reports, reader) = Reports::new(agent.clone());
         let counters = Arc::new(CounterPage::new());
         let link = WorkerLink {
             commands,
@@ -81,7 +81,7 @@ impl<C> WorkerLink<C> {
         };
         let ends = WorkerEnds {
             commands: commands_reader,
-            notes,
+            reports,
             counters,
         };
         (link, ends)

@@ -2,7 +2,7 @@
 //! report.
 //!
 //! `index` lists all entries and refuses invalid ones. `command` is sent to the shards, `inject`
-//! makes commands of injections, and `events` makes events of the shards' notes. A control handle
+//! makes commands of injections, and `events` makes events of the shards' reports. A control handle
 //! does not depend on threads: the same one drives shards with threads and shards without.
 
 mod affinity;
@@ -137,10 +137,10 @@ impl Control {
             self.others(leg.owner)
                 .for_each(|shard| shard.send(ShardCommand::Route(path, None)));
         }
-        for life in leg.streams {
+        for generation in leg.streams {
             self.shards
                 .iter_mut()
-                .for_each(|shard| shard.send(ShardCommand::Forget(life)));
+                .for_each(|shard| shard.send(ShardCommand::Forget(generation)));
         }
         self.shards[leg.owner].send(ShardCommand::RemoveLeg(id));
         Ok(())
@@ -148,15 +148,15 @@ impl Control {
 
     fn set_stream(&mut self, key: StreamKey, stream: Stream) -> Result<(), WriteError> {
         let source = self.index.set_stream(key, &stream)?;
-        self.shards[source.shard].send(ShardCommand::SetStream(key, source.life, Box::new(stream)));
+        self.shards[source.shard].send(ShardCommand::SetStream(key, source.generation, Box::new(stream)));
         Ok(())
     }
 
     fn remove_stream(&mut self, key: StreamKey) -> Result<(), WriteError> {
-        let Source { life, shard, .. } = self.index.remove_stream(key)?;
+        let Source { generation, shard, .. } = self.index.remove_stream(key)?;
         self.shards
             .iter_mut()
-            .for_each(|shard| shard.send(ShardCommand::Forget(life)));
+            .for_each(|shard| shard.send(ShardCommand::Forget(generation)));
         self.shards[shard].send(ShardCommand::RemoveStream(key));
         Ok(())
     }

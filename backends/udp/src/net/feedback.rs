@@ -7,13 +7,13 @@ use dataplane::Path;
 
 use super::receive::Receiver;
 use super::socket::Socket;
-use crate::shard::notes::REPORT_PATIENCE;
+use crate::shard::reports::FEEDBACK_DELAY;
 
 /// How long the sockets are not polled once something has arrived, which is the longest wait of
 /// feedback. Feedback contains the arrival times of packets, and the kernel stamps its own arrival.
 /// The agent is told a few milliseconds later of all receivers' feedback at once. Feedback that has
 /// waited here does not wait again.
-const PAUSE: Duration = REPORT_PATIENCE;
+const PAUSE: Duration = FEEDBACK_DELAY;
 
 /// The shortest wait: a worker that is awake for something else after it reads them.
 const PAUSE_MIN: Duration = PAUSE.checked_div(2).expect("two is not zero");

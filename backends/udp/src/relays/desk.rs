@@ -12,7 +12,8 @@ use super::port::{Gate, Ledger, LockedPort, Opens, Port, Way, lock};
 use super::{AtOnce, Door};
 use crate::control::WorkerEnds;
 use crate::shard::counters::CounterPage;
-use crate::shard::notes::{Note, Notes};
+use crate::shard::report::Report;
+use crate::shard::reports::Reports;
 use crate::shard::slab::Slab;
 
 /// How many commands are taken before packets are looked at again.
@@ -69,7 +70,7 @@ pub(crate) struct Desk<D> {
     affinity: Slab<Home<D>>,
     places: HashMap<SocketAddr, usize>,
     commands: Consumer<RelayShardCommand<D>>,
-    notes: Notes,
+    reports: Reports,
     counters: Arc<CounterPage>,
 }
 
@@ -79,7 +80,7 @@ impl<D: Door> Desk<D> {
             affinity: Slab::new(),
             places: HashMap::new(),
             commands: ends.commands,
-            notes: ends.notes,
+            reports: ends.reports,
             counters: ends.counters,
         }
     }
@@ -100,7 +101,7 @@ impl<D: Door> Desk<D> {
     pub(crate) fn packet(&mut self, now: Instant, place: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
         let mut ledger = Ledger {
             now,
-            notes: &mut self.notes,
+            reports: &mut self.reports,
             counters: &self.counters,
         };
         lock(&self.affinity[place].port).packet(&mut ledger, &mut AtOnce, from, buffer, len);
@@ -130,12 +131,12 @@ impl<D: Door> Desk<D> {
 
     /// Ends a batch: wakes the agent if there is something for it.
     pub(crate) fn settle(&mut self, now: Instant) {
-        self.notes.settle(now);
+        self.reports.settle(now);
     }
 
     /// When to [`settle`](Self::settle) even if nothing happens.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.notes.due()
+        self.reports.due()
     }
 
     fn set(&mut self, at: SocketAddr, setting: Setting<D>, watch: &mut impl Watch<D>) {
@@ -190,22 +191,22 @@ impl<D: Door> Desk<D> {
         watch.end(&home);
         // Whoever holds it still takes nothing more, so that the report is the last word.
         lock(&home.port).is_gone = true;
-        home.report(&mut self.notes, &self.counters);
+        home.report(&mut self.reports, &self.counters);
     }
 
     fn report(&mut self, at: SocketAddr) {
         if let Some(place) = self.place_of(at) {
-            self.affinity[place].report(&mut self.notes, &self.counters);
+            self.affinity[place].report(&mut self.reports, &self.counters);
         }
     }
 }
 
 impl<D: Door> Home<D> {
-    fn report(&mut self, notes: &mut Notes, counters: &CounterPage) {
+    fn report(&mut self, reports: &mut Reports, counters: &CounterPage) {
         self.count_overflows(counters);
         let port = lock(&self.port);
         let report = Box::new((self.at, port.traffic, port.last));
-        notes.tell(counters, Note::RelayTraffic(report));
+        reports.send(counters, Report::RelayTraffic(report));
     }
 
     /// Counts what was dropped at the door since the last time.

@@ -11,7 +11,8 @@ use wire::{PacketKind, RtpPacket};
 use super::Outlet;
 use super::keystream::Keystream;
 use crate::shard::counters::CounterPage;
-use crate::shard::notes::{Note, Notes, PuntedRef};
+use crate::shard::report::{PuntedRef, Report};
+use crate::shard::reports::Reports;
 use crate::srtp::{OpenError, Opener};
 
 /// Bytes of an RTCP packet that are always in clear: its header and its sender.
@@ -72,7 +73,7 @@ pub(super) enum Seals {
 /// Where a port tells and counts what becomes of datagrams.
 pub(super) struct Ledger<'a> {
     pub(super) now: Instant,
-    pub(super) notes: &'a mut Notes,
+    pub(super) reports: &'a mut Reports,
     pub(super) counters: &'a CounterPage,
 }
 
@@ -301,13 +302,13 @@ impl Ledger<'_> {
             // Copies of RTCP are only looked at.
             may_wait: kind == PuntKind::Rtcp,
         };
-        if self.notes.punt(self.counters, &punted) {
+        if self.reports.punt(self.counters, &punted) {
             self.counters.count(counter);
         }
     }
 
     fn tell_source(&mut self, path: Path) -> bool {
-        self.notes.tell(self.counters, Note::RelaySource(Box::new(path)))
+        self.reports.send(self.counters, Report::RelaySource(Box::new(path)))
     }
 }
 

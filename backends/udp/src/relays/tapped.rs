@@ -19,7 +19,7 @@ use crate::control::{WorkerEnds, WorkerLink};
 use crate::net::PortSocket;
 use crate::shard::counters::CounterPage;
 use crate::shard::hash::Mixed;
-use crate::shard::notes::Notes;
+use crate::shard::reports::Reports;
 use crate::worker::Network;
 
 /// With so many ports known that are gone, it is time to forget them.
@@ -98,7 +98,7 @@ pub(crate) struct Taker {
     forget_at: usize,
     outbox: Outbox,
     buffer: [u8; BUFFER],
-    notes: Notes,
+    reports: Reports,
     counters: Arc<CounterPage>,
 }
 
@@ -110,7 +110,7 @@ impl Taker {
             forget_at: FORGOTTEN_MIN,
             outbox: Outbox::default(),
             buffer: [0; BUFFER],
-            notes: ends.notes,
+            reports: ends.reports,
             counters: ends.counters,
         }
     }
@@ -128,7 +128,7 @@ impl Taker {
         self.buffer[..kept].copy_from_slice(&datagram[..kept]);
         let mut ledger = Ledger {
             now,
-            notes: &mut self.notes,
+            reports: &mut self.reports,
             counters: &self.counters,
         };
         let mut port = lock(&port);
@@ -169,12 +169,12 @@ impl Taker {
 
     /// Ends a batch: wakes the agent if there is something for it.
     pub(crate) fn settle(&mut self, now: Instant) {
-        self.notes.settle(now);
+        self.reports.settle(now);
     }
 
     /// When to [`settle`](Self::settle) even if nothing happens.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.notes.due()
+        self.reports.due()
     }
 
     fn find(&mut self, at: SocketAddr) -> Option<LockedPort<Doorway>> {

@@ -35,7 +35,7 @@ impl Cache {
         }
         self.kept = kept(kind);
         let mut packets: Vec<Arc<Packet>> = self.slots.drain(..).flatten().collect();
-        packets.sort_by_key(|packet| packet.facts().number);
+        packets.sort_by_key(|packet| packet.info().number);
         packets.into_iter().for_each(|packet| drop(self.put(packet)));
     }
 
@@ -43,7 +43,7 @@ impl Cache {
     /// pool.
     pub(crate) fn keep(&mut self, packet: Arc<Packet>, highest: u64, pool: &mut Pool) {
         self.floor = self.floor.max((highest + 1).saturating_sub(self.kept));
-        if packet.facts().number < self.floor {
+        if packet.info().number < self.floor {
             return;
         }
         if let Some(replaced) = self.put(packet) {
@@ -60,7 +60,7 @@ impl Cache {
     }
 
     fn put(&mut self, packet: Arc<Packet>) -> Option<Arc<Packet>> {
-        let slot = (packet.facts().number % self.kept) as usize;
+        let slot = (packet.info().number % self.kept) as usize;
         if self.slots.len() <= slot {
             self.slots.resize(slot + 1, None);
         }
@@ -70,7 +70,7 @@ impl Cache {
     /// The packet with this number, if it arrived and is still kept.
     pub(crate) fn find(&self, number: u64) -> Option<&Arc<Packet>> {
         let packet = self.slots.get((number % self.kept) as usize)?.as_ref()?;
-        (number >= self.floor && packet.facts().number == number).then_some(packet)
+        (number >= self.floor && packet.info().number == number).then_some(packet)
     }
 }
 

@@ -29,8 +29,8 @@ impl DescriptorChange {
         if self.frame_offset == 0 && self.active.is_none() && self.kept_before.is_none() {
             return None;
         }
-        let elements = &packet.facts().elements;
-        let value = elements.value(packet.bytes(), ExtensionKind::DependencyDescriptor)?;
+        let extensions = &packet.info().extensions;
+        let value = extensions.value(packet.bytes(), ExtensionKind::DependencyDescriptor)?;
         let room = room.insert([0; DESCRIPTOR_LEN_MAX]);
         let len = self.write_anew(packet, room).unwrap_or_else(|| {
             room[..value.len()].copy_from_slice(value);
@@ -50,7 +50,7 @@ impl DescriptorChange {
         if self.active.is_none() && self.kept_before.is_none() {
             return None;
         }
-        let Rules::Dependency(rules) = &packet.facts().frame.as_ref()?.rules else {
+        let Rules::Dependency(rules) = &packet.info().frame.as_ref()?.rules else {
             return None;
         };
         let mut descriptor = rules.descriptor.clone();

@@ -5,7 +5,7 @@ use std::time::Instant;
 use dataplane::{Counter, ReplicaId};
 
 use super::Shard;
-use super::header::{self, Made, Moment, Name};
+use super::header::{self, BatchTime, Made, RtpIdentity};
 use crate::control::Fill;
 
 /// Padding of a packet that has nothing else; the last byte says how much there is (RFC 3550
@@ -32,7 +32,7 @@ impl Shard {
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let (number, timestamp) = replica.next_fill(now, fill.clock_rate);
         let made = Made {
-            name: Name {
+            identity: RtpIdentity {
                 ssrc: replica.entry.ssrc,
                 payload_type: fill.payload_type,
                 index: number - (1 << 16),
@@ -45,8 +45,8 @@ impl Shard {
                 payload => payload,
             },
         };
-        let moment = Moment::new(now, &self.clock);
-        header::append_made(&mut self.egress, leg, path, replica, &made, None, &moment)?;
+        let time = BatchTime::new(now, &self.clock);
+        header::append_made(&mut self.egress, leg, path, replica, &made, None, &time)?;
         replica.filled(now, number, timestamp);
         replica.statistics.packets += 1;
         replica.statistics.octets += fill.payload.len() as u64;

@@ -1,4 +1,4 @@
-//! Writing a packet for one receiver, straight into its egress run.
+//! Writing a packet for one receiver into its egress run.
 
 mod layout;
 
@@ -22,27 +22,27 @@ pub(super) use layout::Layouts;
 /// Room for every kind of header extension.
 const ELEMENTS_MAX: usize = ExtensionKind::ALL.len();
 
-/// What a packet is called on its way out.
+/// The RTP identity of an outgoing packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Name {
+pub(crate) struct RtpIdentity {
     pub(crate) ssrc: Ssrc,
     pub(crate) payload_type: PayloadType,
     /// SRTP index, whose low 16 bits are the sequence number.
     pub(crate) index: u64,
-    /// In a retransmission, the number the packet had at first (RFC 4588 section 4).
+    /// In a retransmission, the packet's original number (RFC 4588 section 4).
     pub(crate) original: Option<SequenceNumber>,
 }
 
-/// The time of a batch, in the forms packets need it.
+/// The time of a batch, in the forms that packets need.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct BatchTime {
     pub(crate) at: Instant,
     send_time: [u8; 3],
 }
 
-impl Moment {
+impl BatchTime {
     pub(crate) fn new(at: Instant, clock: &Clock) -> Self {
-        Moment {
+        BatchTime {
             at,
             send_time: AbsSendTime::from_ntp(clock.ntp(at)).to_bytes(),
         }
@@ -63,7 +63,7 @@ const OVERHEAD: usize = 60;
 /// leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rewrite {
-    name: Name,
+    identity: RtpIdentity,
     marker: bool,
     timestamp: RtpTimestamp,
     mid: Option<Mid>,
@@ -88,27 +88,27 @@ impl Rewrite {
         replica: &ReplicaState,
         packet: &Packet,
         payload: Span,
-        name: Name,
+        identity: RtpIdentity,
         decision: &Decision,
         padding: u8,
     ) -> Self {
         let segment = replica.segment.as_ref().expect("a replica that sends has a segment");
-        let (facts, offsets) = (packet.facts(), &segment.offsets);
-        let ends_picture = decision.is_top && facts.frame.as_ref().is_some_and(|frame| frame.ends);
+        let (info, offsets) = (packet.info(), &segment.offsets);
+        let ends_picture = decision.is_top && info.frame.as_ref().is_some_and(|frame| frame.ends);
         Rewrite {
-            name,
-            marker: facts.marker || ends_picture,
-            timestamp: RtpTimestamp(facts.timestamp.0.wrapping_add(offsets.timestamp)),
+            identity,
+            marker: info.marker || ends_picture,
+            timestamp: RtpTimestamp(info.timestamp.0.wrapping_add(offsets.timestamp)),
             mid: replica.entry.mid,
             playout_delay: replica
                 .entry
                 .playout_delay
-                .map(|delay| delay.with_publishers(facts.playout_delay).to_bytes()),
+                .map(|delay| delay.with_publishers(info.playout_delay).to_bytes()),
             payload,
             vp8: offsets.vp8.minus_pictures(decision.held_back),
             descriptor: DescriptorChange {
                 frame_offset: offsets.frame,
-                active: facts.frame.as_ref().and_then(|frame| told(frame, &decision.active)),
+                active: info.frame.as_ref().and_then(|frame| told(frame, &decision.active)),
                 kept_before: decision.kept_before,
             },
             padding,
@@ -116,12 +116,12 @@ impl Rewrite {
     }
 
     pub(crate) fn is_retransmission(&self) -> bool {
-        self.name.original.is_some()
+        self.identity.original.is_some()
     }
 
     /// Gives a retransmission its own number.
     pub(crate) fn number(&mut self, index: u64) {
-        self.name.index = index;
+        self.identity.index = index;
     }
 
     /// The part of the packet that is sent as its payload.
@@ -138,10 +138,10 @@ impl Rewrite {
         RtpHeader {
             has_padding: false,
             marker: self.marker,
-            payload_type: self.name.payload_type,
-            sequence: SequenceNumber(self.name.index as u16),
+            payload_type: self.identity.payload_type,
+            sequence: SequenceNumber(self.identity.index as u16),
             timestamp: self.timestamp,
-            ssrc: self.name.ssrc,
+            ssrc: self.identity.ssrc,
             csrcs: wire::Csrcs::NONE,
         }
     }
@@ -156,12 +156,12 @@ pub(crate) fn append(
     path: Path,
     packet: &Packet,
     rewrite: &Rewrite,
-    moment: &Moment,
+    time: &BatchTime,
 ) -> Result<(), Counter> {
-    let name = rewrite.name;
+    let identity = rewrite.identity;
     let layout = layouts.of(leg, packet, rewrite);
     let header_len = layout.len();
-    let prefix = name.original.map(|original| original.0.to_be_bytes());
+    let prefix = identity.original.map(|original| original.0.to_be_bytes());
     let prefix = prefix.as_ref().map_or(&[][..], |bytes| &bytes[..]);
     let payload = rewrite.payload(packet);
     let room = DATAGRAM_MAX
@@ -169,10 +169,10 @@ pub(crate) fn append(
         .ok_or(Counter::ReplicaOversized)?;
     let padding = Some(usize::from(rewrite.padding)).filter(|padding| *padding <= room);
     let padding = padding.unwrap_or_default();
-    claim(leg, name)?;
+    claim(leg, identity)?;
 
     let (buffer, start) = begin(egress, leg);
-    layout.write(&mut buffer.bytes, rewrite, padding > 0, leg.transport_sequence, moment);
+    layout.write(&mut buffer.bytes, rewrite, padding > 0, leg.transport_sequence, time);
     buffer.bytes.extend_from_slice(prefix);
     let payload_at = buffer.bytes.len();
     buffer.bytes.extend_from_slice(payload);
@@ -182,9 +182,9 @@ pub(crate) fn append(
         buffer.bytes.resize(end + padding, 0);
         wire::fill_padding(&mut buffer.bytes[end..]);
     }
-    protect(leg, &mut buffer.bytes, start, header_len, name.index);
+    protect(leg, &mut buffer.bytes, start, header_len, identity.index);
     buffer.cut(path, start);
-    depart(leg, buffer, start, None, moment);
+    depart(leg, buffer, start, None, time);
     Ok(())
 }
 
@@ -196,11 +196,11 @@ pub(crate) fn append_padding(
     path: Path,
     replica: &ReplicaState,
     probe: Option<u32>,
-    moment: &Moment,
+    time: &BatchTime,
 ) -> Result<usize, Counter> {
     let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
     let made = Made {
-        name: Name {
+        identity: RtpIdentity {
             ssrc,
             payload_type: replica.padding_type().ok_or(Counter::NoRetransmission)?,
             index: replica.rtx_next,
@@ -210,12 +210,12 @@ pub(crate) fn append_padding(
         has_padding: true,
         bytes: &PADDING,
     };
-    append_made(egress, leg, path, replica, &made, probe, moment)
+    append_made(egress, leg, path, replica, &made, probe, time)
 }
 
 /// A packet that comes from no stream.
 pub(crate) struct Made<'a> {
-    pub(crate) name: Name,
+    pub(crate) identity: RtpIdentity,
     pub(crate) timestamp: u32,
     /// Whether the payload is padding.
     pub(crate) has_padding: bool,
@@ -230,24 +230,24 @@ pub(crate) fn append_made(
     replica: &ReplicaState,
     made: &Made<'_>,
     probe: Option<u32>,
-    moment: &Moment,
+    time: &BatchTime,
 ) -> Result<usize, Counter> {
-    let name = made.name;
+    let identity = made.identity;
     let header = RtpHeader {
         has_padding: made.has_padding,
         marker: false,
-        payload_type: name.payload_type,
-        sequence: SequenceNumber(name.index as u16),
+        payload_type: identity.payload_type,
+        sequence: SequenceNumber(identity.index as u16),
         timestamp: RtpTimestamp(made.timestamp),
-        ssrc: name.ssrc,
+        ssrc: identity.ssrc,
         csrcs: wire::Csrcs::NONE,
     };
     let number = leg.transport_sequence.to_be_bytes();
     let mid = replica.entry.mid.as_ref().map(|mid| mid.as_bytes());
     let mut elements: [(u8, &[u8]); ELEMENTS_MAX] = [(0, &[]); ELEMENTS_MAX];
-    let count = fill(&mut elements, leg, ours(mid, None, &moment.send_time, &number));
+    let count = fill(&mut elements, leg, ours(mid, None, &time.send_time, &number));
     let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
-    claim(leg, name)?;
+    claim(leg, identity)?;
 
     let (buffer, start) = begin(egress, leg);
     let header_len = header.encoded_len(&extensions);
@@ -256,9 +256,9 @@ pub(crate) fn append_made(
         .write(&extensions, &mut buffer.bytes[start..])
         .expect("the room was measured");
     buffer.bytes.extend_from_slice(made.bytes);
-    protect(leg, &mut buffer.bytes, start, header_len, name.index);
+    protect(leg, &mut buffer.bytes, start, header_len, identity.index);
     buffer.cut(path, start);
-    Ok(depart(leg, buffer, start, probe, moment))
+    Ok(depart(leg, buffer, start, probe, time))
 }
 
 /// Begins a datagram; returns where it starts.
@@ -268,13 +268,13 @@ fn begin<'a>(egress: &'a mut Egress, leg: &mut LegState) -> (&'a mut Buffer, usi
     (buffer, start)
 }
 
-/// Notes that the datagram `buffer` ends with leaves now, as part of a probe of the leg's pacer if
-/// one is under way; returns its size.
-fn depart(leg: &mut LegState, buffer: &mut Buffer, start: usize, probe: Option<u32>, moment: &Moment) -> usize {
+/// Records that the datagram at the end of `buffer` is sent now, as part of a probe of the leg's
+/// pacer if one is under way; returns its size.
+fn depart(leg: &mut LegState, buffer: &mut Buffer, start: usize, probe: Option<u32>, time: &BatchTime) -> usize {
     let size = buffer.bytes.len() - start;
-    let paced = leg.pace.as_mut().and_then(|pace| pace.left(moment.at, size));
+    let paced = leg.pace.as_mut().and_then(|pace| pace.left(time.at, size));
     if leg.entry.extensions_out.id(ExtensionKind::TransportSequence).is_some() {
-        buffer.departed(moment.at, leg.transport_sequence, size, probe.or(paced));
+        buffer.departed(time.at, leg.transport_sequence, size, probe.or(paced));
         leg.transport_sequence = leg.transport_sequence.wrapping_add(1);
     }
     size
@@ -308,9 +308,9 @@ fn list_elements<'a>(
     packet: &'a Packet,
     own: &Own<'a>,
 ) -> usize {
-    let carried = packet.facts().elements.carried(packet.bytes());
-    let carried = carried.filter(|(kind, _)| own.playout_delay.is_none() || *kind != ExtensionKind::PlayoutDelay);
-    let changed = carried.map(|(kind, value)| match kind {
+    let forwarded = packet.info().extensions.forwarded(packet.bytes());
+    let forwarded = forwarded.filter(|(kind, _)| own.playout_delay.is_none() || *kind != ExtensionKind::PlayoutDelay);
+    let changed = forwarded.map(|(kind, value)| match kind {
         ExtensionKind::DependencyDescriptor => (kind, own.descriptor.unwrap_or(value)),
         _ => (kind, value),
     });
@@ -354,20 +354,20 @@ fn fill<'a>(
 
 /// A (key, SSRC, index) protects one packet, ever. Numbers are made so that this holds; this is
 /// what makes sure.
-fn claim(leg: &mut LegState, name: Name) -> Result<(), Counter> {
+fn claim(leg: &mut LegState, identity: RtpIdentity) -> Result<(), Counter> {
     if leg.keys_in_use().is_none() {
         return Ok(());
     }
-    let claimed = leg.indexes.claim(name.ssrc.0, name.index, Bytes::New);
+    let claimed = leg.indexes.claim(identity.ssrc.0, identity.index, Bytes::New);
     debug_assert!(
         !matches!(claimed, Err(Refused::Used | Refused::TooOld)),
-        "{name:?} was numbered twice"
+        "{identity:?} was numbered twice"
     );
     claimed.map_err(|_| Counter::KeysExhausted)
 }
 
 fn rewrite_vp8(payload: &mut [u8], packet: &Packet, offset: Vp8Ids) {
-    let Some(mut descriptor) = packet.facts().vp8.filter(|_| offset != Vp8Ids::default()) else {
+    let Some(mut descriptor) = packet.info().vp8.filter(|_| offset != Vp8Ids::default()) else {
         return;
     };
     let ids = vp8_ids(packet).plus(offset);
@@ -378,7 +378,7 @@ fn rewrite_vp8(payload: &mut [u8], packet: &Packet, offset: Vp8Ids) {
 /// The running counters in a VP8 payload; those it does not carry are zero, as are those of other
 /// codecs.
 pub(crate) fn vp8_ids(packet: &Packet) -> Vp8Ids {
-    packet.facts().vp8.map_or(Vp8Ids::default(), |descriptor| Vp8Ids {
+    packet.info().vp8.map_or(Vp8Ids::default(), |descriptor| Vp8Ids {
         picture: descriptor.picture_id.map_or(0, |id| id.value()),
         tl0: descriptor.tl0_pic_idx.unwrap_or(0),
     })

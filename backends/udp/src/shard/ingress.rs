@@ -1,4 +1,4 @@
-//! A datagram's way in: classify, match, open.
+//! Ingress of datagrams: classify, match to a leg, unprotect.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,23 +7,23 @@ use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{Counter, Path, Protection, PuntKind};
 use wire::{MediaKind, PacketKind, RtpPacket};
 
+use super::handoff::Received;
 use super::leg::LegState;
-use super::notes::PuntedRef;
 use super::packet::Packet;
-use super::relay::Received;
+use super::report::PuntedRef;
 use super::{Route, Shard};
 use crate::srtp::OpenError;
 
-/// When it is, and when a datagram arrived.
+/// The time, and the arrival time of a datagram.
 pub(super) type Times = (Instant, Instant);
 
 impl Shard {
-    /// What becomes of one datagram. Its replicas are written by [`work`](Self::work).
+    /// Takes one datagram. [`work`](Self::work) writes its replicas.
     pub fn receive(&mut self, now: Instant, path: Path, datagram: &[u8]) {
         self.receive_late(now, now, path, datagram);
     }
 
-    /// The same of one that arrived at `at`, and had to wait until now.
+    /// Takes one datagram that arrived at `at`, and waited until now.
     pub fn receive_late(&mut self, now: Instant, at: Instant, path: Path, datagram: &[u8]) {
         self.counters.count(Counter::Received);
         let judged = match (datagram.len() > DATAGRAM_MAX, self.routes.find(&path)) {
@@ -36,9 +36,9 @@ impl Shard {
         }
     }
 
-    /// What becomes of a datagram that another shard received for a leg of ours; it is counted as
+    /// Takes a datagram that another shard received for a leg of this one. It is counted as
     /// received there.
-    pub(super) fn receive_relayed(&mut self, now: Instant, received: &Received) {
+    pub(super) fn receive_handed_off(&mut self, now: Instant, received: &Received) {
         let Received { at, path, ref bytes } = *received;
         let route = self.routes.find(&path).filter(|route| matches!(route, Route::Here(_)));
         if let Err(reason) = self.judge((now, at), path, route, bytes) {
@@ -47,10 +47,10 @@ impl Shard {
     }
 
     fn hand_over(&mut self, shard: usize, at: Instant, path: Path, datagram: &[u8]) -> Result<(), Counter> {
-        let link = self.links[shard]
+        let ring = self.rings[shard]
             .as_mut()
             .expect("a route elsewhere leads to another shard");
-        match link.push_datagram(at, path, datagram) {
+        match ring.push_datagram(at, path, datagram) {
             true => Ok(()),
             false => Err(Counter::WorkerQueueFull),
         }
@@ -94,7 +94,7 @@ impl Shard {
             bytes,
             may_wait,
         };
-        if self.notes.punt(&self.counters, &punted) {
+        if self.reports.punt(&self.counters, &punted) {
             self.counters.count(counter);
         }
     }
@@ -114,12 +114,12 @@ impl Shard {
         opened.map(drop)
     }
 
-    /// Copies the packet to where it may stay, and opens it there.
+    /// Copies the packet to a buffer of its own, and unprotects it there.
     fn rtp(&mut self, times: Times, place: usize, datagram: &[u8]) -> Result<(), Counter> {
         let mut shared = self.pool.take(datagram.len());
         let packet = Arc::get_mut(&mut shared).expect("buffers in the pool are nobody else's");
         let received = open(&mut self.legs[place], packet, datagram)
-            .and_then(|clear_len| self.place_packet(times, place, packet, clear_len, datagram.len()));
+            .and_then(|clear_len| self.demux(times, place, packet, clear_len, datagram.len()));
         match received {
             Ok(Some(stream)) => self.keep(stream, shared),
             Ok(None) => self.pool.give(shared),
@@ -133,11 +133,11 @@ impl Shard {
 
     /// Keeps a described packet for retransmission and queues it for its replicas.
     fn keep(&mut self, place: usize, packet: Arc<Packet>) {
-        let facts = packet.facts();
-        if facts.kind == MediaKind::Video && facts.newest {
-            self.parts.came(place, facts.marker);
+        let info = packet.info();
+        if info.kind == MediaKind::Video && info.newest {
+            self.open_frames.arrived(place, info.marker);
         }
-        self.spread(place, packet.clone());
+        self.hand_to_shards(place, packet.clone());
         let stream = &mut self.streams[place];
         let highest = stream.media.highest();
         stream.cache.keep(packet, highest, &mut self.pool);
@@ -156,7 +156,7 @@ fn open(leg: &mut LegState, packet: &mut Packet, datagram: &[u8]) -> Result<usiz
     Ok(opened.len)
 }
 
-/// Whether a compound only reports: it asks for nothing that somebody waits for.
+/// Whether a compound only reports, and requests nothing.
 ///
 /// Source: RFC 3550 section 12.1, draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.
 fn only_reports(mut compound: &[u8]) -> bool {

@@ -12,20 +12,22 @@
 //! writes it into the receiver's `egress` run. `pace` keeps what may not leave yet. `tables`
 //! applies commands, `resend` does what the agent asks for.
 //!
-//! Driving one: [`take_commands`](Shard::take_commands), [`take_relays`](Shard::take_relays),
+//! Driving one: [`take_commands`](Shard::take_commands), [`take_handoffs`](Shard::take_handoffs),
 //! [`receive`](Shard::receive) for each datagram, [`work`](Shard::work) until nothing is left,
 //! [`flush`](Shard::flush), [`settle`](Shard::settle).
 
 mod bits;
-mod by_frames;
 mod cache;
 mod decisions;
+mod demux;
 mod descriptor;
 mod egress;
-mod elements;
+mod extensions;
 mod fanout;
 mod filling;
 mod frame;
+mod frame_numbering;
+mod frame_wait;
 pub(crate) mod hash;
 mod header;
 mod ingress;
@@ -33,10 +35,8 @@ mod leg;
 mod loan;
 mod pace;
 mod packet;
-mod placement;
 mod replica;
 mod resend;
-mod rest;
 mod routes;
 mod segment;
 mod select;
@@ -49,8 +49,9 @@ mod tables;
 mod window;
 
 pub(crate) mod counters;
-pub(crate) mod notes;
-pub(crate) mod relay;
+pub(crate) mod handoff;
+pub(crate) mod report;
+pub(crate) mod reports;
 
 pub use egress::{Run, Transmit};
 
@@ -64,16 +65,16 @@ use rtrb::Consumer;
 use crate::control::ShardCommand;
 use counters::CounterPage;
 use egress::Egress;
-use fanout::Fanouts;
+use fanout::FanoutQueues;
+use frame_wait::OpenFrames;
+use handoff::HandoffRing;
 use hash::Mixed;
 use header::Layouts;
 use leg::LegState;
-use notes::Notes;
 use pace::Wakes;
 use packet::Pool;
-use relay::Link;
 use replica::ReplicaState;
-use rest::Parts;
+use reports::Reports;
 use routes::{Route, Routes};
 use slab::Slab;
 use stream::StreamState;
@@ -85,19 +86,19 @@ pub const QUANTUM: usize = 256;
 /// How many shards there can be: one bit each in a stream's listeners.
 pub const SHARDS_MAX: usize = 64;
 
-/// How many packets from elsewhere are taken in one go.
-const RELAYS_PER_TURN: usize = 256;
+/// How many messages of one other shard are taken at a time.
+const HANDOFFS_PER_TURN: usize = 256;
 
-/// One life of a stream entry. An entry that is removed and added again is another stream: nothing
-/// of the old one, still on its way between shards, may be taken for the new.
+/// One generation of a stream entry. An entry that is removed and added again is another stream: a
+/// packet of the old one that is still between shards must not be taken for one of the new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Life(pub(crate) u32);
+pub(crate) struct Generation(pub(crate) u32);
 
-/// Where a replica comes from.
+/// The stream that a replica follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) key: StreamKey,
-    pub(crate) life: Life,
+    pub(crate) generation: Generation,
     /// The shard that owns it.
     pub(crate) shard: usize,
 }
@@ -108,22 +109,22 @@ pub struct Shard {
     clock: Clock,
     counters: Arc<CounterPage>,
     commands: Consumer<ShardCommand>,
-    notes: Notes,
-    /// By shard; `None` in our own place.
-    links: Vec<Option<Link>>,
+    reports: Reports,
+    /// By shard; `None` in this shard's own place.
+    rings: Vec<Option<HandoffRing>>,
 
     routes: Routes,
     legs: Slab<LegState>,
     leg_places: HashMap<LegId, usize, Mixed>,
     streams: Slab<StreamState>,
-    stream_places: HashMap<Life, usize, Mixed>,
+    stream_places: HashMap<Generation, usize, Mixed>,
     replicas: Slab<ReplicaState>,
     replica_places: HashMap<ReplicaId, usize, Mixed>,
-    /// By stream, here or elsewhere: the replicas here that must see its packets.
-    fanouts: Fanouts,
+    /// By stream, here or elsewhere: the replicas here that follow it.
+    queues: FanoutQueues,
 
-    /// Which pictures are not whole yet.
-    parts: Parts,
+    /// Frames of which a part has arrived.
+    open_frames: OpenFrames,
     pool: Pool,
     egress: Egress,
     layouts: Layouts,
@@ -139,16 +140,16 @@ impl Shard {
         clock: Clock,
         counters: Arc<CounterPage>,
         commands: Consumer<ShardCommand>,
-        notes: Notes,
-        links: Vec<Option<Link>>,
+        reports: Reports,
+        rings: Vec<Option<HandoffRing>>,
     ) -> Self {
         Shard {
             index,
             clock,
             counters,
             commands,
-            notes,
-            links,
+            reports,
+            rings,
             routes: Routes::default(),
             legs: Slab::new(),
             leg_places: HashMap::default(),
@@ -156,8 +157,8 @@ impl Shard {
             stream_places: HashMap::default(),
             replicas: Slab::new(),
             replica_places: HashMap::default(),
-            fanouts: Fanouts::default(),
-            parts: Parts::default(),
+            queues: FanoutQueues::default(),
+            open_frames: OpenFrames::default(),
             pool: Pool::default(),
             egress: Egress::new(),
             layouts: Layouts::new(),
@@ -167,14 +168,14 @@ impl Shard {
     }
 
     /// Takes messages of other shards; returns how many.
-    pub fn take_relays(&mut self, now: Instant) -> usize {
+    pub fn take_handoffs(&mut self, now: Instant) -> usize {
         let mut taken = 0;
-        for other in 0..self.links.len() {
-            for _ in 0..RELAYS_PER_TURN {
-                let Some(Ok(message)) = self.links[other].as_mut().map(|link| link.from.pop()) else {
+        for other in 0..self.rings.len() {
+            for _ in 0..HANDOFFS_PER_TURN {
+                let Some(Ok(message)) = self.rings[other].as_mut().map(|ring| ring.from.pop()) else {
                     break;
                 };
-                self.relayed(now, other, message);
+                self.handle_handoff(now, other, message);
                 taken += 1;
             }
         }
@@ -183,13 +184,13 @@ impl Shard {
 
     /// Whether packets still wait for their replicas.
     pub fn has_work(&self) -> bool {
-        !self.fanouts.is_idle()
+        !self.queues.is_idle()
     }
 
     /// Whether commands or messages wait: asked between arming the wake-up and going to sleep.
-    pub fn has_mail(&self) -> bool {
-        let relayed = self.links.iter().flatten().any(|link| !link.from.is_empty());
-        relayed || !self.commands.is_empty()
+    pub fn has_messages(&self) -> bool {
+        let handle_handoff = self.rings.iter().flatten().any(|ring| !ring.from.is_empty());
+        handle_handoff || !self.commands.is_empty()
     }
 
     /// Sends everything written since the last time.
@@ -197,23 +198,23 @@ impl Shard {
         if self.egress.is_empty() {
             return;
         }
-        let (notes, counters) = (&mut self.notes, &self.counters);
+        let (reports, counters) = (&mut self.reports, &self.counters);
         let failed = self
             .egress
-            .flush(out, |leg, departures| notes.departed(counters, leg, departures));
+            .flush(out, |leg, departures| reports.departed(counters, leg, departures));
         self.counters.add(Counter::SendFailed, failed);
     }
 
     /// Ends a batch: wakes the shards and the agent if there is something for them.
     pub fn settle(&mut self, now: Instant) {
-        self.links.iter_mut().flatten().for_each(Link::settle);
-        self.notes.settle(now);
+        self.rings.iter_mut().flatten().for_each(HandoffRing::settle);
+        self.reports.settle(now);
     }
 
     /// When to [`work`](Self::work), [`flush`](Self::flush) and [`settle`](Self::settle) even if
     /// nothing happens.
     pub fn due(&self) -> Option<Instant> {
-        self.notes.due().into_iter().chain(self.wakes.next()).min()
+        self.reports.due().into_iter().chain(self.wakes.next()).min()
     }
 
     /// How many legs, streams and replicas it owns.

@@ -16,7 +16,7 @@ use pacing::{Class, Leave, Pacer, Probe};
 use wire::MediaKind;
 
 use super::Shard;
-use super::header::{self, Moment, Rewrite};
+use super::header::{self, BatchTime, Rewrite};
 use super::packet::Packet;
 
 /// How soon a leg is looked at again at the earliest. What became due meanwhile leaves together.
@@ -78,19 +78,19 @@ impl Shard {
         replica: usize,
         packet: &Arc<Packet>,
         rewrite: &mut Rewrite,
-        moment: &Moment,
+        time: &BatchTime,
     ) -> Result<(), Counter> {
-        let class = match (rewrite.is_retransmission(), packet.facts().kind) {
+        let class = match (rewrite.is_retransmission(), packet.info().kind) {
             (true, _) => Class::Resend,
             (false, MediaKind::Audio) => Class::Audio,
             (false, MediaKind::Video) => Class::Video,
         };
         let leg = self.replicas[replica].leg;
         let Some(pace) = &mut self.legs[leg].pace else {
-            return self.send_now(replica, packet, rewrite, moment);
+            return self.send_now(replica, packet, rewrite, time);
         };
-        if pace.pacer.may_leave(moment.at, class) {
-            return self.send_now(replica, packet, rewrite, moment);
+        if pace.pacer.may_leave(time.at, class) {
+            return self.send_now(replica, packet, rewrite, time);
         }
         let waiting = Waiting {
             packet: packet.clone(),
@@ -98,8 +98,8 @@ impl Shard {
             rewrite: *rewrite,
         };
         let size = rewrite.size(packet);
-        let pushed = pace.pacer.push(moment.at, class, size, waiting);
-        self.list(leg, moment.at);
+        let pushed = pace.pacer.push(time.at, class, size, waiting);
+        self.list(leg, time.at);
         pushed.map_err(|_| Counter::PaceQueueFull)
     }
 
@@ -108,19 +108,19 @@ impl Shard {
         replica: usize,
         packet: &Packet,
         rewrite: &mut Rewrite,
-        moment: &Moment,
+        time: &BatchTime,
     ) -> Result<(), Counter> {
         let replica = &mut self.replicas[replica];
         let leg = &mut self.legs[replica.leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         if rewrite.is_retransmission() {
             rewrite.number(replica.rtx_next);
-            header::append(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, moment)?;
+            header::append(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, time)?;
             replica.rtx_next += 1;
             replica.statistics.resent += 1;
             self.counters.count(Counter::Resent);
         } else {
-            header::append(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, moment)?;
+            header::append(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, time)?;
             replica.statistics.packets += 1;
             replica.statistics.octets += rewrite.payload(packet).len() as u64;
             self.counters.count(Counter::Forwarded);
@@ -129,8 +129,8 @@ impl Shard {
     }
 
     /// Lets leave what it is time for.
-    pub(super) fn leave(&mut self, moment: &Moment) {
-        while let Some((at, id)) = self.wakes.pop(moment.at) {
+    pub(super) fn leave(&mut self, time: &BatchTime) {
+        while let Some((at, id)) = self.wakes.pop(time.at) {
             let Some(leg) = self.leg_places.get(&id).copied() else {
                 continue;
             };
@@ -138,29 +138,29 @@ impl Shard {
                 Some(pace) if pace.listed == Some(at) => pace.listed = None,
                 _ => continue,
             }
-            self.leave_from(leg, moment);
+            self.leave_from(leg, time);
         }
     }
 
-    fn leave_from(&mut self, leg: usize, moment: &Moment) {
+    fn leave_from(&mut self, leg: usize, time: &BatchTime) {
         while let Some(pace) = &mut self.legs[leg].pace
-            && let Some(leave) = pace.pacer.poll(moment.at)
+            && let Some(leave) = pace.pacer.poll(time.at)
         {
             match leave {
-                Leave::Packet(waiting) => self.leave_one(waiting, moment),
+                Leave::Packet(waiting) => self.leave_one(waiting, time),
                 Leave::Padding => {
-                    if let Err(reason) = self.pad(leg, None, moment) {
+                    if let Err(reason) = self.pad(leg, None, time) {
                         self.counters.count(reason);
                         self.end_probe(leg);
                     }
                 }
             }
         }
-        self.list(leg, moment.at);
+        self.list(leg, time.at);
     }
 
-    fn leave_one(&mut self, mut waiting: Waiting, moment: &Moment) {
-        if let Err(reason) = self.send_now(waiting.replica, &waiting.packet, &mut waiting.rewrite, moment) {
+    fn leave_one(&mut self, mut waiting: Waiting, time: &BatchTime) {
+        if let Err(reason) = self.send_now(waiting.replica, &waiting.packet, &mut waiting.rewrite, time) {
             self.counters.count(reason);
         }
         self.pool.give(waiting.packet);
@@ -190,9 +190,9 @@ impl Shard {
             (Some(pace), state) => *state = Some(Box::new(Pace::new(now, pace))),
             (None, state) => {
                 let Some(mut state) = state.take() else { return };
-                let moment = Moment::new(now, &self.clock);
+                let time = BatchTime::new(now, &self.clock);
                 while let Some(waiting) = state.pacer.take() {
-                    self.leave_one(waiting, &moment);
+                    self.leave_one(waiting, &time);
                 }
             }
         }
@@ -200,16 +200,16 @@ impl Shard {
 
     /// Sends a probe, at its own rate on a leg with a pace, else at once.
     pub(super) fn probe(&mut self, now: Instant, id: LegId, probe: Probe) {
-        let moment = Moment::new(now, &self.clock);
+        let time = BatchTime::new(now, &self.clock);
         let Some(place) = self.leg_places.get(&id).copied() else {
             return self.counters.count(Counter::NotReady);
         };
         let sent = match (self.may_pad(place), &mut self.legs[place].pace) {
             (Err(reason), _) => Err(reason),
-            (Ok(_), None) => self.pad_at_once(place, probe, &moment),
+            (Ok(_), None) => self.pad_at_once(place, probe, &time),
             (Ok(_), Some(pace)) => {
                 pace.pacer.probe(probe);
-                self.leave_from(place, &moment);
+                self.leave_from(place, &time);
                 Ok(())
             }
         };
@@ -218,13 +218,13 @@ impl Shard {
         }
     }
 
-    fn pad_at_once(&mut self, leg: usize, probe: Probe, moment: &Moment) -> Result<(), Counter> {
+    fn pad_at_once(&mut self, leg: usize, probe: Probe, time: &BatchTime) -> Result<(), Counter> {
         let (mut left_bytes, mut left_packets) = (probe.bytes as usize, probe.packets);
         for _ in 0..PROBE_PACKETS_MAX {
             if left_bytes == 0 && left_packets == 0 {
                 return Ok(());
             }
-            let sent = self.pad(leg, Some(probe.id), moment)?;
+            let sent = self.pad(leg, Some(probe.id), time)?;
             left_bytes = left_bytes.saturating_sub(sent);
             left_packets = left_packets.saturating_sub(1);
         }
@@ -233,12 +233,12 @@ impl Shard {
 
     /// Sends one packet of padding, on the retransmission SSRC of the first replica that has one;
     /// returns its size.
-    fn pad(&mut self, leg: usize, probe: Option<u32>, moment: &Moment) -> Result<usize, Counter> {
+    fn pad(&mut self, leg: usize, probe: Option<u32>, time: &BatchTime) -> Result<usize, Counter> {
         let place = self.may_pad(leg)?;
         let replica = &mut self.replicas[place];
         let leg = &mut self.legs[leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
-        let sent = header::append_padding(&mut self.egress, leg, path, replica, probe, moment)?;
+        let sent = header::append_padding(&mut self.egress, leg, path, replica, probe, time)?;
         replica.rtx_next += 1;
         self.counters.count(Counter::Probed);
         Ok(sent)

@@ -9,8 +9,8 @@ use wire::codec::vp8::Vp8Descriptor;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, MediaKind, NtpTime, PayloadType, RtpTimestamp};
 
-use super::Life;
-use super::elements::Elements;
+use super::Generation;
+use super::extensions::Extensions;
 use super::frame::Frame;
 use crate::prefetch;
 
@@ -25,15 +25,15 @@ const SPARE_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Packet {
     /// `None` in a buffer that has no packet in it yet.
-    facts: Option<Facts>,
+    info: Option<PacketInfo>,
     pub(crate) outcome: Outcome,
     bytes: Box<[u8]>,
 }
 
-/// What was found out about a packet, once.
+/// The description of a packet, made once.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
-    pub(crate) life: Life,
+pub(crate) struct PacketInfo {
+    pub(crate) generation: Generation,
     pub(crate) at: Instant,
     /// Extended sequence number.
     pub(crate) number: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Facts {
     /// The payload descriptor, where it is rewritten.
     pub(crate) vp8: Option<Vp8Descriptor>,
     /// Header extensions that came with it.
-    pub(crate) elements: Elements,
+    pub(crate) extensions: Extensions,
     /// The playout delay its publisher asked for last, with this packet or an earlier one.
     pub(crate) playout_delay: Option<PlayoutDelay>,
     /// Its frame, if the stream has layers.
@@ -68,7 +68,7 @@ pub(crate) type Span = (u16, u16);
 impl Packet {
     fn with_room(room: usize) -> Self {
         Packet {
-            facts: None,
+            info: None,
             outcome: Outcome::default(),
             bytes: vec![0; room].into_boxed_slice(),
         }
@@ -82,18 +82,18 @@ impl Packet {
         &self.bytes
     }
 
-    pub(crate) fn describe(&mut self, facts: Facts) {
-        self.facts = Some(facts);
+    pub(crate) fn describe(&mut self, info: PacketInfo) {
+        self.info = Some(info);
     }
 
-    pub(crate) fn facts(&self) -> &Facts {
-        self.facts
+    pub(crate) fn info(&self) -> &PacketInfo {
+        self.info
             .as_ref()
             .expect("a packet is described before it is passed on")
     }
 
     pub(crate) fn payload(&self) -> &[u8] {
-        self.part(self.facts().payload)
+        self.part(self.info().payload)
     }
 
     pub(crate) fn part(&self, (from, to): Span) -> &[u8] {

@@ -7,13 +7,13 @@ use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, Rep
 use wire::codec::Layer;
 use wire::{Codec, PayloadType};
 
-use super::by_frames::ByFrames;
 use super::frame::Frame;
+use super::frame_numbering::FrameNumbering;
 use super::header::vp8_ids;
-use super::packet::{Facts, Packet, Span};
+use super::packet::{Packet, PacketInfo, Span};
 use super::segment::{Last, Offsets, Segment, Vp8Ids};
 use super::select::{Decision, Selection, Wanted};
-use super::{Life, Source};
+use super::{Generation, Source};
 
 /// A replica, in the shard that owns its leg.
 #[derive(Debug)]
@@ -87,10 +87,10 @@ impl ReplicaState {
 
     /// Where another device would go on.
     pub(crate) fn stands(&self) -> Option<ReplicaSnapshot> {
-        let source = |source: Source| source.life;
+        let source = |source: Source| source.generation;
         let current = self
             .current
-            .filter(|current| self.source.map(source) == Some(current.life));
+            .filter(|current| self.source.map(source) == Some(current.generation));
         let (Some(current), Some(segment)) = (current, &self.segment) else {
             return self
                 .continues
@@ -100,7 +100,7 @@ impl ReplicaState {
         };
         let (temporal, held_back, decided) = self.selection.stands()?;
         let (last, offsets) = (&segment.last, &segment.offsets);
-        let is_named = last.frame.is_some() || segment.by_frames.is_some();
+        let is_named = last.frame.is_some() || segment.frame_numbering.is_some();
         (!is_named).then(|| ReplicaSnapshot {
             source: Some(current.key),
             newest: segment.newest() as u16,
@@ -150,20 +150,20 @@ impl ReplicaState {
         self.continues = None;
     }
 
-    pub(crate) fn forget(&mut self, life: Life) {
+    pub(crate) fn forget(&mut self, generation: Generation) {
         self.continues = self
             .continues
             .take()
-            .filter(|_| self.source.is_none_or(|source| source.life != life));
-        self.let_go &= self.source.is_none_or(|source| source.life != life);
-        self.source = self.source.filter(|source| source.life != life);
-        self.current = self.current.filter(|current| current.life != life);
+            .filter(|_| self.source.is_none_or(|source| source.generation != generation));
+        self.let_go &= self.source.is_none_or(|source| source.generation != generation);
+        self.source = self.source.filter(|source| source.generation != generation);
+        self.current = self.current.filter(|current| current.generation != generation);
     }
 
     /// The streams whose packets it must see.
-    pub(crate) fn follows(&self) -> [Option<Life>; 2] {
-        let life = |source: Option<Source>| source.map(|source| source.life);
-        let (source, current) = (life(self.source), life(self.current));
+    pub(crate) fn follows(&self) -> [Option<Generation>; 2] {
+        let generation = |source: Option<Source>| source.map(|source| source.generation);
+        let (source, current) = (generation(self.source), generation(self.current));
         [source, current.filter(|current| Some(*current) != source)]
     }
 
@@ -174,10 +174,10 @@ impl ReplicaState {
     }
 
     /// Where in a packet of this format is what it sends; `None` when that cannot be found.
-    pub(crate) fn payload(&self, format: &ReplicaFormat, facts: &Facts) -> Option<Span> {
-        match format.primary_only && facts.codec == Codec::Red {
-            true => facts.primary,
-            false => Some(facts.payload),
+    pub(crate) fn payload(&self, format: &ReplicaFormat, info: &PacketInfo) -> Option<Span> {
+        match format.primary_only && info.codec == Codec::Red {
+            true => info.primary,
+            false => Some(info.payload),
         }
     }
 
@@ -194,32 +194,33 @@ impl ReplicaState {
     }
 
     /// Whether it follows the stream of this packet.
-    pub(crate) fn is_following(&self, facts: &Facts) -> bool {
-        self.current.is_some_and(|current| current.life == facts.life)
+    pub(crate) fn is_following(&self, info: &PacketInfo) -> bool {
+        self.current
+            .is_some_and(|current| current.generation == info.generation)
     }
 
     /// Begins to follow the source it should come from with `packet`, if that is one to begin with;
     /// returns what it followed before.
     pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
-        let facts = packet.facts();
+        let info = packet.info();
         if self.let_go {
             return Err(Counter::Paused);
         }
         if let Some(from) = self.continues.as_ref().filter(|from| self.can_go_on(from)) {
-            let ahead = from.ahead(facts.number as u16).ok_or(Counter::BeforeSwitch)?;
-            return Ok(self.go_on(ahead, facts));
+            let ahead = from.ahead(info.number as u16).ok_or(Counter::BeforeSwitch)?;
+            return Ok(self.go_on(ahead, info));
         }
-        match facts.newest && facts.starts {
+        match info.newest && info.starts {
             true => Ok(self.follow(packet)),
             false => Err(Counter::AwaitingKeyFrame),
         }
     }
 
     /// Goes on where another device stopped, with a packet so far behind the last one there.
-    fn go_on(&mut self, ahead: u64, facts: &Facts) -> Option<Source> {
+    fn go_on(&mut self, ahead: u64, info: &PacketInfo) -> Option<Source> {
         let from = self.continues.take()?;
         let (timestamp, picture, tl0) = from.last;
-        let first = facts.number - (ahead - 1);
+        let first = info.number - (ahead - 1);
         let offsets = Offsets {
             timestamp: from.timestamp_offset,
             vp8: Vp8Ids {
@@ -230,8 +231,8 @@ impl ReplicaState {
         };
         let last = Last {
             number: first - 1,
-            at: facts.at,
-            capture: facts.capture,
+            at: info.at,
+            capture: info.capture,
             timestamp,
             vp8: Vp8Ids { picture, tl0 },
             frame: None,
@@ -245,14 +246,14 @@ impl ReplicaState {
     /// Starts to follow the source it should come from with `packet`; returns what it followed
     /// before.
     fn follow(&mut self, packet: &Packet) -> Option<Source> {
-        let facts = packet.facts();
-        let number = facts.frame.as_ref().and_then(Frame::number);
+        let info = packet.info();
+        let number = info.frame.as_ref().and_then(Frame::number);
         let (egress_first, offsets) = match &self.segment {
             None => ((1 << 16) + u64::from(self.entry.first_sequence), Offsets::default()),
             Some(before) => {
-                let timestamp = before.last.timestamp.wrapping_add(ticks_between(&before.last, facts));
+                let timestamp = before.last.timestamp.wrapping_add(ticks_between(&before.last, info));
                 let offsets = Offsets {
-                    timestamp: timestamp.wrapping_sub(facts.timestamp.0),
+                    timestamp: timestamp.wrapping_sub(info.timestamp.0),
                     vp8: before.last.vp8.offset_to_follow(vp8_ids(packet)),
                     frame: frame_offset(before.last.frame, number),
                 };
@@ -260,16 +261,16 @@ impl ReplicaState {
             }
         };
         let last = Last {
-            number: facts.number - 1,
-            at: facts.at,
-            capture: facts.capture,
+            number: info.number - 1,
+            at: info.at,
+            capture: info.capture,
             timestamp: 0,
             vp8: Vp8Ids::default(),
             frame: self.segment.as_ref().and_then(|before| before.last.frame),
         };
-        let by_frames = ByFrames::start(self.entry.rewriting, facts, egress_first);
-        let segment = Segment::start(facts.number, egress_first, offsets, last);
-        self.segment = Some(segment.numbered(by_frames));
+        let frame_numbering = FrameNumbering::start(self.entry.rewriting, info, egress_first);
+        let segment = Segment::start(info.number, egress_first, offsets, last);
+        self.segment = Some(segment.numbered(frame_numbering));
         self.selection.restart(Wanted::of(&self.entry));
         self.segments = self.segments.wrapping_add(1);
         std::mem::replace(&mut self.current, self.source)
@@ -278,40 +279,42 @@ impl ReplicaState {
     /// The number `packet` goes out under and what was decided about its frame, or why it does not;
     /// either way it is accounted for. When it `is_late` only the lowest frame rate is sent.
     #[inline]
-    pub(crate) fn place(
+    pub(crate) fn decide(
         &mut self,
         packet: &Packet,
         sendable: Result<(), Counter>,
         is_late: bool,
     ) -> Result<(u64, Decision), Counter> {
-        let facts = packet.facts();
+        let info = packet.info();
         let wanted = Wanted::of(&self.entry);
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
-        if segment.starts_behind(facts.number) {
+        if segment.starts_behind(info.number) {
             return Err(Counter::BeforeSwitch);
         }
         let is_sendable = sendable.is_ok();
-        let decision = match (sendable, &facts.frame) {
-            (Ok(()), Some(frame)) => self.selection.decide(wanted, is_late, facts.codec, frame, facts.marker),
+        let decision = match (sendable, &info.frame) {
+            (Ok(()), Some(frame)) => self.selection.decide(wanted, is_late, info.codec, frame, info.marker),
             (Ok(()), None) => self.selection.without_layers(Ok(())),
             (Err(reason), _) => self.selection.without_layers(Err(reason)),
         };
-        let number = match &mut segment.by_frames {
+        let number = match &mut segment.frame_numbering {
             None => {
-                segment.account(facts.number, decision.send.is_ok());
-                decision.send.map(|()| segment.number(facts.number))
+                segment.account(info.number, decision.send.is_ok());
+                decision.send.map(|()| segment.number(info.number))
             }
-            Some(by_frames) if is_sendable => by_frames.number(facts, self.selection.temporal(), decision.send),
+            Some(frame_numbering) if is_sendable => {
+                frame_numbering.number(info, self.selection.temporal(), decision.send)
+            }
             Some(_) => Err(decision.send.err().unwrap_or(Counter::NotSelected)),
         }?;
-        if facts.number > segment.last.number {
-            let frame = facts.frame.as_ref().and_then(Frame::number);
+        if info.number > segment.last.number {
+            let frame = info.frame.as_ref().and_then(Frame::number);
             let offsets = &segment.offsets;
             segment.last = Last {
-                number: facts.number,
-                at: facts.at,
-                capture: facts.capture,
-                timestamp: facts.timestamp.0.wrapping_add(offsets.timestamp),
+                number: info.number,
+                at: info.at,
+                capture: info.capture,
+                timestamp: info.timestamp.0.wrapping_add(offsets.timestamp),
                 vp8: vp8_ids(packet).plus(offsets.vp8.minus_pictures(decision.held_back)),
                 frame: frame.map_or(segment.last.frame, |number| Some(number.wrapping_add(offsets.frame))),
             };
@@ -341,7 +344,7 @@ fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
 ///
 /// By the senders' wall clocks where both packets have a sender report and they agree with reason;
 /// else by when they arrived.
-fn ticks_between(last: &Last, first: &Facts) -> u32 {
+fn ticks_between(last: &Last, first: &PacketInfo) -> u32 {
     let rate = i128::from(first.codec.clock_rate());
     let captured = last
         .capture

@@ -8,10 +8,10 @@ use dataplane::{Counter, LegId, ReplicaId};
 use wire::SequenceNumber;
 
 use super::Shard;
-use super::header::{Moment, Name, Rewrite};
-use super::notes::Note;
+use super::handoff::{Handoff, ResendTicket};
+use super::header::{BatchTime, Rewrite, RtpIdentity};
 use super::packet::Packet;
-use super::relay::{Relay, Ticket};
+use super::report::Report;
 use crate::srtp::rtcp_overhead;
 
 /// The shortest RTCP packet that can be protected: a header and an SSRC.
@@ -19,16 +19,16 @@ const RTCP_MIN: usize = 8;
 
 impl Shard {
     pub(super) fn resend(&mut self, now: Instant, id: ReplicaId, sequences: &[u16]) {
-        let moment = Moment::new(now, &self.clock);
+        let time = BatchTime::new(now, &self.clock);
         for sequence in sequences {
-            if let Err(reason) = self.find_and_resend(id, *sequence, &moment) {
+            if let Err(reason) = self.find_and_resend(id, *sequence, &time) {
                 self.counters.count(reason);
             }
         }
     }
 
     /// Sends a packet again, or asks the shard that has it.
-    fn find_and_resend(&mut self, id: ReplicaId, sequence: u16, moment: &Moment) -> Result<(), Counter> {
+    fn find_and_resend(&mut self, id: ReplicaId, sequence: u16, time: &BatchTime) -> Result<(), Counter> {
         let place = *self.replica_places.get(&id).ok_or(Counter::NotInCache)?;
         let replica = &self.replicas[place];
         self.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
@@ -37,21 +37,21 @@ impl Shard {
         let segment = replica.segment.as_ref().ok_or(Counter::NotInCache)?;
         let number = segment.extend(sequence);
         let source_number = segment.source(number).ok_or(Counter::NotInCache)?;
-        let ticket = Ticket {
+        let ticket = ResendTicket {
             replica: id,
             number,
             segments: replica.segments,
         };
         if current.shard == self.index {
-            let packet = self.cached(current.life, source_number);
-            return self.resend_packet(packet, ticket, moment);
+            let packet = self.cached(current.generation, source_number);
+            return self.resend_packet(packet, ticket, time);
         }
-        let link = self.links[current.shard]
+        let ring = self.rings[current.shard]
             .as_mut()
             .expect("the source is another shard's");
-        let life = current.life;
-        match link.push(Relay::Fetch {
-            life,
+        let generation = current.generation;
+        match ring.push(Handoff::Fetch {
+            generation,
             source_number,
             ticket,
         }) {
@@ -60,13 +60,18 @@ impl Shard {
         }
     }
 
-    fn cached(&self, life: super::Life, number: u64) -> Option<Arc<Packet>> {
-        let place = self.stream_places.get(&life)?;
+    fn cached(&self, generation: super::Generation, number: u64) -> Option<Arc<Packet>> {
+        let place = self.stream_places.get(&generation)?;
         self.streams[*place].cache.find(number).cloned()
     }
 
     /// Sends a packet again, if the replica is still what it was when it was asked for.
-    fn resend_packet(&mut self, packet: Option<Arc<Packet>>, ticket: Ticket, moment: &Moment) -> Result<(), Counter> {
+    fn resend_packet(
+        &mut self,
+        packet: Option<Arc<Packet>>,
+        ticket: ResendTicket,
+        time: &BatchTime,
+    ) -> Result<(), Counter> {
         let packet = packet.ok_or(Counter::NotInCache)?;
         let place = *self.replica_places.get(&ticket.replica).ok_or(Counter::NotInCache)?;
         let replica = &self.replicas[place];
@@ -75,46 +80,46 @@ impl Shard {
         }
         self.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
         let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
-        let facts = packet.facts();
-        let decision = replica.selection.decided(facts.frame.as_ref());
+        let info = packet.info();
+        let decision = replica.selection.decided(info.frame.as_ref());
         let decision = decision.ok_or(Counter::NotInCache)?;
-        let format = replica.format(facts.payload_type).ok_or(Counter::NotNegotiated)?;
-        let name = Name {
+        let format = replica.format(info.payload_type).ok_or(Counter::NotNegotiated)?;
+        let identity = RtpIdentity {
             ssrc,
             payload_type: format.rtx.ok_or(Counter::NoRetransmission)?,
             // It gets one when it leaves.
             index: 0,
             original: Some(SequenceNumber(ticket.number as u16)),
         };
-        let payload = replica.payload(&format, facts).ok_or(Counter::Malformed)?;
-        let mut rewrite = Rewrite::new(replica, &packet, payload, name, &decision, 0);
-        self.send(place, &packet, &mut rewrite, moment)
+        let payload = replica.payload(&format, info).ok_or(Counter::Malformed)?;
+        let mut rewrite = Rewrite::new(replica, &packet, payload, identity, &decision, 0);
+        self.send(place, &packet, &mut rewrite, time)
     }
 
     /// Acts on a message of another shard.
-    pub(super) fn relayed(&mut self, now: Instant, other: usize, message: Relay) {
+    pub(super) fn handle_handoff(&mut self, now: Instant, other: usize, message: Handoff) {
         match message {
-            Relay::Datagram(received) => self.receive_relayed(now, &received),
-            Relay::Packet { packet, epoch } => self.accept(other, packet, epoch),
-            Relay::Quiet { life, epoch } => {
-                if let Some(place) = self.stream_places.get(&life) {
+            Handoff::Datagram(received) => self.receive_handed_off(now, &received),
+            Handoff::Packet { packet, epoch } => self.accept_packet(other, packet, epoch),
+            Handoff::Quiet { generation, epoch } => {
+                if let Some(place) = self.stream_places.get(&generation) {
                     self.streams[*place].listeners.quiet(other, epoch);
                 }
             }
-            Relay::Fetch {
-                life,
+            Handoff::Fetch {
+                generation,
                 source_number,
                 ticket,
             } => {
-                let packet = self.cached(life, source_number);
-                let link = self.links[other].as_mut().expect("it came from another shard");
-                if !link.push(Relay::Fetched { packet, ticket }) {
+                let packet = self.cached(generation, source_number);
+                let ring = self.rings[other].as_mut().expect("it came from another shard");
+                if !ring.push(Handoff::Fetched { packet, ticket }) {
                     self.counters.count(Counter::WorkerQueueFull);
                 }
             }
-            Relay::Fetched { packet, ticket } => {
-                let moment = Moment::new(now, &self.clock);
-                if let Err(reason) = self.resend_packet(packet, ticket, &moment) {
+            Handoff::Fetched { packet, ticket } => {
+                let time = BatchTime::new(now, &self.clock);
+                if let Err(reason) = self.resend_packet(packet, ticket, &time) {
                     self.counters.count(reason);
                 }
             }
@@ -157,20 +162,20 @@ impl Shard {
     }
 
     /// Tells about every stream of a leg and every replica sent to it, in the order of their names.
-    pub(super) fn report(&mut self, now: Instant, id: LegId) {
+    pub(super) fn report_statistics(&mut self, now: Instant, id: LegId) {
         let Some(place) = self.leg_places.get(&id) else {
             return;
         };
         let leg = &self.legs[*place];
         for (_, place) in &leg.streams {
             let stream = &self.streams[*place];
-            let note = Note::Stream(Box::new((stream.key, stream.statistics)));
-            self.notes.answer(&self.counters, now, note);
+            let report = Report::Stream(Box::new((stream.key, stream.statistics)));
+            self.reports.send_later(&self.counters, now, report);
         }
         for (id, place) in &leg.replicas {
             let statistics = self.replicas[*place].report();
-            let note = Note::Replica(Box::new((*id, statistics)));
-            self.notes.answer(&self.counters, now, note);
+            let report = Report::Replica(Box::new((*id, statistics)));
+            self.reports.send_later(&self.counters, now, report);
         }
     }
 }

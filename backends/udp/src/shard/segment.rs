@@ -7,7 +7,7 @@ use dataplane::limits::REORDER_MAX;
 use wire::NtpTime;
 
 use super::bits::RecentBits;
-use super::by_frames::ByFrames;
+use super::frame_numbering::FrameNumbering;
 
 /// A stretch in which a replica follows one stream.
 ///
@@ -28,7 +28,7 @@ pub(crate) struct Segment {
     shift: u64,
     closed: RecentBits,
     /// What numbers its packets instead, where frames do.
-    pub(crate) by_frames: Option<Box<ByFrames>>,
+    pub(crate) frame_numbering: Option<Box<FrameNumbering>>,
     pub(crate) offsets: Offsets,
     /// The newest packet that was sent.
     pub(crate) last: Last,
@@ -98,15 +98,18 @@ impl Segment {
             newest: first - 1,
             shift: egress_first.wrapping_sub(first),
             closed: RecentBits::new(),
-            by_frames: None,
+            frame_numbering: None,
             offsets,
             last,
         }
     }
 
     /// The same, whose frames number its packets if there is something to do so.
-    pub(crate) fn numbered(self, by_frames: Option<Box<ByFrames>>) -> Self {
-        Segment { by_frames, ..self }
+    pub(crate) fn numbered(self, frame_numbering: Option<Box<FrameNumbering>>) -> Self {
+        Segment {
+            frame_numbering,
+            ..self
+        }
     }
 
     /// What another device sent, of which nothing is known but its end.
@@ -164,8 +167,8 @@ impl Segment {
 
     /// Where the numbers go on behind this segment.
     pub(crate) fn next(&self) -> u64 {
-        if let Some(by_frames) = &self.by_frames {
-            return by_frames.next();
+        if let Some(frame_numbering) = &self.frame_numbering {
+            return frame_numbering.next();
         }
         (self.newest + 1).wrapping_add(self.shift)
     }
@@ -173,8 +176,8 @@ impl Segment {
     /// The source number behind one of the replica's newest, the inverse of
     /// [`number`](Self::number).
     pub(crate) fn source(&self, number: u64) -> Option<u64> {
-        if let Some(by_frames) = &self.by_frames {
-            return by_frames.source(number);
+        if let Some(frame_numbering) = &self.frame_numbering {
+            return frame_numbering.source(number);
         }
         let behind = self.next().wrapping_sub(1).wrapping_sub(number);
         if behind >= REORDER_MAX || self.newest < self.first {

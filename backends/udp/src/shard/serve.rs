@@ -1,5 +1,4 @@
-//! A packet's way to its replicas: audio first, video in quanta, each replica everything that is
-//! there for it.
+//! Serving queued packets to replicas: audio first, video in quanta.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,35 +6,35 @@ use std::time::{Duration, Instant};
 use dataplane::{Counter, ReplicaId};
 use wire::MediaKind;
 
-use super::fanout::{Offered, Progress, Refused, Taken};
-use super::header::{Moment, Name, Rewrite};
+use super::fanout::{Checkout, Progress, QueuedPacket, Rejected};
+use super::handoff::Handoff;
+use super::header::{BatchTime, Rewrite, RtpIdentity};
 use super::leg::LegState;
-use super::notes::Note;
 use super::packet::Packet;
-use super::relay::Relay;
+use super::report::Report;
 use super::{QUANTUM, Shard};
 use crate::prefetch;
 
-/// When packets wait longer than this a shard has more to do than it can. Of streams in layers only
-/// the lowest frame rate is sent then.
+/// A shard is overloaded when packets wait longer than this. Then only the lowest temporal layer of
+/// layered streams is sent.
 const LATE: Duration = Duration::from_millis(20);
 
 impl Shard {
-    /// Passes a packet on to every shard that has replicas of its stream. This one always takes
-    /// part, so that somebody says the verdict.
-    pub(super) fn spread(&mut self, place: usize, packet: Arc<Packet>) {
+    /// Passes a packet to every shard that has replicas of its stream, and always to this one, so
+    /// that its outcome is counted.
+    pub(super) fn hand_to_shards(&mut self, place: usize, packet: Arc<Packet>) {
         let listeners = self.streams[place].listeners;
         packet.outcome.expect(1 + listeners.shards.count_ones());
         let mut left = listeners.shards;
         while left != 0 {
             let other = left.trailing_zeros() as usize;
             left &= left - 1;
-            let link = self.links[other].as_mut().expect("a listener is another shard");
-            let message = Relay::Packet {
+            let ring = self.rings[other].as_mut().expect("a listener is another shard");
+            let message = Handoff::Packet {
                 packet: packet.clone(),
                 epoch: listeners.epoch,
             };
-            if !link.push(message) {
+            if !ring.push(message) {
                 self.counters.count(Counter::WorkerQueueFull);
                 self.finish(&packet, Progress::default());
             }
@@ -43,23 +42,23 @@ impl Shard {
         self.enqueue(packet);
     }
 
-    /// Takes a packet from another shard, or tells that shard that nobody here wants any.
-    pub(super) fn accept(&mut self, from: usize, packet: Arc<Packet>, epoch: u32) {
-        let life = packet.facts().life;
+    /// Queues a packet from another shard, and tells that shard when no replica here follows it.
+    pub(super) fn accept_packet(&mut self, from: usize, packet: Arc<Packet>, epoch: u32) {
+        let generation = packet.info().generation;
         // A command that is not taken yet may be the reason for the packet.
-        if !self.fanouts.has(life) && self.commands.is_empty() {
-            let link = self.links[from].as_mut().expect("it came from another shard");
-            // When there is no room for this answer, the next packet will ask again.
-            let _ = link.push(Relay::Quiet { life, epoch });
+        if !self.queues.has(generation) && self.commands.is_empty() {
+            let ring = self.rings[from].as_mut().expect("it came from another shard");
+            // When there is no room for this answer, the next packet prompts another.
+            let _ = ring.push(Handoff::Quiet { generation, epoch });
         }
         self.enqueue(packet);
     }
 
     fn enqueue(&mut self, packet: Arc<Packet>) {
-        let packet = match self.fanouts.push(packet) {
+        let packet = match self.queues.push(packet) {
             Ok(()) => return,
-            Err(Refused::Unfollowed(packet)) => packet,
-            Err(Refused::Full(packet)) => {
+            Err(Rejected::Unfollowed(packet)) => packet,
+            Err(Rejected::Full(packet)) => {
                 self.counters.count(Counter::WorkerQueueFull);
                 packet
             }
@@ -67,69 +66,69 @@ impl Shard {
         self.complete(packet, Progress::default());
     }
 
-    /// Writes waiting packets for their replicas: all audio, what waited for the pace of a leg and
-    /// may leave now, and about [`QUANTUM`] replicas of video, the streams by turns.
+    /// Writes waiting packets for their replicas: all audio, paced packets that are due, and video
+    /// for about [`QUANTUM`] replicas, streams round-robin.
     pub fn work(&mut self, now: Instant) {
-        let moment = Moment::new(now, &self.clock);
-        self.parts.forget();
-        while let Some(fanout) = self.fanouts.next(MediaKind::Audio) {
-            self.serve(fanout, MediaKind::Audio, usize::MAX, &moment);
+        let time = BatchTime::new(now, &self.clock);
+        self.open_frames.forget();
+        while let Some(fanout) = self.queues.next(MediaKind::Audio) {
+            self.serve(fanout, MediaKind::Audio, usize::MAX, &time);
         }
-        self.leave(&moment);
+        self.leave(&time);
         let mut budget = QUANTUM;
         while budget > 0
-            && let Some(fanout) = self.fanouts.next(MediaKind::Video)
+            && let Some(fanout) = self.queues.next(MediaKind::Video)
         {
-            let served = self.serve(fanout, MediaKind::Video, budget, &moment);
+            let served = self.serve(fanout, MediaKind::Video, budget, &time);
             budget = budget.saturating_sub(served);
         }
     }
 
-    /// Offers a stream's packets to its replicas, about `budget` of them; returns how many there
+    /// Forwards a stream's packets to its replicas, about `budget` of them; returns how many there
     /// were.
-    fn serve(&mut self, mut fanout: Taken, kind: MediaKind, budget: usize, moment: &Moment) -> usize {
+    fn serve(&mut self, mut fanout: Checkout, kind: MediaKind, budget: usize, time: &BatchTime) -> usize {
         let mut served = 0;
         while served < budget && fanout.has_packets() {
-            let begun = fanout.begin(moment.at, |packet| {
+            let begun = fanout.begin(time.at, |packet| {
                 self.counters.count(Counter::WorkerQueueFull);
                 self.complete(packet, Progress::default());
             });
-            self.fanouts.begun(kind, begun);
-            let (turn, part) = fanout.part(budget - served);
-            for offered in &mut turn.offered {
-                offered.is_late = moment.at.saturating_duration_since(offered.packet.facts().at) > LATE;
+            self.queues.begun(kind, begun);
+            let (batch, part) = fanout.part(budget - served);
+            for queued in &mut batch.packets {
+                queued.is_late = time.at.saturating_duration_since(queued.packet.info().at) > LATE;
             }
             self.prefetch_first(part);
             for (index, (_, replica)) in part.iter().enumerate() {
                 self.prefetch_next(&part[index + 1..]);
-                for offered in &mut turn.offered {
-                    offered.progress.followed = true;
-                    match self.offer(*replica, offered, moment) {
-                        Ok(()) => offered.progress.sent = true,
-                        // A packet that is only padding is no loss to anybody.
+                for queued in &mut batch.packets {
+                    queued.progress.followed = true;
+                    match self.forward(*replica, queued, time) {
+                        Ok(()) => queued.progress.sent = true,
+                        // A packet that is only padding is not missed.
                         Err(Counter::PaddingOnly) => {}
                         Err(reason) => self.counters.count(reason),
                     }
                 }
             }
-            served += part.len() * turn.offered.len();
+            served += part.len() * batch.packets.len();
             fanout
                 .end()
-                .for_each(|offered| self.complete(offered.packet, offered.progress));
+                .for_each(|queued| self.complete(queued.packet, queued.progress));
         }
-        self.fanouts.put_back(fanout, kind);
+        self.queues.put_back(fanout, kind);
         served
     }
 
-    /// Asks for what the first ones will need, of all at once.
+    /// Prefetches what the first replicas need.
     fn prefetch_first(&self, part: &[(ReplicaId, usize)]) {
         part.iter().take(3).for_each(|(_, place)| self.prefetch_replica(*place));
         part.iter().take(2).for_each(|(_, place)| self.prefetch_leg(*place));
         part.iter().take(1).for_each(|(_, place)| self.prefetch_behind(*place));
     }
 
-    /// Asks for what those whose turn is next will need: of the third one the replica, which says
-    /// where the leg of the second is, which says where the rest of the first is.
+    /// Prefetches what the next replicas need: the replica of the third, the leg of the second and
+    /// the leg's allocations of the first. Each points to the next.
     fn prefetch_next(&self, next: &[(ReplicaId, usize)]) {
         if let Some((_, third)) = next.get(2) {
             self.prefetch_replica(*third);
@@ -161,7 +160,7 @@ impl Shard {
         self.pool.give(packet);
     }
 
-    /// This shard is done with a packet; the last one to be counts what became of it.
+    /// Marks a packet as finished in this shard; the last shard to finish counts its outcome.
     fn finish(&mut self, packet: &Packet, progress: Progress) {
         if progress.followed {
             packet.outcome.followed();
@@ -177,50 +176,51 @@ impl Shard {
         }
     }
 
-    /// What one replica makes of a packet of a stream in its fan-out list.
-    fn offer(&mut self, place: usize, offered: &Offered, moment: &Moment) -> Result<(), Counter> {
-        let packet = &offered.packet;
+    /// Forwards a packet to one replica of its stream: select, number, rewrite, send.
+    fn forward(&mut self, place: usize, queued: &QueuedPacket, time: &BatchTime) -> Result<(), Counter> {
+        let packet = &queued.packet;
         let replica = &mut self.replicas[place];
         let leg = &self.legs[replica.leg];
-        let facts = packet.facts();
+        let info = packet.info();
         if replica.entry.paused {
             return Err(Counter::Paused);
         }
         let sendable = match (
             packet.payload().is_empty(),
             leg.is_ready(),
-            replica.format(facts.payload_type),
+            replica.format(info.payload_type),
         ) {
             (true, ..) => Err(Counter::PaddingOnly),
             (_, false, _) => Err(Counter::NotReady),
             (.., None) => Err(Counter::NotNegotiated),
             (_, true, Some(format)) => {
-                let payload = replica.payload(&format, facts).ok_or(Counter::Malformed);
+                let payload = replica.payload(&format, info).ok_or(Counter::Malformed);
                 payload.map(|payload| (format.payload_type, payload))
             }
         };
         let before = replica.selected();
-        if !replica.is_following(facts) {
+        if !replica.is_following(info) {
             sendable?;
             if let Some(before) = replica.begin(packet)? {
-                self.fanouts.remove(before.life, replica.id);
+                self.queues.remove(before.generation, replica.id);
             }
         }
-        let placed = replica.place(packet, sendable.map(drop), offered.is_late);
+        let decided = replica.decide(packet, sendable.map(drop), queued.is_late);
         if let Some(selected) = replica.selected().filter(|after| Some(*after) != before) {
-            self.notes.tell(&self.counters, Note::Selected(replica.id, selected));
+            self.reports
+                .send(&self.counters, Report::Selected(replica.id, selected));
         }
-        let (number, decision) = placed?;
+        let (number, decision) = decided?;
         let (payload_type, payload) = sendable?;
-        let name = Name {
+        let identity = RtpIdentity {
             ssrc: replica.entry.ssrc,
             payload_type,
-            // Numbers start in cycle one, so that what comes before the first has one too; SRTP
+            // Numbers start in cycle one, so that packets before the first have one too; SRTP
             // counts from zero.
             index: number - (1 << 16),
             original: None,
         };
-        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision, offered.padding);
-        self.send(place, packet, &mut rewrite, moment)
+        let mut rewrite = Rewrite::new(replica, packet, payload, identity, &decision, queued.padding);
+        self.send(place, packet, &mut rewrite, time)
     }
 }

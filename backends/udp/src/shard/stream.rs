@@ -4,18 +4,18 @@ use dataplane::{Clock, Stream, StreamFormat, StreamKey, StreamStatistics};
 use wire::extension::PlayoutDelay;
 use wire::{NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
-use super::Life;
+use super::Generation;
 use super::cache::Cache;
 use super::frame::FrameReader;
-use super::packet::Facts;
-use super::rest::Rest;
+use super::frame_wait::FrameWait;
+use super::packet::PacketInfo;
 use super::window::Window;
 
 /// A stream, in the shard that owns its leg.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     pub(crate) key: StreamKey,
-    pub(crate) life: Life,
+    pub(crate) generation: Generation,
     pub(crate) entry: Stream,
     /// Numbers received under the stream's own SSRC, and under that of its retransmissions.
     pub(crate) direct: Window,
@@ -23,7 +23,7 @@ pub(crate) struct StreamState {
     /// Media received either way.
     pub(crate) media: Window,
     pub(crate) frames: FrameReader,
-    pub(crate) rest: Rest,
+    pub(crate) frame_wait: FrameWait,
     /// The playout delay its publisher asked for last.
     playout_delay: Option<PlayoutDelay>,
     pub(crate) cache: Cache,
@@ -57,15 +57,15 @@ impl Listeners {
 }
 
 impl StreamState {
-    pub(crate) fn new(key: StreamKey, life: Life, entry: Stream) -> Self {
+    pub(crate) fn new(key: StreamKey, generation: Generation, entry: Stream) -> Self {
         StreamState {
             key,
-            life,
+            generation,
             direct: Window::new(),
             rtx: Window::new(),
             media: Window::new(),
             frames: FrameReader::default(),
-            rest: Rest::default(),
+            frame_wait: FrameWait::default(),
             playout_delay: None,
             cache: Cache::new(entry.kind),
             listeners: Listeners::default(),
@@ -115,25 +115,25 @@ impl StreamState {
     }
 
     /// Counts a media packet of `size` bytes that has just passed the media window.
-    pub(crate) fn count(&mut self, facts: &Facts, size: usize, recovered: bool, clock: &Clock) {
+    pub(crate) fn count(&mut self, info: &PacketInfo, size: usize, recovered: bool, clock: &Clock) {
         if self.statistics.packets == 0 {
-            self.statistics.first = facts.number;
+            self.statistics.first = info.number;
         }
         self.statistics.packets += 1;
         self.statistics.octets += size as u64;
         self.statistics.highest = self.media.highest();
-        if facts.newest && !recovered {
-            self.count_jitter(facts, clock);
+        if info.newest && !recovered {
+            self.count_jitter(info, clock);
         }
     }
 
     /// RFC 3550 appendix A.8.
-    fn count_jitter(&mut self, facts: &Facts, clock: &Clock) {
-        let rate = u64::from(facts.codec.clock_rate());
-        let since = facts.at.saturating_duration_since(clock.origin);
+    fn count_jitter(&mut self, info: &PacketInfo, clock: &Clock) {
+        let rate = u64::from(info.codec.clock_rate());
+        let since = info.at.saturating_duration_since(clock.origin);
         let fraction = u64::from(since.subsec_nanos()) * rate / 1_000_000_000;
         let arrival = since.as_secs().wrapping_mul(rate).wrapping_add(fraction) as u32;
-        let transit = arrival.wrapping_sub(facts.timestamp.0);
+        let transit = arrival.wrapping_sub(info.timestamp.0);
         if let Some(before) = self.transit.replace(transit) {
             let difference = (transit.wrapping_sub(before) as i32).unsigned_abs();
             let decay = (self.jitter_sixteenths + 8) >> 4;

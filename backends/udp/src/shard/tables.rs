@@ -5,10 +5,10 @@ use std::time::Instant;
 use dataplane::{Leg, LegId, Path, Protection, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 
 use super::leg::{LegState, insert_sorted, remove_sorted};
-use super::notes::Note;
 use super::replica::ReplicaState;
+use super::report::Report;
 use super::stream::StreamState;
-use super::{Life, Route, Shard, Source};
+use super::{Generation, Route, Shard, Source};
 use crate::control::ShardCommand;
 
 /// How many commands are applied before packets are processed.
@@ -31,9 +31,9 @@ impl Shard {
             ShardCommand::SetLeg(id, leg) => self.set_leg(id, *leg),
             ShardCommand::RemoveLeg(id) => self.remove_leg(id),
             ShardCommand::Route(path, shard) => self.set_route(path, shard),
-            ShardCommand::SetStream(key, life, stream) => self.set_stream(key, life, *stream),
+            ShardCommand::SetStream(key, generation, stream) => self.set_stream(key, generation, *stream),
             ShardCommand::RemoveStream(key) => self.remove_stream(key),
-            ShardCommand::Forget(life) => self.forget(life),
+            ShardCommand::Forget(generation) => self.forget(generation),
             ShardCommand::SetReplica(id, replica, source) => self.set_replica(id, *replica, source),
             ShardCommand::RemoveReplica(id) => self.remove_replica(id),
             ShardCommand::Listen(key, shard) => {
@@ -48,7 +48,7 @@ impl Shard {
             ShardCommand::Resume(replica, from) => self.go_on(now, replica, from),
             ShardCommand::Release(replica) => self.let_go(replica),
             ShardCommand::Fill(replica, fill) => self.fill(now, replica, &fill),
-            ShardCommand::Report(leg) => self.report(now, leg),
+            ShardCommand::ReportStatistics(leg) => self.report_statistics(now, leg),
         }
     }
 
@@ -86,7 +86,7 @@ impl Shard {
         }
         for (_, stream) in std::mem::take(&mut self.legs[place].streams) {
             let stream = self.streams.remove(stream);
-            self.stream_places.remove(&stream.life);
+            self.stream_places.remove(&stream.generation);
         }
         let leg = self.legs.remove(place);
         for path in &leg.entry.paths {
@@ -101,17 +101,17 @@ impl Shard {
         }
     }
 
-    fn set_stream(&mut self, key: StreamKey, life: Life, entry: Stream) {
+    fn set_stream(&mut self, key: StreamKey, generation: Generation, entry: Stream) {
         let leg = &mut self.legs[self.leg_places[&key.leg]];
-        let place = match self.stream_places.get(&life) {
+        let place = match self.stream_places.get(&generation) {
             Some(place) => {
                 self.streams[*place].replace(entry);
                 leg.remove_ssrcs_of(*place);
                 *place
             }
             None => {
-                let place = self.streams.insert(StreamState::new(key, life, entry));
-                self.stream_places.insert(life, place);
+                let place = self.streams.insert(StreamState::new(key, generation, entry));
+                self.stream_places.insert(generation, place);
                 insert_sorted(&mut leg.streams, key.ssrc, place);
                 place
             }
@@ -125,7 +125,7 @@ impl Shard {
         leg.remove_ssrcs_of(place);
         remove_sorted(&mut leg.streams, key.ssrc);
         let stream = self.streams.remove(place);
-        self.stream_places.remove(&stream.life);
+        self.stream_places.remove(&stream.generation);
     }
 
     /// The place of a stream of a leg here.
@@ -135,9 +135,9 @@ impl Shard {
             .expect("the control handle knows which streams there are")
     }
 
-    fn forget(&mut self, life: Life) {
-        for (_, place) in self.fanouts.forget(life) {
-            self.replicas[place].forget(life);
+    fn forget(&mut self, generation: Generation) {
+        for (_, place) in self.queues.forget(generation) {
+            self.replicas[place].forget(generation);
         }
     }
 
@@ -157,8 +157,8 @@ impl Shard {
                 place
             }
         };
-        for life in self.replicas[place].follows().into_iter().flatten() {
-            self.fanouts.add(life, id, place);
+        for generation in self.replicas[place].follows().into_iter().flatten() {
+            self.queues.add(generation, id, place);
         }
     }
 
@@ -182,7 +182,7 @@ impl Shard {
         let from = replica.stands().filter(|_| is_clear);
         let stands = Box::new((id, from, leg.transport_sequence));
         // Who does not hear of it does not go on with it.
-        if self.notes.tell(&self.counters, Note::Released(stands)) && from.is_some() {
+        if self.reports.send(&self.counters, Report::Released(stands)) && from.is_some() {
             replica.let_go();
         }
     }
@@ -203,8 +203,8 @@ impl Shard {
     /// Takes a replica out of every fan-out list.
     fn unlist(&mut self, place: usize) {
         let replica = &self.replicas[place];
-        for life in replica.follows().into_iter().flatten() {
-            self.fanouts.remove(life, replica.id);
+        for generation in replica.follows().into_iter().flatten() {
+            self.queues.remove(generation, replica.id);
         }
     }
 }

@@ -4,8 +4,8 @@
 use wire::extension::ExtensionMap;
 use wire::{ExtensionForm, ExtensionKind, ExtensionWriter};
 
-use super::{ELEMENTS_MAX, Moment, Own, Rewrite, list_elements};
-use crate::shard::Life;
+use super::{BatchTime, ELEMENTS_MAX, Own, Rewrite, list_elements};
+use crate::shard::Generation;
 use crate::shard::leg::LegState;
 use crate::shard::packet::Packet;
 
@@ -51,7 +51,7 @@ pub(super) struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Of {
     /// `None` where nothing in it is the packet's own.
-    packet: Option<(Life, u64)>,
+    packet: Option<(Generation, u64)>,
     extensions: ExtensionMap,
     mid_len: Option<usize>,
     playout_delay: Option<[u8; 3]>,
@@ -67,10 +67,10 @@ impl Layouts {
 
     /// The header of a packet for the receiver at a leg, to be [written](Layout::write).
     pub(super) fn of(&mut self, leg: &LegState, packet: &Packet, rewrite: &Rewrite) -> &Layout {
-        let facts = packet.facts();
-        let is_own = facts.elements.carries_any();
+        let info = packet.info();
+        let is_own = info.extensions.forwards_any();
         let of = Of {
-            packet: is_own.then_some((facts.life, facts.number)),
+            packet: is_own.then_some((info.generation, info.number)),
             extensions: leg.entry.extensions_out,
             mid_len: rewrite.mid.as_ref().map(|mid| mid.as_bytes().len()),
             playout_delay: rewrite.playout_delay,
@@ -79,7 +79,7 @@ impl Layouts {
         let mut room = None;
         let descriptor = rewrite.descriptor.apply(packet, &mut room);
         let kept = match is_own {
-            true => &mut self.by_packet[facts.number as usize % PACKETS],
+            true => &mut self.by_packet[info.number as usize % PACKETS],
             false => &mut self.common,
         };
         let known = kept.ways.iter().position(|layout| layout.of == Some(of));
@@ -171,7 +171,7 @@ impl Layout {
         rewrite: &Rewrite,
         has_padding: bool,
         transport_sequence: u16,
-        moment: &Moment,
+        time: &BatchTime,
     ) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
@@ -185,7 +185,7 @@ impl Layout {
             }
         };
         put(self.mid, rewrite.mid.as_ref().map_or(&[], |mid| mid.as_bytes()));
-        put(self.send_time, &moment.send_time);
+        put(self.send_time, &time.send_time);
         put(self.transport_sequence, &transport_sequence.to_be_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers by the frames a replica gets: S-LM and S-LR, as registers.
+//! Numbering of packets by the frames a replica gets: S-LM and S-LR, as registers.
 //!
 //! Source: Scallop section 7; `crates/rewriting` says what is promised.
 
@@ -6,15 +6,15 @@ use dataplane::limits::FRAMES_MAX;
 use dataplane::{Counter, Rewriting};
 
 use super::frame::{Frame, Rules};
-use super::packet::Facts;
+use super::packet::PacketInfo;
 
-/// How many frames before the newest S-LR knows.
+/// How many frames before the newest S-LR remembers.
 const PAST: usize = 3;
 
-/// A segment's numbers. What went out of the newest frames is remembered beside them, so that it
-/// can be sent again.
+/// A segment's numbers. The sent packets of the newest frames are remembered beside them, for
+/// retransmissions.
 #[derive(Debug)]
-pub(crate) struct ByFrames {
+pub(crate) struct FrameNumbering {
     newest: Newest,
     /// From the newest to the oldest, where they are known.
     past: Option<[Past; PAST]>,
@@ -47,7 +47,7 @@ struct Past {
 
 #[derive(Clone, Copy, Debug)]
 struct SentFrame {
-    name: u16,
+    frame_number: u16,
     /// Source's number less replica's.
     offset: u64,
     /// Of the source's numbers, both included.
@@ -55,27 +55,32 @@ struct SentFrame {
     last: u64,
 }
 
-impl ByFrames {
-    /// Numbers that begin with a packet, which gets the `next` one. `None` where all packets count,
-    /// or this one names no frame.
-    pub(crate) fn start(rewriting: Rewriting, first: &Facts, next: u64) -> Option<Box<Self>> {
+impl FrameNumbering {
+    /// Numbering that starts with a packet, which gets the number `next`. `None` where all packets
+    /// count, or this one has no frame number.
+    pub(crate) fn start(rewriting: Rewriting, first: &PacketInfo, next: u64) -> Option<Box<Self>> {
         let has_past = match rewriting {
             Rewriting::Exact => return None,
             Rewriting::LowMemory => false,
             Rewriting::LowRetransmission => true,
         };
         let frame = first.frame.as_ref()?;
-        let name = frame.number()?;
+        let frame_number = frame.number()?;
         let number = first.number as u16;
         let offset = number.wrapping_sub(next as u16);
-        Some(Box::new(ByFrames {
+        Some(Box::new(FrameNumbering {
             newest: Newest {
-                frame: name,
+                frame: frame_number,
                 number,
                 offset,
                 ended: frame.ends,
             },
-            past: has_past.then_some([Past { frame: name, offset }; PAST]),
+            past: has_past.then_some(
+                [Past {
+                    frame: frame_number,
+                    offset,
+                }; PAST],
+            ),
             period: 1,
             coming: None,
             last: first.number - 1,
@@ -86,36 +91,47 @@ impl ByFrames {
 
     /// The number a packet goes out under, if it is to be sent, for a replica that gets so many
     /// temporal layers.
-    pub(crate) fn number(&mut self, facts: &Facts, temporal: u8, send: Result<(), Counter>) -> Result<u64, Counter> {
-        let Some((frame, name)) = facts.frame.as_ref().and_then(|frame| Some((frame, frame.number()?))) else {
-            return send.and_then(|()| self.unnamed(facts.number));
+    pub(crate) fn number(
+        &mut self,
+        info: &PacketInfo,
+        temporal: u8,
+        send: Result<(), Counter>,
+    ) -> Result<u64, Counter> {
+        let Some((frame, frame_number)) = info.frame.as_ref().and_then(|frame| Some((frame, frame.number()?))) else {
+            return send.and_then(|()| self.unnamed(info.number));
         };
-        let is_new = name.wrapping_sub(self.newest.frame) as i16 > 0;
+        let is_new = frame_number.wrapping_sub(self.newest.frame) as i16 > 0;
         let period = period(frame, temporal);
         if period != self.period && (is_new || self.sent.iter().all(Option::is_none)) {
             self.period = period;
-            self.coming = Some(name);
+            self.coming = Some(frame_number);
         }
         send?;
-        let offset = self.offset(facts.number as u16, frame, name).ok_or(Counter::TooLate)?;
-        Ok(self.remember(facts.number, name, offset))
+        let offset = self
+            .offset(info.number as u16, frame, frame_number)
+            .ok_or(Counter::TooLate)?;
+        Ok(self.remember(info.number, frame_number, offset))
     }
 
-    /// Where the numbers go on.
+    /// The next number.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The source's number behind one of the replica's.
+    /// The source's number of one of the replica's.
     pub(crate) fn source(&self, number: u64) -> Option<u64> {
-        let known = self.sent.iter().flatten().filter(|frame| self.is_known(frame.name));
+        let known = self
+            .sent
+            .iter()
+            .flatten()
+            .filter(|frame| self.is_known(frame.frame_number));
         known
             .map(|frame| (number.wrapping_add(frame.offset), frame))
             .find(|(source, frame)| (frame.first..=frame.last).contains(source))
             .map(|(source, _)| source)
     }
 
-    /// A packet that names no frame goes on with the newest, if it is newer than all.
+    /// A packet without a frame number continues the newest frame, if it is newer than all.
     fn unnamed(&mut self, number: u64) -> Result<u64, Counter> {
         if number <= self.last {
             return Err(Counter::TooLate);
@@ -124,19 +140,22 @@ impl ByFrames {
         Ok(self.remember(number, self.newest.frame, self.newest.offset))
     }
 
-    /// What a frame's numbers are larger by at the source.
-    fn offset(&mut self, number: u16, frame: &Frame, name: u16) -> Option<u16> {
-        let distance = name.wrapping_sub(self.newest.frame);
+    /// The source's numbers of a frame less the replica's.
+    fn offset(&mut self, number: u16, frame: &Frame, frame_number: u16) -> Option<u16> {
+        let distance = frame_number.wrapping_sub(self.newest.frame);
         match distance as i16 {
             0 => self.newest.extend(number, frame.ends),
             1.. => {
                 let (before, period) = (self.newest, self.period_up_to(frame));
-                self.newest = before.followed_by(number, frame, name, period)?;
+                self.newest = before.followed_by(number, frame, frame_number, period)?;
                 self.remember_past(before, distance, period);
             }
             _ => {
                 let past = self.past?;
-                return past.iter().find(|past| past.frame == name).map(|past| past.offset);
+                return past
+                    .iter()
+                    .find(|past| past.frame == frame_number)
+                    .map(|past| past.offset);
             }
         }
         Some(self.newest.offset)
@@ -152,7 +171,7 @@ impl ByFrames {
         }
     }
 
-    /// Frames none of which has arrived have a place as well.
+    /// Frames of which no packet has arrived have a place as well.
     fn remember_past(&mut self, before: Newest, distance: u16, period: u16) {
         let Some(past) = &mut self.past else { return };
         let missing = usize::from((distance - 1) / period).min(PAST);
@@ -172,18 +191,18 @@ impl ByFrames {
         }
     }
 
-    /// Remembers what goes out, and says under which number of those that do not wrap.
-    fn remember(&mut self, source: u64, name: u16, offset: u16) -> u64 {
+    /// Remembers a sent packet, and returns its extended number.
+    fn remember(&mut self, source: u64, frame_number: u16, offset: u16) -> u64 {
         let highest = self.next - 1;
         let behind = (source as u16).wrapping_sub(offset).wrapping_sub(highest as u16);
         let number = highest.wrapping_add_signed(i64::from(behind as i16));
         self.next = self.next.max(number + 1);
         self.last = self.last.max(source);
-        if self.is_known(name) {
-            let place = &mut self.sent[usize::from(name) % FRAMES_MAX];
-            let known = place.filter(|frame| frame.name == name);
+        if self.is_known(frame_number) {
+            let place = &mut self.sent[usize::from(frame_number) % FRAMES_MAX];
+            let known = place.filter(|frame| frame.frame_number == frame_number);
             *place = Some(SentFrame {
-                name,
+                frame_number,
                 offset: source.wrapping_sub(number),
                 first: known.map_or(source, |frame| frame.first.min(source)),
                 last: known.map_or(source, |frame| frame.last.max(source)),
@@ -192,8 +211,8 @@ impl ByFrames {
         number
     }
 
-    fn is_known(&self, name: u16) -> bool {
-        usize::from(self.newest.frame.wrapping_sub(name)) < FRAMES_MAX
+    fn is_known(&self, frame_number: u16) -> bool {
+        usize::from(self.newest.frame.wrapping_sub(frame_number)) < FRAMES_MAX
     }
 }
 
@@ -205,21 +224,21 @@ impl Newest {
         self.ended |= ends;
     }
 
-    /// The frame behind it, whose numbers close up by what was surely left out between: everything
-    /// where both edges were seen and nothing is missing, otherwise a packet for each frame that it
-    /// should not get. `None` for a newer frame with an older number.
-    fn followed_by(self, number: u16, frame: &Frame, name: u16, period: u16) -> Option<Newest> {
+    /// The next frame, whose numbers close up by the packets that were surely left out between:
+    /// everything where both edges were seen and nothing is missing, otherwise a packet for each
+    /// frame that the replica should not get. `None` for a newer frame with an older number.
+    fn followed_by(self, number: u16, frame: &Frame, frame_number: u16, period: u16) -> Option<Newest> {
         let ahead = number.wrapping_sub(self.number);
         if ahead as i16 <= 0 {
             return None;
         }
-        let (skipped, distance) = (ahead - 1, name.wrapping_sub(self.frame));
+        let (skipped, distance) = (ahead - 1, frame_number.wrapping_sub(self.frame));
         let left_out = match self.ended && frame.starts && distance <= period {
             true => skipped,
             false => skipped.min(period - 1).min(distance - 1),
         };
         Some(Newest {
-            frame: name,
+            frame: frame_number,
             number,
             offset: self.offset.wrapping_add(left_out),
             ended: frame.ends,
@@ -227,8 +246,8 @@ impl Newest {
     }
 }
 
-/// From one frame to the next that a replica of so many temporal layers gets. Every one where there
-/// are several sizes.
+/// The distance between the frames that a replica of so many temporal layers gets. It is one where
+/// there are several spatial layers.
 fn period(frame: &Frame, temporal: u8) -> u16 {
     let Rules::Dependency(rules) = &frame.rules else {
         return 1;

@@ -1,9 +1,9 @@
-//! Where the known header extensions are in a packet.
+//! The places of known header extensions in a packet.
 
 use wire::{ExtensionKind, ExtensionMap, RtpPacket};
 
-/// The kinds that describe the hop they came over; a replica gets its own instead.
-const OF_THE_HOP: u16 = bit(ExtensionKind::Mid)
+/// The kinds that describe one hop. A replica gets its own instead.
+const HOP_BY_HOP: u16 = bit(ExtensionKind::Mid)
     | bit(ExtensionKind::Rid)
     | bit(ExtensionKind::RepairedRid)
     | bit(ExtensionKind::AbsSendTime)
@@ -15,19 +15,19 @@ const fn bit(kind: ExtensionKind) -> u16 {
 
 /// The first element of each kind, found in one pass over the extension when the packet arrived.
 ///
-/// Positions instead of values, so that the packet may be shared and kept: the ids are those of the
-/// day it arrived.
+/// Positions instead of values, so that the packet may be shared and kept. Ids are mapped when the
+/// packet arrives.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Elements {
+pub(crate) struct Extensions {
     /// By kind: whether it is there.
     present: u16,
     /// By kind: where its value starts, and how long it is.
     places: [(u16, u8); ExtensionKind::ALL.len()],
 }
 
-impl Elements {
+impl Extensions {
     pub(crate) fn find(packet: &RtpPacket<'_>, map: &ExtensionMap) -> Self {
-        let mut this = Elements {
+        let mut this = Extensions {
             present: 0,
             places: [(0, 0); ExtensionKind::ALL.len()],
         };
@@ -47,14 +47,14 @@ impl Elements {
         (self.present & bit(kind) != 0).then(|| self.slice(bytes, kind as usize))
     }
 
-    /// Whether there is anything that a replica may carry on.
-    pub(crate) fn carries_any(&self) -> bool {
-        self.present & !OF_THE_HOP != 0
+    /// Whether there is an extension that a replica may forward.
+    pub(crate) fn forwards_any(&self) -> bool {
+        self.present & !HOP_BY_HOP != 0
     }
 
-    /// What a replica may carry on, in the order of the kinds.
-    pub(crate) fn carried<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = (ExtensionKind, &'a [u8])> {
-        let mut left = self.present & !OF_THE_HOP;
+    /// The extensions that a replica may forward, in the order of the kinds.
+    pub(crate) fn forwarded<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = (ExtensionKind, &'a [u8])> {
+        let mut left = self.present & !HOP_BY_HOP;
         std::iter::from_fn(move || {
             let kind = (left != 0).then(|| left.trailing_zeros() as usize)?;
             left &= left - 1;

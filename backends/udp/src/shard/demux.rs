@@ -1,4 +1,4 @@
-//! A clear packet's way to its place in its stream: match, unwrap, number, describe.
+//! Demultiplexing of clear RTP: find the stream, unwrap RTX, extend the number, describe.
 
 use std::time::Instant;
 
@@ -9,14 +9,14 @@ use wire::red::RedPayload;
 use wire::{Codec, ExtensionKind, MediaKind, Mid, Rid, RtpPacket, Ssrc};
 
 use super::Shard;
-use super::elements::Elements;
+use super::extensions::Extensions;
 use super::frame::Frame;
 use super::ingress::Times;
-use super::notes::Note;
-use super::packet::{Facts, Packet, Span};
+use super::packet::{Packet, PacketInfo, Span};
+use super::report::Report;
 use super::stream::StreamState;
 
-/// What a packet turns out to be once retransmission is unwrapped.
+/// The media in a packet, after RTX is unwrapped.
 struct Media<'a> {
     sequence: u16,
     format: StreamFormat,
@@ -28,7 +28,7 @@ struct Media<'a> {
 impl Shard {
     /// Finds a clear packet's stream and its number there, and describes it. `None` when it was
     /// punted instead.
-    pub(super) fn place_packet(
+    pub(super) fn demux(
         &mut self,
         (now, at): Times,
         place: usize,
@@ -38,15 +38,15 @@ impl Shard {
     ) -> Result<Option<usize>, Counter> {
         let leg = &mut self.legs[place];
         let view = RtpPacket::parse(&packet.bytes()[..clear_len]).map_err(|_| Counter::Malformed)?;
-        let elements = Elements::find(&view, &leg.entry.extensions_in);
+        let extensions = Extensions::find(&view, &leg.entry.extensions_in);
         let ssrc = view.ssrc();
         let Some(stream_place) = leg.stream_of(ssrc) else {
-            let arrival = arrival(at, &view, &elements, size, ssrc, None);
-            self.notes.arrived(&self.counters, now, leg.id, arrival, false);
-            return self.unknown_stream(place, &view, &elements).map(|()| None);
+            let arrival = arrival(at, &view, &extensions, size, ssrc, None);
+            self.reports.arrived(&self.counters, now, leg.id, arrival, false);
+            return self.unknown_stream(place, &view, &extensions).map(|()| None);
         };
         let stream = &mut self.streams[stream_place];
-        // What was received before is not received again: it is not even reported.
+        // A duplicate is not even reported.
         let window = if stream.key.ssrc == ssrc {
             &mut stream.direct
         } else {
@@ -54,25 +54,25 @@ impl Shard {
         };
         let is_next = window.is_next(view.sequence().0);
         window.receive(view.sequence().0)?;
-        let media = unwrap(stream, &view, &elements);
+        let media = unwrap(stream, &view, &extensions);
         let named = if media.is_ok() { stream.key.ssrc } else { ssrc };
-        let arrival = arrival(at, &view, &elements, size, named, media.as_ref().ok());
+        let arrival = arrival(at, &view, &extensions, size, named, media.as_ref().ok());
         let is_routine = is_next && !arrival.recovered;
-        self.notes.arrived(&self.counters, now, leg.id, arrival, is_routine);
+        self.reports.arrived(&self.counters, now, leg.id, arrival, is_routine);
         let media = media?;
         if media.recovered {
             self.counters.count(Counter::Recovered);
         }
         let recovered = media.recovered;
-        let facts = admit(stream, &view, media, elements, now)?;
-        stream.count(&facts, size, recovered, &self.clock);
-        packet.describe(facts);
+        let info = admit(stream, &view, media, extensions, now)?;
+        stream.count(&info, size, recovered, &self.clock);
+        packet.describe(info);
         Ok(Some(stream_place))
     }
 
-    fn unknown_stream(&mut self, place: usize, view: &RtpPacket<'_>, elements: &Elements) -> Result<(), Counter> {
+    fn unknown_stream(&mut self, place: usize, view: &RtpPacket<'_>, extensions: &Extensions) -> Result<(), Counter> {
         let leg = &mut self.legs[place];
-        let value = |kind| elements.value(view.as_bytes(), kind);
+        let value = |kind| extensions.value(view.as_bytes(), kind);
         let description = (
             view.ssrc(),
             value(ExtensionKind::Mid).and_then(Mid::from_bytes),
@@ -84,16 +84,16 @@ impl Shard {
         }
         leg.unknown.push(description);
         self.counters.count(Counter::PuntedStream);
-        let note = Note::UnknownStream(Box::new((leg.id, view.payload_type(), description)));
-        self.notes.tell(&self.counters, note);
+        let report = Report::UnknownStream(Box::new((leg.id, view.payload_type(), description)));
+        self.reports.send(&self.counters, report);
         Ok(())
     }
 }
 
-/// The media in a packet; a retransmission is taken apart (RFC 4588 section 4).
-fn unwrap<'a>(stream: &mut StreamState, view: &RtpPacket<'a>, elements: &Elements) -> Result<Media<'a>, Counter> {
+/// The media in a packet, with retransmissions unwrapped (RFC 4588 section 4).
+fn unwrap<'a>(stream: &mut StreamState, view: &RtpPacket<'a>, extensions: &Extensions) -> Result<Media<'a>, Counter> {
     let payload_type = view.payload_type();
-    let descriptor = elements.value(view.as_bytes(), ExtensionKind::DependencyDescriptor);
+    let descriptor = extensions.value(view.as_bytes(), ExtensionKind::DependencyDescriptor);
     if view.ssrc() == stream.key.ssrc {
         let format = stream.format(payload_type).ok_or(Counter::UnknownFormat)?;
         let payload = view.payload();
@@ -119,15 +119,14 @@ fn unwrap<'a>(stream: &mut StreamState, view: &RtpPacket<'a>, elements: &Element
     })
 }
 
-/// Gives a media packet its number, unless it was received before, and finds out everything about
-/// it.
+/// Extends a media packet's number, unless it is a duplicate, and describes the packet.
 fn admit(
     stream: &mut StreamState,
     view: &RtpPacket<'_>,
     media: Media<'_>,
-    elements: Elements,
+    extensions: Extensions,
     at: Instant,
-) -> Result<Facts, Counter> {
+) -> Result<PacketInfo, Counter> {
     let before = stream.media.highest();
     let number = stream.media.receive(media.sequence)?;
     let codec = media.format.codec;
@@ -136,10 +135,10 @@ fn admit(
     let by_payload = || codec.kind() == MediaKind::Audio || wire::codec::is_key_frame_start(codec, media.payload);
     let vp8 = (codec == Codec::Vp8).then(|| wire::codec::vp8::Vp8Descriptor::parse(media.payload).ok());
     let newest = number > before;
-    let delay = elements.value(view.as_bytes(), ExtensionKind::PlayoutDelay);
+    let delay = extensions.value(view.as_bytes(), ExtensionKind::PlayoutDelay);
     let playout_delay = stream.playout_delay(delay.and_then(PlayoutDelay::parse), newest);
-    Ok(Facts {
-        life: stream.life,
+    Ok(PacketInfo {
+        generation: stream.generation,
         at,
         number,
         newest,
@@ -151,7 +150,7 @@ fn admit(
         capture: stream.capture(view.timestamp(), codec.clock_rate()),
         starts: by_descriptor.unwrap_or_else(by_payload),
         vp8: vp8.flatten(),
-        elements,
+        extensions,
         playout_delay,
         frame: media.frame,
         payload: (start as u16, (start + media.payload.len()) as u16),
@@ -159,7 +158,7 @@ fn admit(
     })
 }
 
-/// Where the newest frame is in redundant audio whose payload begins at `start`.
+/// The newest frame's span in redundant audio whose payload begins at `start`.
 fn primary(codec: Codec, payload: &[u8], start: usize) -> Option<Span> {
     let red = (codec == Codec::Red).then(|| RedPayload::parse(payload).ok())??;
     let end = start + payload.len();
@@ -169,12 +168,12 @@ fn primary(codec: Codec, payload: &[u8], start: usize) -> Option<Span> {
 fn arrival(
     at: Instant,
     view: &RtpPacket<'_>,
-    elements: &Elements,
+    extensions: &Extensions,
     size: usize,
     ssrc: Ssrc,
     media: Option<&Media<'_>>,
 ) -> Arrival {
-    let value = |kind| elements.value(view.as_bytes(), kind);
+    let value = |kind| extensions.value(view.as_bytes(), kind);
     let frame = media.and_then(|media| media.frame.as_ref());
     Arrival {
         at,

@@ -1,4 +1,4 @@
-//! What shards say to each other, through one bounded ring for each direction of each pair.
+//! Messages between shards, through one bounded ring for each direction of each pair.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,39 +7,39 @@ use std::time::Instant;
 use dataplane::{Path, ReplicaId};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::Life;
+use super::Generation;
 use super::loan::take_back;
 use super::packet::Packet;
 use crate::wakeup::Wakeup;
 
 /// How many messages may wait in one ring.
-const RELAY_MAX: usize = 4_096;
+const HANDOFFS_MAX: usize = 4_096;
 
-/// One message.
+/// One message to another shard.
 #[derive(Debug)]
-pub(crate) enum Relay {
+pub(crate) enum Handoff {
     /// A datagram that arrived at one shard for a leg of another.
     Datagram(Arc<Received>),
-    /// A packet for the replicas of its stream. `epoch` comes back in [`Relay::Quiet`].
+    /// A packet for the replicas of its stream. `epoch` comes back in [`Handoff::Quiet`].
     Packet { packet: Arc<Packet>, epoch: u32 },
-    /// To the stream's shard: nobody here follows it, as of `epoch`.
-    Quiet { life: Life, epoch: u32 },
+    /// To the stream's shard: no replica here follows it, as of `epoch`.
+    Quiet { generation: Generation, epoch: u32 },
     /// To the stream's shard: a packet is needed for a retransmission.
     Fetch {
-        life: Life,
+        generation: Generation,
         source_number: u64,
-        ticket: Ticket,
+        ticket: ResendTicket,
     },
     /// The answer; `None` when the packet is not kept.
     Fetched {
         packet: Option<Arc<Packet>>,
-        ticket: Ticket,
+        ticket: ResendTicket,
     },
 }
 
-/// What a fetched packet is for.
+/// The retransmission that a fetched packet is for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct ResendTicket {
     pub(crate) replica: ReplicaId,
     /// The replica's number of the packet.
     pub(crate) number: u64,
@@ -56,9 +56,9 @@ pub(crate) struct Received {
 }
 
 /// One shard's ends of the rings to and from another.
-pub(crate) struct Link {
-    to: Producer<Relay>,
-    pub(crate) from: Consumer<Relay>,
+pub(crate) struct HandoffRing {
+    to: Producer<Handoff>,
+    pub(crate) from: Consumer<Handoff>,
     /// Wakes the other.
     wakeup: Arc<Wakeup>,
     pushed: bool,
@@ -66,26 +66,26 @@ pub(crate) struct Link {
     lent: VecDeque<Arc<Received>>,
 }
 
-impl Link {
+impl HandoffRing {
     /// The two ends of a pair of rings, for the shards woken by these wake-ups.
     pub(crate) fn pair(wakeups: [&Arc<Wakeup>; 2]) -> [Self; 2] {
-        let (to_second, from_first) = RingBuffer::new(RELAY_MAX);
-        let (to_first, from_second) = RingBuffer::new(RELAY_MAX);
-        let link = |to, from, wakeup: &Arc<Wakeup>| Link {
+        let (to_second, from_first) = RingBuffer::new(HANDOFFS_MAX);
+        let (to_first, from_second) = RingBuffer::new(HANDOFFS_MAX);
+        let ring = |to, from, wakeup: &Arc<Wakeup>| HandoffRing {
             to,
             from,
             wakeup: wakeup.clone(),
             pushed: false,
-            lent: VecDeque::with_capacity(RELAY_MAX),
+            lent: VecDeque::with_capacity(HANDOFFS_MAX),
         };
         [
-            link(to_second, from_second, wakeups[1]),
-            link(to_first, from_first, wakeups[0]),
+            ring(to_second, from_second, wakeups[1]),
+            ring(to_first, from_first, wakeups[0]),
         ]
     }
 
     /// Sends a message; false when the ring is full, and the message is gone.
-    pub(crate) fn push(&mut self, message: Relay) -> bool {
+    pub(crate) fn push(&mut self, message: Handoff) -> bool {
         self.pushed = true;
         self.to.push(message).is_ok()
     }
@@ -97,7 +97,7 @@ impl Link {
         }
         let loan = match take_back(&mut self.lent) {
             Some(mut loan) => {
-                let received = Arc::get_mut(&mut loan).expect("nobody else has it");
+                let received = Arc::get_mut(&mut loan).expect("no other thread has it");
                 received.at = at;
                 received.path = path;
                 received.bytes.clear();
@@ -110,10 +110,10 @@ impl Link {
                 bytes: bytes.to_vec(),
             }),
         };
-        if self.lent.len() < RELAY_MAX {
+        if self.lent.len() < HANDOFFS_MAX {
             self.lent.push_back(loan.clone());
         }
-        self.push(Relay::Datagram(loan))
+        self.push(Handoff::Datagram(loan))
     }
 
     /// Ends a batch: wakes the other shard if it was sent anything.
