@@ -18,7 +18,6 @@
 
 mod bits;
 mod cache;
-mod decisions;
 mod demux;
 mod descriptor;
 mod egress;
@@ -40,11 +39,9 @@ mod resend;
 mod routes;
 mod segment;
 mod select;
-mod selected;
 mod serve;
 pub(crate) mod slab;
 mod stream;
-mod switch;
 mod tables;
 mod window;
 

@@ -1,98 +1,59 @@
-//! Which frames of a layered stream a replica gets.
+//! Selection of the frames of a layered stream that a replica gets.
 //!
 //! A frame is decided once, by the first of its packets that arrives; the others follow. Only a
-//! frame newer than all before it may change what is selected: how is said in
-//! [`switch`](super::switch). A late frame is judged by what was selected behind the frame before
-//! it, and changes nothing.
+//! frame newer than all before it may change the selection, as [`switch`] describes. A late frame
+//! is judged by the selection after the frame before it, and changes nothing.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
-use dataplane::{Counter, Decided, Replica};
+mod decision;
+mod history;
+mod state;
+mod switch;
+
+use dataplane::{Counter, Decided};
 use wire::codec::Layer;
 use wire::codec::dependency::DecodeTargets;
 use wire::{Codec, RtpTimestamp};
 
-use super::decisions::{Decisions, Found};
+pub(super) use decision::{Active, Decision, Wanted};
+
 use super::frame::{Dependencies, Frame, FrameId, Numbering, Rules};
-use super::selected::{Selected, bit};
-use super::switch::Aim;
+use history::{Found, History};
+use state::{Aim, SelectionState, bit};
 
-/// What a replica is to get.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
-    /// The highest layer.
-    pub(super) layer: Layer,
-    /// The smaller size to keep beside it.
-    pub(super) fallback_spatial: Option<u8>,
-}
-
-impl Wanted {
-    pub(crate) fn of(entry: &Replica) -> Self {
-        Wanted {
-            layer: entry.target,
-            fallback_spatial: entry.fallback_spatial,
-        }
-    }
-}
-
-/// What a replica gets of the stream it follows.
+/// The selection of one replica among the frames of the stream it follows.
 #[derive(Debug)]
 pub(crate) struct Selection {
-    pub(super) now: Selected,
-    /// Whether only a key frame takes it to its target, or on at all.
-    pub(super) awaits_key_frame: bool,
+    now: SelectionState,
+    /// Whether only a key frame brings it to its target, or continues it at all.
+    awaits_key_frame: bool,
     /// The active decode targets the receiver was last told, where they are not what the sender
     /// said.
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
-    pub(super) ended: Option<RtpTimestamp>,
+    ended: Option<RtpTimestamp>,
     /// The newest picture of which a frame was sent only to keep its size, and that frame's number.
     kept: Option<(RtpTimestamp, u64)>,
     /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor
     /// made larger.
     picture: Option<RtpTimestamp>,
-    pub(super) wanted: Wanted,
+    wanted: Wanted,
     /// The decode target that is aimed at, as long as that follows from the same.
-    pub(super) aim: Option<Aim>,
+    aim: Option<Aim>,
     /// Frames are told apart by VP8's descriptor.
     is_of_vp8: bool,
     /// The newest picture that another device decided about, by its timestamp, and whether it is
     /// sent.
     decided_before: Option<Decided>,
     /// The newest frames. Costs nothing until the stream turns out to have layers.
-    pub(super) past: Decisions,
-}
-
-/// What was decided about a frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Decision {
-    /// Sent, or why not.
-    pub(crate) send: Result<(), Counter>,
-    /// It is the highest frame of its picture that the replica gets: its last packet gets the
-    /// marker.
-    pub(crate) is_top: bool,
-    /// Pictures held back before it.
-    pub(crate) held_back: u16,
-    /// So many frames back lies one of the same picture that is sent only to keep its size: this
-    /// one is made to refer to it.
-    pub(crate) kept_before: Option<u16>,
-    pub(crate) active: Active,
-}
-
-/// The decode targets a receiver can have.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Active {
-    pub(crate) targets: DecodeTargets,
-    /// They are fewer than the sender produces.
-    pub(crate) fewer: bool,
-    /// They are others than the receiver knows of.
-    pub(crate) new: bool,
+    history: History,
 }
 
 impl Selection {
     pub(crate) fn new() -> Self {
         Selection {
-            now: Selected::from_key_frame(Wanted::default()),
+            now: SelectionState::from_key_frame(Wanted::default()),
             awaits_key_frame: false,
             told: None,
             ended: None,
@@ -102,24 +63,24 @@ impl Selection {
             aim: None,
             is_of_vp8: false,
             decided_before: None,
-            past: Decisions::default(),
+            history: History::default(),
         }
     }
 
-    /// Begins again, with a key frame: nothing has been held back.
+    /// Restarts with a key frame: nothing has been held back.
     pub(crate) fn restart(&mut self, wanted: Wanted) {
-        self.now = Selected::from_key_frame(wanted);
+        self.now = SelectionState::from_key_frame(wanted);
         self.awaits_key_frame = false;
         self.told = None;
         self.ended = None;
         self.kept = None;
         self.picture = None;
         self.decided_before = None;
-        self.past.clear();
+        self.history.clear();
     }
 
-    /// Begins again where another device stopped: as much has been held back as its numbers say,
-    /// and the picture that was `decided` there stays so.
+    /// Restarts where another device stopped: its numbers tell how much has been held back, and the
+    /// decision about the picture `decided` there stays.
     pub(crate) fn resume(&mut self, wanted: Wanted, layer: Layer, decided: Option<Decided>) {
         self.restart(wanted);
         self.now.layer = layer;
@@ -130,7 +91,7 @@ impl Selection {
     /// what was decided of the newest. `None` where frames refer to others by their descriptors:
     /// what was decided of those is known here only.
     pub(crate) fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
-        let decided = match self.past.newest_decision() {
+        let decided = match self.history.newest_decision() {
             None => self.decided_before,
             Some((Numbering::Picture, decision)) if self.is_of_vp8 => Some((self.picture?.0, decision.send.is_ok())),
             Some(_) => return None,
@@ -145,7 +106,7 @@ impl Selection {
 
     /// The highest layer it gets, once it has got one, and whether it waits for a key frame.
     pub(crate) fn report(&self) -> (Layer, bool) {
-        let layer = if self.past.is_empty() {
+        let layer = if self.history.is_empty() {
             Layer::default()
         } else {
             self.now.layer
@@ -182,10 +143,10 @@ impl Selection {
 
     fn decide_frame(&mut self, wanted: Wanted, is_late: bool, codec: Codec, frame: &Frame) -> Decision {
         if !frame.is_unreadable() {
-            // Frames that cannot be compared with those before: it begins anew with what it has.
-            self.past.renumber(frame.id.numbering);
+            // Frames that cannot be compared with earlier ones: the history starts anew.
+            self.history.renumber(frame.id.numbering);
         }
-        match self.past.find(frame.id) {
+        match self.history.find(frame.id) {
             Found::Known(decision) => decision,
             _ if frame.is_unreadable() => self.without_layers(Ok(())),
             Found::TooOld => self.without_layers(Err(Counter::TooLate)),
@@ -196,33 +157,33 @@ impl Selection {
             Found::Newer => self.decide_newest(wanted, is_late, codec, frame),
             Found::Late {
                 at,
-                mut behind,
+                mut state,
                 held_back,
             } => {
-                behind.held_back = held_back;
-                let decision = self.judged(behind, frame, self.judge(&behind, frame));
+                state.held_back = held_back;
+                let decision = self.judged(state, frame, self.judge(&state, frame));
                 if decision.send.is_err() && frame.layer.temporal <= self.now.layer.temporal {
                     self.now.set_complete(frame.layer.spatial, false);
                 }
-                self.past.insert_late(at, frame.id, decision, behind);
+                self.history.insert_late(at, frame.id, decision, state);
                 decision
             }
         }
     }
 
-    /// What was decided about a packet's frame. A packet without layers, or whose descriptor cannot
-    /// be read, is sent.
+    /// The decision about a packet's frame. A packet without layers, or with an unreadable
+    /// descriptor, is sent.
     pub(crate) fn decided(&self, frame: Option<&Frame>) -> Option<Decision> {
         let Some(frame) = frame else {
             return Some(self.without_layers(Ok(())));
         };
-        match self.past.find(frame.id) {
+        match self.history.find(frame.id) {
             Found::Known(decision) => Some(decision),
             _ => frame.is_unreadable().then(|| self.without_layers(Ok(()))),
         }
     }
 
-    /// What becomes of a packet that no layer decides about.
+    /// The decision about a packet without layers.
     #[inline]
     pub(crate) fn without_layers(&self, send: Result<(), Counter>) -> Decision {
         Decision {
@@ -259,7 +220,7 @@ impl Selection {
             decision.kept_before = self.refer_to_kept(frame);
         }
         self.now.remember(codec, frame, decision.send);
-        self.past.push(frame.id, decision, self.now);
+        self.history.push(frame.id, decision, self.now);
         decision
     }
 
@@ -280,16 +241,16 @@ impl Selection {
         self.picture = Some(RtpTimestamp(timestamp));
         let send = if is_sent { Ok(()) } else { Err(Counter::OutsideTarget) };
         let decision = self.judged(self.now, frame, send);
-        self.past.push(id, decision, self.now);
+        self.history.push(id, decision, self.now);
     }
 
-    fn judged(&self, behind: Selected, frame: &Frame, send: Result<(), Counter>) -> Decision {
+    fn judged(&self, state: SelectionState, frame: &Frame, send: Result<(), Counter>) -> Decision {
         Decision {
             send,
-            is_top: frame.layer.spatial == behind.layer.spatial && !frame.may_be_followed_by_higher(self.wanted.layer),
-            held_back: behind.held_back,
+            is_top: frame.layer.spatial == state.layer.spatial && !frame.may_be_followed_by_higher(self.wanted.layer),
+            held_back: state.held_back,
             kept_before: None,
-            active: behind.active(frame),
+            active: state.active(frame),
         }
     }
 
@@ -318,34 +279,34 @@ impl Selection {
     }
 
     /// Whether a frame is part of what was selected.
-    fn judge(&self, behind: &Selected, frame: &Frame) -> Result<(), Counter> {
+    fn judge(&self, state: &SelectionState, frame: &Frame) -> Result<(), Counter> {
         let within = match &frame.rules {
-            Rules::Vp8(_) => behind.layer.covers(frame.layer),
+            Rules::Vp8(_) => state.layer.covers(frame.layer),
             Rules::Vp9(rules) => {
-                let needed = rules.refers_above || frame.layer.spatial >= behind.layer.spatial;
-                behind.layer.covers(frame.layer) && needed
+                let needed = rules.refers_above || frame.layer.spatial >= state.layer.spatial;
+                state.layer.covers(frame.layer) && needed
             }
             Rules::Unreadable => true,
-            Rules::Dependency(rules) => return self.judge_target(behind, rules),
+            Rules::Dependency(rules) => return self.judge_target(state, rules),
         };
         if within { Ok(()) } else { Err(Counter::OutsideTarget) }
     }
 
-    fn judge_target(&self, behind: &Selected, rules: &Dependencies) -> Result<(), Counter> {
-        let target = behind.target.filter(|target| target.since == rules.since);
-        let selected = self.judge_for(behind, rules, target.ok_or(Counter::Undecodable)?.index);
-        match behind.kept {
-            Some(kept) if selected.is_err() => self.judge_for(behind, rules, usize::from(kept)).or(selected),
+    fn judge_target(&self, state: &SelectionState, rules: &Dependencies) -> Result<(), Counter> {
+        let target = state.target.filter(|target| target.since == rules.since);
+        let selected = self.judge_for(state, rules, target.ok_or(Counter::Undecodable)?.index);
+        match state.kept {
+            Some(kept) if selected.is_err() => self.judge_for(state, rules, usize::from(kept)).or(selected),
             _ => selected,
         }
     }
 
     /// Whether a frame is part of a decode target, and can be decoded.
-    pub(super) fn judge_for(&self, behind: &Selected, rules: &Dependencies, target: usize) -> Result<(), Counter> {
+    fn judge_for(&self, state: &SelectionState, rules: &Dependencies, target: usize) -> Result<(), Counter> {
         if !rules.indications.get(target).is_present() {
             return Err(Counter::OutsideTarget);
         }
-        match self.is_intact(behind, rules, target) && self.is_decodable(rules) {
+        match self.is_intact(state, rules, target) && self.is_decodable(rules) {
             true => Ok(()),
             false => Err(Counter::Undecodable),
         }
@@ -353,28 +314,28 @@ impl Selection {
 
     /// Whether nothing a frame refers to was held back. What was lost before us was not: it may
     /// still come.
-    pub(super) fn is_decodable(&self, rules: &Dependencies) -> bool {
+    fn is_decodable(&self, rules: &Dependencies) -> bool {
         let mut referred = rules.fdiffs.as_slice().iter();
         !referred.any(|diff| self.was_held_back(rules.number, u64::from(*diff)))
     }
 
     /// Whether the chain that protects a decode target was sent up to here.
-    pub(super) fn is_intact(&self, behind: &Selected, rules: &Dependencies, target: usize) -> bool {
+    fn is_intact(&self, state: &SelectionState, rules: &Dependencies, target: usize) -> bool {
         let Some(chain) = rules.structure.protecting_chain(target) else {
             return true;
         };
         match rules.chain_diffs.as_slice().get(chain) {
             None | Some(0) => true,
-            Some(diff) => behind.broken & bit(chain) == 0 && !self.was_held_back(rules.number, u64::from(*diff)),
+            Some(diff) => state.broken & bit(chain) == 0 && !self.was_held_back(rules.number, u64::from(*diff)),
         }
     }
 
     fn was_held_back(&self, number: u64, diff: u64) -> bool {
         let place = number.checked_sub(diff);
-        place.is_some_and(|place| matches!(self.past.at(place), Some(Err(_))))
+        place.is_some_and(|place| matches!(self.history.at(place), Some(Err(_))))
     }
 
-    pub(super) fn was_sent(&self, id: FrameId) -> bool {
-        matches!(self.past.at(id.place), Some(Ok(())))
+    fn was_sent(&self, id: FrameId) -> bool {
+        matches!(self.history.at(id.place), Some(Ok(())))
     }
 }

@@ -1,19 +1,19 @@
-//! What was decided about the newest frames of a stream.
+//! The decisions about the newest frames of a stream.
 
 use std::collections::VecDeque;
 
 use dataplane::Counter;
 use dataplane::limits::FRAMES_MAX;
 
-use super::frame::{FrameId, Numbering};
-use super::select::Decision;
-use super::selected::Selected;
+use super::decision::Decision;
+use super::state::SelectionState;
+use crate::shard::frame::{FrameId, Numbering};
 
 /// The decisions about the newest [`FRAMES_MAX`] frames, in the order of the frames.
 ///
 /// Nearly always a frame is the newest or new, so it is a queue searched from its end.
 #[derive(Debug, Default)]
-pub(crate) struct Decisions {
+pub(crate) struct History {
     numbering: Option<Numbering>,
     frames: VecDeque<Decided>,
 }
@@ -22,11 +22,11 @@ pub(crate) struct Decisions {
 struct Decided {
     place: u64,
     decision: Decision,
-    /// What is selected behind it.
-    behind: Selected,
+    /// The selection after it.
+    state: SelectionState,
 }
 
-/// Where a frame stands among those decided.
+/// The place of a frame among those decided.
 pub(crate) enum Found {
     /// It is one of them.
     Known(Decision),
@@ -35,8 +35,8 @@ pub(crate) enum Found {
     /// Between them.
     Late {
         at: usize,
-        /// What is selected behind the one before it.
-        behind: Selected,
+        /// The selection after the frame before it.
+        state: SelectionState,
         /// Pictures that were held back before it.
         held_back: u16,
     },
@@ -44,7 +44,7 @@ pub(crate) enum Found {
     TooOld,
 }
 
-impl Decisions {
+impl History {
     pub(crate) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
@@ -68,7 +68,7 @@ impl Decisions {
         self.frames.back().map(|newest| newest.place)
     }
 
-    /// What was decided about the newest frame, and how frames are numbered.
+    /// The decision about the newest frame, and how frames are numbered.
     pub(crate) fn newest_decision(&self) -> Option<(Numbering, Decision)> {
         self.numbering.zip(self.frames.back().map(|newest| newest.decision))
     }
@@ -83,21 +83,21 @@ impl Decisions {
             Err(0) if self.frames.len() >= FRAMES_MAX => Found::TooOld,
             Err(0) => Found::Late {
                 at: 0,
-                behind: self.frames[0].behind,
+                state: self.frames[0].state,
                 held_back: self.frames[0].decision.held_back,
             },
             Err(at) => {
                 let before = &self.frames[at - 1];
                 Found::Late {
                     at,
-                    behind: before.behind,
-                    held_back: before.behind.held_back,
+                    state: before.state,
+                    held_back: before.state.held_back,
                 }
             }
         }
     }
 
-    /// What was decided about the frame at a place, of the numbering in use.
+    /// The decision about the frame at a place, in the numbering in use.
     pub(crate) fn at(&self, place: u64) -> Option<Result<(), Counter>> {
         let at = self.search(place).ok()?;
         Some(self.frames[at].decision.send)
@@ -111,7 +111,7 @@ impl Decisions {
         if newest < place {
             return Err(self.frames.len());
         }
-        // Where no number is missing it is as far from the end as it is behind the newest.
+        // If no number is missing, it is as far from the end as it is older than the newest.
         let guess = usize::try_from(newest - place)
             .ok()
             .and_then(|back| last.checked_sub(back));
@@ -122,7 +122,7 @@ impl Decisions {
     }
 
     /// Adds the newest frame.
-    pub(crate) fn push(&mut self, id: FrameId, decision: Decision, behind: Selected) {
+    pub(crate) fn push(&mut self, id: FrameId, decision: Decision, state: SelectionState) {
         if self.frames.capacity() < FRAMES_MAX {
             self.frames.reserve_exact(FRAMES_MAX - self.frames.len());
         }
@@ -130,27 +130,16 @@ impl Decisions {
             self.frames.pop_front();
         }
         let place = id.place;
-        self.frames.push_back(Decided {
-            place,
-            decision,
-            behind,
-        });
+        self.frames.push_back(Decided { place, decision, state });
     }
 
     /// Adds a late frame where [`find`](Self::find) found its place.
-    pub(crate) fn insert_late(&mut self, mut at: usize, id: FrameId, decision: Decision, behind: Selected) {
+    pub(crate) fn insert_late(&mut self, mut at: usize, id: FrameId, decision: Decision, state: SelectionState) {
         if self.frames.len() == FRAMES_MAX {
             self.frames.pop_front();
             at -= 1;
         }
         let place = id.place;
-        self.frames.insert(
-            at,
-            Decided {
-                place,
-                decision,
-                behind,
-            },
-        );
+        self.frames.insert(at, Decided { place, decision, state });
     }
 }

@@ -1,5 +1,5 @@
-//! Where a replica changes to other layers: as near to what is wanted as the newest frame allows,
-//! and no sooner than a decoder can follow.
+//! Switching between layers: as near to the wanted layer as the newest frame allows, and no sooner
+//! than a decoder can follow.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
@@ -7,23 +7,14 @@ use std::sync::Arc;
 
 use wire::RtpTimestamp;
 use wire::codec::Layer;
-use wire::codec::dependency::{DecodeTargets, DependencyStructure, Indication};
+use wire::codec::dependency::Indication;
 
-use super::frame::{Dependencies, Frame, FrameId, Rules, Vp9Rules};
-use super::select::Selection;
-use super::selected::Target;
-
-/// A decode target to aim at, and what it follows from.
-#[derive(Debug)]
-pub(super) struct Aim {
-    structure: Arc<DependencyStructure>,
-    produced: DecodeTargets,
-    wanted: Layer,
-    target: usize,
-}
+use super::Selection;
+use super::state::{Aim, Target};
+use crate::shard::frame::{Dependencies, Frame, FrameId, Rules, Vp9Rules};
 
 impl Selection {
-    /// Comes as near to what is wanted as `frame`, the newest so far, allows.
+    /// Switches as near to the wanted layer as `frame`, the newest so far, allows.
     pub(super) fn switch(&mut self, frame: &Frame) {
         let wanted = self.wanted.layer;
         match &frame.rules {
@@ -37,7 +28,7 @@ impl Selection {
     fn switch_vp9(&mut self, wanted: Layer, frame: &Frame, rules: Vp9Rules) {
         let picture = |place: u64| place >> 3;
         let is_first = self
-            .past
+            .history
             .newest()
             .is_none_or(|newest| picture(newest) != picture(frame.id.place));
         let now = &mut self.now;

@@ -1,15 +1,18 @@
-//! What is selected of a stream, behind some frame of it.
+//! The layers selected of a stream, as of some frame.
+
+use std::sync::Arc;
 
 use dataplane::Counter;
 use wire::Codec;
 use wire::codec::Layer;
+use wire::codec::dependency::{DecodeTargets, DependencyStructure};
 
-use super::frame::{Dependencies, Frame, Rules, Vp8Rules};
-use super::select::{Active, Wanted};
+use super::decision::{Active, Wanted};
+use crate::shard::frame::{Dependencies, Frame, Rules, Vp8Rules};
 
-/// What is selected behind some frame.
+/// The selection after some frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Selected {
+pub(crate) struct SelectionState {
     /// The highest layer.
     pub(super) layer: Layer,
     /// The decode target.
@@ -32,9 +35,9 @@ pub(super) struct Target {
     pub(super) index: usize,
 }
 
-impl Selected {
+impl SelectionState {
     pub(super) fn from_key_frame(wanted: Wanted) -> Self {
-        Selected {
+        SelectionState {
             layer: Layer {
                 spatial: 0,
                 temporal: wanted.layer.temporal,
@@ -101,7 +104,7 @@ impl Selected {
         }
     }
 
-    /// What the decision about the newest frame means for those behind it.
+    /// Updates the selection after the decision about the newest frame.
     pub(super) fn remember(&mut self, codec: Codec, frame: &Frame, send: Result<(), Counter>) {
         if codec == Codec::Vp8 && send.is_err() {
             self.held_back = self.held_back.wrapping_add(1);
@@ -125,6 +128,15 @@ impl Selected {
             Ok(()) => self.broken &= !rules.chains_started,
         }
     }
+}
+
+/// A decode target to aim at, and what it follows from.
+#[derive(Debug)]
+pub(super) struct Aim {
+    pub(super) structure: Arc<DependencyStructure>,
+    pub(super) produced: DecodeTargets,
+    pub(super) wanted: Layer,
+    pub(super) target: usize,
 }
 
 /// A chain's bit among those broken.
