@@ -40,9 +40,9 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent without transports. `clock` relates `now` to wall-clock time in sender reports;
-    /// `seed` is all the randomness of what the agent chooses itself (the ciphers' own comes from
-    /// the operating system).
+    /// An agent without transports. `clock` relates `now` to wall-clock time in sender reports.
+    /// `seed` seeds all random choices of the agent itself; the ciphers' randomness comes from the
+    /// operating system.
     pub fn new(config: Config, clock: Clock, seed: u64) -> Self {
         let rng = StdRng::seed_from_u64(seed);
         let node = config.node;
@@ -233,7 +233,7 @@ impl Agent {
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
 
-    /// Computes all handshakes that wait, for whoever has no other threads. Returns whether there
+    /// Computes all waiting handshakes, for a caller without other threads. Returns whether there
     /// were any.
     pub fn compute_handshakes(&mut self, now: Instant, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) -> bool {
         let mut any = false;
@@ -254,7 +254,7 @@ impl Agent {
         }
     }
 
-    /// Does what is due at `now`.
+    /// Handles all timeouts up to `now`.
     pub fn handle_timeout(&mut self, now: Instant, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
         self.announce(plane, out);
         while let Some(timer) = self.shared.timers.pop(now) {
@@ -294,8 +294,8 @@ impl Agent {
         self.receivers_after(None).collect()
     }
 
-    /// The same from behind a transport on, one at a time: so that whoever looks at thousands need
-    /// not hold up the media of all of them.
+    /// The same for transports after this one, one at a time, so that a caller with thousands of
+    /// them does not hold up the media of all.
     pub fn receivers_after(&self, after: Option<TransportId>) -> impl Iterator<Item = Receiver> {
         self.media.receivers_after(after)
     }
@@ -323,8 +323,8 @@ impl Agent {
         }
     }
 
-    /// Whether no transport, and nothing of one, and no relayed call is left. Messages are left
-    /// until the controller has dealt with them.
+    /// Whether no transport, no state of one and no relayed call is left. Messages stay until the
+    /// controller has handled them.
     pub fn is_idle(&self) -> bool {
         self.transports.is_empty() && self.media.is_empty() && self.relays.is_empty() && self.shared.ledger.is_empty()
     }
@@ -355,8 +355,7 @@ fn told(device: dataplane::Capabilities) -> Capabilities {
     }
 }
 
-/// Does what follows from what happened to transports: for those who wait to pass messages on, and
-/// for the media.
+/// Applies changes of transports: to peers that wait to pass messages on, and to the media.
 fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, mut changes: Vec<Change>) {
     transports.hand_over(cx, &mut changes);
     for change in changes {

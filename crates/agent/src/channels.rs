@@ -1,11 +1,11 @@
 //! Data channels of one transport: SCTP over DTLS, and the handshake that names a channel (RFC
 //! 8832).
 //!
-//! Both sides may open channels; a label names one for the controller. A channel that loses nothing
-//! loses nothing here either: what arrives on it waits in the inbox until it can be passed on, and
-//! the peer's window shrinks by that; what is to be sent on it waits in an outbox. A peer that does
-//! not take its own for too long loses its SCTP association and keeps its call. A channel that may
-//! lose messages drops the newest.
+//! Both sides may open channels; a label names one for the controller. A reliable channel stays
+//! reliable here: its incoming messages wait in the inbox until they can be passed on, and the
+//! peer's window shrinks by their size. Its outgoing messages wait in an outbox. A peer that reads
+//! nothing for too long loses its SCTP association and keeps its call. A channel that may lose
+//! messages drops the newest.
 //!
 //! Source: RFC 8831, RFC 8832.
 
@@ -39,7 +39,7 @@ pub(crate) struct Channels {
     /// Streams that may have a message to read, and the first whose turn it is.
     unread: BTreeSet<StreamId>,
     turn: StreamId,
-    /// Messages that arrived on channels that lose nothing.
+    /// Messages that arrived on reliable channels.
     inbox: VecDeque<(Arc<str>, Arc<[u8]>)>,
     inbox_cost: usize,
     outboxes: BTreeMap<Arc<str>, Outbox>,
@@ -66,7 +66,7 @@ struct Open {
 enum OpenState {
     /// We asked.
     Asked,
-    /// Both know it.
+    /// Both sides know it.
     Agreed,
 }
 
@@ -188,8 +188,8 @@ impl Channels {
         }
     }
 
-    /// Takes one binary message to send. It leaves with those that are taken at the same time, so
-    /// that small ones share packets, or when it can.
+    /// Takes one binary message to send. It is sent together with the others of the same input, so
+    /// that small ones share packets, or as soon as it can be.
     pub(crate) fn send(&mut self, now: Instant, letter: Letter<'_>, effects: &mut Vec<Effect>) {
         let agreed = |open: &&Open| open.state == OpenState::Agreed && open.label == *letter.label;
         let channel = self
@@ -218,7 +218,7 @@ impl Channels {
         self.unsent.get_or_insert(now);
     }
 
-    /// The oldest message that arrived on a channel that loses nothing.
+    /// The oldest message that arrived on a reliable channel.
     pub(crate) fn take(&mut self) -> Option<(Arc<str>, Arc<[u8]>)> {
         let (label, payload) = self.inbox.pop_front()?;
         self.inbox_cost -= payload.len() + MESSAGE_COST;
@@ -249,7 +249,7 @@ impl Channels {
         self.outboxes.values().map(Outbox::buffered).sum()
     }
 
-    /// Does what is due.
+    /// Handles timeouts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         if self.opening_until.is_some_and(|until| until <= now) {
             self.stop_waiting(effects);
@@ -264,7 +264,7 @@ impl Channels {
         }
     }
 
-    /// Ends the association: what SCTP has of it could not be freed otherwise.
+    /// Ends the association, because the memory that SCTP holds for it cannot be freed otherwise.
     pub(crate) fn abort(&mut self, why: ChannelEnd, effects: &mut Vec<Effect>) {
         effects.extend(self.said.abort().map(Effect::Send));
         self.end(why, effects);
@@ -428,7 +428,7 @@ impl Channels {
         }
     }
 
-    /// Puts a message that must arrive behind those before it.
+    /// Appends a reliable message to its outbox.
     fn keep(&mut self, now: Instant, letter: &Letter<'_>, standing: Standing) {
         let outbox = self.outboxes.entry(letter.label.clone()).or_default();
         if outbox.standing == Standing::Opening {
@@ -452,7 +452,7 @@ impl Channels {
         write(&mut stream, payload).map_err(|_| Counter::ChannelNotOpen)
     }
 
-    /// Gives SCTP what it can take of what waits.
+    /// Gives SCTP as many waiting messages as it can take.
     fn flush(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         let Some(association) = self.sctp.as_mut().and_then(Sctp::association_mut) else {
             return;
@@ -475,8 +475,8 @@ impl Channels {
     }
 }
 
-/// SCTP cannot carry nothing: an empty message is one byte with a type that says so (RFC 8831
-/// section 6.6).
+/// SCTP cannot send an empty message, so it is one byte with a type for that (RFC 8831 section
+/// 6.6).
 fn write(stream: &mut sctp_proto::Stream<'_>, payload: &[u8]) -> Result<(), sctp_proto::Error> {
     match payload {
         [] => stream.write_with_ppi(&[0], PayloadProtocolIdentifier::BinaryEmpty),
@@ -485,7 +485,7 @@ fn write(stream: &mut sctp_proto::Stream<'_>, payload: &[u8]) -> Result<(), sctp
     .map(drop)
 }
 
-/// Nothing is sent on a channel any more.
+/// Drops the messages of a channel on which nothing more can be sent.
 fn give_up(outbox: &mut Outbox, effects: &mut Vec<Effect>) {
     for unsent in outbox.close() {
         effects.push(Effect::Count(Counter::MessageUnsent));

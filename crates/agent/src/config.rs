@@ -16,8 +16,8 @@ pub struct Config {
     pub addresses: Vec<SocketAddr>,
     /// The certificate that the node presents in every DTLS handshake.
     pub certificate: Certificate,
-    /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: nothing
-    /// is encrypted or authenticated then.
+    /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: such
+    /// media is neither encrypted nor authenticated.
     pub clear_rtp: bool,
     /// A transport nobody has connected to within this time is closed.
     pub connect_timeout: Duration,
@@ -28,25 +28,25 @@ pub struct Config {
     /// Without a valid connectivity check for this long consent has expired and the transport is
     /// closed (RFC 7675: 30 seconds).
     pub consent_timeout: Duration,
-    /// Whether receivers get only what their downlink carries. Without it everybody gets all they
-    /// want, as fast as it comes.
+    /// Whether each receiver is limited to the capacity of its downlink. Without it every receiver
+    /// gets everything it wants, unpaced.
     pub adaptation: bool,
-    /// How what a downlink carries is divided among the videos that want it.
+    /// The policy that divides a downlink among the videos.
     pub policy: Policy,
-    /// How the numbers close up of what a receiver gets less of than there is.
+    /// The method that keeps sequence numbers continuous when packets are left out.
     pub rewriting: Rewriting,
-    /// The longest a receiver is told to hold pictures back, so that what it lost is repaired in
-    /// time; zero tells nobody anything.
+    /// The longest playout delay that a receiver is told for the repair of losses; zero turns this
+    /// off.
     pub playout_delay_max: Duration,
-    /// The most videos one receiver is shown at a time; 0 is no limit. Screens, what it gave
-    /// priority to, and who spoke last come first.
+    /// The most videos sent to one receiver at a time; 0 is no limit. Screens, prioritised videos
+    /// and the latest speakers come first.
     pub last_n: usize,
 }
 
 /// How a downlink is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// By what a receiver gains for each bit: [`allocation::Allocator`].
+    /// By utility for each bit: [`allocation::Allocator`].
     #[default]
     Utility,
     /// An equal share for each video, and fixed rates at which it gets another target:

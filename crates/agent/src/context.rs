@@ -14,8 +14,8 @@ use crate::ledger::Ledger;
 use crate::owner::Owner;
 use crate::timers::{Timer, Timers};
 
-/// Routine work of many transports is done together, so often: each round wakes the agent and the
-/// workers once, whatever the number of transports.
+/// Interval of routine work, done for many transports together: each round wakes the agent and the
+/// workers once, for any number of transports.
 const ROUTINE: Duration = Duration::from_millis(50);
 
 /// State that outlives one input and belongs to no single part.
@@ -55,7 +55,7 @@ impl Context<'_> {
     /// Writes a table entry. A refusal is counted: the tables then hold less than was asked, never
     /// something wrong.
     pub(crate) fn write(&mut self, update: Update) {
-        // Counted, and there is nothing else to do about it.
+        // An error is counted; nothing else can be done about it.
         let _ = self.try_write(update);
     }
 
@@ -79,7 +79,7 @@ impl Context<'_> {
         }
     }
 
-    /// Sends a datagram as it is.
+    /// Sends a datagram unchanged.
     pub(crate) fn send(&mut self, path: Path, bytes: &[u8]) {
         self.plane.inject(self.now, Inject::Datagram { path, bytes });
     }

@@ -13,7 +13,7 @@ counting::counters! {
         CheckUnknownUfrag = "check_unknown_ufrag",
         /// Checks with a wrong MESSAGE-INTEGRITY.
         CheckUnauthenticated = "check_unauthenticated",
-        /// Checks whose sender believed to be controlled (answered with 487).
+        /// Checks of a peer that took the controlled role (answered with 487).
         RoleConflict = "role_conflict",
         /// Checks on an address pair that another transport has proved recently.
         PathContested = "path_contested",
@@ -24,13 +24,13 @@ counting::counters! {
         /// Transports refused because they are encrypted and the data plane has no SRTP.
         SrtpRefused = "srtp_refused",
 
-        /// DTLS that came before the peer's description, beyond what is kept.
+        /// DTLS before the peer's description, beyond the limit.
         DtlsTooEarly = "dtls_too_early",
-        /// DTLS that came while a handshake was computed, beyond what is kept.
+        /// DTLS during the computation of a handshake, beyond the limit.
         DtlsTooMany = "dtls_too_many",
         /// DTLS from a peer that agreed to none.
         DtlsUnexpected = "dtls_unexpected",
-        /// DTLS that was on its way when its transport was closed: what a peer sends last.
+        /// DTLS still under way when its transport was closed.
         DtlsLate = "dtls_late",
         /// Handshakes that failed or took too long.
         HandshakeFailed = "handshake_failed",
@@ -39,21 +39,22 @@ counting::counters! {
         HandshakePutOff = "handshake_put_off",
         /// Handshakes dropped for newer ones, because too many were half open.
         HandshakeEvicted = "handshake_evicted",
-        /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; it is offered
-        /// everything when it comes again.
+        /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; its next
+        /// handshake is offered all profiles.
         AeadDeclined = "aead_declined",
         /// Handshakes whose certificate was not the promised one.
         FingerprintMismatch = "fingerprint_mismatch",
 
         /// SCTP that its association refused.
         SctpMalformed = "sctp_malformed",
-        /// SCTP that came before the peer's description had a section for it, or after its
-        /// association was over.
+        /// SCTP before the peer's description had a section for it, or after the end of its
+        /// association.
         SctpUnexpected = "sctp_unexpected",
-        /// SCTP packets whose data was not taken: there was no room for it, or it was far ahead of
-        /// what is missing. The peer repeats it.
+        /// SCTP packets whose data was dropped: there was no room for it, or it was far after the
+        /// first missing piece. The peer repeats it.
         SctpPutOff = "sctp_put_off",
-        /// SCTP associations that ended by an error. One that the peer ends is none.
+        /// SCTP associations that ended by an error. An association that the peer ends is not
+        /// counted.
         SctpFailed = "sctp_failed",
         /// Data channels beyond the limit, or opened in a malformed way.
         ChannelRefused = "channel_refused",
@@ -61,8 +62,7 @@ counting::counters! {
         ChannelNotOpen = "channel_not_open",
         /// Messages dropped because the channel may lose messages and its peer is too slow.
         ChannelCongested = "channel_congested",
-        /// SCTP associations ended because the peer took too long to take what a reliable channel
-        /// had for it.
+        /// SCTP associations ended because the peer read a reliable channel too slowly.
         ChannelTooSlow = "channel_too_slow",
         /// Messages for a receiver that left, closed its channel or did not open it in time, before
         /// they were sent.
@@ -72,7 +72,7 @@ counting::counters! {
         /// Messages of channels that may lose messages, dropped because earlier ones of their
         /// sender were not dealt with yet.
         MessageCongested = "message_congested",
-        /// How often a sender was held back, because receivers had not taken what it had sent.
+        /// Times that a sender was held back, because receivers had not read its messages.
         SenderHeld = "sender_held",
 
         /// RTCP that is malformed.
@@ -92,7 +92,7 @@ counting::counters! {
         LossGivenUp = "loss_given_up",
         /// Retransmissions receivers asked for, in packets.
         NackReceived = "nack_received",
-        /// Of those, not sent: asked again within a round trip, or beyond the budget.
+        /// Of those, packets not sent: asked for again within a round trip, or beyond the budget.
         NackThrottled = "nack_throttled",
         /// Key frames asked of publishers.
         KeyFrameRequested = "key_frame_requested",
@@ -101,9 +101,9 @@ counting::counters! {
 
         /// Subscriptions that were granted another encoding or layer than before.
         TargetChanged = "target_changed",
-        /// A receiver that loses packets is told another playout delay.
+        /// Changes of the playout delay that a receiver with losses is told.
         PlayoutDelayChanged = "playout_delay_changed",
-        /// Subscriptions that stopped for want of room.
+        /// Subscriptions paused for lack of room.
         VideoPaused = "video_paused",
         /// Subscriptions that went on again.
         VideoResumed = "video_resumed",
@@ -116,7 +116,7 @@ counting::counters! {
         MediaFull = "media_full",
         /// Streams not forwarded because the data plane holds no more.
         StreamsFull = "streams_full",
-        /// Subscriptions that get nothing because the data plane holds no more replicas.
+        /// Subscriptions without media because the data plane holds no more replicas.
         ReplicasFull = "replicas_full",
         /// Publications and subscriptions on transports, and subscriptions to tracks, that are not
         /// there.

@@ -1,4 +1,4 @@
-//! Transports that were closed a moment ago: what their peers still send is no sign of trouble.
+//! Transports that were closed recently: late packets of their peers are no fault.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;

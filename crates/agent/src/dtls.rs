@@ -9,11 +9,11 @@
 //!
 //! - As server we choose: AES-256-GCM, then AES-128-GCM, then AES-CM with HMAC-SHA1.
 //! - As client we offer and the server chooses, by an order of its own; libwebrtc's begins with
-//!   AES-CM. So we offer AEAD and nothing else. A server that has none says so by leaving the
-//!   extension out ([`Failure::NoAead`]), and to such a peer everything is offered.
+//!   AES-CM. So we offer AEAD and nothing else. A server without AEAD leaves the extension out
+//!   ([`Failure::NoAead`]), and is offered all profiles next time.
 //!
-//! Two libraries, because no published one can do both halves: `dimpl` cannot be told what to
-//! offer, and `rtc-dtls` as server lets the client's order decide.
+//! There are two libraries, because no published one supports both roles: `dimpl` has no choice of
+//! offered profiles, and `rtc-dtls` as server follows the client's order.
 //!
 //! Source: RFC 5763, RFC 5764, RFC 8122, RFC 8842.
 
@@ -69,7 +69,7 @@ pub(crate) struct Association {
     peer: Peer,
 }
 
-/// How far the peer has proved to be who its description says.
+/// How far the peer's identity is proved.
 enum Peer {
     Unknown,
     /// The certificate is one of the promised ones; DTLS itself verifies that the peer holds its
@@ -86,11 +86,11 @@ pub(crate) enum Effect {
     Keys(SrtpProfile, Protection),
     /// The peer sent this.
     Data(Vec<u8>),
-    /// The peer said goodbye.
+    /// The peer closed the association.
     Closed,
 }
 
-/// Why an association ended. Nothing more comes of it.
+/// The reason that an association ended. It has no further output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The peer's certificate is not the promised one.
@@ -164,7 +164,7 @@ impl Association {
         result
     }
 
-    /// Does what is due: the client's first flight, retransmissions, giving up.
+    /// Handles timeouts: the client's first flight, retransmissions, giving up.
     pub(crate) fn handle_timeout(&mut self, now: Instant, effects: &mut Vec<Effect>) -> Result<(), Failure> {
         let mut output = Vec::new();
         let result = self.engine.handle_timeout(now, &mut output);
@@ -185,7 +185,7 @@ impl Association {
         result
     }
 
-    /// Says goodbye.
+    /// Closes the association.
     pub(crate) fn close(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         let mut output = Vec::new();
         self.engine.close(now, &mut output);
@@ -193,7 +193,7 @@ impl Association {
         let _ = self.judge(output, effects);
     }
 
-    /// Lets nothing through from a peer that is not the promised one.
+    /// Drops output from a peer that is not the promised one.
     fn judge(&mut self, output: Vec<Output>, effects: &mut Vec<Effect>) -> Result<(), Failure> {
         for output in output {
             let effect = match (output, &self.peer) {

@@ -36,8 +36,8 @@ pub struct Handshaken {
     result: Result<(), Failure>,
 }
 
-/// Tells one handing out from all others, so that what belongs to a transport that is gone does not
-/// come to another one of its name.
+/// Identifies one handing out, so that the result for a transport that is gone is not given to a
+/// later one of the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
@@ -101,7 +101,8 @@ enum Place {
 }
 
 impl Exchange {
-    /// A handshake that begins, with what the peer has sent already. To be [listed](Self::list).
+    /// A new handshake, with the datagrams that the peer has sent already. To be
+    /// [listed](Self::list).
     pub(crate) fn new(association: Association, datagrams: Vec<Vec<u8>>, from: Path) -> Self {
         Exchange {
             place: Place::Home(Box::new(association)),
@@ -116,7 +117,7 @@ impl Exchange {
     pub(crate) fn may_be_with(&self, fingerprints: &[Fingerprint]) -> bool {
         match &self.place {
             Place::Home(association) => association.is_with(fingerprints),
-            // Asked again when it comes back.
+            // This is checked again when it is put back.
             Place::Out(_) => true,
         }
     }
@@ -132,7 +133,7 @@ impl Exchange {
         self.list(cx, owner);
     }
 
-    /// Does what is due.
+    /// Handles timeouts.
     pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, owner: Owner) {
         if self.poll_timeout().is_some_and(|at| at <= cx.now) {
             self.list(cx, owner);
@@ -171,7 +172,7 @@ impl Exchange {
         }
     }
 
-    /// Takes it back; `None` if it is not this one that is out.
+    /// Takes it back; `None` if another one is out.
     pub(crate) fn put_back(&mut self, done: Handshaken) -> Option<Outcome> {
         if !matches!(self.place, Place::Out(ticket) if ticket == done.ticket) {
             return None;

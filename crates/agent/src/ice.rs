@@ -1,9 +1,9 @@
 //! One transport's half of ICE: the controlled side of a lite implementation.
 //!
-//! A lite agent has host candidates only and sends no checks; all it knows of its peer it learns
-//! from the peer's. So the whole of it is: authenticate a check, remember on which address pair it
-//! came, answer it, and follow nominations. The newest nomination wins, because peers change their
-//! mind (RFC 8445 section 8.1.1 with a lite peer; Firefox nominates every pair it checks).
+//! A lite agent has host candidates only and sends no checks; it learns of its peer only from the
+//! peer's checks. So it authenticates a check, records the address pair, answers, and follows
+//! nominations. The newest nomination wins, because peers change their mind (RFC 8445 section 8.1.1
+//! with a lite peer; Firefox nominates every pair it checks).
 //!
 //! Source: RFC 8445 sections 7.3 and 8.2, RFC 7675, RFC 8489.
 
@@ -40,7 +40,7 @@ pub(crate) struct Ice {
 #[derive(Debug)]
 struct Generation {
     local: IceCredentials,
-    /// Whether the peer's description that goes with them has come.
+    /// Whether the peer's description for it has arrived.
     answered: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Checked {
 /// The effect of a check on the paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathChange {
-    /// Nothing the tables know of.
+    /// No change for the tables.
     Nothing,
     /// The pairs of the leg, or which of them is the nominated one.
     Paths,
@@ -94,9 +94,9 @@ impl Ice {
         &self.newest().local
     }
 
-    /// The peer's description came: it knows our newest credentials. Its own are not needed: a lite
-    /// agent sends no checks, and the peer's half of USERNAME is not looked at (RFC 8445 section
-    /// 7.3).
+    /// The peer's description arrived, so it knows our newest credentials. Its own are not needed:
+    /// a lite agent sends no checks, and the peer's half of USERNAME is not looked at (RFC 8445
+    /// section 7.3).
     pub(crate) fn answered(&mut self) {
         let newest = self.generations.last_mut().expect("there is always a generation");
         newest.answered = true;
@@ -144,7 +144,7 @@ impl Ice {
         self.nominated &= !was_nominated;
     }
 
-    /// When [`prune`](Self::prune) will have something to do, if nothing is proved until then.
+    /// Time of the next effect of [`prune`](Self::prune), if nothing is proved until then.
     pub(crate) fn next_prune(&self, age_max: Duration) -> Option<Instant> {
         let others = self.proven.iter().skip(usize::from(self.nominated));
         others.map(|proven| proven.at + age_max).min()
@@ -185,8 +185,8 @@ impl Ice {
                 change: PathChange::Nothing,
             });
         }
-        // A socket for both families sees IPv4 peers at mapped addresses, which they do not know
-        // themselves by.
+        // A socket for both families shows IPv4 peers at mapped addresses, which the peers do not
+        // use themselves.
         let seen = SocketAddr::new(path.remote.ip().to_canonical(), path.remote.port());
         let reply = encode(StunMessage::binding_reply(message.trans_id(), seen), password);
         let change = self.prove(now, path, message.use_candidate(), index);
@@ -243,8 +243,8 @@ impl Ice {
     }
 }
 
-/// Whether a datagram ends in MESSAGE-INTEGRITY and a right FINGERPRINT. ICE demands both of every
-/// check, and what stands behind the integrity would not be covered by it.
+/// Whether a datagram ends in MESSAGE-INTEGRITY and a right FINGERPRINT. ICE requires both in every
+/// check, and attributes after the integrity would not be covered by it.
 fn ends_in_fingerprint(datagram: &[u8]) -> bool {
     let Some(start) = datagram.len().checked_sub(TRAILER) else {
         return false;

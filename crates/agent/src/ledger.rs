@@ -1,13 +1,13 @@
-//! Messages on their way from one peer to others, and who must wait for whom.
+//! Messages on their way from one peer to others, and the order in which senders wait.
 //!
-//! A message is open from when it is passed to the controller until the controller has dealt with
-//! it and every receiver it went to has it in SCTP's hands, or is gone. The messages of one sender
-//! that are open may count for so much; then the sender is not read, its inbox fills, and SCTP's
-//! window closes. So a slow receiver holds back those who send to it and nobody else, and what
-//! waits is bounded for each sender and in all.
+//! A message is open from the time it is passed to the controller. It is closed when the controller
+//! has handled it and each of its receivers has it in SCTP, or is gone. Open messages of one sender
+//! have a limit. At the limit the sender is not read, its inbox fills, and SCTP's window closes. So
+//! a slow receiver holds back only its senders, and waiting data is bounded for each sender and in
+//! total.
 //!
-//! Nothing can wait for ever: the controller deals with each message, and a receiver that does not
-//! take its own in time loses its channels.
+//! No message waits for ever: the controller handles each message, and a receiver that does not
+//! read its own in time loses its channels.
 
 use std::collections::VecDeque;
 
@@ -52,7 +52,7 @@ struct Sender {
 /// The reason a sender waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Waits {
-    /// It has nothing to pass on.
+    /// It has no message to pass on.
     #[default]
     No,
     /// Its turn.
@@ -134,7 +134,7 @@ impl Ledger {
         }
     }
 
-    /// One of those has it, or is gone.
+    /// A receiver has a message, or is gone.
     pub(crate) fn taken(&mut self, message: MessageId) {
         let Some(open) = self.messages.get_mut(&message) else {
             return;
@@ -175,7 +175,7 @@ impl Ledger {
         None
     }
 
-    /// A transport has nothing to pass on any more. Its open messages stay open.
+    /// A transport has no more messages to pass on. Its open messages stay open.
     pub(crate) fn forget(&mut self, from: TransportId) {
         if let Some(sender) = self.senders.get_mut(&from) {
             sender.waits = Waits::No;
@@ -188,7 +188,7 @@ impl Ledger {
         self.total = self.total - before + now;
     }
 
-    /// Whether nothing is on its way.
+    /// Whether no message is on its way.
     pub(crate) fn is_empty(&self) -> bool {
         let idle = self.messages.is_empty() && self.senders.is_empty();
         debug_assert!(!idle || self.with_controller == 0 && self.with_controller_bytes == 0);

@@ -1,10 +1,10 @@
 //! The control of one media node. It turns a controller's commands into table entries and keeps
 //! every peer's transport alive.
 //!
-//! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It touches no media packet: the data
-//! plane forwards those by table and hands over what the tables do not cover. Start reading at
-//! [`Agent`]. It has two halves: the transports (`transport`, `ice`, `dtls`, `channels`) and the
-//! media over them (`media`). Beside them are calls that are relayed unchanged (`relays`).
+//! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It handles no media packets: the data
+//! plane forwards those by table and hands over the packets that the tables do not cover. Start
+//! reading at [`Agent`]. It has two halves: the transports (`transport`, `ice`, `dtls`, `channels`)
+//! and the media over them (`media`). Beside them are calls that are relayed unchanged (`relays`).
 //!
 //! The crate is sans-IO: it owns no clock, socket or thread. Its input is
 //! [`Command`](southbound::Command)s, [`Event`](dataplane::Event)s and the passage of time. It

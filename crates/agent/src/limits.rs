@@ -1,26 +1,27 @@
-//! Every limit of the agent, and what happens at it. Those of the tables are [`dataplane::limits`].
+//! Every limit of the agent, and the behaviour at it. Those of the tables are
+//! [`dataplane::limits`].
 
 use std::time::Duration;
 
 /// Transports on one node; more are refused with a notice.
 pub const TRANSPORTS_MAX: usize = 20_000;
 
-/// Handshakes in progress; at the limit the one that began first is dropped.
+/// Handshakes in progress; at the limit the oldest is dropped.
 pub const HANDSHAKES_MAX: usize = 1_000;
 
-/// Handshakes that wait to be computed; at the limit no other begins for [`PUT_OFF`], while those
-/// that have begun go on.
+/// Handshakes that wait to be computed. At the limit no new one begins for [`PUT_OFF`]; handshakes
+/// in progress continue.
 pub const HANDSHAKES_WAITING_MAX: usize = 256;
 
 /// See [`HANDSHAKES_WAITING_MAX`].
 pub const PUT_OFF: Duration = Duration::from_millis(100);
 
-/// Datagrams of DTLS kept for a handshake while what came before them is computed; later ones are
-/// dropped, the peer repeats them.
+/// Datagrams of DTLS kept for a handshake while earlier ones are computed; later ones are dropped,
+/// and the peer repeats them.
 pub const HANDSHAKE_DATAGRAMS_MAX: usize = 16;
 
-/// Datagrams of DTLS kept for a transport whose peer's description has not come yet; later ones are
-/// dropped, the peer repeats them.
+/// Datagrams of DTLS kept for a transport without a description of its peer; later ones are
+/// dropped, and the peer repeats them.
 pub const EARLY_DTLS_MAX: usize = 4;
 
 /// Hosts whose DTLS servers have no AEAD profile, remembered to be offered everything the next
@@ -50,18 +51,18 @@ pub const LABEL_MAX: usize = 256;
 /// Bytes of one message, in both directions; a larger one is dropped.
 pub const MESSAGE_MAX: usize = 65_536;
 
-/// How far ahead of the first missing piece of data a peer may send; what is further ahead is not
-/// taken, and the peer repeats it.
+/// How far after the first missing piece of data a peer may send; later pieces are dropped, and the
+/// peer repeats them.
 pub const DATA_AHEAD_MAX: i32 = 4_096;
 
-/// Pieces of incomplete messages one transport may have; one that has more loses its association.
+/// Pieces of incomplete messages of one transport; beyond this its association ends.
 pub const FRAGMENTS_MAX: usize = 4_096;
 
-/// Overhead of a message beside its bytes, wherever messages wait.
+/// Overhead of a message beside its bytes, in every queue.
 pub const MESSAGE_COST: usize = 64;
 
-/// Bytes of incoming messages one transport may have in pieces, and the widest window its peer is
-/// told. SCTP holds the peer back; what exceeds the window is not taken, and the peer repeats it.
+/// Bytes of incoming messages of one transport in pieces, and the widest window that its peer is
+/// told. SCTP holds the peer back; data beyond the window is dropped, and the peer repeats it.
 pub const RECEIVE_BUFFER_MAX: u32 = 512 * 1024;
 
 /// Whole messages of one transport that cannot be passed on yet, in bytes. They are taken off the
@@ -72,9 +73,9 @@ pub const INBOX_MAX: usize = 1024 * 1024;
 /// the limit the sender is not read until half of it is taken.
 pub const SENDER_WINDOW: usize = 512 * 1024;
 
-/// Messages that may be with the controller, of all senders together; at the limit nobody is read
-/// until it has dealt with some. Kept small, so that whoever joins meanwhile is not behind a queue
-/// of data.
+/// Messages that may be with the controller, of all senders together; at the limit no sender is
+/// read until it has handled some. The limit is small, so that a join is not queued after much
+/// data.
 pub const WITH_CONTROLLER_MAX: usize = 1_024;
 
 /// The same in bytes.
@@ -99,12 +100,11 @@ pub const SCTP_BUFFER_MAX: usize = 512 * 1024;
 /// The same in messages.
 pub const SCTP_MESSAGES_MAX: usize = 4_096;
 
-/// How long a message may wait for its receiver, which acknowledges less than [`TOO_SLOW_BYTES`] in
-/// that time; then the receiver's SCTP association ends, and its call goes on.
+/// Time that a message may wait for a receiver that acknowledges less than [`TOO_SLOW_BYTES`] in
+/// it; then the receiver's SCTP association ends, and its call continues.
 pub const TOO_SLOW: Duration = Duration::from_secs(30);
 
-/// A receiver that acknowledges so many bytes of a channel within [`TOO_SLOW`] is slow, and not too
-/// slow.
+/// A receiver that acknowledges this many bytes of a channel within [`TOO_SLOW`] is not too slow.
 pub const TOO_SLOW_BYTES: u64 = 256 << 10;
 
 /// How long messages wait for a channel that is not open yet; then they are dropped, and later ones
@@ -134,24 +134,24 @@ pub const MISSING_AGE_MAX: Duration = Duration::from_secs(1);
 /// [`RESENDS_PER_SECOND_MIN`].
 pub const RESENDS_PER_SECOND_MAX: u32 = 1_000;
 
-/// Packets a receiver may have sent again in one second whatever its downlink carries.
+/// Retransmissions per second to one receiver under any capacity of its downlink.
 pub const RESENDS_PER_SECOND_MIN: u32 = 50;
 
 /// Packets a publisher is asked for in one second on one stream because receivers miss them, all of
 /// these together, where the data plane keeps none; further ones are not asked for.
 pub const UPSTREAM_NACKS_PER_SECOND_MAX: u32 = 200;
 
-/// Of those, the packets one receiver may ask for: one that asks for everything leaves something to
-/// the others.
+/// The share of one receiver in those, so that one that asks for everything leaves some to the
+/// others.
 pub const UPSTREAM_NACKS_OF_ONE_PER_SECOND_MAX: u32 = 100;
 
 /// The highest downlink bit rate that a receiver may report, in bits per second. A higher report is
 /// taken as this value.
 pub const ESTIMATE_MAX: u64 = 50_000_000;
 
-/// Key frames one receiver may ask for of one subscription in [`KEY_FRAMES_WINDOW`]; further
-/// requests are ignored, since everybody else who watches pays for them. Those a switch needs are
-/// not counted.
+/// Key frames that one receiver may ask for of one subscription in [`KEY_FRAMES_WINDOW`]; further
+/// requests are ignored, since a key frame costs all other viewers. Key frames needed for a switch
+/// are not counted.
 pub const KEY_FRAMES_MAX: u32 = 10;
 
 /// See [`KEY_FRAMES_MAX`].
@@ -164,8 +164,8 @@ pub const RTCP_PER_SECOND_MAX: u32 = 100_000;
 /// Layers of one stream whose rates are measured; packets of further ones are not counted.
 pub const LAYERS_MAX: usize = 16;
 
-/// Packets that are sent to one receiver in place of a track's media; when no media has come by
-/// then, nothing more is sent in its place.
+/// Packets sent to one receiver in place of a track's media; after these, no more are sent without
+/// media.
 pub const FILLS_MAX: u8 = 50;
 
 /// Packets remembered for the next transport-wide feedback; at the limit it is sent at once.

@@ -35,7 +35,7 @@ impl Liveness {
         }
     }
 
-    /// ICE restarts: the peer gets time to come back.
+    /// ICE restarts: the peer gets time to reconnect.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.opened = now;
     }
@@ -50,8 +50,8 @@ impl Liveness {
         std::mem::replace(&mut self.link, Link::Connected) != Link::Connected
     }
 
-    /// When [`check`](Self::check) will have something to say, if there is no valid check after
-    /// `last` until then.
+    /// Time of the next effect of [`check`](Self::check), if there is no valid check after `last`
+    /// until then.
     pub(crate) fn next(&self, last: Option<Instant>, config: &Config) -> Instant {
         let (since, limit) = self.patience(last, config);
         since + limit

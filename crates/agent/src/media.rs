@@ -36,7 +36,7 @@ pub(crate) struct Media {
 }
 
 impl Media {
-    /// The receivers' side, and what it uses of the others.
+    /// The receivers' side, and the parts that it uses.
     fn downlink(&mut self) -> (&mut Downlink, Env<'_>) {
         let env = Env {
             transports: &mut self.transports,
@@ -46,7 +46,7 @@ impl Media {
         (&mut self.downlink, env)
     }
 
-    /// Whether nothing is left of anybody.
+    /// Whether no state of any transport is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.transports.is_empty() && self.uplink.is_empty() && self.downlink.is_empty()
     }

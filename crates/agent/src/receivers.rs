@@ -17,8 +17,7 @@ pub struct Receiver {
     /// State of its downlink. `None` if nothing measures it: the receiver gets audio only, it
     /// reports nothing, or the operator switched adaptation off.
     pub downlink: Option<DownlinkState>,
-    /// How long it is told to hold pictures back, so that what it lost is repaired in time; zero is
-    /// not at all.
+    /// The playout delay that it is told, so that losses are repaired in time; zero is none.
     pub playout_delay: Duration,
     /// Its subscriptions, by id.
     pub subscriptions: Vec<SubscriptionState>,
@@ -29,9 +28,9 @@ pub struct Receiver {
 pub struct DownlinkState {
     /// The estimated capacity.
     pub estimate: Estimate,
-    /// Whether it binds: a receiver that negotiated reports and never sent one gets all it wants.
+    /// Whether it limits: a receiver that negotiated reports and never sent one gets all it wants.
     pub reports: bool,
-    /// How fast packets leave; `None` is as they come.
+    /// The pace of its packets; `None` is unpaced.
     pub pace: Option<u64>,
     /// Bit rate of everything granted, and of the layers kept beside it.
     pub allocated: u64,
@@ -50,14 +49,13 @@ pub struct SubscriptionState {
     pub subscription: SubscriptionId,
     /// Of which track.
     pub track: TrackId,
-    /// Sound or picture.
+    /// Audio or video.
     pub kind: MediaKind,
     /// Camera or screen, where the track is known.
     pub source: TrackSource,
-    /// How the receiver wants it.
+    /// The receiver's settings.
     pub settings: SubscriptionSettings,
-    /// The place of its sender among those who speak, which counts with what is wanted; `None` for
-    /// who is silent.
+    /// The speaker rank of its sender, which counts with the settings; `None` for a silent sender.
     pub speaker: Option<u8>,
     /// The layer that it is granted.
     pub granted: Granted,
@@ -77,18 +75,17 @@ pub enum Granted {
     Undecided,
     /// This.
     Send(Target),
-    /// Nothing, since the downlink does not carry it.
+    /// Nothing, because the downlink does not carry it.
     NoRoom,
-    /// Nothing, since others are among the few that are shown.
+    /// Nothing, because other videos have the limited places.
     LeftOut,
-    /// Nothing, since nobody gets the track at the moment.
+    /// Nothing, because the track is held for all receivers.
     Held,
-    /// Nothing, since it is not wanted.
+    /// Nothing, because it is not wanted.
     Disabled,
 }
 
-/// An encoding, by its place in the publication, and the highest layer of it: [`u8::MAX`] where
-/// nothing limits it.
+/// An encoding, by its place in the publication, and its highest layer: [`u8::MAX`] for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// In rising quality from 0.
@@ -104,8 +101,8 @@ pub struct LayerRate {
     pub target: Target,
     /// Its own packets. Shape: bits per second of UDP payload.
     pub rate: u64,
-    /// Picture size with it; 0 by 0 when unknown. Shape: pixels.
+    /// Size with it; 0 by 0 when unknown. Shape: pixels.
     pub size: (u16, u16),
-    /// Pictures per second with it; 0 when unknown.
+    /// Frames per second with it; 0 when unknown.
     pub fps: u16,
 }

@@ -52,12 +52,12 @@ impl Relays {
         self.ports.is_empty() && self.leaving.is_empty()
     }
 
-    /// Whether what arrives at this address is a relayed call's.
+    /// Whether this address belongs to a relayed call.
     pub(crate) fn has(&self, at: SocketAddr) -> bool {
         self.ports.contains_key(&at)
     }
 
-    /// Does what is ordered.
+    /// Executes an order.
     pub(crate) fn command(&mut self, cx: &mut Context<'_>, command: RelayCommand) {
         match command {
             RelayCommand::Open(at) => _ = self.open(cx, at, silent()),
@@ -69,8 +69,7 @@ impl Relays {
         }
     }
 
-    /// Opens a port where an earlier process has relayed, with what was done there: the table never
-    /// has less.
+    /// Opens a port of an earlier process with its old entry, so that the table never has less.
     fn resume(&mut self, cx: &mut Context<'_>, entry: Entry) {
         let mut port = Port::new(silent());
         port.install(cx, entry.clone());
@@ -83,7 +82,7 @@ impl Relays {
         }
     }
 
-    /// Opens a port where this is done first; says whether it is open.
+    /// Opens a port with a first entry; returns whether it is open.
     fn open(&mut self, cx: &mut Context<'_>, at: SocketAddr, first: Relay) -> bool {
         let written = if self.has(at) {
             Ok(())
@@ -128,7 +127,8 @@ impl Relays {
         let port = self.ports.get_mut(&at).expect("it is there");
         port.install(cx, entry);
         self.follow(cx, at);
-        // It may have named the party of the port it leaves from, for which a handshake waited.
+        // The entry may name the party of its egress port, whose handshake may have waited for
+        // that.
         for from in self.ports[&at].leaves_from() {
             self.begin(cx, from);
         }
@@ -179,7 +179,7 @@ impl Relays {
         cx.send(path, &checked.reply);
     }
 
-    /// DTLS at a port where ICE or it ends, from who is accepted there.
+    /// DTLS at a port with ICE or DTLS, from an accepted source.
     pub(crate) fn receive_dtls(&mut self, cx: &mut Context<'_>, path: Path, datagram: Vec<u8>) {
         let at = path.local;
         let Some(port) = self.ports.get_mut(&at) else { return };
@@ -190,8 +190,8 @@ impl Relays {
         self.follow(cx, at);
     }
 
-    /// Only ICE ends here. The parties shake hands with each other, and what they say goes on as
-    /// their media does.
+    /// Passes DTLS on at a port where only ICE ends. The parties' handshake is relayed as their
+    /// media is.
     fn pass_dtls(&self, cx: &mut Context<'_>, at: SocketAddr, datagram: &[u8]) {
         let entry = self.ports.get(&at).and_then(|port| port.entry.as_ref());
         let hop = entry.and_then(|entry| hops(entry).next());
@@ -231,14 +231,14 @@ impl Relays {
         }
     }
 
-    /// A packet came from a source that a port learns from.
+    /// A packet arrived from a source that a port learns from.
     pub(crate) fn source(&mut self, cx: &mut Context<'_>, at: SocketAddr, from: SocketAddr) {
         if self.ports.get(&at).is_some_and(|port| port.ice.is_none()) {
             tell(cx, RelayNotice::Source { at, from });
         }
     }
 
-    /// A port told how much has arrived. The last word of one that is closed is nobody's any more.
+    /// A port's counts arrived. The last counts of a closed port belong to no call any more.
     pub(crate) fn traffic(
         &mut self,
         cx: &mut Context<'_>,
@@ -257,7 +257,7 @@ impl Relays {
         }
     }
 
-    /// Hands out what there is to compute of one port's handshake.
+    /// Hands out the next computation of one port's handshake.
     pub(crate) fn take_handshake(&mut self, at: SocketAddr) -> Option<Handshake> {
         let secure = self.ports.get_mut(&at)?.secure.as_mut()?;
         secure.take_handshake(at, self.tickets.take())
@@ -279,8 +279,8 @@ impl Relays {
         }
     }
 
-    /// Does what follows from a change at a port: its handshake, its entry, those that leave from
-    /// it, its timer.
+    /// Applies a change at a port: to its handshake, its entry, the entries that leave from it, and
+    /// its timer.
     fn follow(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
         self.begin(cx, at);
         self.refresh(cx, at);
@@ -379,7 +379,7 @@ impl Relays {
         })
     }
 
-    /// A port's packets leave from nowhere any more.
+    /// Removes a port from the lists of its egress ports.
     fn unlink(&mut self, at: SocketAddr) {
         let Some(port) = self.ports.get(&at) else { return };
         for from in port.leaves_from() {

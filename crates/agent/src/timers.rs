@@ -14,7 +14,7 @@ use crate::map::Map;
 pub(crate) enum Timer {
     /// Consent, handshake and SCTP of one transport.
     Transport(TransportId),
-    /// Asking the data plane for what the reports on one transport say.
+    /// Asking the data plane for the counts in the reports on one transport.
     Reports(TransportId),
     /// Sending them.
     ReportsReady(TransportId),
@@ -22,7 +22,7 @@ pub(crate) enum Timer {
     Feedback(TransportId),
     /// The estimator of one receiver's downlink.
     Estimate(TransportId),
-    /// Dividing one receiver's downlink anew.
+    /// Dividing one receiver's downlink again.
     Allocate(TransportId),
     /// Repeated packets for one receiver.
     Copies(TransportId),

@@ -1,10 +1,10 @@
 //! DATA chunks of a peer that the library is not given.
 //!
-//! The library keeps what cannot be read yet in lists that it goes through at each arrival. Bytes
-//! are bounded there and pieces are not: half a million pieces of one byte would keep the agent
-//! busy for minutes. So pieces far ahead of what is missing are left out, and the peer repeats
-//! them; and a peer of whose messages too many pieces are incomplete loses its association.
-//! Messages sent by honest peers are in pieces as long as packets.
+//! The library keeps unread data in lists that it walks at each arrival. It limits bytes and not
+//! pieces: half a million pieces of one byte would keep the agent busy for minutes. So pieces far
+//! after the first missing one are dropped, and the peer repeats them. A peer with too many pieces
+//! of incomplete messages loses its association. Honest peers split messages into pieces as long as
+//! packets.
 
 use crate::limits::{DATA_AHEAD_MAX, FRAGMENTS_MAX};
 
@@ -52,8 +52,8 @@ impl Guard {
         }
     }
 
-    /// We acknowledge everything up to this; `is_empty` if the library has nothing that was not
-    /// read. Then what came twice is not counted any longer.
+    /// Everything up to this is acknowledged; `is_empty` if the library has no unread data. Then
+    /// duplicates are no longer counted.
     pub(super) fn acknowledged(&mut self, cumulative: u32, is_empty: bool) {
         self.cumulative = Some(cumulative);
         if is_empty {
@@ -61,7 +61,7 @@ impl Guard {
         }
     }
 
-    /// A message of so many pieces was read.
+    /// A message of `pieces` pieces was read.
     pub(super) fn read(&mut self, pieces: usize) {
         if pieces > 1 {
             self.fragments = self.fragments.saturating_sub(pieces);

@@ -1,4 +1,4 @@
-//! How channels open: ours, the peer's, and what waited for either.
+//! Opening of channels, ours and the peer's, and of messages that wait for it.
 //!
 //! Source: RFC 8832 section 6.
 
@@ -74,8 +74,8 @@ impl Channels {
         }
     }
 
-    /// Messages that waited for a channel go out on it. The first channel of a label is the one
-    /// that is sent on.
+    /// Sends the messages that waited for a channel. The first channel of a label is used for
+    /// sending.
     fn opened(&mut self, id: StreamId, label: &Arc<str>, lossy: bool, effects: &mut Vec<Effect>) {
         effects.push(Effect::Opened(label.clone()));
         let Some(outbox) = self.outboxes.get_mut(label) else {
@@ -88,7 +88,7 @@ impl Channels {
         }
     }
 
-    /// Agrees to the peer's channel. The peer's ids are those that are not ours.
+    /// Agrees to the peer's channel. The peer's ids are the ones that are not ours.
     fn accept(&mut self, id: StreamId, channel: dcep::Opened) -> Option<(Arc<str>, bool)> {
         let sctp = self.sctp.as_mut()?;
         if id % 2 == sctp.first_stream() || self.open.contains_key(&id) || self.open.len() >= CHANNELS_MAX {

@@ -27,7 +27,7 @@ pub(super) struct Outbox {
     progress: Option<(Instant, u64)>,
 }
 
-/// How far the channel has come.
+/// State of the channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It is not open yet.
@@ -109,7 +109,7 @@ impl Outbox {
         self.waiting.is_empty()
     }
 
-    /// Nothing more can be sent. Returns what was not.
+    /// Ends sending. Returns the unsent messages.
     pub(super) fn close(&mut self) -> VecDeque<Waiting> {
         std::mem::take(self).waiting
     }

@@ -29,7 +29,7 @@ const SHUTDOWN_COMPLETE: u8 = 14;
 pub(super) struct Said {
     /// The common header with the peer's verification tag.
     header: Option<[u8; HEADER]>,
-    /// The last acknowledgement: a packet with nothing else in it.
+    /// The last acknowledgement, as a packet of its own.
     acknowledgement: Option<Vec<u8>>,
     /// Its window.
     window: u32,
@@ -38,7 +38,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// A packet that the library wants sent: its acknowledgement says no more than `room`.
+    /// A packet of the library, with the window in its acknowledgement limited to `room`.
     pub(super) fn limit(&mut self, packet: &Bytes, room: u32) -> Vec<u8> {
         let mut packet = packet.to_vec();
         let Some(header) = packet.first_chunk::<HEADER>() else {
@@ -63,7 +63,7 @@ impl Said {
         packet
     }
 
-    /// The last acknowledgement again, if there is much more room than it said.
+    /// The last acknowledgement again, if the room is much larger than the window in it.
     pub(super) fn update(&mut self, room: u32, most: u32) -> Option<Vec<u8>> {
         if self.window >= most / 2 || room < self.window.saturating_add(most / 4) {
             return None;
@@ -71,7 +71,7 @@ impl Said {
         self.again(room)
     }
 
-    /// The last acknowledgement again, as who asks for the window expects.
+    /// The last acknowledgement again, for a peer that probes the window.
     pub(super) fn again(&mut self, room: u32) -> Option<Vec<u8>> {
         let mut packet = self.acknowledgement.clone()?;
         self.window = room;

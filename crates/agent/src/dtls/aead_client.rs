@@ -20,8 +20,7 @@ use crate::config::Certificate;
 /// The library finds an association by its peer's address; there is one, and any address will do.
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
-/// Datagrams of one handshake; the library keeps what comes too early, and more than this is a
-/// flood.
+/// Datagrams of one handshake. The library keeps early ones, and more than this is a flood.
 const DATAGRAMS_MAX: u32 = 500;
 
 pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
@@ -45,7 +44,7 @@ pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
         .with_flight_interval(Duration::from_millis(500))
         // No authority vouches for these certificates: the fingerprint in the description does.
         .with_insecure_skip_verify(true)
-        // Peers have no names; the library wants one all the same.
+        // Peers have no names, but the library requires one.
         .with_server_name("localhost".to_owned())
         .build(true, None)
         .expect("the configuration is constant")
@@ -86,7 +85,7 @@ impl AeadClient {
         }
     }
 
-    /// The handshake is over: who it was with, and the keys.
+    /// Completes the handshake: the peer's certificate, and the keys.
     fn complete(&mut self, output: &mut Vec<Output>) -> Result<(), Failure> {
         let state = self.endpoint.get_connection_state(PEER).ok_or(Failure::Handshake)?;
         let certificate = state.peer_certificates.first().ok_or(Failure::Fingerprint)?;
@@ -176,8 +175,8 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// Whether a datagram is a row of DTLS records: 13 bytes of header, the last two of which are the
-/// length of what follows (RFC 6347 section 4.1).
+/// Whether a datagram is a sequence of DTLS records: 13 bytes of header, the last two of which are
+/// the length of the rest (RFC 6347 section 4.1).
 pub fn is_whole_records(datagram: &[u8]) -> bool {
     let mut rest = datagram;
     while !rest.is_empty() {

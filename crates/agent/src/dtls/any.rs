@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::{Engine, Failure, Identity, Output};
 
-/// The largest datagram or message that comes out, unless it says otherwise.
+/// The largest datagram or message of the library, unless it asks for more.
 const OUTPUT_MAX: usize = 2_048;
 
 pub(super) fn config(handshake_timeout: Duration) -> dimpl::Config {
@@ -37,7 +37,7 @@ impl Any {
     }
 
     fn drain(&mut self, output: &mut Vec<Output>) -> Result<(), Failure> {
-        // Not kept: there are thousands of associations, and hardly ever something to say.
+        // The buffer is not kept: there are thousands of associations, and they rarely have output.
         let mut buffer = vec![0; OUTPUT_MAX];
         loop {
             let next = match self.dtls.poll_output(&mut buffer) {
@@ -94,7 +94,7 @@ impl Engine for Any {
     }
 }
 
-/// Noise is dropped inside; whatever is said to be an error is the end.
+/// Noise is dropped inside the library; any error that it returns ends the association.
 fn fatal(_: dimpl::Error) -> Failure {
     Failure::Handshake
 }

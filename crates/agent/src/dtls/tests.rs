@@ -1,4 +1,4 @@
-//! Which SRTP profile comes of which server.
+//! The SRTP profile negotiated with each kind of server.
 
 use super::*;
 use crate::digest::digest;

@@ -1,4 +1,4 @@
-//! Dividing what a downlink carries among what its receiver wants.
+//! Divides a downlink among the subscriptions of its receiver.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use super::budget::{Budget, Path, Share};
 use crate::context::Context;
 use crate::timers::Timer;
 
-/// How often all is looked at again, whatever happens: rates change.
+/// Interval of divisions without another cause, since rates change.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// The same while a receiver has all it wants and room to spare. A lower estimate or another
-/// request is answered at once in either case.
+/// The same for a receiver that has everything it wants and room to spare. A lower estimate or a
+/// changed request is followed at once in either case.
 const INTERVAL_AT_EASE: Duration = Duration::from_secs(1);
 
 impl Media {
-    /// Begins to estimate where it can be done and is of use: for pictures, which come in sizes.
+    /// Begins to estimate if that is possible and useful: for video, which has several sizes.
     pub(super) fn begin_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         if self.budgets.may_begin(cx, transport) && self.downlink.gets_pictures(&self.uplink, transport) {
             self.budgets.begin(cx, transport);
@@ -26,14 +26,14 @@ impl Media {
         }
     }
 
-    /// A time the estimator asked for has come.
+    /// A timer of the estimator has expired.
     pub(crate) fn estimate_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         if self.budgets.timeout(cx, transport, self.transports.leg(transport)) {
             self.follow_estimate(cx, transport);
         }
     }
 
-    /// Does what follows from what is believed now.
+    /// Applies the newest estimate.
     pub(super) fn follow_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let Some(leg) = self.transports.leg(transport) else {
             return;
@@ -69,7 +69,7 @@ impl Media {
                 any = true;
                 downlink.set_fallback(id, share, is_short);
                 if downlink.grant(cx, &mut env, id, share.map(|share| share.grant), path) {
-                    // Its key frame comes now: the others' had better not come with it.
+                    // Its key frame is sent now, so the key frames of the others should wait.
                     path = Path::Full;
                 }
             }

@@ -21,9 +21,9 @@ pub(in crate::media) struct Budgets(BTreeMap<TransportId, Box<Receiver>>);
 
 #[derive(Default)]
 struct Receiver {
-    /// Whether what we send carries transport-wide numbers, which a receiver reports on.
+    /// Whether our packets carry transport-wide sequence numbers, which a receiver reports on.
     is_numbered: bool,
-    /// Whether it estimates by itself and says so.
+    /// Whether it sends its own estimate (REMB).
     has_remb: bool,
     /// The budget of its downlink, if that can be measured.
     budget: Option<Budget>,
@@ -41,7 +41,7 @@ pub(in crate::media) struct Belief {
 }
 
 impl Budgets {
-    /// Adds a transport; nothing happens when it is there.
+    /// Adds a transport; a repeated call has no effect.
     pub(in crate::media) fn open(&mut self, transport: TransportId) {
         self.0.entry(transport).or_default();
     }
@@ -51,7 +51,7 @@ impl Budgets {
         self.0.remove(&transport);
     }
 
-    /// Notes whether what a transport is sent carries transport-wide numbers.
+    /// Records whether packets to a transport carry transport-wide sequence numbers.
     pub(in crate::media) fn described(&mut self, transport: TransportId, is_numbered: bool) {
         if let Some(known) = self.0.get_mut(&transport) {
             known.is_numbered = is_numbered;
@@ -86,22 +86,22 @@ impl Budgets {
         }
     }
 
-    /// A receiver says what it believes its downlink carries.
+    /// A receiver sent its own estimate.
     pub(in crate::media) fn has_remb(&mut self, transport: TransportId) {
         if let Some(known) = self.0.get_mut(&transport) {
             known.has_remb = true;
         }
     }
 
-    /// A receiver's downlink is to be divided anew at `at` or before.
+    /// A receiver's downlink is to be divided again at `at` or before.
     pub(in crate::media) fn allocate_by(&self, cx: &mut Context<'_>, transport: TransportId, at: Instant) {
         if self.get(transport).is_some() {
             cx.timer_by(Timer::Allocate(transport), at);
         }
     }
 
-    /// Packets left. Returns whether that changes what is believed: with a receiver that reports it
-    /// is what that says of them that does.
+    /// Records sent packets. Returns whether that changes the estimate. With a receiver that
+    /// reports, only its reports do.
     pub(in crate::media) fn departed(
         &mut self,
         cx: &mut Context<'_>,
@@ -120,7 +120,7 @@ impl Budgets {
         true
     }
 
-    /// A time the estimator asked for has come. Returns whether that changes what is believed.
+    /// A timer of the estimator has expired. Returns whether that changes the estimate.
     pub(in crate::media) fn timeout(
         &mut self,
         cx: &mut Context<'_>,
@@ -137,7 +137,7 @@ impl Budgets {
         is_due
     }
 
-    /// Writes the pace and sends the probes that follow from what is believed now.
+    /// Writes the pace and sends the probes of the newest estimate.
     pub(in crate::media) fn follow(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId) -> Belief {
         let Some(budget) = self.get_mut(transport) else {
             return Belief::default();

@@ -1,4 +1,4 @@
-//! Transports, tracks and subscriptions come, change and go.
+//! Adds, changes and removes transports, tracks and subscriptions.
 
 use dataplane::LegId;
 use southbound::{Publication, RemoteTransport, Subscription, SubscriptionId, TrackId, TransportId};
@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::timers::Timer;
 
 impl Media {
-    /// A transport was opened; nothing happens when it was open before.
+    /// A transport was opened; a repeated call has no effect.
     pub(crate) fn opened(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         self.transports.open(&mut cx.shared.rng, transport);
         self.uplink.open(transport);
@@ -26,8 +26,8 @@ impl Media {
         let is_clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
         known.described(is_clear);
         let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
-        // Browsers forget what is reported to have arrived, and where packets are copied nobody
-        // else has it for a receiver that lost it.
+        // Browsers drop a packet from their history once it is reported as received. If a device
+        // copies packets, no one else could repeat it for a receiver that lost it.
         let is_reported = is_numbered(&remote.extensions_in) && !(is_clear && cx.plane.capabilities().copies);
         self.uplink.described(transport, is_reported);
         self.budgets.described(transport, is_numbered(&remote.extensions_out));
@@ -48,7 +48,7 @@ impl Media {
         self.follow_estimate(cx, transport);
     }
 
-    /// Packets can be sent over a transport now: reports begin, and what it has subscribed to needs
+    /// Packets can be sent over a transport from now on: reports begin, and its subscriptions need
     /// key frames.
     pub(crate) fn keyed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let Some(known) = self.transports.get_mut(transport) else {
@@ -60,8 +60,8 @@ impl Media {
         self.start_reports(cx, transport);
     }
 
-    /// A transport is gone, and with it what was published and subscribed over it. Its leg is still
-    /// in the table.
+    /// A transport is gone, and with it its publications and subscriptions. Its leg is still in the
+    /// table.
     pub(crate) fn closed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         for track in self.uplink.tracks_of(transport) {
             self.unpublish(cx, track);
@@ -156,7 +156,7 @@ impl Media {
         }
     }
 
-    /// Somebody speaks, or does not speak any more.
+    /// The rank of a speaker changed.
     pub(crate) fn set_speaker_rank(&mut self, cx: &mut Context<'_>, track: TrackId, rank: Option<u8>) {
         if self.uplink.set_speaker_rank(cx.now, track, rank) {
             for id in self.downlink.subscribers_of(track) {
@@ -165,8 +165,7 @@ impl Media {
         }
     }
 
-    /// A receiver wants something else, or it matters differently: who is shown may change, and who
-    /// gets how much.
+    /// A receiver's request or its priority changed: the shown videos and their shares may change.
     fn request_changed(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
         if let Some(transport) = self.downlink.transport_of(id) {
             self.choose_shown(cx, transport);

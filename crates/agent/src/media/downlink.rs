@@ -1,9 +1,8 @@
-//! Receivers: their subscriptions, and what is sent of each.
+//! Receivers: their subscriptions, and the media sent for each.
 //!
-//! `subscribe` adds and removes subscriptions, `replica` writes their table entries, `grant` does
-//! what was decided of them, `rtx` answers requests for lost packets, `losses` tells receivers how
-//! long to wait for those, `filling` sends something before there is media, `reports` says what was
-//! sent.
+//! `subscribe` adds and removes subscriptions, `replica` writes their table entries, `grant`
+//! applies the allocator's decisions, `rtx` answers NACKs, `losses` tells receivers their playout
+//! delay, `filling` sends packets before there is media, `reports` sends sender reports.
 
 mod copies;
 mod deferred_rtx;
@@ -49,7 +48,7 @@ pub(in crate::media) struct Downlink {
 }
 
 impl Downlink {
-    /// Adds a transport; nothing happens when it is there.
+    /// Adds a transport; a repeated call has no effect.
     pub(in crate::media) fn open(&mut self, transport: TransportId) {
         self.receivers.entry(transport).or_default();
     }

@@ -10,7 +10,8 @@ use super::{Current, Media, UnmappedStream};
 use crate::context::Context;
 use crate::receivers::Receiver;
 
-/// Encodings of a track rarely begin alone: what follows from one waits a little for the others.
+/// Encodings of a track rarely begin alone, so the consequences of one wait a little for the
+/// others.
 const SETTLE: Duration = Duration::from_millis(30);
 
 impl Media {
@@ -72,13 +73,13 @@ impl Media {
         downlink.send_copies(cx, &mut env, transport);
     }
 
-    /// Nothing of a track has come for a while.
+    /// A track has had no media for a while.
     pub(crate) fn fill(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
         let (downlink, env) = self.downlink();
         downlink.fill(cx, &env, id);
     }
 
-    /// A request for a key frame is repeated while somebody waits.
+    /// A request for a key frame is repeated while a receiver waits.
     pub(crate) fn repeat_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {
         let (downlink, env) = self.downlink();
         let track = env.uplink.track_of(key);
@@ -92,7 +93,7 @@ impl Media {
         self.follow_streams(cx);
     }
 
-    /// Tells the controller what was heard.
+    /// Reports audio levels to the controller.
     pub(crate) fn report_audio(&mut self, cx: &mut Context<'_>) {
         self.uplink.report_audio(cx);
     }
@@ -108,7 +109,7 @@ impl Media {
         self.downlink.observe(&self.uplink, &self.budgets, transport)
     }
 
-    /// Does what follows for receivers from what happened to streams.
+    /// Applies changes of streams to their receivers.
     pub(super) fn follow_streams(&mut self, cx: &mut Context<'_>) {
         for change in self.uplink.take_changes() {
             match change {
@@ -131,7 +132,7 @@ impl Media {
         }
     }
 
-    /// Chooses anew for everybody who gets a track.
+    /// Selects a source again for every subscription to a track.
     pub(super) fn reselect(&mut self, cx: &mut Context<'_>, track: TrackId) {
         let (downlink, mut env) = self.downlink();
         downlink.reselect(cx, &mut env, track);

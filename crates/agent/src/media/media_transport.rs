@@ -33,16 +33,16 @@ pub(in crate::media) struct MediaTransport {
     quality: Quality,
     /// Smoothed round-trip time of the congestion control, where there is one.
     estimated_round_trip: Option<Duration>,
-    /// Smoothed round-trip time, once receiver reports have told.
+    /// Smoothed round-trip time, once receiver reports show it.
     reported_round_trip: Option<Duration>,
-    /// The same by what it sent again because we asked, which is all a publisher tells that
-    /// receives nothing.
+    /// The same by requested retransmissions, the only measurement of a publisher that receives
+    /// nothing.
     rtx_round_trip: Option<Duration>,
     rtcp: RateLimit,
 }
 
 impl MediaTransports {
-    /// Adds a transport; nothing happens when it is there.
+    /// Adds a transport; a repeated call has no effect.
     pub(in crate::media) fn open(&mut self, rng: &mut StdRng, transport: TransportId) {
         self.all
             .entry(transport)
@@ -126,7 +126,7 @@ impl MediaTransport {
         self.is_keyed = true;
     }
 
-    /// Notes whether nothing is encrypted.
+    /// Records whether media is unencrypted.
     pub(in crate::media) fn described(&mut self, is_clear: bool) {
         self.is_clear = is_clear;
     }
@@ -140,8 +140,8 @@ impl MediaTransport {
         self.ssrc
     }
 
-    /// The name under which all of this peer's streams go to others, so that receivers play its
-    /// sound and picture together (RFC 7022).
+    /// The CNAME of all forwarded streams of this peer, so that receivers synchronise its audio and
+    /// video (RFC 7022).
     pub(in crate::media) fn cname(&self) -> &str {
         &self.cname
     }
@@ -151,7 +151,7 @@ impl MediaTransport {
         RtcpWriter::receiver_report(out, self.ssrc, &self.cname, blocks)
     }
 
-    /// Whether RTCP that costs so much is read now.
+    /// Whether RTCP of this cost is read now.
     pub(in crate::media) fn admit_rtcp(&mut self, now: Instant, cost: u32) -> bool {
         self.rtcp.admit(now, cost)
     }
@@ -160,14 +160,14 @@ impl MediaTransport {
         &mut self.quality
     }
 
-    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was
+    /// Ends a round of reports. Returns a summary after every few of them, unless no packet was
     /// expected.
     pub(in crate::media) fn end_of_round(&mut self) -> Option<TransportQuality> {
         let round_trip = self.round_trip();
         self.quality.end_of_round(round_trip)
     }
 
-    /// Notes the round-trip time that the congestion control knows.
+    /// Records the round-trip time of the congestion control.
     pub(in crate::media) fn estimated(&mut self, round_trip: Option<Duration>) {
         self.estimated_round_trip = round_trip;
     }
@@ -177,12 +177,12 @@ impl MediaTransport {
         smooth(&mut self.reported_round_trip, round_trip);
     }
 
-    /// Notes after what time a packet came that was asked for once.
+    /// Records the time after which a packet arrived that was asked for once.
     pub(in crate::media) fn measured_by_rtx(&mut self, round_trip: Duration) {
         smooth(&mut self.rtx_round_trip, round_trip);
     }
 
-    /// Smoothed round-trip time, once anything has told.
+    /// Smoothed round-trip time, once anything has measured it.
     pub(in crate::media) fn round_trip(&self) -> Option<Duration> {
         self.estimated_round_trip
             .or(self.reported_round_trip)

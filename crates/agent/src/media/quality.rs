@@ -5,7 +5,7 @@ use std::time::Duration;
 use southbound::TransportQuality;
 use wire::rtcp::ReportBlock;
 
-/// A notice for every so many rounds of reports.
+/// Rounds of reports for each notice.
 const ROUNDS: u32 = 3;
 
 /// Measurements of one transport since the last notice.
@@ -52,7 +52,7 @@ impl Reported {
         let Some((highest, lost)) = self.last.replace(now) else {
             return Tally::default();
         };
-        // A report out of order, or a receiver that began anew, tells nothing.
+        // A report out of order, or of a restarted receiver, cannot be compared.
         let expected = i64::from(block.highest_sequence.wrapping_sub(highest) as i32).max(0) as u64;
         let lost = i64::from(block.cumulative_lost - lost).clamp(0, expected as i64) as u64;
         Tally { expected, lost }
@@ -60,7 +60,7 @@ impl Reported {
 }
 
 impl Quality {
-    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was
+    /// Ends a round of reports. Returns a summary after every few of them, unless no packet was
     /// expected.
     pub(in crate::media) fn end_of_round(&mut self, round_trip: Option<Duration>) -> Option<TransportQuality> {
         self.rounds += 1;

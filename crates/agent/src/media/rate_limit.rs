@@ -1,8 +1,8 @@
-//! So much in so long, and no more: what one peer may make the node do.
+//! Rate limits for the work that one peer may cause.
 
 use std::time::{Duration, Instant};
 
-/// Counts what was admitted since a window began; the next window begins with the first thing after
+/// Counts admitted cost since a window began; the next window begins with the first request after
 /// it.
 #[derive(Debug)]
 pub(in crate::media) struct RateLimit {
@@ -22,12 +22,12 @@ impl RateLimit {
         }
     }
 
-    /// Whether something that counts for so much may be done now.
+    /// Whether work of this cost is admitted now.
     pub(in crate::media) fn admit(&mut self, now: Instant, cost: u32) -> bool {
         self.admit_up_to(now, cost, self.limit)
     }
 
-    /// Whether nothing more would be admitted now with this limit.
+    /// Whether no more would be admitted now under this limit.
     pub(in crate::media) fn is_used_up(&self, now: Instant, limit: u32) -> bool {
         self.used >= limit && self.is_open(now)
     }

@@ -41,9 +41,9 @@ impl Default for RtxHistory {
 pub(in crate::media) struct RtxBounds {
     /// None twice within this.
     pub(in crate::media) round_trip: Duration,
-    /// No more than so many a second.
+    /// Packets per second.
     pub(in crate::media) per_second: u32,
-    /// Nor, with those of other subscriptions, than so many in [`CONGESTED_WINDOW`].
+    /// Packets in [`CONGESTED_WINDOW`], together with those of other subscriptions.
     pub(in crate::media) together: Option<u32>,
     /// How often each is sent.
     pub(in crate::media) copies: u32,
@@ -64,7 +64,8 @@ impl RtxBounds {
             .is_none_or(|most| together.admit_up_to(now, self.copies, most))
     }
 
-    /// The same for what the publisher sends: it is asked once, and other receivers need it, too.
+    /// The same for requests to a publisher: it is asked for all receivers, so one receiver may use
+    /// only its share.
     pub(in crate::media) fn of_publisher(self) -> Self {
         RtxBounds {
             per_second: self.per_second.min(UPSTREAM_NACKS_OF_ONE_PER_SECOND_MAX),
@@ -80,7 +81,7 @@ impl RtxHistory {
         self.recent.iter().any(|(_, recent)| *recent == sequence)
     }
 
-    /// Whether nothing more is sent again for now.
+    /// Whether no more packets are sent again for now.
     pub(in crate::media) fn is_used_up(&self, now: Instant, bounds: RtxBounds) -> bool {
         self.rate_limit.is_used_up(now, bounds.per_second)
     }
@@ -111,7 +112,7 @@ impl RtxHistory {
         Admission::Now
     }
 
-    /// The same where nothing is shared with other subscriptions.
+    /// The same without a limit shared with other subscriptions.
     pub(in crate::media) fn admit_alone(&mut self, now: Instant, sequence: u16, bounds: RtxBounds) -> bool {
         let is_admitted = self.may(now, sequence, bounds);
         if is_admitted {

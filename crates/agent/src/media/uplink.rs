@@ -53,7 +53,7 @@ pub(in crate::media) struct Uplink {
 /// A change of publishers' streams that concerns their receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::media) enum StreamChange {
-    /// A track's streams, or what arrives of them, are others than before.
+    /// A track's streams or their offers changed.
     Changed(TrackId),
     /// A stream of this track is gone.
     Gone(TrackId, StreamKey),
@@ -64,7 +64,7 @@ pub(in crate::media) enum StreamChange {
 }
 
 impl Uplink {
-    /// Adds a transport; nothing happens when it is there.
+    /// Adds a transport; a repeated call has no effect.
     pub(in crate::media) fn open(&mut self, transport: TransportId) {
         self.publishers.entry(transport).or_default();
     }
@@ -81,7 +81,7 @@ impl Uplink {
         }
     }
 
-    /// Takes what happened since the last time.
+    /// Takes the changes since the last call.
     pub(in crate::media) fn take_changes(&mut self) -> Vec<StreamChange> {
         std::mem::take(&mut self.changes)
     }
@@ -106,12 +106,12 @@ impl Uplink {
         self.streams.get(&key).map(|stream| stream.track)
     }
 
-    /// Whether the device loses packets for want of time.
+    /// Whether the device loses packets for lack of processor time.
     pub(in crate::media) fn is_overloaded(&mut self, now: Instant, plane: &mut dyn DataPlane) -> bool {
         self.overload.is_seen(now, plane)
     }
 
-    /// Tells the controller what was heard.
+    /// Reports audio levels to the controller.
     pub(in crate::media) fn report_audio(&mut self, cx: &mut Context<'_>) {
         self.hearing.report(cx);
     }
@@ -122,7 +122,7 @@ impl Uplink {
         track.is_some_and(|track| std::mem::replace(&mut track.is_held, is_held) != is_held)
     }
 
-    /// Notes the place of a track among those who speak. Returns whether it is another one.
+    /// Records the speaker rank of a track. Returns whether it changed.
     pub(in crate::media) fn set_speaker_rank(&mut self, now: Instant, id: TrackId, rank: Option<u8>) -> bool {
         let Some(track) = self.tracks.get_mut(&id) else {
             return false;
@@ -137,7 +137,7 @@ impl Uplink {
         self.publishers.is_empty() && self.tracks.is_empty() && self.streams.is_empty()
     }
 
-    /// Notes that a track's streams, or what arrives of them, are others.
+    /// Records that a track's streams or their offers changed.
     fn changed(&mut self, track: TrackId) {
         if let Some(known) = self.tracks.get_mut(&track) {
             known.offers.1 = None;

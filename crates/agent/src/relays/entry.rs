@@ -6,7 +6,7 @@ use southbound::relay::{Entry, Keys};
 use super::port::hops;
 use crate::context::Context;
 
-/// An open port at which nothing happens.
+/// An open port that accepts no packets.
 pub(super) fn silent() -> Relay {
     Relay {
         accept: Accept::Nobody,

@@ -26,7 +26,7 @@ pub(super) struct Port {
     pub(super) watch: Watch,
     /// Whether others' entries depended on it before the last change.
     pub(super) was_terminated: bool,
-    /// The party's checks have stopped: nothing is sent to it until they come again (RFC 7675).
+    /// The party's checks have stopped: no packet is sent to it until they resume (RFC 7675).
     lapsed: bool,
 }
 
@@ -74,7 +74,7 @@ impl Port {
         self.entry = Some(entry);
     }
 
-    /// Nothing is done here any more.
+    /// Silences the port.
     pub(super) fn silence(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
         self.end_dtls(cx);
         self.entry = None;
@@ -94,20 +94,20 @@ impl Port {
         Some(best.remote)
     }
 
-    /// From which ports of ours what arrives here leaves.
+    /// The egress ports of packets that arrive here.
     pub(super) fn leaves_from(&self) -> Vec<SocketAddr> {
         let hops = self.entry.iter().flat_map(hops);
         hops.map(|hop| hop.from).collect()
     }
 
-    /// If the party's RTCP can be read: the clock it reports jitter by, and the port that what it
-    /// reports on arrives at.
+    /// If the party's RTCP can be read: the clock of its jitter, and the port of the streams that
+    /// it reports on.
     pub(super) fn reports(&self) -> Option<(u32, SocketAddr)> {
         let entry = self.entry.as_ref()?;
         Some((entry.clock_rate?, entry.rtcp.as_ref()?.from))
     }
 
-    /// Does what is due.
+    /// Handles timeouts.
     pub(super) fn handle_timeout(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
         if let Some(ice) = &mut self.ice {
             let timeout = cx.shared.config.consent_timeout;
@@ -130,7 +130,7 @@ impl Port {
         consent.into_iter().chain(dtls).min()
     }
 
-    /// A valid check came: the party is there.
+    /// A valid check arrived: the party consents.
     pub(super) fn consented(&mut self) {
         self.lapsed = false;
     }

@@ -38,7 +38,7 @@ enum State {
         ingress: MasterKey,
         egress: MasterKey,
     },
-    /// The party is not who it was promised to be. Only another promise helps.
+    /// The party's certificate is not the promised one. Only another description helps.
     Refused,
 }
 
@@ -71,7 +71,7 @@ impl Secure {
         self.promised == *fingerprint && self.role == role(active)
     }
 
-    /// Opens what comes from the party.
+    /// The key that decrypts packets from the party.
     pub(super) fn ingress(&self) -> Option<&MasterKey> {
         match &self.state {
             State::Keyed { ingress, .. } => Some(ingress),
@@ -79,7 +79,7 @@ impl Secure {
         }
     }
 
-    /// Seals what goes to the party.
+    /// The key that encrypts packets to the party.
     pub(super) fn egress(&self) -> Option<&MasterKey> {
         match &self.state {
             State::Keyed { egress, .. } => Some(egress),
@@ -87,8 +87,8 @@ impl Secure {
         }
     }
 
-    /// Begins the handshake, unless it has begun or something is missing. `path` is where the party
-    /// is, as far as others know.
+    /// Begins the handshake, unless it has begun or something is missing. `path` is the path to the
+    /// party, if it is known from elsewhere.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, identity: &Identity, path: Option<Path>, at: SocketAddr) {
         self.path = self.path.or(path);
         let (State::Idle { early, again }, Some(path)) = (&mut self.state, self.path) else {
@@ -131,7 +131,7 @@ impl Secure {
         }
     }
 
-    /// Hands out what there is to compute.
+    /// Hands out the next computation.
     pub(super) fn take_handshake(&mut self, at: SocketAddr, ticket: Ticket) -> Option<Handshake> {
         match &mut self.state {
             State::Handshake(exchange) => exchange.take(Owner::Relay(at), ticket),
@@ -158,7 +158,7 @@ impl Secure {
         }
     }
 
-    /// Does what is due.
+    /// Handles timeouts.
     pub(super) fn handle_timeout(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
         match &mut self.state {
             State::Handshake(exchange) => exchange.handle_timeout(cx, Owner::Relay(at)),
@@ -182,7 +182,7 @@ impl Secure {
         }
     }
 
-    /// Says goodbye.
+    /// Closes the association.
     pub(super) fn close(&mut self, cx: &mut Context<'_>) {
         if let State::Keyed { association, .. } = &mut self.state {
             let mut effects = Vec::new();
@@ -200,7 +200,8 @@ impl Secure {
                     }
                 }
                 Effect::Keys(_, Protection::Srtp { ingress, egress }) => self.adopt(ingress, egress),
-                // Nothing runs over it, and whoever says goodbye has its call ended by signalling.
+                // No data runs over it, and a party that closes it has its call ended by
+                // signalling.
                 Effect::Keys(..) | Effect::Data(_) | Effect::Closed => {}
             }
         }
@@ -217,8 +218,8 @@ impl Secure {
         };
     }
 
-    /// A failure ends the handshake; one that failed by accident may begin again. Keys that there
-    /// are stay good.
+    /// A failure ends the handshake; after an accidental failure it may begin again. Keys that were
+    /// agreed stay valid.
     fn settle(&mut self, cx: &mut Context<'_>, result: Result<(), Failure>) {
         let Err(failure) = result else { return };
         if matches!(self.state, State::Keyed { .. }) {

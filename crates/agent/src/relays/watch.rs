@@ -1,8 +1,9 @@
-//! How well a relayed call is heard, as its parties say in RTCP.
+//! Quality of a relayed call, from the RTCP of its parties.
 //!
-//! Reports pass from one end to the other as they are, so a receiver answers the sender's report,
-//! not one of ours. We have seen both go by: what lies between, less what the receiver kept it, is
-//! the way from us to the receiver and back. Both parties' ways are the whole.
+//! Reports pass from one end to the other unchanged, so a receiver answers the sender's report, not
+//! one of ours. Both reports pass here. The time between them, less the receiver's delay, is the
+//! round trip between us and the receiver. The sum of both parties' round trips is that of the
+//! whole call.
 //!
 //! Source: RFC 3550 section 6.4.1.
 

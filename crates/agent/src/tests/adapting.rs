@@ -1,4 +1,4 @@
-//! Receivers get what their downlinks carry.
+//! Tests of receivers behind limited downlinks.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn encoding(world: &World, downlink: &Downlink) -> Option<u8> {
         .map(|current| current.encoding)
 }
 
-/// Lets so many seconds pass, and says what was sent in each of them, in kbit/s.
+/// Lets `seconds` seconds pass, and returns the rate sent in each, in kbit/s.
 fn seconds(world: &mut World, camera: &mut Camera, downlink: &mut Downlink, seconds: u64) -> Vec<u64> {
     let mut rates = Vec::new();
     for _ in 0..seconds {
@@ -123,7 +123,7 @@ fn a_large_fall_goes_through_the_smallest_size() {
     }
 }
 
-/// Less comes here without a key frame, behind which nothing would be sent again.
+/// Retransmissions are tested without a key frame, because packets before one are not sent again.
 #[test]
 fn retransmissions_wait_until_a_full_path_has_room() {
     let (mut world, mut camera, mut downlink) = call(4_000_000);
@@ -467,7 +467,7 @@ fn two_pictures_follow_a_downlink_down_and_up() {
             .iter()
             .filter_map(|it| Some(it.current?.encoding))
             .collect();
-        // Which of the two there is more room for depends on what they take just then.
+        // The one with more room depends on their present rates.
         encodings.sort_unstable();
         assert_eq!(encodings, expected, "{rate}");
     }

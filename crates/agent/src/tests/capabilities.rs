@@ -1,5 +1,5 @@
-//! Devices that cannot do everything: nothing is asked of them that they cannot do, and the
-//! controller hears what that is.
+//! Tests of devices with fewer capabilities: they are not asked for more, and the controller is
+//! told of them.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! A camera in three sizes, and a receiver at the end of a thin link: what is sent, what arrives
-//! and what is said of it.
+//! A camera in three sizes, and a receiver behind a narrow link: the packets sent, arrived and
+//! reported.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

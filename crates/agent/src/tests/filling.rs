@@ -1,5 +1,4 @@
-//! Packets in place of media that does not come, for receivers that learn of a track by its
-//! packets.
+//! Tests of packets in place of missing media, for receivers that learn of a track by its packets.
 
 use super::world::*;
 use wire::RtpPacket;

@@ -1,5 +1,5 @@
-//! Random histories: whatever the controller asks for in whatever order, the tables take every
-//! entry and lose every entry.
+//! Random histories: for any commands in any order, the tables accept every entry and every
+//! removal.
 
 use super::world::*;
 use crate::Counter;

@@ -1,4 +1,5 @@
-//! Peers that send what they like: counted, at worst the end of their own transport, never a panic.
+//! Hostile peers: their packets are counted and at worst end their own transport, and never cause a
+//! panic.
 
 use super::world::*;
 use crate::Counter;
@@ -206,7 +207,7 @@ fn established(now: std::time::Instant) -> (Channels, Vec<u8>) {
     (server, last)
 }
 
-/// A peer may send messages in pieces that never become whole, or behind a piece that never comes.
+/// A peer may send messages in pieces that are never complete, or after a piece that never arrives.
 /// Neither makes long lists.
 #[test]
 fn pieces_that_never_become_messages_are_bounded() {

@@ -1,4 +1,4 @@
-//! Receivers that say what is not so: it costs nobody but themselves.
+//! Receivers with false reports affect nobody but themselves.
 
 use dataplane::{LegId, Replica, ReplicaId};
 use wire::rtcp::{ArrivalTicks, TransportFeedbackWriter};
@@ -53,7 +53,8 @@ impl Call {
         self.world.model.replicas_of(LegId(2))
     }
 
-    /// While the liar lies every 20 ms for two seconds, nothing changes for the honest one.
+    /// While the lying receiver lies every 20 ms for two seconds, nothing changes for the honest
+    /// one.
     fn lie(&mut self, mut lie: impl FnMut(&mut World, usize)) {
         let before = self.of_the_honest();
         for _ in 0..100 {

@@ -72,7 +72,7 @@ fn key_frames_are_asked_for_seldom_while_packets_are_lost_here_and_no_request_is
     world.subscribe(receiver, track, 500, BEST);
     world.send(peer, video(11, 1, DELTA));
     let start = world.now;
-    // Longer than repetitions go on.
+    // This is longer than requests are repeated.
     for _ in 0..400 {
         world.model.lose(ReceiveOverflow, 1);
         world.live(100);

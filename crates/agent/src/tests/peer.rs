@@ -31,11 +31,11 @@ pub(super) struct Peer {
     pub(super) opened: Vec<Arc<str>>,
     pub(super) closed: Vec<Arc<str>>,
     pub(super) received: Vec<(Arc<str>, Arc<[u8]>)>,
-    /// It does not take what its SCTP has.
+    /// It does not read from its SCTP.
     pub(super) unreading: bool,
     pub(super) stun: Vec<Vec<u8>>,
     pub(super) rtp: Vec<Vec<u8>>,
-    /// When each of those came.
+    /// Arrival time of each.
     pub(super) rtp_at: Vec<Instant>,
     pub(super) rtcp: Vec<(Instant, Vec<u8>)>,
     pub(super) goodbye: bool,
@@ -195,7 +195,7 @@ impl Peer {
         self.take_messages();
     }
 
-    /// Takes what has arrived, unless the peer does not read.
+    /// Reads arrived messages, unless the peer does not read.
     pub(super) fn take_messages(&mut self) {
         let Some(channels) = self.channels.as_mut().filter(|_| !self.unreading) else {
             return;
@@ -203,7 +203,7 @@ impl Peer {
         self.received.extend(std::iter::from_fn(|| channels.take()));
     }
 
-    /// The peer reads what has arrived.
+    /// The peer reads arrived messages.
     pub(super) fn read(&mut self, now: Instant) {
         self.unreading = false;
         self.take_messages();
@@ -233,7 +233,7 @@ impl Peer {
         self.drain(now);
     }
 
-    /// The peer says goodbye.
+    /// The peer closes its DTLS.
     pub(super) fn hang_up(&mut self, now: Instant) {
         self.dtls.close().unwrap();
         self.drain(now);
@@ -248,7 +248,7 @@ impl Peer {
         }
     }
 
-    /// When each PLI for `ssrc` came since `start`, in milliseconds.
+    /// Arrival time of each PLI for `ssrc` since `start`, in milliseconds.
     pub(super) fn plis(&self, ssrc: u32, start: Instant) -> Vec<u128> {
         let mut plis = Vec::new();
         self.each_rtcp(|at, packet| {

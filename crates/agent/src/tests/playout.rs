@@ -1,4 +1,4 @@
-//! Receivers that lose packets are told to hold pictures back.
+//! Tests of the playout delay of receivers with losses.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use wire::{RtpPacket, Ssrc};
 use super::world::*;
 use crate::Counter;
 
-/// A publisher of picture and sound, and a receiver of both, as SSRC 500 and 510, that is 50 ms
-/// away and asks for some of the pictures' packets again.
+/// A publisher of video and audio, and a receiver of both, as SSRC 500 and 510, that is 50 ms away
+/// and asks for some video packets again.
 struct Call {
     world: World,
     publisher: usize,
@@ -37,7 +37,7 @@ impl Call {
         }
     }
 
-    /// So many seconds of 100 packets; of each hundred `lost` are asked for again.
+    /// Plays `seconds` seconds of 100 packets; of each hundred, `lost` are asked for again.
     fn run(&mut self, seconds: u32, lost: u16) {
         for _ in 0..seconds {
             self.report();
@@ -84,7 +84,7 @@ impl Call {
         self.world.deliver(self.world.peers[self.receiver].path, compound);
     }
 
-    /// How many of the packets that were sent again have come.
+    /// The number of retransmissions that have arrived.
     fn repairs(&self) -> usize {
         let of_them = |packet: &&Vec<u8>| RtpPacket::parse(packet).is_ok_and(|packet| packet.ssrc().0 == 501);
         self.world.peers[self.receiver].rtp.iter().filter(of_them).count()

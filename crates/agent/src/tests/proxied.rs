@@ -1,5 +1,5 @@
-//! Rooms whose packets are copied as they are: what receivers ask for and estimate goes on to who
-//! can do something about it.
+//! Tests of rooms whose packets are copied unchanged: NACKs and estimates of receivers are passed
+//! on to the publishers.
 
 use dataplane::{Event, LegId, StreamKey};
 use wire::rtcp::RtcpPacket;
@@ -131,7 +131,7 @@ fn a_flood_of_requests_is_bounded() {
     );
 }
 
-/// The estimates the publisher was told.
+/// The estimates sent to the publisher.
 fn told(world: &World, publisher: usize) -> Vec<u64> {
     let mut told = Vec::new();
     world.peers[publisher].each_rtcp(|_, packet| {

@@ -12,8 +12,8 @@ use wire::{NtpTime, RtpTimestamp, Ssrc};
 use super::world::*;
 use crate::Counter;
 
-/// Our ports: one facing a browser (or whoever is more than a phone), one facing a phone, and where
-/// the phone is.
+/// Our ports: one facing a browser (or another party with ICE or DTLS), one facing a phone, and the
+/// phone's address.
 const FACING_PEER: &str = "192.0.2.1:30000";
 const FACING_PHONE: &str = "192.0.2.1:30002";
 const PHONE: &str = "198.51.100.7:6000";
@@ -96,7 +96,7 @@ impl World {
         self.relay(RelayCommand::Install(Box::new(entry)));
     }
 
-    /// A packet arrives; what leaves.
+    /// Delivers a packet; returns the packets sent.
     fn pass(&mut self, path: Path, bytes: &[u8]) -> Vec<Egress> {
         let mut out = Vec::new();
         self.model.packet(self.now, Ingress { path, bytes }, &mut out);
@@ -239,7 +239,7 @@ fn a_browser_proves_its_address_and_identity_before_its_media_passes() {
     assert_eq!(world.pass(path(FACING_PEER, PEER), &rtp(1, 1)).len(), 1);
     assert_eq!(world.pass(path(FACING_PHONE, PHONE), &rtp(2, 1)).len(), 1);
 
-    // An order that says the same again, as of a re-INVITE, changes nothing.
+    // A repeated order, as of a re-INVITE, changes nothing.
     let before = world.model.relay(at(FACING_PEER)).cloned();
     let checks = Some((world.peers[peer].theirs.clone(), Some(world.peers[peer].ours.clone())));
     world.install(Entry {
@@ -419,7 +419,7 @@ fn party_reports_are_told_for_each_leg_and_end_to_end() {
     );
 }
 
-/// A port of an earlier process is opened with the entry it had, so that a call that goes on
+/// A port of an earlier process is opened with the entry it had, so that a call that continues
 /// without us is not interrupted.
 #[test]
 fn a_port_that_goes_on_has_its_entry_from_the_beginning() {

@@ -1,4 +1,5 @@
-//! Data that must arrive, from one peer to others: nothing is lost, whoever is slow, comes or goes.
+//! Tests of reliable data from one peer to others: nothing is lost when peers are slow, join or
+//! leave.
 
 use super::data::channel;
 use super::world::*;
@@ -13,7 +14,7 @@ const LABEL: &str = "_reliable";
 /// harness' receiver holds.
 const BOUND: usize = SENDER_WINDOW + INBOX_MAX + 2 * SCTP_BUFFER_MAX + 2 * RECEIVE_BUFFER_MAX as usize;
 
-/// Peers that all talk to each other, and a controller that passes everything on to everybody else.
+/// Peers that send messages to each other, and a controller that passes each one on to all others.
 struct Meeting {
     world: World,
     /// Transports whose channel has ended.
@@ -82,7 +83,7 @@ impl Meeting {
         }
     }
 
-    /// Says so many numbered messages of a size.
+    /// Sends `count` numbered messages of a size.
     fn say(&mut self, from: usize, count: u32, size: usize) {
         let now = self.world.now;
         for _ in 0..count {
@@ -123,7 +124,7 @@ impl Meeting {
         self.heard(by, from) == (0..self.said[from]).collect::<Vec<_>>()
     }
 
-    /// Bytes that left a sender's SCTP for good.
+    /// Bytes that a sender's SCTP has finished with.
     fn left(&self, from: usize, size: usize) -> usize {
         let channels = self.world.peers[from].channels.as_ref().unwrap();
         self.said[from] as usize * size - channels.unsent()

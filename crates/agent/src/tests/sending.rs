@@ -59,7 +59,7 @@ fn the_last_of_many_receivers_gets_a_key_frame() {
     let (mut world, publisher, receiver) = call(&[]);
     world.send(publisher, video(11, 1, DELTA));
     let track = southbound::TrackId(100);
-    // Somebody always waits, and everybody is served in turn.
+    // There is always a waiting subscription, and all are served in turn.
     for step in 0..100_u16 {
         world.subscribe(receiver, track, 600 + 2 * u32::from(step), BEST);
         world.live(300);
@@ -215,8 +215,8 @@ fn sender_reports_carry_the_publisher_s_clock_on_in_ours() {
     world.send(publisher, video(11, 1, DELTA));
     world.send(publisher, video(11, 2, KEY));
     world.send(publisher, video(11, 3, DELTA));
-    // By the publisher's clock it is 1,000 s, and its timestamps stand at 90,000 then; by ours it
-    // is `reported`.
+    // By the publisher's clock the time is 1,000 s and its timestamp 90,000; by ours it is
+    // `reported`.
     let reported = world.now;
     let path = world.peers[publisher].path;
     world.deliver(path, sender_report(11, NtpTime(1_000 << 32), 90_000));

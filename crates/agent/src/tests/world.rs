@@ -23,7 +23,7 @@ pub(super) struct World {
     pub(super) model: Plane,
     pub(super) notices: Vec<Notice>,
     pub(super) peers: Vec<Peer>,
-    /// Whether somebody computes handshakes as soon as they can be.
+    /// Whether handshakes are computed as soon as they can be.
     pub(super) idle_hands: bool,
     /// Whether receivers learn of tracks by their packets.
     pub(super) fills: bool,
@@ -65,7 +65,7 @@ impl World {
         self.settle();
     }
 
-    /// A peer whose transport is open and described, and that has said nothing yet. `role` is ours.
+    /// A peer whose transport is open and described, and that has sent nothing yet. `role` is ours.
     pub(super) fn add_peer(&mut self, role: DtlsRole, channels: Vec<Channel>) -> usize {
         self.add_peer_with(role, channels, ExtensionMap::default())
     }
@@ -97,7 +97,7 @@ impl World {
         self.connected_peer_with(ExtensionMap::default())
     }
 
-    /// A peer that is connected and reports on what it gets.
+    /// A peer that is connected and reports on received packets.
     pub(super) fn reporting_peer(&mut self) -> usize {
         self.connected_peer_with(extensions())
     }
@@ -128,12 +128,12 @@ impl World {
         peer
     }
 
-    /// A peer without encryption, and without transport-wide numbers in what it sends.
+    /// A peer without encryption, and without transport-wide sequence numbers in its packets.
     pub(super) fn clear_peer(&mut self) -> usize {
         self.clear_peer_with(ExtensionMap::default())
     }
 
-    /// The same that reports on what it gets.
+    /// The same with reports on received packets.
     pub(super) fn clear_reporting_peer(&mut self) -> usize {
         self.clear_peer_with(extensions())
     }
@@ -264,7 +264,7 @@ impl World {
         self.model.leg(LegId(leg)).expect("the leg is there").protection.clone()
     }
 
-    /// Closes every transport and sees that nothing is left.
+    /// Closes every transport and checks that no state is left.
     pub(super) fn close_all(&mut self) {
         for index in 0..self.peers.len() {
             self.command(Command::Close {
@@ -317,7 +317,7 @@ impl World {
         self.publish_audio_as(peer, vec![format])
     }
 
-    /// The peer publishes sound in these formats as mid 1.
+    /// The peer publishes audio in these formats as mid 1.
     pub(super) fn publish_audio_as(&mut self, peer: usize, formats: Vec<PayloadFormat>) -> TrackId {
         let track = TrackId(200 + peer as u64);
         let encoding = Encoding {

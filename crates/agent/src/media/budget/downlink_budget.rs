@@ -13,46 +13,46 @@ use crate::config::Policy;
 use crate::limits::ESTIMATE_MAX;
 use crate::receivers::DownlinkState;
 
-/// A receiver that could report and has not after so long never will: it gets all it wants.
+/// A receiver that could report and has not for this long gets everything it wants.
 const DEAF: Duration = Duration::from_secs(4);
 
-/// Only what has been reported on for so long is worth refusing a video for: what came first is
-/// measured by probes, and sound is counted as guessed.
+/// Only an estimate with reports over this time may pause a video: the first one is measured by
+/// probes, and audio is counted at its guessed rate.
 const TRUSTED: Duration = Duration::from_secs(2);
 
 /// Pace, as a multiple of the rate that may be sent: fast enough to add little delay, slow enough
 /// that the path's queue stays short. Bursts that were seen to pass faster are allowed.
 const PACE: f64 = 2.5;
 
-/// And so much faster where packets wait for long in the path already: faster would not be sooner,
-/// and the key frame of a smaller picture would be what the full queue drops.
+/// The same multiple while the path is congested: faster sending would not arrive sooner, and the
+/// full queue would drop the key frame of a smaller size.
 const PACE_CONGESTED: f64 = 1.2;
 
-/// And so fast until the first report: a first key frame does not wait, nor does it come all at
-/// once. Shape: bits per second.
+/// Pace until the first report: a first key frame does not wait, and is not sent in one burst.
+/// Shape: bits per second.
 const PACE_START: u64 = 3_000_000;
 
 /// A queue this long delays a key frame more than it takes to make one.
 const CONGESTED: Duration = Duration::from_millis(100);
 
-/// Beyond this many times what may be divided, what is sent is too much by far.
+/// Beyond this multiple of the rate that may be divided, the sent rate is far too high.
 const CUT: f64 = 1.5;
 
 /// This part of the estimate is divided even while a queue drains.
 const DRAINING: f64 = 0.8;
 
-/// A queue that is still as long after this does not drain by the pace alone: what is sent, with
-/// what is kept and what is sent again, takes all that the path carries.
+/// A queue that has not shrunk after this time does not drain by the pace alone: sent, kept and
+/// repeated packets take the whole capacity.
 const STUCK: Duration = Duration::from_millis(500);
 
-/// A pace is written anew when it changed by this part.
+/// A pace is written again when it changed by this part.
 const PACE_STEP: f64 = 0.05;
 
-/// So much more is looked for than everything takes: a rise needs a margin, and a probe that finds
-/// hardly more than is known does not count.
+/// The wanted rate is probed for with this factor: a rise needs a margin, and a probe that finds
+/// hardly more than the estimate does not count.
 const WANTED: f64 = 1.5;
 
-/// Streams may become so much larger before the next look without filling the downlink.
+/// Streams may grow by this factor before the next division without filling the downlink.
 const EASE: f64 = 1.5;
 
 /// Bit rates of a camera as browsers send it at 320x180, 640x360 and 1280x720.
@@ -89,7 +89,7 @@ pub(in crate::media) struct Budget {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::media) struct Share {
     pub(in crate::media) grant: Grant,
-    /// The smaller size that goes on beside it.
+    /// The smaller size that is kept beside it.
     pub(in crate::media) fallback_spatial: Option<u8>,
 }
 
@@ -99,16 +99,16 @@ pub(in crate::media) enum Path {
     Free,
     /// Packets wait long in it.
     Full,
-    /// It carries far less than is allocated: what was sent of that meanwhile stands in it.
+    /// It carries far less than is allocated: packets of the larger layers stand in its queue.
     Cut,
 }
 
 /// The evidence that the estimator has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// Nothing has left yet.
+    /// No packet was sent yet.
     Nothing,
-    /// Packets leave since then, and nothing is said of them.
+    /// Packets are sent since then, without any report on them.
     Departures(Instant),
     /// The receiver reports.
     Reports,
@@ -165,7 +165,7 @@ impl Budget {
         }
     }
 
-    /// The receiver says what it believes its downlink carries of these streams.
+    /// The receiver's own estimate for these streams.
     pub(in crate::media) fn receiver_estimates(
         &mut self,
         now: Instant,
@@ -177,13 +177,13 @@ impl Budget {
         self.evidence = Evidence::Reports;
         self.reported.get_or_insert(now);
         match self.reports_packets() {
-            // Beside better evidence it is a bound, as it is.
+            // Beside better evidence it is an upper bound.
             true => self.estimator.remb(now, bits_per_second),
             false => self.follow_remb_in(now),
         }
     }
 
-    /// Believes what the receiver does, where nothing else is known. Time alone changes it.
+    /// Follows the receiver's own estimate, if it is the only one. It changes with time alone.
     fn follow_remb_in(&mut self, now: Instant) {
         let (wanted, reports_packets) = ((self.wanted as f64 * WANTED) as u64, self.reports_packets());
         if let (Some(remb_in), false) = (&mut self.remb_in, reports_packets) {
@@ -208,15 +208,15 @@ impl Budget {
         Some(probe)
     }
 
-    /// When its timer is to come, where that is sooner than it would. The estimator puts most of
-    /// its times off before they come, with nearly every packet.
+    /// Its new timer, if that is earlier than the present one. The estimator postpones most of its
+    /// timers before they expire, with nearly every packet.
     pub(in crate::media) fn new_timer(&mut self) -> Option<Instant> {
         let due = self.estimator.poll_timeout()?;
         let is_sooner = self.timer.is_none_or(|timer| due < timer);
         is_sooner.then(|| *self.timer.insert(due))
     }
 
-    /// Its timer has come; whether the estimator had something to do.
+    /// Its timer has expired; returns whether the estimator had work.
     pub(in crate::media) fn timeout(&mut self, now: Instant) -> bool {
         self.timer = None;
         let is_due = self.estimator.poll_timeout().is_some_and(|due| due <= now);
@@ -226,23 +226,23 @@ impl Budget {
         is_due
     }
 
-    /// Whether anything was said of what is sent.
+    /// Whether there was any report on sent packets.
     pub(in crate::media) fn reports(&self) -> bool {
         self.evidence == Evidence::Reports
     }
 
-    /// Whether what is believed is worth refusing a video for.
+    /// Whether the estimate may pause a video.
     pub(in crate::media) fn is_trusted(&self, now: Instant) -> bool {
         self.reported
             .is_some_and(|since| now.saturating_duration_since(since) >= TRUSTED)
     }
 
-    /// Whether there is nothing to go by, and never will be.
+    /// Whether there is no evidence, and never will be.
     pub(in crate::media) fn is_deaf(&self, now: Instant) -> bool {
         matches!(self.evidence, Evidence::Departures(since) if now.saturating_duration_since(since) >= DEAF)
     }
 
-    /// Whether what is allocated is more than may be sent by this estimate.
+    /// Whether more is allocated than this estimate allows.
     pub(in crate::media) fn is_exceeded(&self, estimate: &Estimate) -> bool {
         self.allocated > divisible(estimate)
     }
@@ -256,8 +256,8 @@ impl Budget {
         }
     }
 
-    /// Whether everything that is wanted is granted, with room to spare: to divide it again soon
-    /// would change nothing.
+    /// Whether everything wanted is granted, with room to spare: another division soon would change
+    /// nothing.
     pub(in crate::media) fn is_at_ease(&self) -> bool {
         let has_all = self.remb_in.is_none() && self.allocated >= self.wanted;
         has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
@@ -319,7 +319,7 @@ impl Budget {
         })
     }
 
-    /// Divides what may be sent now: what each subscription gets.
+    /// Divides the rate that may be sent now into the shares of the subscriptions.
     pub(in crate::media) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
         self.follow_remb_in(now);
         let estimate = self.estimate();

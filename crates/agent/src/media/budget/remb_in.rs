@@ -17,15 +17,15 @@ const FRESH: Duration = Duration::from_secs(5);
 /// reports congestion.
 const START: f64 = 2e6;
 
-/// An estimate below this part of what is sent is a limit. Receivers that found too much estimate
-/// 0.85 of what arrives.
+/// An estimate below this part of the sent rate is a limit. Receivers that see congestion estimate
+/// 0.85 of the received rate.
 const LIMITS: f64 = 0.9;
 
 /// Overhead that receivers may leave out of their estimate for each stream: headers, at fifty
 /// packets a second.
 const HEADERS: u64 = 16_000;
 
-/// Growth per second while nothing limits, as receivers grow.
+/// Growth per second while nothing limits, like that of receivers.
 const GROWTH: f64 = 1.08;
 
 /// A transport's receiver-side estimates.
@@ -71,7 +71,7 @@ impl RembIn {
         }
     }
 
-    /// The receiver estimates so much for these streams together.
+    /// The receiver estimates `rate` for these streams together.
     pub(super) fn said(&mut self, now: Instant, mut streams: Vec<SubscriptionId>, rate: u64) {
         streams.sort_unstable();
         streams.dedup();

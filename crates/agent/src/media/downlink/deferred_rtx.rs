@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use southbound::SubscriptionId;
 
-/// How long one waits, at most: who misses a packet for longer goes on from a key frame.
+/// The longest time that one waits: a receiver that misses a packet for longer needs a key frame.
 const MEMORY: Duration = Duration::from_secs(1);
 
 /// How many one receiver may be owed.
@@ -36,7 +36,7 @@ impl DeferredPacket {
 }
 
 impl DeferredRtx {
-    /// Puts a packet off. Says whether it is owed now: not if too many are.
+    /// Defers a packet. Returns whether it is deferred now: not if too many are.
     pub(super) fn defer(&mut self, now: Instant, subscription: SubscriptionId, sequence: u16) -> bool {
         let same = |packet: &DeferredPacket| (packet.subscription, packet.sequence) == (subscription, sequence);
         let is_deferred = self.0.iter().any(same);
@@ -60,7 +60,7 @@ impl DeferredRtx {
         self.0.front().copied()
     }
 
-    /// Takes what waits for longest off the list.
+    /// Takes the packet that has waited longest off the list.
     pub(super) fn pop(&mut self) {
         self.0.pop_front();
     }

@@ -16,12 +16,11 @@ use crate::media::quality::Reported;
 use crate::media::rate_limit::RateLimit;
 use crate::media::rtx_history::RtxHistory;
 
-/// After a fall to the smallest picture the key frame that makes it as large as granted waits for
-/// so long: encoders make up for two in a row by leaving pictures out, and the queue is shorter
-/// then.
+/// After a fall to the smallest size, the key frame for the granted size waits for this long.
+/// Encoders skip frames after two key frames in a row, and the queue is shorter by then.
 const SMALL: Duration = Duration::from_secs(2);
 
-/// A subscription with what has become of it.
+/// A subscription and its state.
 pub(super) struct DownTrack {
     pub(super) subscription: Subscription,
     /// Its entry, once the receiver has a leg. The first sequence numbers are fixed with it.
@@ -30,17 +29,17 @@ pub(super) struct DownTrack {
     pub(super) written: Option<Replica>,
     /// How much of the track it gets.
     pub(super) choice: Choice,
-    /// The smaller picture size that goes on beside it.
+    /// The smaller size that is kept beside it.
     pub(super) fallback_spatial: Option<u8>,
-    /// Whether it gets the smallest picture before what it is granted: the path is full.
+    /// Whether it gets the smallest size before the granted one, because the path is full.
     pub(super) small: Small,
     /// Nobody gets the track at the moment.
     pub(super) held: bool,
     /// Others are among the few that are shown.
     pub(super) left_out: bool,
-    /// Whether the controller was told that nothing of it is sent.
+    /// Whether the controller was told that it is paused.
     pub(super) told_paused: bool,
-    /// The stream it should come from.
+    /// The stream that it should follow.
     pub(super) source: Option<StreamKey>,
     /// The layer that it is sent.
     pub(super) current: Option<Current>,
@@ -52,9 +51,9 @@ pub(super) struct DownTrack {
     pub(super) stale_rtx: StaleRtx,
     /// How many packets of it had been sent by the last round of reports.
     pub(super) counted: u64,
-    /// How much of it is sent, as far as its publisher is to know.
+    /// The rate sent of it, as reported to its publisher.
     pub(super) sent: SentRate,
-    /// How long its receiver is to hold pictures back.
+    /// Playout delay of its receiver.
     pub(super) playout_delay: Option<PlayoutDelay>,
     /// The key frames its receiver asked for.
     pub(super) key_frames: RateLimit,
@@ -76,23 +75,23 @@ pub(super) struct Entry {
 /// How much of a track a receiver gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// As much as it wants: nothing limits it.
+    /// As much as it wants, without a limit.
     Free,
     /// It is not decided yet.
     Undecided,
-    /// Nothing arrives yet; the lowest that comes will be sent.
+    /// No layer arrives yet; the lowest one that arrives will be sent.
     Expecting,
     /// Up to this layer of the source.
     Granted(Layer),
-    /// Nothing: the downlink does not carry it.
+    /// No layer: the downlink does not carry it.
     NoRoom,
 }
 
-/// Whether a subscription gets the smallest picture in place of the one it is granted.
+/// Whether a subscription gets the smallest size in place of the granted one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Small {
     No,
-    /// It begins anew with it.
+    /// It starts with the smallest size at the next key frame.
     First,
     /// It began with it, and stays there for the time being.
     Until(Instant),
@@ -103,7 +102,7 @@ pub(super) enum Small {
 pub(crate) struct Current {
     pub(crate) source: StreamKey,
     pub(crate) layer: Layer,
-    /// Whether it needs a key frame of this source to get to its target, or to go on at all.
+    /// Whether it needs a key frame of this source to reach its target, or to be continued at all.
     pub(crate) awaits_key_frame: bool,
 }
 
@@ -149,8 +148,8 @@ impl DownTrack {
         self.is_sent() && self.source == Some(key) && !self.current.is_some_and(has_it)
     }
 
-    /// Whether it waits for a key frame to get less: of another source, or a smaller picture of
-    /// this one. `is_lower` tells whether its source is of a lower encoding than another.
+    /// Whether it waits for a key frame in order to get less: of another source, or of a smaller
+    /// size of this one. `is_lower` tells whether its source is of a lower encoding than another.
     pub(super) fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
         let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
             return false;
@@ -161,7 +160,7 @@ impl DownTrack {
         }
     }
 
-    /// Whether it goes on with a key frame when it gets this instead of what it got.
+    /// Whether the change to this layer is made at a key frame.
     fn begins_anew(&self, next: Current) -> bool {
         self.current.is_none_or(|before| {
             let other_size = before.layer.spatial != next.layer.spatial;
@@ -169,7 +168,7 @@ impl DownTrack {
         })
     }
 
-    /// Whether it gets a smaller picture than it should: a larger one can wait.
+    /// Whether it gets a smaller size than it should, and waits for a larger one.
     pub(super) fn is_rising(&self) -> bool {
         let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
             return false;
@@ -177,14 +176,14 @@ impl DownTrack {
         self.source == Some(current.source) && current.layer.spatial < layer.spatial
     }
 
-    /// Decides whether it gets the smallest picture in place of what it is granted; `is_larger`
-    /// tells whether that is less than something it gets. Returns whether it gets all of it from
-    /// now on.
+    /// Decides whether it gets the smallest size in place of the granted one; `is_larger` tells
+    /// whether that is less than it gets now. Returns whether it gets all of its grant from now on.
     pub(super) fn follow_path(&mut self, now: Instant, path: Path, is_larger: impl FnOnce(Current) -> bool) -> bool {
         match self.small {
             _ if path == Path::Cut && self.current.is_some_and(is_larger) => {
                 self.small = match self.fallback_spatial {
-                    // It is there at once, and what is granted would need a key frame as any.
+                    // The kept size is available at once, while the granted one needs a key frame
+                    // in any case.
                     Some(_) => Small::Until(now + SMALL),
                     None => Small::First,
                 };
@@ -198,8 +197,8 @@ impl DownTrack {
         false
     }
 
-    /// Notes what it forwards, and what became of the small picture it was to begin with: one that
-    /// was kept needed no key frame.
+    /// Records the forwarded layer, and whether it started with the smallest size: a size that was
+    /// kept needed no key frame.
     pub(super) fn forwards(&mut self, now: Instant, current: Current) {
         let begins_anew = self.begins_anew(current);
         if begins_anew {
@@ -228,8 +227,8 @@ impl DownTrack {
         }
     }
 
-    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types
-    /// mean; `is_lowering` asks for fewer pictures for the time being.
+    /// Its table entry on the receiver's leg. `published` are the formats of the publisher's
+    /// payload types; `is_lowering` drops the higher temporal layers for the time being.
     pub(super) fn replica(&self, leg: LegId, entry: Entry, published: &[PayloadFormat], is_lowering: bool) -> Replica {
         let subscription = &self.subscription;
         let is_redundant = |source: PayloadType| {

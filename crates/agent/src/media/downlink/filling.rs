@@ -1,8 +1,8 @@
-//! Packets in place of media that does not come, for clients that learn of a track by its packets.
+//! Packets in place of missing media, for clients that learn of a track by its packets.
 //!
-//! Such a client says nothing of a track to its application before the first packet of it, and a
-//! muted track has none. So silence is sent as audio, and padding as video, until media comes or
-//! there were enough of them.
+//! Such a client announces a track to its application only after the first packet, and a muted
+//! track has none. So silence is sent as audio, and padding as video, until media arrives or the
+//! limit is reached.
 //!
 //! Source: LiveKit's `sendPaddingOnMute` (`pkg/sfu/downtrack.go`).
 
@@ -18,9 +18,9 @@ use crate::context::Context;
 use crate::limits::FILLS_MAX;
 use crate::timers::Timer;
 
-/// Media that comes has so long to do so, and between two packets in its place lies as much.
+/// Time for media to arrive, and interval between two packets in its place.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// A frame of Opus that nothing is heard of.
+/// A silent frame of Opus.
 const SILENCE: [u8; 3] = [0xf8, 0xff, 0xfe];
 
 impl Downlink {
@@ -39,7 +39,7 @@ impl Downlink {
         }
     }
 
-    /// Nothing of a track has come for a while.
+    /// A track has had no media for a while.
     pub(in crate::media) fn fill(&mut self, cx: &mut Context<'_>, env: &Env<'_>, id: SubscriptionId) {
         if !self.is_to_fill(env, id) {
             return;
@@ -69,7 +69,8 @@ impl Downlink {
     }
 }
 
-/// Plain Opus where the receiver takes it, else what it calls the publisher's first format.
+/// Plain Opus if the receiver takes it, otherwise the receiver's payload type for the publisher's
+/// first format.
 fn format(known: &DownTrack) -> Option<PayloadFormat> {
     let formats = &known.subscription.formats;
     let opus = formats.iter().find(|(_, format)| format.codec == Codec::Opus);

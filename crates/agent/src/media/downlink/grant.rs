@@ -43,7 +43,7 @@ impl Downlink {
         })
     }
 
-    /// Brings what arrives of a receiver's tracks up to date.
+    /// Updates the offers of a receiver's tracks.
     pub(in crate::media) fn refresh_offers(&self, cx: &Context<'_>, uplink: &mut Uplink, transport: TransportId) {
         for id in self
             .receivers
@@ -99,9 +99,9 @@ impl Downlink {
         }
     }
 
-    /// Notes which smaller size is to go on beside what a subscription gets. One that is to get
-    /// less for want of room keeps what it has until it has got there: that is what it is kept for.
-    /// One that wants less waits for the key frame with the picture it has.
+    /// Records the smaller size to keep beside the granted one. A subscription that is lowered for
+    /// lack of room keeps its fallback until it has been lowered: that is the purpose of the
+    /// fallback. A subscription that asked for less waits for the key frame at its present size.
     pub(in crate::media) fn set_fallback(&mut self, id: SubscriptionId, share: Option<Share>, is_short: bool) {
         let Some(known) = self.tracks.get_mut(&id) else {
             return;
@@ -123,8 +123,8 @@ impl Downlink {
         }
     }
 
-    /// Does what was decided for one subscription. Without a decision it gets the best that is
-    /// wanted. Returns whether it gets more than the smallest picture from now on.
+    /// Applies the decision for one subscription. Without a decision it gets the best layer that is
+    /// wanted. Returns whether it gets more than the smallest size from now on.
     pub(in crate::media) fn grant(
         &mut self,
         cx: &mut Context<'_>,
@@ -171,7 +171,8 @@ impl Downlink {
         if matches!(known.choice, Choice::Free | Choice::Expecting) {
             self.choose_source(env, id);
         }
-        // Four times a second and for everything a receiver watches: mostly nothing changed.
+        // This runs four times a second for every subscription of a receiver, mostly without a
+        // change.
         let after = self
             .tracks
             .get(&id)
@@ -183,7 +184,7 @@ impl Downlink {
         grows
     }
 
-    /// Says when a subscription is not sent for want of room, and when it is again.
+    /// Tells the controller when a subscription is paused for lack of room, and when it is resumed.
     fn tell_paused(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
         let Some(known) = self.tracks.get_mut(&id) else {
             return;
@@ -215,8 +216,8 @@ fn source(source: TrackSource) -> Source {
     }
 }
 
-/// The layer to write for a target: without a limit where it is the highest frame rate there is of
-/// its picture size, so that one that begins a moment later is not held back.
+/// The layer to write for a target. The highest frame rate of a size is written without a limit, so
+/// that a temporal layer that begins later is not held back.
 fn layer(target: DecodeTarget, offers: &[Offer]) -> Layer {
     let same_size =
         |offer: &&Offer| offer.target.encoding == target.encoding && offer.target.layer.spatial == target.layer.spatial;

@@ -1,4 +1,4 @@
-//! Telling receivers that lose packets how long to hold pictures back.
+//! Tells receivers with losses a longer playout delay.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Downlink {
         }
     }
 
-    /// Counts what was sent to a receiver in this round of reports.
+    /// Counts the packets sent to a receiver in this round of reports.
     pub(super) fn count_sent(
         &mut self,
         env: &Env<'_>,
@@ -59,7 +59,7 @@ impl Downlink {
         }
     }
 
-    /// Tells a receiver how long to hold pictures back, if that changed.
+    /// Tells a receiver its playout delay, if that changed.
     pub(in crate::media) fn follow_losses(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, transport: TransportId) {
         let interval = self.picture_interval(env.uplink, transport);
         let Some(receiver) = self.receivers.get_mut(&transport) else {
@@ -74,7 +74,7 @@ impl Downlink {
         }
     }
 
-    /// The longest time between two pictures of what a receiver gets.
+    /// The longest interval between two frames of a receiver's videos.
     fn picture_interval(&self, uplink: &Uplink, transport: TransportId) -> Duration {
         let receiver = self.receivers.get(&transport).into_iter();
         let subscriptions = receiver.flat_map(|receiver| &receiver.subscriptions);

@@ -20,22 +20,21 @@ use wire::extension::PlayoutDelay;
 
 use super::copies::SPREAD;
 
-/// Over which losses are counted; and to know at once that there are any.
+/// Windows over which losses are counted; the short one shows at once that there are any.
 const WINDOW: Duration = Duration::from_secs(3);
 const QUICK: Duration = Duration::from_secs(1);
 
-/// So few lost packets in a window are chance; and from so many on it does not matter how many more
-/// there are.
+/// Fewer lost packets in a window are chance; more than the maximum make no difference.
 const ASKED_MIN: usize = 3;
 const ASKED_MAX: usize = 1_000;
 
-/// From which loss on there is to be time for repairs, and from which each packet is sent again
-/// twice and three times: so that of pictures of four packets one in five hundred is not repaired
-/// at all. Shape: parts of the packets sent.
+/// Loss from which there is a playout delay for repairs, and from which each packet is sent again
+/// twice and three times. With the last one, one in five hundred frames of four packets is not
+/// repaired at all. Shape: parts of the packets sent.
 const LOSSES: [f64; 3] = [0.01, 0.02, 0.08];
 
-/// A loss is noticed with the next packet, which for the last one of a picture is that of the next
-/// picture. So long is that, at most; and where it is not known.
+/// A loss is noticed with the next packet; for the last packet of a frame that is the first one of
+/// the next frame. These are the longest such interval, and the one used if it is not known.
 pub(super) const INTERVAL_MAX: Duration = Duration::from_millis(100);
 pub(super) const INTERVAL: Duration = Duration::from_millis(33);
 
@@ -43,14 +42,14 @@ pub(super) const INTERVAL: Duration = Duration::from_millis(33);
 /// and to draw.
 const REST: Duration = Duration::from_millis(40);
 
-/// A delay that was needed stays for so long: a path that lost packets will lose more, and every
-/// change of the delay makes pictures run faster or slower.
+/// A delay that was needed is kept for this long: a path with losses will have more, and every
+/// change of the delay makes video run faster or slower.
 const STAYS: Duration = Duration::from_secs(15);
 
-/// A delay that is so little longer than what is needed stays.
+/// A delay that exceeds the needed one by no more than this is kept.
 const STEP: Duration = Duration::from_millis(10);
 
-/// Delays are told in steps of so much, so that a round trip that varies a little changes nothing.
+/// Delays are told in steps of this, so that small changes of the round trip have no effect.
 const UNIT_MS: u128 = 10;
 
 /// The losses of one receiver, and the playout delay that it is told because of them.
@@ -58,7 +57,7 @@ const UNIT_MS: u128 = 10;
 pub(super) struct Playout {
     /// When packets were asked for, each once.
     asked: VecDeque<Instant>,
-    /// Packets of pictures sent in a second.
+    /// Packets of video sent in a second.
     rate: u64,
     told: Option<Told>,
 }
@@ -67,7 +66,7 @@ pub(super) struct Playout {
 #[derive(Clone, Copy, Debug)]
 struct Told {
     delay: Duration,
-    /// When so much was needed last.
+    /// The last time that this delay was needed.
     needed: Instant,
     /// The longest delay that was needed since then.
     since: Duration,
@@ -91,13 +90,13 @@ impl Playout {
         self.asked.drain(..beyond);
     }
 
-    /// So many packets of pictures are sent in a second.
+    /// Video packets sent in a second.
     pub(super) fn sent(&mut self, rate: u64) {
         self.rate = rate;
     }
 
-    /// Looks at what was lost lately; whether the receiver is to be told another delay. A repair
-    /// comes `repair` after its picture.
+    /// Evaluates recent losses; returns whether the receiver is to be told another delay. A repair
+    /// arrives `repair` after its frame.
     pub(super) fn follow(&mut self, now: Instant, repair: Duration, max: Duration) -> bool {
         let is_past = |at: &Instant| now.saturating_duration_since(*at) >= WINDOW;
         while self.asked.front().is_some_and(is_past) {
@@ -124,7 +123,7 @@ impl Playout {
         self.losses(now).max(1)
     }
 
-    /// How many of [`LOSSES`] are reached: the first already by what was lost in a short time.
+    /// The number of [`LOSSES`] reached: the first one already by losses in the short window.
     fn losses(&self, now: Instant) -> u32 {
         let quickly = self.reached(now, QUICK).min(1);
         quickly.max(self.reached(now, WINDOW))
@@ -152,7 +151,7 @@ impl Playout {
     }
 }
 
-/// How long pictures are held back so that the last of so many copies of a repair is in time.
+/// The playout delay with which the last of `copies` copies of a repair arrives in time.
 fn delay(repair: Duration, copies: u32) -> Duration {
     let exact = repair + SPREAD * (copies - 1) + REST;
     Duration::from_millis(exact.as_millis().next_multiple_of(UNIT_MS) as u64)
@@ -162,7 +161,7 @@ fn delay(repair: Duration, copies: u32) -> Duration {
 mod tests {
     use super::*;
 
-    /// A picture's time at 30 a second, and a round trip of 50 ms.
+    /// The interval of frames at 30 a second, and a round trip of 50 ms.
     const REPAIR: Duration = Duration::from_millis(83);
     const MAX: Duration = Duration::from_millis(400);
 

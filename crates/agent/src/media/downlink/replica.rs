@@ -16,7 +16,8 @@ use crate::media::uplink::Uplink;
 const FIRST_SEQUENCE_END: u16 = 1 << 15;
 
 impl Downlink {
-    /// Chooses anew for everybody who gets a track: its streams, or what arrives of them, changed.
+    /// Selects a source again for every subscription to a track, after a change of its streams or
+    /// offers.
     pub(in crate::media) fn reselect(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, track: TrackId) {
         for id in self.subscribers_of(track) {
             self.choose_source(env, id);
@@ -44,7 +45,7 @@ impl Downlink {
         }
         known.forwards(cx.now, current);
         if known.is_lowering(|_| false) {
-            // It would have gone down to what was kept, had that been whole.
+            // It would have been lowered to the kept size, if that had been complete.
             known.fallback_spatial = None;
         }
         if !current.awaits_key_frame {
@@ -189,8 +190,8 @@ impl Downlink {
         })
     }
 
-    /// Chooses a subscription's source, where no allocation does: the best that is wanted, or the
-    /// lowest that comes where that is not decided yet.
+    /// Selects a subscription's source, if no allocation does: the best one wanted, or the lowest
+    /// that arrives while there is no decision.
     pub(in crate::media) fn choose_source(&mut self, env: &Env<'_>, id: SubscriptionId) {
         let Some(known) = self.tracks.get_mut(&id) else {
             return;

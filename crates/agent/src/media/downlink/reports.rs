@@ -1,4 +1,4 @@
-//! Sender reports on what receivers get, and what receivers report of it.
+//! Sender reports for receivers, and their receiver reports.
 //!
 //! Source: RFC 3550 section 6.4.
 
@@ -23,8 +23,8 @@ impl Downlink {
         }
     }
 
-    /// Takes the report of this round on each replica that is being sent: where its timestamps
-    /// stand now, by our clock. Counts what was sent.
+    /// Makes this round's sender report for each replica in use: its present timestamp by our
+    /// clock. Counts the sent packets.
     pub(in crate::media) fn sender_reports(
         &mut self,
         cx: &Context<'_>,
@@ -77,8 +77,7 @@ impl Downlink {
         }
     }
 
-    /// A receiver reports on what it gets. Reports on retransmissions are honest, but say nothing
-    /// of use.
+    /// A receiver's report blocks. Blocks about retransmissions are honest, but of no use.
     pub(in crate::media) fn report_blocks(
         &mut self,
         cx: &mut Context<'_>,

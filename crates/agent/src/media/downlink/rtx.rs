@@ -25,9 +25,9 @@ const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 /// Approximate size of a retransmission. Shape: bytes.
 const PACKET: u64 = 1_200;
 
-/// While packets wait for long in the path, all that is sent to one receiver again takes no more
-/// than this part of what may be sent. It comes on top of what is granted: more of it keeps a full
-/// queue full, which loses as much again. The rest waits ([`deferred_rtx`](super::deferred_rtx)).
+/// Share of the sendable rate that retransmissions to one receiver may use while its path is
+/// congested. They are sent on top of the grants: more of them would keep the queue full, which
+/// loses as many again. The rest waits ([`deferred_rtx`](super::deferred_rtx)).
 const CONGESTED_SHARE: f64 = 0.4;
 
 impl Downlink {
@@ -55,8 +55,8 @@ impl Downlink {
         }
         if env.uplink.is_overloaded(cx.now, cx.plane) {
             bounds.per_second = bounds.per_second.min(RESENDS_PER_SECOND_MIN);
-            // Not even looked at one by one, nor for what they say of the path: it is not the path
-            // that loses.
+            // These NACKs are not looked at one by one, nor as a sign of the path: the loss is
+            // ours.
             if known.rtx_history.is_used_up(cx.now, bounds) {
                 let refused = nack.sequences().count() as u64;
                 cx.count_many(Counter::NackReceived, refused);
@@ -98,7 +98,7 @@ impl Downlink {
         self.missed(cx, env, transport, id, new);
     }
 
-    /// Sends what is to be sent once more by now.
+    /// Sends the repeated packets that are due.
     pub(in crate::media) fn send_copies(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, transport: TransportId) {
         let now = cx.now;
         let next = |receiver: &mut Receiver| receiver.copies.pop(now);
@@ -115,7 +115,7 @@ impl Downlink {
         }
     }
 
-    /// Sends of what was deferred what the path has room for now.
+    /// Sends the deferred packets for which the path has room now.
     fn send_deferred_rtx(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, transport: TransportId) {
         let Some(receiver) = self.receivers.get_mut(&transport) else {
             return;
@@ -151,7 +151,7 @@ impl Downlink {
         cx.count_many(Counter::NackThrottled, forgotten.len() as u64);
         forgotten.dedup();
         for subscription in forgotten {
-            // It is not asked for again, and nothing that is built on it can be shown.
+            // The receiver does not ask for it again, and frames that depend on it cannot be shown.
             self.picture_lost(cx, env, subscription);
         }
     }
@@ -185,8 +185,8 @@ fn bounds(env: &Env<'_>, receiver: &Receiver, transport: TransportId, now: Insta
         packets.min(u64::from(RESENDS_PER_SECOND_MAX)) as u32
     });
     let congested = carried.filter(|budget| budget.is_congested());
-    // A receiver asks again after a round trip as it knows it, which may be less than we know, and
-    // is less than it takes through a queue that grows.
+    // A receiver asks again after its own estimate of the round trip. That may be less than ours,
+    // and is less than the time through a queue that grows.
     let round_trip = match congested {
         Some(_) => round_trip(env, transport) * 5 / 4,
         None => round_trip(env, transport) * 3 / 4,
@@ -206,9 +206,9 @@ fn bounds(env: &Env<'_>, receiver: &Receiver, transport: TransportId, now: Insta
     }
 }
 
-/// How long after a packet was sent its receiver may ask for it again, at the soonest: behind all
-/// that stands in the queue, of which the smoothed round trip knows late, or when that has become
-/// shorter meanwhile.
+/// The earliest time after sending at which a receiver may ask for a packet again. The smoothed
+/// round trip follows a longer queue late, so the queue counts too; the round trip may also have
+/// become shorter.
 fn asks_after(env: &Env<'_>, transport: TransportId) -> Duration {
     let queue = env.budgets.get(transport).map(|budget| budget.estimate().queue);
     let round_trip = round_trip(env, transport) * 3 / 4;

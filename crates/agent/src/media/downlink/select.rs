@@ -2,9 +2,9 @@
 
 use crate::media::uplink::EncodingState;
 
-/// The best encoding that arrives and is not better than `max`, else the lowest that arrives. While
-/// nothing arrives, `current` stays; without one it is the best that may arrive, so that the first
-/// packet finds its way.
+/// The best encoding that arrives and is not better than `max`, otherwise the lowest that arrives.
+/// While nothing arrives, `current` stays; without one it is the best that may arrive, so that the
+/// first packet has a source to match.
 pub(super) fn select(max: usize, encodings: &[EncodingState], current: Option<usize>) -> Option<usize> {
     let arrives = |index: &usize| encodings[*index].active.is_some();
     let is_known = |index: &usize| encodings[*index].stream.is_some();

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// How much is sent of one replica, from what the data plane counted.
+/// The sent rate of one replica, from the data plane's counts.
 #[derive(Debug, Default)]
 pub(super) struct SentRate {
     octets: u64,
@@ -12,7 +12,7 @@ pub(super) struct SentRate {
 }
 
 impl SentRate {
-    /// Takes account of what was sent by now.
+    /// Adds the packets sent up to now.
     pub(super) fn follow(&mut self, now: Instant, octets: u64) {
         let new = octets.saturating_sub(self.octets);
         self.octets = octets;

@@ -1,4 +1,4 @@
-//! Which packets a receiver asks for in vain: those before the key frame it goes on from.
+//! Useless requests of a receiver: for packets before its last key frame.
 
 use std::time::{Duration, Instant};
 
@@ -19,12 +19,12 @@ pub(super) struct StaleRtx(Option<Since>);
 #[derive(Clone, Copy, Debug)]
 struct Since {
     at: Instant,
-    /// The newest that was asked for when only what was sent before could be.
+    /// The newest packet that was asked for while only earlier packets could be.
     newest: Option<u16>,
 }
 
 impl StaleRtx {
-    /// It goes on with a key frame.
+    /// The subscription continues with a key frame.
     pub(super) fn begin(&mut self, now: Instant) {
         self.0 = Some(Since { at: now, newest: None });
     }
@@ -34,8 +34,8 @@ impl StaleRtx {
         self.0.is_some_and(|since| since.at > time)
     }
 
-    /// Whether a packet that is asked for now was sent before. Nothing that was sent after is asked
-    /// for sooner than this time later.
+    /// Whether a packet that is asked for now was sent before the key frame. Packets after it are
+    /// not asked for sooner than `soonest` later.
     pub(super) fn has(&mut self, now: Instant, sequence: u16, soonest: Duration) -> bool {
         let Some(since) = self.0.as_mut().filter(|since| now < since.at + MEMORY) else {
             return false;

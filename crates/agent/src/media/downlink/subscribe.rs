@@ -1,4 +1,4 @@
-//! Subscriptions come, change and go.
+//! Adds, changes and removes subscriptions.
 
 use dataplane::Update;
 use southbound::{Notice, Subscription, SubscriptionId, TrackId};
@@ -49,7 +49,7 @@ impl Downlink {
         true
     }
 
-    /// A subscription is there, and so is its track: what was said of the track is true of it.
+    /// Applies the state of a track to a new subscription.
     pub(in crate::media) fn adopt(&mut self, env: &Env<'_>, id: SubscriptionId) {
         let is_picture = self.is_picture(env.uplink, id);
         let Some(known) = self.tracks.get_mut(&id) else {

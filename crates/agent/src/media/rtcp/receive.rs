@@ -1,7 +1,6 @@
-//! RTCP from a peer: reports on its streams and ours, and what it asks for.
+//! RTCP from a peer: reports on its streams and ours, and its requests.
 //!
-//! RTCP about a stream that is not its sender's to talk about is counted and ignored: a peer can
-//! ask only for what it is sent.
+//! RTCP about a stream that its sender does not receive is counted and ignored.
 
 use std::time::Instant;
 
@@ -28,13 +27,12 @@ fn cost(packet: &RtcpPacket<'_>) -> u32 {
 }
 
 impl Media {
-    /// A compound arrived on a leg, authenticated, at this time: what it measures is measured up to
-    /// then.
+    /// An authenticated compound arrived on a leg at this time, up to which its measurements count.
     pub(crate) fn rtcp(&mut self, cx: &mut Context<'_>, at: Instant, leg: LegId, compound: &[u8]) {
         let Some(transport) = self.transports.with_leg(leg) else {
             return;
         };
-        // Read one after the other: what is beyond the limit is not even parsed.
+        // Packets are parsed one by one: those beyond the limit are not even parsed.
         for packet in RtcpPacket::compound(compound) {
             let Some(known) = self.transports.get_mut(transport) else {
                 return;

@@ -13,7 +13,7 @@ use crate::media::Media;
 use crate::media::budget::Budget;
 
 impl Media {
-    /// A receiver reports which packets arrived, and when; the report came at `at`.
+    /// A receiver reports arrived packets and their times; the report arrived at `at`.
     pub(super) fn transport_feedback(
         &mut self,
         cx: &mut Context<'_>,
@@ -32,7 +32,7 @@ impl Media {
         self.follow_estimate(cx, transport);
     }
 
-    /// A receiver says what it believes its downlink carries.
+    /// A receiver sent its own estimate.
     pub(super) fn receiver_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId, remb: &Remb<'_>) {
         cx.count(Counter::RtcpEstimate);
         self.budgets.has_remb(transport);
@@ -55,7 +55,7 @@ impl Media {
         self.follow_estimate(cx, transport);
     }
 
-    /// A receiver estimates so much for these subscriptions together: tells their publishers, where
+    /// A receiver's estimate for these subscriptions together is reported to their publishers, if
     /// nothing is encrypted.
     fn pass_on_estimate(&mut self, now: Instant, to: TransportId, about: &[SubscriptionId], estimate: u64) {
         if !self.transports.is_clear(to) {
@@ -74,7 +74,7 @@ impl Media {
         }
     }
 
-    /// The same of a receiver that reports which packets arrived: what follows from that.
+    /// The same for a receiver that reports arrived packets: the estimate made of them.
     pub(super) fn pass_on_own_estimate(&mut self, now: Instant, to: TransportId) {
         if !self.transports.is_clear(to) {
             return;
@@ -87,7 +87,7 @@ impl Media {
     }
 }
 
-/// One publisher's part of an estimate for so many of them, of whose streams so much is sent.
+/// One publisher's part of an estimate for `publishers` of them.
 fn part(estimate: u64, of_this: u64, of_all: u64, publishers: u64) -> u64 {
     let others = of_all.saturating_sub(of_this);
     estimate.saturating_sub(others).max(estimate / publishers.max(1))

@@ -1,7 +1,7 @@
-//! Sender reports on what receivers get, and receiver reports on what publishers send.
+//! Sender reports to receivers, and receiver reports to publishers.
 //!
-//! Once a second for each transport, those of many spread over it: the data plane is asked for its
-//! numbers, and a moment later the compounds go out.
+//! They are sent once a second for each transport, spread over the second: the data plane is asked
+//! for its counts, and a moment later the compounds are sent.
 //!
 //! Source: RFC 3550 section 6.4.
 
@@ -22,12 +22,12 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// How long the data plane has to answer at least.
 const ANSWER: Duration = Duration::from_millis(20);
 
-/// The largest compound, and what one more sender report with its name takes.
+/// The largest compound, and the size of one more sender report with its name.
 const COMPOUND_MAX: usize = 1_200;
 const SENDER_REPORT_LEN: usize = 64;
 
 impl Media {
-    /// Reports begin on a transport, at a moment of its own so that those of many do not coincide.
+    /// Reports begin on a transport, at a random offset so that those of many do not coincide.
     pub(in crate::media) fn start_reports(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let offset = cx.shared.rng.random_range(0..INTERVAL.as_millis() as u64);
         cx.timer_by(Timer::Reports(transport), cx.now + Duration::from_millis(offset));

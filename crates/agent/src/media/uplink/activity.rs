@@ -1,7 +1,7 @@
-//! Which encodings of a track arrive.
+//! The encodings of a track that arrive.
 //!
-//! A publisher stops encodings it has no bandwidth for without a word; receivers must be served
-//! from another one then.
+//! A publisher stops encodings for lack of bandwidth without any message; receivers must then be
+//! served from another one.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use super::{StreamChange, Uplink};
 use crate::context::Context;
 use crate::timers::Timer;
 
-/// An encoding of which nothing has come for this long does not arrive any more.
+/// An encoding without packets for this long does not arrive any more.
 const SILENCE_MAX: Duration = Duration::from_millis(1_500);
 
 /// How often that is looked at.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 impl Uplink {
-    /// A packet of this stream came.
+    /// A packet of this stream arrived.
     pub(super) fn heard_from(&mut self, cx: &mut Context<'_>, key: StreamKey) {
         let Some(stream) = self.streams.get_mut(&key) else {
             return;

@@ -56,12 +56,13 @@ impl Uplink {
             && feedback.waiting() > 0
             && !waited
         {
-            // Told of a while after it came, so that it might miss its round by then.
+            // The event is delivered a while after the arrival, so it might otherwise miss its
+            // round.
             cx.routine_timer_by(Timer::Feedback(transport), first.at + feedback::INTERVAL);
         }
     }
 
-    /// Reports what has arrived on a transport.
+    /// Reports the arrivals on a transport.
     pub(in crate::media) fn send_feedback(
         &mut self,
         cx: &mut Context<'_>,

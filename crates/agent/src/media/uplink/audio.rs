@@ -32,12 +32,12 @@ struct Heard {
 }
 
 impl Hearing {
-    /// Nothing of this track is of interest any more.
+    /// Forgets a track.
     pub(super) fn forget(&mut self, track: TrackId) {
         self.heard.remove(&track);
     }
 
-    /// Says what was heard; once more, with nothing, when everybody has fallen silent.
+    /// Reports audio levels; once more, with none, when everybody has fallen silent.
     pub(super) fn report(&mut self, cx: &mut Context<'_>) {
         let activity = |(track, heard): (TrackId, Heard)| AudioActivity {
             track,

@@ -1,9 +1,9 @@
-//! Which stream is which encoding of which track.
+//! Maps streams to encodings of tracks.
 //!
-//! A mid in the packets says which track they are of, and one that no track has says that they are
-//! of none. Within a track, or without a mid, an encoding is found by its SSRC where the
-//! description names one; else by the rid its packets carry; else, for a peer that sends nothing of
-//! all that, by a payload type only one track has.
+//! A mid in the packets names their track; packets with a mid of no track belong to none. Within a
+//! track, or without a mid, an encoding is found by its SSRC if the description names one,
+//! otherwise by the rid in its packets. For a peer that sends none of these, it is found by a
+//! payload type that only one track has.
 //!
 //! Source: RFC 8843 section 9.2, RFC 8852.
 
@@ -61,7 +61,7 @@ impl Uplink {
         publisher.unmapped.push_back(stream);
     }
 
-    /// Tries again to explain what arrived before its publication.
+    /// Maps streams that arrived before their publication.
     pub(super) fn map_unmapped(&mut self, cx: &mut Context<'_>, transports: &MediaTransports, transport: TransportId) {
         let Some(publisher) = self.publishers.get_mut(&transport) else {
             return;
@@ -163,7 +163,7 @@ impl Uplink {
         }
     }
 
-    /// Puts a stream into the table, in place of the one that was its encoding's before.
+    /// Puts a stream into the table, in place of the earlier stream of its encoding.
     fn bind_media(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, key: StreamKey) {
         self.unbind(cx, track, encoding);
         if let Some(other) = self.streams.get(&key).map(|stream| (stream.track, stream.encoding)) {

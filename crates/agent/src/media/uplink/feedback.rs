@@ -11,11 +11,11 @@ use wire::{Ssrc, Unwrapper};
 
 use crate::media::media_transport::MediaTransport;
 
-/// How long an arrival waits to be reported at least. Reports to all publishers leave together, in
-/// the next round of routine work.
+/// The shortest time that an arrival waits for its report. Reports to all publishers are sent
+/// together, in the next round of routine work.
 pub(super) const INTERVAL: Duration = Duration::from_millis(25);
 
-/// A range wider than this is not one report's: the sender has jumped, and what lies between was
+/// A wider range is not put into one report: the sender has jumped, and the numbers in between were
 /// never sent.
 const RANGE_MAX: u64 = 2_000;
 
@@ -25,24 +25,24 @@ const COMPOUND_MAX: usize = 1_200;
 /// How long an arrival is remembered after it was reported, for reports that begin before it.
 const MEMORY: Duration = Duration::from_millis(500);
 
-/// Arrivals on one transport: those not reported yet, and those that may have to be said again.
+/// Arrivals on one transport: unreported ones, and ones that may have to be reported again.
 #[derive(Debug, Default)]
 pub(super) struct Feedback {
     unwrapper: Unwrapper,
-    /// From number `start` on; the last is one that came.
+    /// From number `start` on; the last one has arrived.
     arrivals: VecDeque<Option<Instant>>,
     start: u64,
     /// How many are not reported, and the first of them.
     waiting: usize,
     first: Option<u64>,
-    /// The first number nothing was said about.
+    /// The first number without a report.
     next: Option<u64>,
     writer: Option<TransportFeedbackWriter>,
     media: Ssrc,
 }
 
 impl Feedback {
-    /// A packet with this transport-wide number came.
+    /// A packet with this transport-wide number arrived.
     pub(super) fn arrived(&mut self, number: u16, at: Instant, media: Ssrc) {
         let number = self.unwrapper.extend(number);
         if !self.enter(number, at) {
@@ -53,7 +53,7 @@ impl Feedback {
         self.media = media;
     }
 
-    /// Notes an arrival; false when it comes long after those around it.
+    /// Records an arrival; false if it is long after those around it.
     fn enter(&mut self, number: u64, at: Instant) -> bool {
         let end = self.start + self.arrivals.len() as u64;
         if self.arrivals.is_empty() || number > end + RANGE_MAX {
@@ -93,7 +93,7 @@ impl Feedback {
         self.waiting
     }
 
-    /// Makes the packets that report what arrived since the last time.
+    /// Makes the packets that report arrivals since the last call.
     pub(super) fn compounds(&mut self, now: Instant, epoch: Instant, publisher: &MediaTransport) -> Vec<Vec<u8>> {
         let arrivals = self.take(now, epoch);
         let media = self.media;
@@ -111,9 +111,9 @@ impl Feedback {
         compounds
     }
 
-    /// Takes what is to be reported: every number from the first unreported one on, with its
-    /// arrival or without. A packet that comes after the report that missed it makes the next
-    /// report begin there again.
+    /// Takes the numbers to report: every number from the first unreported one on, with its arrival
+    /// if there is one. A packet that arrives after a report without it makes the next report begin
+    /// at that packet.
     fn take(&mut self, now: Instant, epoch: Instant) -> Vec<(u16, Option<ArrivalTicks>)> {
         self.waiting = 0;
         let (Some(first), Some(behind)) = (self.first.take(), self.arrivals.len().checked_sub(1)) else {

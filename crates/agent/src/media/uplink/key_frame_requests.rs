@@ -1,7 +1,7 @@
-//! Asking publishers for key frames: no more often than they help.
+//! Requests to publishers for key frames, no more often than is useful.
 //!
-//! A stream is asked as soon as somebody needs a key frame of it, but not twice within half a
-//! second; a receiver that comes in between is served by the same one. While a replica waits, the
+//! A stream is asked as soon as a receiver needs a key frame of it, but not twice within half a
+//! second; receivers in between are served by the same key frame. While a replica waits, the
 //! request is repeated: it, or the key frame, may have been lost.
 
 use dataplane::StreamKey;
@@ -14,7 +14,7 @@ use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;
 
 impl Uplink {
-    /// Somebody needs a key frame of this stream.
+    /// A receiver needs a key frame of this stream.
     pub(in crate::media) fn want_key_frame(
         &mut self,
         cx: &mut Context<'_>,
@@ -43,14 +43,14 @@ impl Uplink {
         stream.is_some_and(|stream| stream.key_frames.may_ask(cx.now).is_ok())
     }
 
-    /// Somebody got a key frame of this stream.
+    /// A receiver got a key frame of this stream.
     pub(in crate::media) fn key_frame_arrived(&mut self, key: StreamKey) {
         if let Some(stream) = self.streams.get_mut(&key) {
             stream.key_frames.restart();
         }
     }
 
-    /// Repeats a request while somebody waits.
+    /// Repeats a request while a receiver waits.
     pub(in crate::media) fn repeat_key_frame(
         &mut self,
         cx: &mut Context<'_>,

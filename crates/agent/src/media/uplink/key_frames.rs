@@ -8,15 +8,15 @@ pub(super) const INTERVAL: Duration = Duration::from_millis(500);
 /// Between repetitions, once the first have not helped.
 const INTERVAL_LATER: Duration = Duration::from_secs(1);
 
-/// Between two while the node itself loses packets: key frames for all whose pictures broke are a
-/// good part more for it to do.
+/// Interval while the node itself loses packets: key frames for all damaged videos would add much
+/// to its load.
 const INTERVAL_OVERLOADED: Duration = Duration::from_secs(3);
 
 /// After this many repetitions the interval grows.
 const QUICK: u32 = 3;
 
-/// After this many, and none of them of use to anybody, it is not repeated until the stream stops
-/// and starts again: whatever the reason, asking does not help.
+/// After this many, none of them of use to a receiver, requests stop until the stream stops and
+/// starts again: asking does not help.
 const REPETITIONS_MAX: u32 = 30;
 
 /// The requests to one stream.
@@ -33,8 +33,8 @@ impl KeyFrames {
         earliest.filter(|earliest| *earliest > now).map_or(Ok(()), Err)
     }
 
-    /// The stream starts, perhaps again, or somebody got a key frame of it: past failures say
-    /// nothing.
+    /// The stream started, perhaps again, or a receiver got a key frame of it: past failures do not
+    /// count.
     pub(super) fn restart(&mut self) {
         self.repetitions = 0;
     }

@@ -8,21 +8,21 @@ use wire::codec::Layer;
 
 use crate::limits::LAYERS_MAX;
 
-/// Packets are counted together for so long,
+/// Packets are counted together for this long.
 const SPAN: Duration = Duration::from_millis(500);
-/// and so many of those counts make a rate.
+/// Number of counts that make a rate.
 const SPANS: usize = 5;
-/// So many say what it was for longer.
+/// Number of counts that make the rate over a longer time.
 const LONG_SPANS: usize = 20;
 /// The highest of five counts is capped at this multiple of the median. A key frame that a receiver
 /// asks for does not make the stream faster, and counting it in full would make other receivers ask
 /// for theirs. Frames that larger sizes need may be key frames only. They count when they recur
 /// within the long period.
 const USUAL: f64 = 1.5;
-/// Less than this long says nothing yet.
+/// Nothing is known after less than this time.
 const READY: Duration = Duration::from_secs(1);
 
-/// Those, and the one under way.
+/// The counts of the long rate, and the one under way.
 const SLOTS: usize = LONG_SPANS + 1;
 
 /// Measures the bit rate of one stream's layers. Its result changes only when a span ends, so that
@@ -33,9 +33,9 @@ pub(super) struct LayerBitrate {
     /// The newest span, counted from the beginning.
     span: u64,
     layers: BTreeMap<(u8, u8), [Tally; SLOTS]>,
-    /// Its packets say which layer they are of.
+    /// Whether its packets carry their layer.
     layered: bool,
-    /// Those that do not say so all the same.
+    /// Packets without a layer in such a stream.
     unsaid: [Tally; SLOTS],
     /// The measurement from before the stream paused: the best guess for its next packets.
     before: Vec<Measured>,
@@ -44,7 +44,7 @@ pub(super) struct LayerBitrate {
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     bytes: u64,
-    /// Those of frames that larger pictures need.
+    /// Bytes of frames that larger sizes need.
     above: u64,
     frames: u32,
 }
@@ -55,7 +55,7 @@ pub(super) struct Measured {
     pub(super) layer: Layer,
     /// Shape: bits per second of UDP payload.
     pub(super) rate: u64,
-    /// The part of it that goes out with larger pictures, too.
+    /// The part of it that is sent with larger sizes too.
     pub(super) needed_above: u64,
     /// Shape: frames per second.
     pub(super) frames: f64,
@@ -76,7 +76,7 @@ impl LayerBitrate {
         self.unsaid = Default::default();
     }
 
-    /// A packet came.
+    /// A packet arrived.
     pub(super) fn arrived(&mut self, packet: &Arrival) {
         self.layered |= packet.layer.is_some();
         let began = *self.began.get_or_insert(packet.at);
@@ -113,7 +113,7 @@ impl LayerBitrate {
         self.over_whole_spans()
     }
 
-    /// When what [`measured`](Self::measured) says may change next.
+    /// The earliest time at which [`measured`](Self::measured) may change.
     pub(super) fn changes_at(&self, now: Instant) -> Instant {
         let began = self.began.unwrap_or(now);
         began + SPAN * (span_at(began, now) as u32 + 1)
@@ -149,8 +149,8 @@ impl LayerBitrate {
         }
     }
 
-    /// Frames a second: likewise. An encoder leaves some out after a key frame, and a size that
-    /// were worth less for it would be given up, which takes the next one.
+    /// Frames a second, likewise. An encoder skips some frames after a key frame. A size with a
+    /// lower utility for that would be given up, and the change would need another key frame.
     fn frames(&self, tallies: &[Tally; SLOTS]) -> f64 {
         let over = |spans| {
             let newest = self.newest(tallies, spans);
@@ -163,7 +163,7 @@ impl LayerBitrate {
         }
     }
 
-    /// The counts of the last whole spans, at most so many.
+    /// The counts of the last whole spans, at most `spans`.
     fn newest<'a>(
         &self,
         tallies: &'a [Tally; SLOTS],
@@ -185,7 +185,7 @@ impl LayerBitrate {
     }
 }
 
-/// Bits per second, of the busiest spans no more than is usual once there are enough to know that.
+/// Bits per second. The busiest spans are capped, once there are enough to know the usual rate.
 fn rate(bytes: impl ExactSizeIterator<Item = u64>) -> u64 {
     let mut counts = [0; LONG_SPANS];
     let count = bytes.len();

@@ -1,15 +1,15 @@
-//! Asking publishers for packets: those that were lost on the way, and those that receivers lost
-//! where the data plane keeps none.
+//! NACKs to publishers: for packets lost on the way to us, and for those that receivers lost if the
+//! data plane keeps none.
 //!
-//! Browsers ask and answer alike: asked for the same packet again within their round trip they do
-//! nothing, so asking sooner is of no use. The round trip is what the peer's receiver reports say;
-//! a publisher that receives nothing reports nothing, and there it is measured by what it sends
-//! again. While the node itself loses packets, less is asked for ([`overload`](super::overload)).
+//! Browsers ask and answer alike: they ignore a repeated request within their round trip, so asking
+//! sooner is of no use. The round trip is taken from the peer's receiver reports. A publisher that
+//! receives nothing sends none, and is measured by its retransmissions. While the node itself loses
+//! packets, less is asked for ([`overload`](super::overload)).
 //!
-//! Several receivers often lose the same packet, and each asks again until it has come, so a
-//! publisher is asked for a packet once in a round trip, however many receivers miss it. The data
-//! plane knows to which of them it goes. That is done without encryption only: where there is some,
-//! a receiver takes a packet again only as a retransmission that was made for it.
+//! Several receivers often lose the same packet, and each repeats its request until it arrives. So
+//! a publisher is asked for a packet once in a round trip, for any number of receivers. The data
+//! plane knows the receivers of the answer. This is done without encryption only: an encrypted
+//! receiver accepts a repeated packet only as a retransmission made for it.
 //!
 //! Source: RFC 4585 section 6.2.1; Scallop section 5.3.
 
@@ -32,7 +32,7 @@ const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 const ROUND_TRIP_MAX: Duration = Duration::from_millis(800);
 
 impl Uplink {
-    /// Asks for what is due of one stream.
+    /// Sends the NACKs of one stream that are due.
     pub(in crate::media) fn send_nacks(&mut self, cx: &mut Context<'_>, transports: &MediaTransports, key: StreamKey) {
         let Some(publisher) = transports.by_leg(key.leg) else {
             return;

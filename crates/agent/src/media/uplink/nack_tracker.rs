@@ -22,7 +22,7 @@ pub(super) struct NackTracker {
     unwrapper: Unwrapper,
     /// In order. Few, and looked through with each packet that arrives while there are any.
     missing: Vec<Missing>,
-    /// How long after it was asked for the newest packet came that was asked for once.
+    /// The time from the request to the arrival of the newest packet that was asked for once.
     round_trip: Option<Duration>,
 }
 
@@ -38,7 +38,7 @@ struct Missing {
 }
 
 impl Missing {
-    /// Whether enough packets have come behind it to ask for it without waiting.
+    /// Whether enough newer packets have arrived to ask for it without waiting.
     fn is_overdue(&self, highest: u64) -> bool {
         self.asked == 0 && highest + 1 >= self.behind + NEWER
     }
@@ -47,7 +47,7 @@ impl Missing {
 /// The gap that a packet reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
-    /// Nothing new.
+    /// No new gap.
     None,
     /// Something is to be asked for at this time.
     Later(Instant),
@@ -58,7 +58,7 @@ pub(super) enum Gap {
 }
 
 impl NackTracker {
-    /// A packet came.
+    /// A packet arrived.
     pub(super) fn arrived(&mut self, now: Instant, sequence: u16, recovered: bool) -> Gap {
         let before = self.unwrapper.highest();
         let number = self.unwrapper.extend(sequence);

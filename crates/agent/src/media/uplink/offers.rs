@@ -11,7 +11,8 @@ use wire::codec::Layer;
 use super::Uplink;
 use super::layer_bitrate::Measured;
 
-/// How long a track of which nothing arrives is not looked at; it is as soon as anything does.
+/// Interval at which a track without arrivals is looked at; it is looked at as soon as a packet
+/// arrives.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Bit rate of audio until it is measured.
@@ -22,7 +23,7 @@ const SOUND: BitRate = BitRate::kilo(40);
 const PICTURE: f64 = 160e3;
 const PICTURE_AREA: f64 = 320.0 * 180.0;
 
-/// The layer of a stream that is not measured yet: all there is of its lowest picture size.
+/// The layer of a stream that is not measured yet: everything of its lowest size.
 const UNMEASURED: Layer = Layer {
     spatial: 0,
     temporal: u8::MAX,
@@ -101,8 +102,8 @@ fn by_measure<'a>(index: u8, encoding: &'a Encoding, measured: &'a [Measured]) -
     })
 }
 
-/// The picture size with a layer: as announced, else the encoding's halved for each layer above; 0
-/// by 0 when nothing was said.
+/// The size with a layer: as announced, otherwise the encoding's size halved for each layer above;
+/// 0 by 0 if none was announced.
 fn size(encoding: &Encoding, layer: Layer, highest: u8) -> (u16, u16) {
     let (width, height) = match encoding.layers.get(usize::from(layer.spatial)) {
         Some(announced) => *announced,

@@ -1,22 +1,20 @@
-//! How much is repaired while the node itself loses packets.
+//! Limits repairs while the node itself loses packets.
 //!
-//! A packet that was lost because a worker came too late is asked for like any other, comes again,
-//! and is one more for that worker to read; and each of its receivers asks for it, up to ten times,
-//! which is work for nothing, for it is not here. Without a bound, a moment in which more comes
-//! than can be read goes on for as long as the calls do. So while the device loses packets, what
-//! publishers are asked for is a small part of what arrives, of all together, what is beyond that
-//! is given up, and a key frame repairs it, of which there are few, too
-//! ([`key_frames`](super::key_frames)); and of each subscription few packets are sent again
-//! ([`RESENDS_PER_SECOND_MIN`](crate::limits::RESENDS_PER_SECOND_MIN)).
+//! A packet that a late worker lost is asked for and sent again, which adds to that worker's load.
+//! Each receiver also asks for it, up to ten times, in vain, because it is not here. Without a
+//! limit, a short overload would last as long as the calls. So while the device loses packets,
+//! publishers are asked for a small part of the arrivals, over all streams. Further losses are left
+//! to key frames, which are limited too ([`key_frames`](super::key_frames)). Few packets of each
+//! subscription are sent again ([`RESENDS_PER_SECOND_MIN`](crate::limits::RESENDS_PER_SECOND_MIN)).
 
 use std::time::{Duration, Instant};
 
 use dataplane::{Counter, DataPlane};
 
-/// Of so many packets that arrive one is asked for, while the device loses packets.
+/// Arrivals for each packet that is asked for, while the device loses packets.
 const ARRIVALS_PER_PACKET: u32 = 16;
 
-/// So much may be saved up: a few packets of each of a few streams.
+/// The most arrivals that may be saved up: a few packets of each of a few streams.
 const SAVED_MAX: u32 = 64 * ARRIVALS_PER_PACKET;
 
 /// How long after it was seen a loss counts.
@@ -35,7 +33,7 @@ pub(super) struct Overload {
 }
 
 impl Overload {
-    /// So many packets arrived.
+    /// `packets` packets arrived.
     pub(super) fn arrived(&mut self, packets: usize) {
         self.saved = self.saved.saturating_add(packets as u32).min(SAVED_MAX);
     }
@@ -62,7 +60,7 @@ impl Overload {
         is_recent(self.seen, HOLD)
     }
 
-    /// So many were asked for.
+    /// `packets` packets were asked for.
     pub(super) fn asked(&mut self, packets: usize) {
         let cost = (packets as u32).saturating_mul(ARRIVALS_PER_PACKET);
         self.saved = self.saved.saturating_sub(cost);

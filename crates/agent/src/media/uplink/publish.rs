@@ -1,4 +1,4 @@
-//! Tracks come, change and go.
+//! Adds, changes and removes tracks.
 
 use dataplane::Update;
 use southbound::{Encoding, Notice, Publication, TrackId};

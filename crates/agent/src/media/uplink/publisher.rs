@@ -17,7 +17,7 @@ pub(super) struct Publisher {
     /// Streams that arrive and that no publication explains yet; oldest first.
     pub(super) unmapped: VecDeque<UnmappedStream>,
     pub(super) feedback: Feedback,
-    /// Whether what it sends carries transport-wide numbers, which we report on.
+    /// Whether its packets carry transport-wide sequence numbers, which we report on.
     pub(super) is_reported: bool,
     /// The estimate that it is told of its receivers' downlinks.
     pub(super) remb_out: RembOut,

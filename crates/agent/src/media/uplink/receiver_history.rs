@@ -18,7 +18,7 @@ pub(super) struct ReceiverHistory {
 }
 
 impl ReceiverHistory {
-    /// A packet came.
+    /// A packet arrived.
     pub(super) fn arrived(&mut self, sequence: u16, recovered: bool) {
         let number = self.arrivals.extend(sequence);
         if self.first.is_none() {

@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 use southbound::TransportId;
 
-/// An estimate that was replaced so long ago weighs 1/e.
+/// Age at which a replaced estimate has weight 1/e.
 const SMOOTHING: Duration = Duration::from_secs(1);
 
 /// Receivers repeat an estimate every second while anything arrives.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// The estimates of those who get one publisher's streams.
+/// The estimates of the receivers of one publisher's streams.
 #[derive(Debug, Default)]
 pub(super) struct RembOut(BTreeMap<TransportId, Smoothed>);
 
@@ -38,7 +38,7 @@ struct Smoothed {
 }
 
 impl RembOut {
-    /// A receiver can take so much of it.
+    /// A receiver can take `rate` of it.
     pub(super) fn said(&mut self, now: Instant, receiver: TransportId, rate: u64) {
         let rate = rate as f64;
         let smoothed = self.0.entry(receiver).or_insert(Smoothed { rate, at: now });

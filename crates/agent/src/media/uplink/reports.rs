@@ -1,5 +1,5 @@
-//! Receiver reports on what publishers send, and where a stream stands for the sender reports on
-//! its copies.
+//! Receiver reports to publishers, and the timestamps of streams for the sender reports of their
+//! copies.
 //!
 //! Source: RFC 3550 section 6.4.
 
@@ -30,8 +30,8 @@ impl Uplink {
         }
     }
 
-    /// Notes one instant in both of a publisher's clocks: receivers need it to play sound and
-    /// picture together, and the data plane to switch between encodings.
+    /// Records one instant in both of a publisher's clocks: receivers need it to synchronise audio
+    /// and video, and the data plane to switch between encodings.
     pub(in crate::media) fn sender_report(
         &mut self,
         cx: &mut Context<'_>,
@@ -84,7 +84,8 @@ impl Uplink {
         blocks
     }
 
-    /// A receiver can take so much of what a publisher sends, if that publisher is told.
+    /// Records the rate that a receiver can take of a publisher's streams, if that publisher is
+    /// sent REMB.
     pub(in crate::media) fn receiver_takes(
         &mut self,
         now: Instant,
@@ -103,7 +104,7 @@ impl Uplink {
         }
     }
 
-    /// Tells a publisher what the best of its receivers estimates, if any does.
+    /// Sends a publisher the estimate of its best receiver, if there is one.
     pub(in crate::media) fn send_remb(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! A stream that arrives and of which nothing is known but what its packets say.
+//! A stream that arrives and is known only by its packets.
 
 use wire::{Mid, PayloadType, Rid, Ssrc};
 

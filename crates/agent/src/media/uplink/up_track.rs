@@ -13,7 +13,7 @@ use super::nack_tracker::NackTracker;
 use super::receiver_history::ReceiverHistory;
 use crate::media::rtx_history::RtxHistory;
 
-/// A track with what has become of it.
+/// A track and its state.
 pub(in crate::media) struct Track {
     pub(super) publication: Publication,
     /// One for each of the publication's encodings.
@@ -21,7 +21,7 @@ pub(in crate::media) struct Track {
     pub(super) started: bool,
     /// Nobody gets it at the moment.
     pub(super) is_held: bool,
-    /// Its place among those who speak.
+    /// Its speaker rank.
     pub(super) speaker_rank: Option<u8>,
     /// When it last had one.
     pub(super) spoke: Option<Instant>,
@@ -86,12 +86,12 @@ impl Track {
         self.is_held
     }
 
-    /// Its place among those who speak.
+    /// Its speaker rank.
     pub(in crate::media) fn speaker_rank(&self) -> Option<u8> {
         self.speaker_rank
     }
 
-    /// When it was last among those who speak, which may be now.
+    /// When it last had a speaker rank, which may be now.
     pub(in crate::media) fn spoke(&self, now: Instant) -> Option<Instant> {
         self.speaker_rank.map(|_| now).or(self.spoke)
     }
@@ -111,7 +111,7 @@ impl Track {
         }
     }
 
-    /// Whether the publisher sends again what is lost.
+    /// Whether the publisher answers NACKs.
     pub(super) fn has_nack(&self) -> bool {
         self.publication.formats.iter().any(|format| format.nack)
     }
@@ -142,7 +142,7 @@ impl UpTrack {
         }
     }
 
-    /// The reference as the table wants it.
+    /// The reference in the form of the table.
     pub(super) fn table_reference(&self) -> Option<(NtpTime, RtpTimestamp)> {
         self.reference.map(|(ntp, rtp, _)| (ntp, rtp))
     }
