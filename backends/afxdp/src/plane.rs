@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use backend_udp::{SharedPort, Sockets, Tap, UdpConfig, UdpPlane};
+use backend_udp::{RtpBypass, SharedPort, Sockets, UdpConfig, UdpPlane};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::interface::Interface;
@@ -87,7 +87,7 @@ impl AfxdpPlane {
             .interfaces
             .iter_mut()
             .filter_map(|interface| interface.program.take_relays());
-        let taps = Arc::new(Taps(Mutex::new(programs.collect())));
+        let bypass = Arc::new(Bypass(Mutex::new(programs.collect())));
         let (resolver, next_hops) =
             Resolver::new(taken.netlink, taken.interfaces, has_rings.into_iter()).map_err(failed)?;
         let resolver = resolver.start().map_err(failed)?;
@@ -99,7 +99,7 @@ impl AfxdpPlane {
             })
             .collect();
         Ok(AfxdpPlane {
-            plane: UdpPlane::start_on(&config.udp, shared_port, networks, Some(taps), clock, waker)
+            plane: UdpPlane::start_on(&config.udp, shared_port, networks, Some(bypass), clock, waker)
                 .map_err(AfxdpError::Sockets)?,
             found: taken.found,
             statistics: Statistics(pages),
@@ -130,16 +130,16 @@ impl AfxdpPlane {
 }
 
 /// The relays that the programs of all interfaces take for.
-struct Taps(Mutex<Vec<TakenRelays>>);
+struct Bypass(Mutex<Vec<TakenRelays>>);
 
-impl Taps {
+impl Bypass {
     fn each(&self, change: impl FnMut(&mut TakenRelays)) {
         let mut programs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         programs.iter_mut().for_each(change);
     }
 }
 
-impl Tap for Taps {
+impl RtpBypass for Bypass {
     fn open(&self, at: SocketAddr) {
         self.each(|program| program.open(at));
     }

@@ -8,7 +8,7 @@ use dataplane::{
 };
 
 use crate::control::Control;
-use crate::relays::{BUFFER, Desk, InlineDoor, InlineDoors, RELAYS_MAX, Relays, Unwatched};
+use crate::relays::{BUFFER, InlineSocket, InlineSockets, NoRegistry, RELAYS_MAX, RelayShard, Relays};
 use crate::shard::{Run, Shard, Transmit};
 use crate::wakeup::Wakeup;
 
@@ -22,8 +22,8 @@ pub struct InlinePlane {
     control: Control,
     shards: Vec<Shard>,
     sent: Sent,
-    relays: Relays<InlineDoors>,
-    desks: Vec<Desk<InlineDoor>>,
+    relays: Relays<InlineSockets>,
+    relay_shards: Vec<RelayShard<InlineSocket>>,
 }
 
 /// What was sent, one datagram each.
@@ -59,13 +59,13 @@ impl InlinePlane {
         let agent = Arc::new(Wakeup::silent());
         let (control, shards) = Control::new(clock, &wakeups, agent.clone());
         let sent = Sent::default();
-        let (relays, desks) = Relays::new(InlineDoors::new(sent.clone()), &wakeups, &agent);
+        let (relays, relay_shards) = Relays::new(InlineSockets::new(sent.clone()), &wakeups, &agent);
         InlinePlane {
             control,
             shards,
             sent,
             relays,
-            desks,
+            relay_shards,
         }
     }
 
@@ -73,16 +73,16 @@ impl InlinePlane {
     /// round, so that any number will do.
     pub fn packet(&mut self, now: Instant, at: usize, path: Path, datagram: &[u8]) -> Verdict {
         let before = self.counters();
-        let desk = self
-            .desks
+        let relay_shard = self
+            .relay_shards
             .iter_mut()
-            .find_map(|desk| Some((desk.place_of(path.local)?, desk)));
-        match desk {
-            Some((place, desk)) => {
+            .find_map(|relay_shard| Some((relay_shard.place_of(path.local)?, relay_shard)));
+        match relay_shard {
+            Some((place, relay_shard)) => {
                 let mut buffer = [0; BUFFER];
                 let kept = datagram.len().min(BUFFER);
                 buffer[..kept].copy_from_slice(&datagram[..kept]);
-                desk.packet(now, place, path.remote, &mut buffer, datagram.len());
+                relay_shard.packet(now, place, path.remote, &mut buffer, datagram.len());
                 self.settle(now);
                 let after = self.counters();
                 return match verdict(&before, &after) {
@@ -134,9 +134,9 @@ impl InlinePlane {
 
     /// Runs the shards until none has anything left to do.
     fn settle(&mut self, now: Instant) {
-        for desk in &mut self.desks {
-            while desk.take_commands(&mut Unwatched) > 0 {}
-            desk.settle(now);
+        for relay_shard in &mut self.relay_shards {
+            while relay_shard.take_commands(&mut NoRegistry) > 0 {}
+            relay_shard.settle(now);
         }
         let mut busy = true;
         while busy {

@@ -42,6 +42,6 @@ pub use config::UdpConfig;
 pub use inline::InlinePlane;
 pub use net::{EventFd, SharedPort, Sockets};
 pub use plane::UdpPlane;
-pub use relays::Tap;
+pub use relays::RtpBypass;
 pub use wakeup::Wakeup;
 pub use worker::Network;

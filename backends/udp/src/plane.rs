@@ -13,7 +13,7 @@ use crate::config::UdpConfig;
 use crate::control::Control;
 use crate::net::{EventFd, RealtimePriority, ReuseportGroup, SharedPort, ThreadCpuClock, raise_open_files};
 use crate::packing::WorkerPacking;
-use crate::relays::{RELAYS_MAX, RelayWorkers, Taker, TakerLink, Tap, Tapped};
+use crate::relays::{BypassLink, BypassPorts, BypassWorker, RELAYS_MAX, RelayWorkers, RtpBypass};
 use crate::turns::Asked;
 use crate::wakeup::Wakeup;
 use crate::worker::{Network, Shared, Worker, wakeup_by};
@@ -37,8 +37,8 @@ pub struct UdpPlane {
     /// Started with the first relay.
     relays: Option<RelayWorkers>,
     /// What networks take of relays' datagrams, and each worker's link where they do.
-    tapped: Option<Arc<Tapped>>,
-    takers: Vec<TakerLink>,
+    bypass: Option<Arc<BypassPorts>>,
+    bypass_links: Vec<BypassLink>,
     /// How many files may be open.
     files_max: usize,
     /// How long relays' workers wait for more, as [`UdpConfig::coalesce`] says.
@@ -74,14 +74,14 @@ impl UdpPlane {
 
     /// Starts one worker on each of `networks`, at least one, which have the sockets that were
     /// opened with `shared_port`: the same data plane on something else than sockets alone. With a
-    /// `tap`, networks also hear what is for relays.
+    /// `bypass`, networks also hear what is for relays.
     ///
     /// Errors: the operating system's, when a thread cannot be started.
     pub fn start_on(
         config: &UdpConfig,
         shared_port: SharedPort,
         networks: Vec<impl Network>,
-        tap: Option<Arc<dyn Tap>>,
+        bypass: Option<Arc<dyn RtpBypass>>,
         clock: Clock,
         waker: Arc<dyn Fn() + Send + Sync>,
     ) -> io::Result<UdpPlane> {
@@ -95,13 +95,13 @@ impl UdpPlane {
         let (control, shards) = Control::new(clock, &wakeups, agent.clone());
         let mut plane = UdpPlane {
             control,
-            tapped: tap.map(|tap| Arc::new(Tapped::new(tap, local[0].port()))),
+            bypass: bypass.map(|bypass| Arc::new(BypassPorts::new(bypass, local[0].port()))),
             local,
             workers: Vec::new(),
             agent,
             packing: None,
             relays: None,
-            takers: Vec::new(),
+            bypass_links: Vec::new(),
             files_max: raise_open_files(),
             coalesce: config.coalesce,
             realtime_workers: config.realtime_workers,
@@ -116,7 +116,7 @@ impl UdpPlane {
             let worker = Worker {
                 shard,
                 network,
-                relays: plane.taker(&wakeup),
+                relays: plane.bypass_worker(&wakeup),
                 event_fd,
                 wakeup,
                 shared: Arc::default(),
@@ -131,11 +131,11 @@ impl UdpPlane {
     }
 
     /// The part of a worker woken by `wakeup` in relays, if networks have one.
-    fn taker(&mut self, wakeup: &Arc<Wakeup>) -> Option<Taker> {
-        let tapped = self.tapped.clone()?;
-        let (link, ends) = TakerLink::new(wakeup, &self.agent);
-        self.takers.push(link);
-        Some(Taker::new(tapped, ends))
+    fn bypass_worker(&mut self, wakeup: &Arc<Wakeup>) -> Option<BypassWorker> {
+        let bypass = self.bypass.clone()?;
+        let (link, ends) = BypassLink::new(wakeup, &self.agent);
+        self.bypass_links.push(link);
+        Some(BypassWorker::new(bypass, ends))
     }
 
     /// Whether threads of this process may run at real-time priority.
@@ -172,14 +172,14 @@ impl UdpPlane {
             self.workers.len(),
             self.coalesce,
             self.realtime_workers,
-            self.tapped.as_ref(),
+            self.bypass.as_ref(),
             &self.agent,
         )
         .map_err(|_| WriteError::PortTaken)
     }
 
     fn next_relay_event(&mut self) -> Option<Event> {
-        let taken = self.takers.iter_mut().find_map(TakerLink::next_event);
+        let taken = self.bypass_links.iter_mut().find_map(BypassLink::next_event);
         taken.or_else(|| self.relays.as_mut()?.relays.next_event())
     }
 
@@ -256,7 +256,9 @@ impl DataPlane for UdpPlane {
         if let Some(running) = &self.relays {
             counters.add(&running.relays.counters());
         }
-        self.takers.iter().for_each(|taker| counters.add(&taker.counters()));
+        self.bypass_links
+            .iter()
+            .for_each(|bypass_worker| counters.add(&bypass_worker.counters()));
         counters[Counter::ReceiveOverflow] += self.receive_overflows();
         counters
     }

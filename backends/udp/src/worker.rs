@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use dataplane::Path;
 
 use crate::net::{EventFd, RealtimePriority, set_timer_slack};
-use crate::relays::Taker;
+use crate::relays::BypassWorker;
 use crate::shard::{Shard, Transmit};
 use crate::turns::Turns;
 use crate::wakeup::Wakeup;
@@ -62,7 +62,7 @@ pub(crate) struct Worker<N> {
     pub(crate) shard: Shard,
     pub(crate) network: N,
     /// Where the network also hears what is for relays.
-    pub(crate) relays: Option<Taker>,
+    pub(crate) relays: Option<BypassWorker>,
     pub(crate) event_fd: EventFd,
     pub(crate) wakeup: Arc<Wakeup>,
     pub(crate) shared: Arc<Shared>,
@@ -152,7 +152,7 @@ impl<N: Network> Worker<N> {
     fn sleep(&mut self, now: Instant) {
         self.wakeup.arm();
         if !self.shard.has_messages() && !self.shared.stop.load(Ordering::Relaxed) {
-            let due = [self.shard.due(), self.relays.as_ref().and_then(Taker::due)];
+            let due = [self.shard.due(), self.relays.as_ref().and_then(BypassWorker::due)];
             let at_most = due
                 .into_iter()
                 .flatten()

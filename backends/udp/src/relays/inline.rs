@@ -1,22 +1,22 @@
-//! Ports without sockets, for tests that must repeat.
+//! Ports without sockets, for deterministic tests.
 
 use std::io;
 use std::net::SocketAddr;
 
 use dataplane::{Egress, Path};
 
-use super::desk::Home;
-use super::{Door, Doors, Watch};
+use super::shard::RelaySlot;
+use super::{RelaySocket, SocketFactory, SocketRegistry};
 use crate::inline::Sent;
 
-/// A port that nobody else can have.
+/// A port without a socket.
 #[derive(Clone)]
-pub(crate) struct InlineDoor {
+pub(crate) struct InlineSocket {
     at: SocketAddr,
     sent: Sent,
 }
 
-impl Door for InlineDoor {
+impl RelaySocket for InlineSocket {
     fn send(&self, to: SocketAddr, _tos: Option<u8>, bytes: &[u8]) -> bool {
         let path = Path {
             local: self.at,
@@ -33,29 +33,29 @@ impl Door for InlineDoor {
 }
 
 /// Opens any port.
-pub(crate) struct InlineDoors(Sent);
+pub(crate) struct InlineSockets(Sent);
 
-impl InlineDoors {
-    /// Whose doors put what they send there.
+impl InlineSockets {
+    /// A factory of ports that put sent datagrams into `sent`.
     pub(crate) fn new(sent: Sent) -> Self {
-        InlineDoors(sent)
+        InlineSockets(sent)
     }
 }
 
-impl Doors for InlineDoors {
-    type Door = InlineDoor;
+impl SocketFactory for InlineSockets {
+    type Socket = InlineSocket;
 
-    fn open(&mut self, at: SocketAddr) -> io::Result<InlineDoor> {
+    fn open(&mut self, at: SocketAddr) -> io::Result<InlineSocket> {
         let sent = self.0.clone();
-        Ok(InlineDoor { at, sent })
+        Ok(InlineSocket { at, sent })
     }
 }
 
-/// Nobody need be told where to listen.
-pub(crate) struct Unwatched;
+/// A registry that does nothing.
+pub(crate) struct NoRegistry;
 
-impl Watch<InlineDoor> for Unwatched {
-    fn begin(&mut self, _place: usize, _home: &Home<InlineDoor>) {}
+impl SocketRegistry<InlineSocket> for NoRegistry {
+    fn register(&mut self, _place: usize, _slot: &RelaySlot<InlineSocket>) {}
 
-    fn end(&mut self, _home: &Home<InlineDoor>) {}
+    fn unregister(&mut self, _slot: &RelaySlot<InlineSocket>) {}
 }

@@ -1,4 +1,4 @@
-//! One relay: what becomes of a datagram that arrives at its port.
+//! One relay: the path of a datagram that arrives at its port.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{Accept, Counter, Path, PuntKind, RelayTraffic};
 use wire::{PacketKind, RtpPacket};
 
-use super::Outlet;
+use super::RelayEgress;
 use super::keystream::Keystream;
 use crate::shard::counters::CounterPage;
 use crate::shard::report::{PuntedRef, Report};
@@ -18,87 +18,87 @@ use crate::srtp::{OpenError, Opener};
 /// Bytes of an RTCP packet that are always in clear: its header and its sender.
 const RTCP_MIN: usize = 8;
 
-/// A relay that more than one worker may be given datagrams for.
+/// A relay that more than one worker may forward for.
 pub(super) type LockedPort<D> = Arc<Mutex<Port<D>>>;
 
-/// The port, for whoever is given a datagram or an order.
+/// Locks the port for a datagram or a command.
 pub(super) fn lock<D>(port: &LockedPort<D>) -> MutexGuard<'_, Port<D>> {
     port.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A relay as its worker knows it.
+/// A relay in its worker.
 pub(super) struct Port<D> {
     pub(super) at: SocketAddr,
-    pub(super) gate: Gate,
+    pub(super) filter: SourceFilter,
     pub(super) terminated: bool,
-    pub(super) ingress_protection: Opens,
-    pub(super) rtp: Option<Way<D>>,
-    pub(super) rtcp: Option<Way<D>>,
+    pub(super) ingress_protection: Unprotect,
+    pub(super) rtp: Option<Destination<D>>,
+    pub(super) rtcp: Option<Destination<D>>,
     pub(super) traffic: RelayTraffic,
     pub(super) last: Option<Instant>,
-    /// Its desk has let go of it.
+    /// Whether its relay shard has removed it.
     pub(super) is_gone: bool,
 }
 
-/// Who is let in.
-pub(super) struct Gate {
+/// The filter of source addresses.
+pub(super) struct SourceFilter {
     accept: Accept,
-    /// The source told last.
-    told: Option<SocketAddr>,
+    /// The source reported last.
+    reported: Option<SocketAddr>,
 }
 
-/// How what arrives is protected.
-pub(super) enum Opens {
+/// The protection of received packets.
+pub(super) enum Unprotect {
     Pending,
     Clear,
     Srtp(Box<Opener>),
 }
 
-/// Where packets go.
-pub(super) struct Way<D> {
+/// The destination of packets.
+pub(super) struct Destination<D> {
     pub(super) path: Path,
     pub(super) tos: Option<u8>,
-    /// What they leave by, while it is open.
-    pub(super) door: Option<D>,
-    pub(super) egress_protection: Seals,
+    /// The socket they are sent from, while it is open.
+    pub(super) socket: Option<D>,
+    pub(super) egress_protection: Protect,
 }
 
-/// How what leaves is protected.
-pub(super) enum Seals {
+/// The protection of sent packets.
+pub(super) enum Protect {
     Pending,
     Clear,
     Srtp(Arc<Keystream>),
 }
 
-/// Where a port tells and counts what becomes of datagrams.
-pub(super) struct Ledger<'a> {
+/// The time, reports and counters for a datagram.
+pub(super) struct PacketContext<'a> {
     pub(super) now: Instant,
     pub(super) reports: &'a mut Reports,
     pub(super) counters: &'a CounterPage,
 }
 
-/// What became of a datagram that was not dropped.
+/// The outcome of a datagram that was not dropped.
 enum Done {
     Passed,
     Punted,
 }
 
-impl Gate {
+impl SourceFilter {
     pub(super) fn new(accept: Accept) -> Self {
-        Gate { accept, told: None }
+        SourceFilter { accept, reported: None }
     }
 
     pub(super) fn set(&mut self, accept: Accept) {
         if self.accept != accept {
-            *self = Gate::new(accept);
+            *self = SourceFilter::new(accept);
         }
     }
 
-    /// Tells where a datagram came from, if that is news and to be learned.
-    fn learn(&mut self, ledger: &mut Ledger<'_>, path: Path) {
-        let is_news = self.told != Some(path.remote);
-        if is_news && matches!(self.accept, Accept::Learn { .. }) && ledger.tell_source(path) {
-            self.told = Some(path.remote);
+    /// Reports the source of a datagram, if it is new and to be learned.
+    fn learn(&mut self, context: &mut PacketContext<'_>, path: Path) {
+        let is_new = self.reported != Some(path.remote);
+        if is_new && matches!(self.accept, Accept::Learn { .. }) && context.report_source(path) {
+            self.reported = Some(path.remote);
         }
     }
 }
@@ -108,23 +108,23 @@ impl<D> Port<D> {
     /// adds.
     pub(super) fn packet(
         &mut self,
-        ledger: &mut Ledger<'_>,
-        outlet: &mut impl Outlet<D>,
+        context: &mut PacketContext<'_>,
+        egress: &mut impl RelayEgress<D>,
         from: SocketAddr,
         buffer: &mut [u8],
         len: usize,
     ) {
-        ledger.counters.count(Counter::Received);
-        match self.judge(ledger, outlet, from, buffer, len) {
+        context.counters.count(Counter::Received);
+        match self.judge(context, egress, from, buffer, len) {
             Ok(Done::Punted) => {}
             Ok(Done::Passed) => {
-                ledger.counters.count(Counter::Relayed);
+                context.counters.count(Counter::Relayed);
                 self.traffic.packets += 1;
                 self.traffic.bytes += len as u64;
-                self.last = Some(ledger.now);
+                self.last = Some(context.now);
             }
             Err(reason) => {
-                ledger.counters.count(reason);
+                context.counters.count(reason);
                 self.traffic.dropped += 1;
             }
         }
@@ -132,8 +132,8 @@ impl<D> Port<D> {
 
     fn judge(
         &mut self,
-        ledger: &mut Ledger<'_>,
-        outlet: &mut impl Outlet<D>,
+        context: &mut PacketContext<'_>,
+        egress: &mut impl RelayEgress<D>,
         from: SocketAddr,
         buffer: &mut [u8],
         len: usize,
@@ -147,146 +147,151 @@ impl<D> Port<D> {
         };
         let kind = wire::classify(&buffer[..len]);
         if self.terminated && kind == PacketKind::Stun {
-            ledger.punt(path, PuntKind::Stun, &buffer[..len]);
+            context.punt(path, PuntKind::Stun, &buffer[..len]);
             return Ok(Done::Punted);
         }
-        if self.gate.accept == Accept::Nobody {
+        if self.filter.accept == Accept::Nobody {
             return Err(Counter::NotReady);
         }
-        if !self.gate.accept.takes(from) {
+        if !self.filter.accept.takes(from) {
             return Err(Counter::ForeignSource);
         }
-        // Some phones send RTCP to the port for RTP, and not from where they send RTP.
+        // Some phones send RTCP to the port for RTP, from another source than RTP.
         let is_stray = kind == PacketKind::Rtcp && self.rtcp.is_none();
-        if !is_stray && !matches!(self.ingress_protection, Opens::Srtp(_)) {
-            self.gate.learn(ledger, path);
+        if !is_stray && !matches!(self.ingress_protection, Unprotect::Srtp(_)) {
+            self.filter.learn(context, path);
         }
         match kind {
             PacketKind::Dtls if self.terminated => {
-                ledger.punt(path, PuntKind::Dtls, &buffer[..len]);
+                context.punt(path, PuntKind::Dtls, &buffer[..len]);
                 return Ok(Done::Punted);
             }
-            PacketKind::Rtp => self.rtp(ledger, outlet, path, buffer, len)?,
-            PacketKind::Rtcp => self.rtcp(ledger, outlet, path, buffer, len)?,
-            _ => self.other(ledger, outlet, &buffer[..len])?,
+            PacketKind::Rtp => self.rtp(context, egress, path, buffer, len)?,
+            PacketKind::Rtcp => self.rtcp(context, egress, path, buffer, len)?,
+            _ => self.other(context, egress, &buffer[..len])?,
         }
         Ok(Done::Passed)
     }
 
     fn rtp(
         &mut self,
-        ledger: &mut Ledger<'_>,
-        outlet: &mut impl Outlet<D>,
+        context: &mut PacketContext<'_>,
+        egress: &mut impl RelayEgress<D>,
         path: Path,
         buffer: &mut [u8],
         len: usize,
     ) -> Result<(), Counter> {
-        if let Opens::Pending = self.ingress_protection {
+        if let Unprotect::Pending = self.ingress_protection {
             return Err(Counter::NoKeys);
         }
-        // Whether padding is right is not seen from outside, where packets pass protected.
+        // Padding cannot be checked where packets pass protected.
         let packet = RtpPacket::parse_protected(&buffer[..len]).map_err(|_| Counter::Malformed)?;
         let header_len = packet.header_len();
-        let exit = Way::exit(&self.rtp)?;
+        let open = Destination::open(&self.rtp)?;
         let len = match &mut self.ingress_protection {
-            Opens::Srtp(opener) => {
+            Unprotect::Srtp(opener) => {
                 let opened = opener.open_rtp(&mut buffer[..len], header_len).map_err(reason)?;
-                self.gate.learn(ledger, path);
+                self.filter.learn(context, path);
                 opened.len
             }
-            Opens::Clear | Opens::Pending => len,
+            Unprotect::Clear | Unprotect::Pending => len,
         };
-        let len = match exit.keystream {
+        let len = match open.keystream {
             Some(keystream) => keystream.seal_rtp(buffer, len, header_len)?,
             None => len,
         };
-        exit.send(ledger, outlet, &buffer[..len]);
+        open.send(context, egress, &buffer[..len]);
         Ok(())
     }
 
     fn rtcp(
         &mut self,
-        ledger: &mut Ledger<'_>,
-        outlet: &mut impl Outlet<D>,
+        context: &mut PacketContext<'_>,
+        egress: &mut impl RelayEgress<D>,
         path: Path,
         buffer: &mut [u8],
         len: usize,
     ) -> Result<(), Counter> {
-        if let Opens::Pending = self.ingress_protection {
+        if let Unprotect::Pending = self.ingress_protection {
             return Err(Counter::NoKeys);
         }
         if len < RTCP_MIN {
             return Err(Counter::Malformed);
         }
-        let exit = Way::exit(&self.rtcp)?;
+        let open = Destination::open(&self.rtcp)?;
         let len = match &mut self.ingress_protection {
-            Opens::Srtp(opener) => {
+            Unprotect::Srtp(opener) => {
                 let len = opener.open_rtcp(&mut buffer[..len]).map_err(reason)?;
-                self.gate.learn(ledger, path);
+                self.filter.learn(context, path);
                 len
             }
-            Opens::Clear | Opens::Pending => len,
+            Unprotect::Clear | Unprotect::Pending => len,
         };
-        // A copy: what the parties tell each other, so that quality is known here.
-        ledger.punt(path, PuntKind::Rtcp, &buffer[..len]);
-        let len = match exit.keystream {
+        // A copy for the agent, which measures the quality of the call by it.
+        context.punt(path, PuntKind::Rtcp, &buffer[..len]);
+        let len = match open.keystream {
             Some(keystream) => keystream.seal_rtcp(buffer, len)?,
             None => len,
         };
-        exit.send(ledger, outlet, &buffer[..len]);
+        open.send(context, egress, &buffer[..len]);
         Ok(())
     }
 
-    fn other(&self, ledger: &Ledger<'_>, outlet: &mut impl Outlet<D>, datagram: &[u8]) -> Result<(), Counter> {
-        let Opens::Clear = self.ingress_protection else {
+    fn other(
+        &self,
+        context: &PacketContext<'_>,
+        egress: &mut impl RelayEgress<D>,
+        datagram: &[u8],
+    ) -> Result<(), Counter> {
+        let Unprotect::Clear = self.ingress_protection else {
             return Err(Counter::NotMedia);
         };
         if self
             .rtp
             .as_ref()
-            .is_some_and(|way| !matches!(way.egress_protection, Seals::Clear))
+            .is_some_and(|destination| !matches!(destination.egress_protection, Protect::Clear))
         {
             return Err(Counter::NotMedia);
         }
-        Way::exit(&self.rtp)?.send(ledger, outlet, datagram);
+        Destination::open(&self.rtp)?.send(context, egress, datagram);
         Ok(())
     }
 }
 
-/// A way that can be taken.
-struct Exit<'a, D> {
-    door: &'a D,
+/// A destination that packets can be sent to.
+struct OpenDestination<'a, D> {
+    socket: &'a D,
     path: &'a Path,
     tos: Option<u8>,
     keystream: Option<&'a Keystream>,
 }
 
-impl<D> Way<D> {
-    fn exit(way: &Option<Self>) -> Result<Exit<'_, D>, Counter> {
-        let way = way.as_ref().ok_or(Counter::NoDestination)?;
-        let keystream = match &way.egress_protection {
-            Seals::Pending => return Err(Counter::NotReady),
-            Seals::Clear => None,
-            Seals::Srtp(keystream) => Some(&**keystream),
+impl<D> Destination<D> {
+    fn open(destination: &Option<Self>) -> Result<OpenDestination<'_, D>, Counter> {
+        let destination = destination.as_ref().ok_or(Counter::NoDestination)?;
+        let keystream = match &destination.egress_protection {
+            Protect::Pending => return Err(Counter::NotReady),
+            Protect::Clear => None,
+            Protect::Srtp(keystream) => Some(&**keystream),
         };
-        Ok(Exit {
-            door: way.door.as_ref().ok_or(Counter::NotReady)?,
-            path: &way.path,
-            tos: way.tos,
+        Ok(OpenDestination {
+            socket: destination.socket.as_ref().ok_or(Counter::NotReady)?,
+            path: &destination.path,
+            tos: destination.tos,
             keystream,
         })
     }
 }
 
-impl<D> Exit<'_, D> {
-    fn send(&self, ledger: &Ledger<'_>, outlet: &mut impl Outlet<D>, datagram: &[u8]) {
-        if !outlet.send(self.door, self.path, self.tos, datagram) {
-            ledger.counters.count(Counter::SendFailed);
+impl<D> OpenDestination<'_, D> {
+    fn send(&self, context: &PacketContext<'_>, egress: &mut impl RelayEgress<D>, datagram: &[u8]) {
+        if !egress.send(self.socket, self.path, self.tos, datagram) {
+            context.counters.count(Counter::SendFailed);
         }
     }
 }
 
-impl Ledger<'_> {
+impl PacketContext<'_> {
     fn punt(&mut self, path: Path, kind: PuntKind, bytes: &[u8]) {
         let counter = match kind {
             PuntKind::Stun => Counter::PuntedStun,
@@ -299,7 +304,7 @@ impl Ledger<'_> {
             path,
             leg: None,
             bytes,
-            // Copies of RTCP are only looked at.
+            // Copies of RTCP are only evaluated.
             may_wait: kind == PuntKind::Rtcp,
         };
         if self.reports.punt(self.counters, &punted) {
@@ -307,7 +312,7 @@ impl Ledger<'_> {
         }
     }
 
-    fn tell_source(&mut self, path: Path) -> bool {
+    fn report_source(&mut self, path: Path) -> bool {
         self.reports.send(self.counters, Report::RelaySource(Box::new(path)))
     }
 }

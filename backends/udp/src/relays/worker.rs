@@ -1,4 +1,4 @@
-//! A desk with a thread, sockets and a clock.
+//! A relay shard with a thread, sockets and a clock.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,16 +8,16 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::desk::{Desk, Home, Watch};
+use super::bypass::BypassPorts;
+use super::shard::{RelayShard, RelaySlot, SocketRegistry};
 use super::table::Relays;
-use super::tapped::Tapped;
-use super::{BUFFER, Door, Doors};
+use super::{BUFFER, RelaySocket, SocketFactory};
 use crate::net::{EventFd, Poller, PortSocket, RealtimePriority};
 use crate::turns::{Asked, Turns};
 use crate::wakeup::Wakeup;
 use crate::worker::{AbortOnPanic, now, wakeup_by};
 
-impl Door for Arc<PortSocket> {
+impl RelaySocket for Arc<PortSocket> {
     fn send(&self, to: SocketAddr, tos: Option<u8>, bytes: &[u8]) -> bool {
         PortSocket::send(self, to, tos, bytes)
     }
@@ -30,13 +30,13 @@ impl Door for Arc<PortSocket> {
 /// Opens sockets.
 #[derive(Default)]
 pub(crate) struct PortSockets {
-    /// A port that was removed a moment ago stays open until its worker has heard of it; whoever
-    /// wants it again before gets the same socket.
+    /// A removed port stays open until its worker has taken the command. If it is opened again
+    /// before, it gets the same socket.
     opened: HashMap<SocketAddr, Weak<PortSocket>>,
 }
 
-impl Doors for PortSockets {
-    type Door = Arc<PortSocket>;
+impl SocketFactory for PortSockets {
+    type Socket = Arc<PortSocket>;
 
     fn open(&mut self, at: SocketAddr) -> io::Result<Arc<PortSocket>> {
         if let Some(socket) = self.opened.get(&at).and_then(Weak::upgrade) {
@@ -48,34 +48,34 @@ impl Doors for PortSockets {
     }
 }
 
-/// What a worker hears datagrams by.
-struct Ears {
+/// The sockets that a worker receives from.
+struct WorkerSockets {
     poller: Poller,
-    /// What takes datagrams before it hears of them.
-    tapped: Option<Arc<Tapped>>,
+    /// Ports whose datagrams bypass their sockets.
+    bypass: Option<Arc<BypassPorts>>,
 }
 
-impl Watch<Arc<PortSocket>> for Ears {
-    fn begin(&mut self, place: usize, home: &Home<Arc<PortSocket>>) {
-        // Only a lack of memory, or of what the user may watch, makes it fail; the port is silent
-        // then, and its traffic says so.
-        let _ = self.poller.begin(place, &home.door);
-        if let Some(tapped) = &self.tapped {
-            tapped.begin(home.at, &home.port);
+impl SocketRegistry<Arc<PortSocket>> for WorkerSockets {
+    fn register(&mut self, place: usize, slot: &RelaySlot<Arc<PortSocket>>) {
+        // It fails only for lack of memory, or at the user's limit of watches. The port receives
+        // nothing then, and its traffic shows it.
+        let _ = self.poller.begin(place, &slot.socket);
+        if let Some(bypass) = &self.bypass {
+            bypass.register(slot.at, &slot.port);
         }
     }
 
-    fn end(&mut self, home: &Home<Arc<PortSocket>>) {
-        if let Some(tapped) = &self.tapped {
-            tapped.end(home.at, &home.port);
+    fn unregister(&mut self, slot: &RelaySlot<Arc<PortSocket>>) {
+        if let Some(bypass) = &self.bypass {
+            bypass.unregister(slot.at, &slot.port);
         }
-        self.poller.end(&home.door);
+        self.poller.end(&slot.socket);
     }
 }
 
-/// How many ports have something when a look for what has is worth more than one datagram of each,
-/// and how many it is worth then. Most ports have one; where many have, the look is shared, and
-/// asking each in vain for another would cost more.
+/// With at most so many ready ports a worker reads up to a batch from each, otherwise one datagram.
+/// Most ports have one datagram. If many ports are ready they share the cost of one poll, and a
+/// second read of each would mostly find nothing.
 const FEW: usize = 4;
 const BATCH: usize = 8;
 
@@ -88,39 +88,39 @@ pub(crate) struct RelayWorkers {
 }
 
 impl RelayWorkers {
-    /// Starts as many workers; `agent` is raised when there is an event.
+    /// Starts as many workers; `agent` is woken when there is an event.
     ///
     /// Errors: the operating system's.
     pub(crate) fn start(
         workers: usize,
         coalesce: Duration,
         realtime: bool,
-        tapped: Option<&Arc<Tapped>>,
+        bypass: Option<&Arc<BypassPorts>>,
         agent: &Arc<Wakeup>,
     ) -> io::Result<Self> {
         let event_fds = (0..workers)
             .map(|_| EventFd::new())
             .collect::<io::Result<Vec<EventFd>>>()?;
         let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(wakeup_by).collect();
-        let (relays, desks) = Relays::new(PortSockets::default(), &wakeups, agent);
+        let (relays, shards) = Relays::new(PortSockets::default(), &wakeups, agent);
         let mut this = RelayWorkers {
             relays,
             stop: Arc::default(),
             threads: Vec::new(),
             turns: Vec::new(),
         };
-        for (index, ((desk, wakeup), event_fd)) in desks.into_iter().zip(wakeups).zip(event_fds).enumerate() {
+        for (index, ((shard, wakeup), event_fd)) in shards.into_iter().zip(wakeups).zip(event_fds).enumerate() {
             let turns = Arc::new(Turns::default());
             this.turns.push(turns.clone());
             let worker = Worker {
                 turns,
-                desk,
+                shard,
                 buffer: [0; BUFFER],
                 coalesce,
                 realtime: RealtimePriority::new(realtime),
-                ears: Ears {
+                sockets: WorkerSockets {
                     poller: Poller::new(event_fd.clone())?,
-                    tapped: tapped.cloned(),
+                    bypass: bypass.cloned(),
                 },
                 wakeup,
                 stop: this.stop.clone(),
@@ -131,7 +131,7 @@ impl RelayWorkers {
         Ok(this)
     }
 
-    /// Asks all workers for a sign of life.
+    /// Pings all workers.
     pub(crate) fn ping_workers(&self) -> impl Iterator<Item = Asked> {
         let threads = self.threads.iter().zip(&self.turns);
         threads.map(|((event_fd, _), turns)| Asked::wake(turns, event_fd))
@@ -151,33 +151,33 @@ impl Drop for RelayWorkers {
 /// One worker, to be [`run`](Self::run) on a thread of its own.
 struct Worker {
     turns: Arc<Turns>,
-    desk: Desk<Arc<PortSocket>>,
+    shard: RelayShard<Arc<PortSocket>>,
     buffer: [u8; BUFFER],
-    /// How long to wait for more when something has come.
+    /// How long to wait for more when something has arrived.
     coalesce: Duration,
     realtime: RealtimePriority,
-    ears: Ears,
+    sockets: WorkerSockets,
     wakeup: Arc<Wakeup>,
     stop: Arc<AtomicBool>,
 }
 
 impl Worker {
-    /// Moves packets until told to stop. Each turn takes a little from every port that has
-    /// something, so that no call waits for another's.
+    /// Forwards packets until told to stop. Each turn reads a few from every port that has some, so
+    /// that no call waits for another.
     fn run(mut self) {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {
             self.turns.begin();
-            if self.desk.take_commands(&mut self.ears) > 0 {
-                // What was asked for is told now, not with the next packet.
-                self.desk.settle(now());
+            if self.shard.take_commands(&mut self.sockets) > 0 {
+                // Requested reports are sent now, not with the next packet.
+                self.shard.settle(now());
             }
             self.wakeup.arm();
-            let at_most = match self.desk.has_commands() || self.stop.load(Ordering::Relaxed) {
+            let at_most = match self.shard.has_commands() || self.stop.load(Ordering::Relaxed) {
                 true => Some(Duration::ZERO),
-                false => self.desk.due().map(|due| due.saturating_duration_since(now())),
+                false => self.shard.due().map(|due| due.saturating_duration_since(now())),
             };
-            let ready = self.ears.poller.wait(at_most, self.coalesce);
+            let ready = self.sockets.poller.wait(at_most, self.coalesce);
             self.wakeup.disarm();
             let now = now();
             self.realtime.measure(now);
@@ -187,13 +187,13 @@ impl Worker {
             };
             for place in ready {
                 for _ in 0..at_once {
-                    let Some((len, from)) = self.desk.door(place).receive(&mut self.buffer) else {
+                    let Some((len, from)) = self.shard.socket(place).receive(&mut self.buffer) else {
                         break;
                     };
-                    self.desk.packet(now, place, from, &mut self.buffer, len);
+                    self.shard.packet(now, place, from, &mut self.buffer, len);
                 }
             }
-            self.desk.settle(now);
+            self.shard.settle(now);
         }
     }
 }

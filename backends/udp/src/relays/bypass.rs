@@ -1,9 +1,9 @@
-//! Relays' datagrams that a network takes before the ports' own sockets see them.
+//! Datagrams of relays that a network receives before the ports' own sockets.
 //!
-//! A port is still one desk's: entries, reports and whatever comes by its socket. What a [`Tap`]
-//! takes comes to whichever worker the device hands it to, and that worker does all there is to do
-//! to it, under the port's lock: handing it over to the desk would cost more, and the two meet only
-//! where a call's RTCP arrives at the same moment as its RTP.
+//! A port still belongs to one relay shard, which applies entries, reports, and receives from its
+//! socket. A datagram of the [`RtpBypass`] arrives at any worker, and this worker forwards it under
+//! the port's lock. Handing it over to the relay shard would cost more, and the two meet only where
+//! a call's RTCP arrives at the same time as its RTP.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use dataplane::{Counter, Path};
 
-use super::desk::RelayShardCommand;
-use super::port::{Ledger, LockedPort, Port, lock};
-use super::{BUFFER, Door, Outlet};
+use super::port::{LockedPort, PacketContext, Port, lock};
+use super::shard::RelayShardCommand;
+use super::{BUFFER, RelayEgress, RelaySocket};
 use crate::control::{WorkerEnds, WorkerLink};
 use crate::net::PortSocket;
 use crate::shard::counters::CounterPage;
@@ -22,65 +22,65 @@ use crate::shard::hash::Mixed;
 use crate::shard::reports::Reports;
 use crate::worker::Network;
 
-/// With so many ports known that are gone, it is time to forget them.
+/// The smallest number of cached ports at which closed ones are dropped.
 const FORGOTTEN_MIN: usize = 256;
 
-/// Takes the RTP of relays off some interfaces.
-pub trait Tap: Send + Sync {
-    /// From now on, what arrives for the relay at `at` may be taken. Whatever is not still comes to
-    /// its socket.
+/// Receives the RTP of relays from some interfaces, in place of their sockets.
+pub trait RtpBypass: Send + Sync {
+    /// Datagrams for the relay at `at` may bypass its socket from now on. All others still arrive
+    /// there.
     fn open(&self, at: SocketAddr);
 
-    /// No more.
+    /// Datagrams for `at` do not bypass its socket any more.
     fn close(&self, at: SocketAddr);
 }
 
-type Doorway = Arc<PortSocket>;
-/// A port that is somebody else's to keep.
-type KnownPort = Weak<Mutex<Port<Doorway>>>;
-/// A link that no orders travel by.
-pub(crate) type TakerLink = WorkerLink<RelayShardCommand<Doorway>>;
+type BypassSocket = Arc<PortSocket>;
+/// A port that a relay shard owns.
+type KnownPort = Weak<Mutex<Port<BypassSocket>>>;
+/// A link without commands.
+pub(crate) type BypassLink = WorkerLink<RelayShardCommand<BypassSocket>>;
 
-/// Every port that datagrams are taken for, whoever's it is.
+/// All ports whose datagrams bypass sockets, of all relay shards.
 ///
-/// A port that was one desk's may be another's before the first has let go of it; what is said here
-/// is always about the newest.
-pub(crate) struct Tapped {
-    tap: Arc<dyn Tap>,
-    /// Where legs are. A relay at another of our addresses may have the same number; it is left to
-    /// its socket.
+/// A port that belonged to one relay shard may belong to another before the first has removed it.
+/// The newest owner counts.
+pub(crate) struct BypassPorts {
+    bypass: Arc<dyn RtpBypass>,
+    /// The port of legs. A relay at another local address may have the same number; its socket
+    /// receives for it.
     media_port: u16,
     ports: Mutex<HashMap<SocketAddr, KnownPort>>,
 }
 
-impl Tapped {
-    pub(crate) fn new(tap: Arc<dyn Tap>, media_port: u16) -> Self {
-        Tapped {
-            tap,
+impl BypassPorts {
+    pub(crate) fn new(bypass: Arc<dyn RtpBypass>, media_port: u16) -> Self {
+        BypassPorts {
+            bypass,
             media_port,
             ports: Mutex::default(),
         }
     }
 
-    pub(super) fn begin(&self, at: SocketAddr, port: &LockedPort<Doorway>) {
+    pub(super) fn register(&self, at: SocketAddr, port: &LockedPort<BypassSocket>) {
         if at.port() != self.media_port {
             self.with(|ports| {
                 ports.insert(at, Arc::downgrade(port));
-                self.tap.open(at);
+                self.bypass.open(at);
             });
         }
     }
 
-    pub(super) fn end(&self, at: SocketAddr, port: &LockedPort<Doorway>) {
+    pub(super) fn unregister(&self, at: SocketAddr, port: &LockedPort<BypassSocket>) {
         self.with(|ports| {
             if ports.get(&at).is_some_and(|known| known.as_ptr() == Arc::as_ptr(port)) {
-                self.tap.close(at);
+                self.bypass.close(at);
                 ports.remove(&at);
             }
         });
     }
 
-    fn find(&self, at: SocketAddr) -> Option<LockedPort<Doorway>> {
+    fn find(&self, at: SocketAddr) -> Option<LockedPort<BypassSocket>> {
         self.with(|ports| ports.get(&at).and_then(Weak::upgrade))
     }
 
@@ -90,10 +90,10 @@ impl Tapped {
 }
 
 /// One worker's part: datagrams for relays in, datagrams out through the worker's network where it
-/// can, by the ports' sockets where it cannot.
-pub(crate) struct Taker {
-    tapped: Arc<Tapped>,
-    /// Found before. Does not keep ports open.
+/// can send them, and through the ports' sockets where it cannot.
+pub(crate) struct BypassWorker {
+    bypass: Arc<BypassPorts>,
+    /// A cache, which does not keep ports open.
     known: HashMap<SocketAddr, KnownPort, Mixed>,
     forget_at: usize,
     outbox: Outbox,
@@ -102,10 +102,10 @@ pub(crate) struct Taker {
     counters: Arc<CounterPage>,
 }
 
-impl Taker {
-    pub(crate) fn new(tapped: Arc<Tapped>, ends: WorkerEnds<RelayShardCommand<Doorway>>) -> Self {
-        Taker {
-            tapped,
+impl BypassWorker {
+    pub(crate) fn new(bypass: Arc<BypassPorts>, ends: WorkerEnds<RelayShardCommand<BypassSocket>>) -> Self {
+        BypassWorker {
+            bypass,
             known: HashMap::default(),
             forget_at: FORGOTTEN_MIN,
             outbox: Outbox::default(),
@@ -115,10 +115,9 @@ impl Taker {
         }
     }
 
-    /// Takes a datagram if it is for a relay. What it makes of it leaves with the next
-    /// [`flush`](Self::flush).
+    /// Takes a datagram if it is for a relay. The next [`flush`](Self::flush) sends the result.
     pub(crate) fn take(&mut self, now: Instant, path: Path, datagram: &[u8]) -> bool {
-        if path.local.port() == self.tapped.media_port {
+        if path.local.port() == self.bypass.media_port {
             return false;
         }
         let Some(port) = self.find(path.local) else {
@@ -126,7 +125,7 @@ impl Taker {
         };
         let kept = datagram.len().min(BUFFER);
         self.buffer[..kept].copy_from_slice(&datagram[..kept]);
-        let mut ledger = Ledger {
+        let mut context = PacketContext {
             now,
             reports: &mut self.reports,
             counters: &self.counters,
@@ -136,7 +135,7 @@ impl Taker {
             return false;
         }
         port.packet(
-            &mut ledger,
+            &mut context,
             &mut self.outbox,
             path.remote,
             &mut self.buffer,
@@ -145,21 +144,21 @@ impl Taker {
         true
     }
 
-    /// Sends what datagrams taken since the last time became.
+    /// Sends the results of datagrams taken since the last time.
     pub(crate) fn flush(&mut self, network: &mut impl Network) {
         if self.outbox.sends.is_empty() {
             return;
         }
         let mut start = 0;
-        for Sending { door, path, tos, end } in self.outbox.sends.drain(..) {
+        for Sending { socket, path, tos, end } in self.outbox.sends.drain(..) {
             let datagram = &self.outbox.bytes[start..end];
             start = end;
             if network.queue(&path, tos, datagram) {
                 continue;
             }
-            // What was queued before may be for the same receiver.
+            // Earlier queued datagrams may be for the same receiver.
             network.send_queued();
-            if !door.send(path.remote, tos, datagram) {
+            if !socket.send(path.remote, tos, datagram) {
                 self.counters.count(Counter::SendFailed);
             }
         }
@@ -177,11 +176,11 @@ impl Taker {
         self.reports.due()
     }
 
-    fn find(&mut self, at: SocketAddr) -> Option<LockedPort<Doorway>> {
+    fn find(&mut self, at: SocketAddr) -> Option<LockedPort<BypassSocket>> {
         if let Some(port) = self.known.get(&at).and_then(Weak::upgrade) {
             return Some(port);
         }
-        let port = self.tapped.find(at)?;
+        let port = self.bypass.find(at)?;
         if self.known.len() >= self.forget_at {
             self.known.retain(|_, port| port.strong_count() > 0);
             self.forget_at = FORGOTTEN_MIN.max(2 * self.known.len());
@@ -191,7 +190,7 @@ impl Taker {
     }
 }
 
-/// What is to leave at the end of a batch.
+/// Datagrams to be sent at the end of a batch.
 #[derive(Default)]
 struct Outbox {
     /// All datagrams, back to back.
@@ -200,18 +199,18 @@ struct Outbox {
 }
 
 struct Sending {
-    door: Doorway,
+    socket: BypassSocket,
     path: Path,
     tos: Option<u8>,
     /// Where its datagram ends; it begins where the one before ends.
     end: usize,
 }
 
-impl Outlet<Doorway> for Outbox {
-    fn send(&mut self, door: &Doorway, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
+impl RelayEgress<BypassSocket> for Outbox {
+    fn send(&mut self, socket: &BypassSocket, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
         self.bytes.extend_from_slice(datagram);
         self.sends.push(Sending {
-            door: door.clone(),
+            socket: socket.clone(),
             path: *path,
             tos,
             end: self.bytes.len(),
@@ -224,14 +223,14 @@ impl Outlet<Doorway> for Outbox {
 mod tests {
     use dataplane::{Accept, RelayTraffic};
 
-    use super::super::port::{Gate, Opens};
+    use super::super::port::{SourceFilter, Unprotect};
     use super::*;
 
-    /// What is open.
+    /// The open ports.
     #[derive(Default)]
     struct Open(Mutex<Vec<SocketAddr>>);
 
-    impl Tap for Open {
+    impl RtpBypass for Open {
         fn open(&self, at: SocketAddr) {
             self.0.lock().unwrap().push(at);
         }
@@ -241,12 +240,12 @@ mod tests {
         }
     }
 
-    fn port(at: SocketAddr) -> LockedPort<Doorway> {
+    fn port(at: SocketAddr) -> LockedPort<BypassSocket> {
         Arc::new(Mutex::new(Port {
             at,
-            gate: Gate::new(Accept::Nobody),
+            filter: SourceFilter::new(Accept::Nobody),
             terminated: false,
-            ingress_protection: Opens::Clear,
+            ingress_protection: Unprotect::Clear,
             rtp: None,
             rtcp: None,
             traffic: RelayTraffic::default(),
@@ -256,28 +255,28 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_has_changed_desks_stays_open() {
+    fn a_port_that_has_changed_its_relay_shard_stays_open() {
         let open = Arc::new(Open::default());
-        let tapped = Tapped::new(open.clone(), 7882);
+        let bypass = BypassPorts::new(open.clone(), 7882);
         let at: SocketAddr = "192.0.2.1:20000".parse().unwrap();
         let (first, second) = (port(at), port(at));
-        tapped.begin(at, &first);
-        tapped.begin(at, &second);
-        tapped.end(at, &first);
+        bypass.register(at, &first);
+        bypass.register(at, &second);
+        bypass.unregister(at, &first);
         assert!(!open.0.lock().unwrap().is_empty());
-        assert!(Arc::ptr_eq(&tapped.find(at).unwrap(), &second));
-        tapped.end(at, &second);
-        assert!(open.0.lock().unwrap().is_empty() && tapped.find(at).is_none());
+        assert!(Arc::ptr_eq(&bypass.find(at).unwrap(), &second));
+        bypass.unregister(at, &second);
+        assert!(open.0.lock().unwrap().is_empty() && bypass.find(at).is_none());
     }
 
     #[test]
-    fn the_media_ports_number_is_left_to_sockets() {
+    fn the_media_port_is_not_bypassed() {
         let open = Arc::new(Open::default());
-        let tapped = Tapped::new(open.clone(), 7882);
+        let bypass = BypassPorts::new(open.clone(), 7882);
         let at: SocketAddr = "192.0.2.1:7882".parse().unwrap();
         let relay = port(at);
-        tapped.begin(at, &relay);
+        bypass.register(at, &relay);
         assert!(open.0.lock().unwrap().is_empty());
-        tapped.end(at, &relay);
+        bypass.unregister(at, &relay);
     }
 }

@@ -1,0 +1,218 @@
+//! All relays of one worker.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use dataplane::{Accept, Counter, RelayTraffic};
+use rtrb::Consumer;
+
+use super::port::{Destination, LockedPort, PacketContext, Port, SourceFilter, Unprotect, lock};
+use super::{Immediate, RelaySocket};
+use crate::control::WorkerEnds;
+use crate::shard::counters::CounterPage;
+use crate::shard::report::Report;
+use crate::shard::reports::Reports;
+use crate::shard::slab::Slab;
+
+/// How many commands are taken before packets are processed.
+const COMMANDS_PER_TURN: usize = 256;
+
+/// A command of the control handle to a relay shard. Entries are validated.
+pub(crate) enum RelayShardCommand<D> {
+    /// Adds a relay, or changes its value.
+    Set(SocketAddr, Box<RelayEntry<D>>),
+    /// The port that a relay's hops are sent from was opened or closed.
+    Socket {
+        relay: SocketAddr,
+        local: SocketAddr,
+        socket: Option<D>,
+    },
+    /// Removes a relay, after a last report.
+    Remove(SocketAddr),
+    /// Reports a relay's traffic.
+    Report(SocketAddr),
+}
+
+/// The value of a relay.
+pub(crate) struct RelayEntry<D> {
+    /// The port itself, when it is new.
+    pub(super) socket: Option<D>,
+    pub(super) accept: Accept,
+    pub(super) terminated: bool,
+    /// `None` for no change.
+    pub(super) ingress_protection: Option<Unprotect>,
+    pub(super) rtp: Option<Destination<D>>,
+    pub(super) rtcp: Option<Destination<D>>,
+}
+
+/// Registers the sockets that a relay shard receives from.
+pub(crate) trait SocketRegistry<D> {
+    /// Registers `slot.socket`: its datagrams are passed to the relay shard with this place.
+    fn register(&mut self, place: usize, slot: &RelaySlot<D>);
+
+    /// Unregisters a socket.
+    fn unregister(&mut self, slot: &RelaySlot<D>);
+}
+
+/// One relay of a relay shard.
+pub(crate) struct RelaySlot<D> {
+    pub(super) at: SocketAddr,
+    pub(super) socket: D,
+    pub(super) port: LockedPort<D>,
+    /// The socket's overflows that are counted already.
+    overflows: u64,
+}
+
+/// All relays of one worker: commands and datagrams in, datagrams out through sockets.
+pub(crate) struct RelayShard<D> {
+    slots: Slab<RelaySlot<D>>,
+    places: HashMap<SocketAddr, usize>,
+    commands: Consumer<RelayShardCommand<D>>,
+    reports: Reports,
+    counters: Arc<CounterPage>,
+}
+
+impl<D: RelaySocket> RelayShard<D> {
+    pub(super) fn new(ends: WorkerEnds<RelayShardCommand<D>>) -> Self {
+        RelayShard {
+            slots: Slab::new(),
+            places: HashMap::new(),
+            commands: ends.commands,
+            reports: ends.reports,
+            counters: ends.counters,
+        }
+    }
+
+    /// The place of the relay at this address, if it belongs to this relay shard.
+    pub(crate) fn place_of(&self, at: SocketAddr) -> Option<usize> {
+        self.places.get(&at).copied()
+    }
+
+    /// The socket that receives for this place.
+    pub(super) fn socket(&self, place: usize) -> &D {
+        &self.slots[place].socket
+    }
+
+    /// Takes a datagram that has arrived at the relay at `place`: the first `len` bytes of
+    /// `buffer`, which is [`BUFFER`](super::BUFFER) bytes long. If the datagram is longer than the
+    /// buffer, `len` is its true length.
+    pub(crate) fn packet(&mut self, now: Instant, place: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
+        let mut context = PacketContext {
+            now,
+            reports: &mut self.reports,
+            counters: &self.counters,
+        };
+        lock(&self.slots[place].port).packet(&mut context, &mut Immediate, from, buffer, len);
+    }
+
+    /// Applies commands of the control handle; returns how many.
+    pub(crate) fn take_commands(&mut self, registry: &mut impl SocketRegistry<D>) -> usize {
+        let mut taken = 0;
+        while taken < COMMANDS_PER_TURN
+            && let Ok(command) = self.commands.pop()
+        {
+            taken += 1;
+            match command {
+                RelayShardCommand::Set(at, entry) => self.set(at, *entry, registry),
+                RelayShardCommand::Socket { relay, local, socket } => self.socket_changed(relay, local, socket),
+                RelayShardCommand::Remove(at) => self.remove(at, registry),
+                RelayShardCommand::Report(at) => self.report(at),
+            }
+        }
+        taken
+    }
+
+    /// Whether commands wait: asked between arming the wake-up and going to sleep.
+    pub(super) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// Ends a batch: wakes the agent if there is something for it.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        self.reports.settle(now);
+    }
+
+    /// When to [`settle`](Self::settle) even if nothing happens.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.reports.due()
+    }
+
+    fn set(&mut self, at: SocketAddr, entry: RelayEntry<D>, registry: &mut impl SocketRegistry<D>) {
+        match (self.place_of(at), entry.socket) {
+            (Some(place), _) => {
+                let mut port = lock(&self.slots[place].port);
+                port.filter.set(entry.accept);
+                port.terminated = entry.terminated;
+                if let Some(ingress_protection) = entry.ingress_protection {
+                    port.ingress_protection = ingress_protection;
+                }
+                port.rtp = entry.rtp;
+                port.rtcp = entry.rtcp;
+            }
+            (None, Some(socket)) => {
+                let port = Port {
+                    at,
+                    filter: SourceFilter::new(entry.accept),
+                    terminated: entry.terminated,
+                    ingress_protection: entry.ingress_protection.unwrap_or(Unprotect::Pending),
+                    rtp: entry.rtp,
+                    rtcp: entry.rtcp,
+                    traffic: RelayTraffic::default(),
+                    last: None,
+                    is_gone: false,
+                };
+                let place = self.slots.insert(RelaySlot {
+                    at,
+                    overflows: socket.overflows(),
+                    socket,
+                    port: Arc::new(Mutex::new(port)),
+                });
+                self.places.insert(at, place);
+                registry.register(place, &self.slots[place]);
+            }
+            (None, None) => unreachable!("a relay is new with its door"),
+        }
+    }
+
+    fn socket_changed(&mut self, relay: SocketAddr, local: SocketAddr, socket: Option<D>) {
+        let Some(place) = self.place_of(relay) else { return };
+        let port = &mut *lock(&self.slots[place].port);
+        let destinations = [&mut port.rtp, &mut port.rtcp].into_iter().flatten();
+        for destination in destinations.filter(|destination| destination.path.local == local) {
+            destination.socket = socket.clone();
+        }
+    }
+
+    fn remove(&mut self, at: SocketAddr, registry: &mut impl SocketRegistry<D>) {
+        let Some(place) = self.places.remove(&at) else { return };
+        let mut slot = self.slots.remove(place);
+        registry.unregister(&slot);
+        // Other holders of the port forward nothing more, so that this report is the last one.
+        lock(&slot.port).is_gone = true;
+        slot.report(&mut self.reports, &self.counters);
+    }
+
+    fn report(&mut self, at: SocketAddr) {
+        if let Some(place) = self.place_of(at) {
+            self.slots[place].report(&mut self.reports, &self.counters);
+        }
+    }
+}
+
+impl<D: RelaySocket> RelaySlot<D> {
+    fn report(&mut self, reports: &mut Reports, counters: &CounterPage) {
+        self.count_overflows(counters);
+        let port = lock(&self.port);
+        let report = Box::new((self.at, port.traffic, port.last));
+        reports.send(counters, Report::RelayTraffic(report));
+    }
+
+    /// Counts the datagrams that the socket has dropped since the last time.
+    fn count_overflows(&mut self, counters: &CounterPage) {
+        let overflows = self.socket.overflows();
+        let before = std::mem::replace(&mut self.overflows, overflows);
+        counters.add(Counter::ReceiveOverflow, overflows.saturating_sub(before));
+    }
+}
