@@ -1,8 +1,9 @@
-//! Spreads what leaves towards one receiver, so that a key frame does not fill a thin downlink's
-//! queue, and sends probes.
+//! Paces packets to one receiver, so that a key frame does not fill a narrow downlink's queue, and
+//! sends probes.
 //!
-//! Sans-IO: [`Pacer`] is told what left, keeps what may not leave yet, and says when to look again.
-//! It reads no clock, and knows neither what a packet is nor how it is sent.
+//! Sans-IO: [`Pacer`] is told of sent packets, keeps those that may not be sent yet, and gives the
+//! time of the next look. It reads no clock, and does not depend on the type of packets or their
+//! transmission.
 
 pub mod limits;
 mod pacer;

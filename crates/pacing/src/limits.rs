@@ -1,4 +1,4 @@
-//! Every limit there is, and what happens there.
+//! Every limit, and the behaviour at it.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ pub const PACKETS_MAX: usize = 4096;
 /// A packet waits no longer than this: the pace rises as far as that takes.
 pub const WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// Packets of one probe. With so many it is over, however small they are.
+/// Packets of one probe. After this many it is over, for packets of any size.
 pub const PROBE_PACKETS_MAX: u32 = 256;
 
-/// How long one probe takes at most, whatever it asks for: what waits meanwhile leaves at its rate.
+/// The longest time of a probe, whatever it asks for: packets that wait meanwhile are sent at its
+/// rate.
 pub const PROBE_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Probes that may wait. Beyond it a new one is not sent.

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use crate::limits::{BYTES_MAX, PACKETS_MAX, PROBES_MAX, WAIT_MAX};
 use crate::probe::{Probe, Probing};
 
-/// As much as leaves at the pace in this time may leave at once. A socket sends it with one call,
+/// The amount sent at the pace in this time may be sent at once. A socket sends it with one call,
 /// and a thread that oversleeps by a millisecond or two loses nothing.
 const BURST: Duration = Duration::from_millis(5);
 
-/// Packets for which room is kept when nothing waits. A queue that grew beyond this is given back
-/// to the allocator.
+/// Packets for which memory is kept when none waits. A queue that grew beyond this is given back to
+/// the allocator.
 const PACKETS_KEPT: usize = 256;
 
 /// The class of a packet, in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Sound never waits: it is small, and a gap in it is heard.
+    /// Audio never waits: it is small, and a gap in it is heard.
     Audio,
     /// A packet that was asked for again, which a whole frame waits for.
     Resend,
@@ -30,7 +30,7 @@ pub enum Class {
 pub enum Leave<T> {
     /// A packet that waited.
     Packet(T),
-    /// Padding, of whatever size: a probe is under way and nothing waits.
+    /// Padding, of any size: a probe is under way and no packet waits.
     Padding,
 }
 
@@ -51,7 +51,7 @@ pub struct Pacer<T> {
     queued: usize,
     /// Shape: bits per second.
     pace: f64,
-    /// The pace that lets what waits leave in time; zero when nothing waits.
+    /// The pace that sends waiting packets in time; zero when none waits.
     raised: f64,
     /// The amount sent ahead of the pace, as of `at`. Shape: bits.
     debt: f64,
@@ -67,7 +67,7 @@ struct Waiting<T> {
 }
 
 impl<T> Pacer<T> {
-    /// A pacer of so many bits per second.
+    /// A pacer with a pace in bits per second.
     pub fn new(now: Instant, pace: u64) -> Self {
         Pacer {
             resends: VecDeque::new(),
@@ -81,14 +81,14 @@ impl<T> Pacer<T> {
         }
     }
 
-    /// Goes on at so many bits per second.
+    /// Changes the pace, in bits per second.
     pub fn set_pace(&mut self, now: Instant, pace: u64) {
         self.settle(now);
         self.pace = pace.max(1) as f64;
     }
 
-    /// Whether a packet may leave at once: nothing waits that goes before it, and there is room for
-    /// it at the pace.
+    /// Whether a packet may be sent at once: no packet of a higher class waits, and the pace has
+    /// room for it.
     pub fn may_leave(&mut self, now: Instant, class: Class) -> bool {
         let is_next = match class {
             Class::Audio => return true,
@@ -98,7 +98,7 @@ impl<T> Pacer<T> {
         is_next && self.is_open(now)
     }
 
-    /// Keeps a packet of about so many bytes until it may leave.
+    /// Queues a packet of about `bytes` bytes until it may be sent.
     ///
     /// Errors: [`Full`] at one of the [`limits`](crate::limits).
     pub fn push(&mut self, now: Instant, class: Class, bytes: usize, item: T) -> Result<(), Full<T>> {
@@ -121,7 +121,7 @@ impl<T> Pacer<T> {
         Ok(())
     }
 
-    /// A burst to send as soon as possible, behind those that were asked for before.
+    /// Queues a burst, to be sent as soon as possible after earlier ones.
     pub fn probe(&mut self, probe: Probe) {
         let probing = Probing::new(probe);
         if self.probes.len() < PROBES_MAX && !probing.is_over(self.at) {
@@ -148,7 +148,7 @@ impl<T> Pacer<T> {
         }
     }
 
-    /// So many bytes were sent; returns the probe they are part of.
+    /// `bytes` bytes were sent; returns the probe that they belong to.
     pub fn left(&mut self, now: Instant, bytes: usize) -> Option<u32> {
         self.settle(now);
         // Audio is sent even without room. Its debt is bounded, so that it does not hold up
@@ -164,12 +164,12 @@ impl<T> Pacer<T> {
         Some(id)
     }
 
-    /// Gives up the probe that is under way: there is nothing to pad with.
+    /// Gives up the probe that is under way, for lack of padding.
     pub fn end_probe(&mut self) {
         self.probes.pop_front();
     }
 
-    /// When to [`poll`](Self::poll) again, if anything is to leave by itself.
+    /// The time of the next [`poll`](Self::poll), if a packet is to be sent by itself.
     pub fn due(&self) -> Option<Instant> {
         let oldest = [&self.resends, &self.videos].into_iter().filter_map(VecDeque::front);
         let latest = oldest.map(|waiting| waiting.since + WAIT_MAX).min();
@@ -180,8 +180,8 @@ impl<T> Pacer<T> {
         open.into_iter().chain(latest).min()
     }
 
-    /// Takes the next packet that waits, whether it may leave or not: in order to send everything,
-    /// or nothing, of it.
+    /// Takes the next waiting packet, even if it may not be sent yet: for a caller that sends all
+    /// packets, or none.
     pub fn take(&mut self) -> Option<T> {
         match self.resends.pop_front() {
             Some(waiting) => Some(self.taken(waiting)),
@@ -233,13 +233,13 @@ impl<T> Pacer<T> {
         self.debt <= self.rate() * BURST.as_secs_f64()
     }
 
-    /// When the pace has room not only for one packet, but for a few: they leave together.
+    /// The time when the pace has room for a few packets, which are then sent together.
     fn opens(&self) -> Instant {
         let debt = (self.debt - self.rate() * BURST.as_secs_f64() / 2.0).max(0.0);
         self.at + Duration::from_secs_f64((debt / self.rate()).min(WAIT_MAX.as_secs_f64()))
     }
 
-    /// A packet that sound, retransmissions or probes have kept waiting too long.
+    /// A packet that audio, retransmissions or probes have kept waiting too long.
     fn take_overdue(&mut self, now: Instant) -> Option<T> {
         let overdue =
             |queue: &VecDeque<Waiting<T>>| queue.front().is_some_and(|waiting| waiting.since + WAIT_MAX <= now);

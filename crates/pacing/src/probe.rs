@@ -4,20 +4,20 @@ use std::time::{Duration, Instant};
 
 use crate::limits::{PROBE_PACKETS_MAX, PROBE_TIME_MAX};
 
-/// How late a packet of a probe may leave and be made up for: about what a sleeping thread
-/// oversleeps. Beyond it the probe takes longer.
+/// Lateness of a probe's packet that is made up for: about what a sleeping thread oversleeps.
+/// Beyond it the probe takes longer.
 const LATENESS_MAX: Duration = Duration::from_millis(5);
 
 /// A burst to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Its name, which comes back with every packet of it.
+    /// Its name, which is returned with every packet of it.
     pub id: u32,
     /// How fast, in bits per second.
     pub rate: u64,
-    /// At least so many bytes,
+    /// The least number of bytes.
     pub bytes: u32,
-    /// and at least so many packets.
+    /// The least number of packets.
     pub packets: u32,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Probing {
 /// Of a probe whose first packet has left.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// When its next packet leaves.
+    /// The time of its next packet.
     next: Instant,
     /// When it is over in any case.
     end: Instant,

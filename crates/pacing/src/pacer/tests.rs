@@ -53,8 +53,8 @@ impl Driven {
         }
     }
 
-    /// Runs until `end`, waking up at the millisecond behind the time asked for. Returns how often
-    /// it woke up.
+    /// Runs until `end`, waking up at the millisecond after each requested time. Returns the number
+    /// of wake-ups.
     fn run_until(&mut self, end: Instant) -> usize {
         let mut wakes = 0;
         while let Some(due) = self.pacer.due().filter(|due| *due < end) {
@@ -80,7 +80,7 @@ fn a_picture_leaves_at_the_pace() {
     let start = driven.now;
     (0..50).for_each(|_| driven.offer(Class::Video, 1000));
     driven.run_until(start + ms(1000));
-    // 400 kbit at 1 Mbit/s, but for what leaves at once.
+    // 400 kbit at 1 Mbit/s, less the part that is sent at once.
     let last = driven.sent.last().unwrap().0;
     assert!((ms(385)..=ms(400)).contains(&(last - start)), "{:?}", last - start);
     for from in (0..360).step_by(40) {
