@@ -21,7 +21,7 @@ pub struct Exact {
     first: u64,
     /// One more than the newest.
     next: u64,
-    /// Source's number minus replica's, for what comes next.
+    /// Source's number minus replica's, for the next packets.
     offset: u64,
     /// One bit for each of the newest numbers: it closed up. A number and the one [`REORDER_MAX`]
     /// before it share a bit.
@@ -56,7 +56,7 @@ impl Rewriter for Exact {
         )
     }
 
-    /// Nothing to do: every decision arrives with its packet.
+    /// It needs no change: every decision arrives with its packet.
     fn change_cadence(&mut self, _: Cadence, _: u16) {}
 }
 

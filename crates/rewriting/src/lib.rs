@@ -1,9 +1,9 @@
 //! Sequence numbers for a replica that leaves frames out.
 //!
 //! When a receiver gets 15 of 30 frames a second, the numbers of the frames left out must close up,
-//! or it asks for packets nobody wants to send it; and the number of a packet that was lost must
-//! stay free, or it decodes a broken picture. Telling the one from the other is what a [`Rewriter`]
-//! does, and there are three, for devices with more and less memory. Read [`rewriter`] first.
+//! or it asks for packets that are not to be sent. The number of a lost packet must stay free, or
+//! it decodes a broken frame. A [`Rewriter`] tells these two cases apart. There are three, for
+//! devices with more and less memory. Start with [`rewriter`].
 //!
 //! Nothing here reads a clock or allocates.
 //!

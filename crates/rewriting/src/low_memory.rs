@@ -5,12 +5,12 @@ use crate::{Cadence, FramePacket, Rewriter};
 
 /// S-LM: knows the newest frame and nothing before it.
 ///
-/// For devices that never see what a replica does not get and have a few registers a stream. A
-/// packet of any older frame is dropped, so a retransmission is of use only while its frame is the
-/// newest.
+/// It is for devices that never see the packets left out for a replica, and have a few registers a
+/// stream. A packet of any older frame is dropped, so a retransmission is of use only while its
+/// frame is the newest.
 ///
-/// Shape: 14 bytes a stream; as registers 16 bits each for number, frame, offset and a change to
-/// come, a flag for that and one for the end. Source: Scallop section 7, "Seq. Rewriting-Low
+/// Shape: 14 bytes a stream; as registers 16 bits each for number, frame, offset and a pending
+/// change, a flag for that and one for the end. Source: Scallop section 7, "Seq. Rewriting-Low
 /// Memory".
 #[derive(Clone, Debug)]
 pub struct LowMemory {

@@ -9,9 +9,9 @@ pub const HISTORY_FRAMES: usize = 3;
 /// S-LR: knows the offsets of three more frames of the replica, so late packets and retransmissions
 /// of those find their numbers.
 ///
-/// A frame that has not arrived at all when a newer one does takes a place in the history too: the
-/// numbers left for it continue the offset of the frame before. At 15 frames a second the history
-/// reaches back 200 ms.
+/// A frame that has not arrived when a newer one does takes a place in the history too: the numbers
+/// left for it continue the offset of the frame before. At 15 frames a second the history reaches
+/// back 200 ms.
 ///
 /// Shape: 26 bytes a stream; those of [`LowMemory`](crate::LowMemory) and three pairs of 16-bit
 /// registers. Source: Scallop section 7, "Seq. Rewriting-Low Retx.".
@@ -19,8 +19,8 @@ pub const HISTORY_FRAMES: usize = 3;
 pub struct LowRetransmission {
     newest: Newest,
     cadence: Current,
-    /// From the newest to the oldest. At the start all are the first frame, which is what it would
-    /// be looked up for.
+    /// From the newest to the oldest. At the start all entries are the first frame, which is the
+    /// right result of a lookup.
     history: [Past; HISTORY_FRAMES],
 }
 

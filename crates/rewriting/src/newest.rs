@@ -1,4 +1,4 @@
-//! The newest frame a replica got, and what lies between it and the next.
+//! The newest frame of a replica, and the distance to the next one.
 
 use crate::{Cadence, FramePacket};
 
@@ -22,7 +22,7 @@ pub(crate) struct Newest {
 pub(crate) enum Order {
     Older,
     Same,
-    /// By so many frames.
+    /// It is newer, by this many frames.
     Newer(u16),
 }
 
@@ -54,10 +54,9 @@ impl Newest {
         self.ended |= packet.end_of_frame;
     }
 
-    /// The frame of `packet` is the newest now. `distance` is what [`order`](Self::order) said.
+    /// Makes the frame of `packet` the newest. `distance` is the result of [`order`](Self::order).
     ///
-    /// `None`, and nothing changes, when a newer frame has an older number, which no sender that
-    /// keeps to the rules sends.
+    /// `None`, and no change, if a newer frame has an older number, which no correct sender sends.
     pub(crate) fn succeed(&mut self, packet: &FramePacket, distance: u16, cadence: Cadence) -> Option<()> {
         let number = packet.number as u16;
         let ahead = number.wrapping_sub(self.number);
@@ -98,8 +97,7 @@ impl Newest {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Current {
     cadence: Cadence,
-    /// The cadence holds from this frame on, which is not among the newest frame and those before
-    /// yet.
+    /// First frame of the cadence, if that is newer than the newest frame and the one before.
     coming: Option<u16>,
 }
 

@@ -1,20 +1,19 @@
 //! Input of a rewriter, and its guarantees.
 
-/// Gives a replica's packets their sequence numbers, so that what is left out leaves no gap and
-/// what was lost does.
+/// Gives a replica's packets their sequence numbers, so that packets left out leave no gap and lost
+/// packets do.
 ///
-/// Two things can go wrong. A *type-1 error* masks a loss: the numbers a receiver sees leave less
-/// room between two packets than there are packets it needs between them (or two packets get one
-/// number). The decoder then breaks, and only a key frame mends it. A *type-2 error* leaves a
-/// number free that no needed packet will ever take; the receiver asks for it once, for nothing. No
-/// rewriter here makes a type-1 error, whatever is lost or reordered; they differ in how many
-/// type-2 errors they make and in how late a packet may come.
+/// Two things can go wrong. A *type-1 error* masks a loss: between two packets, the numbers leave
+/// less room than there are packets that the receiver needs (or two packets get one number). The
+/// decoder then breaks, and only a key frame repairs it. A *type-2 error* leaves a number free that
+/// no needed packet will ever take; the receiver asks for it once, in vain. No rewriter here makes
+/// a type-1 error, under any loss or reordering. They differ in the number of type-2 errors, and in
+/// how late a packet may arrive.
 ///
-/// The promise holds for streams that keep to these rules: the packets of a frame are numbered one
-/// after another; frames are numbered in decode order, each has at least one packet, and none is
-/// numbered that is not sent; a replica's frames are those its [`Cadence`] says; and no leap is as
-/// long as 2^15 packets or frames (what comes after one that long starts a new rewriter, at a key
-/// frame).
+/// The guarantee holds for streams with these properties: the packets of a frame are numbered one
+/// after another; frames are numbered in decode order, each has at least one packet, and every
+/// numbered frame is sent; a replica's frames are those of its [`Cadence`]; and no leap is as long
+/// as 2^15 packets or frames (after such a leap a new rewriter starts, at a key frame).
 ///
 /// Source: Scallop section 7.
 pub trait Rewriter: std::fmt::Debug {
@@ -24,14 +23,14 @@ pub trait Rewriter: std::fmt::Debug {
     where
         Self: Sized;
 
-    /// The number `packet` goes out under. `None` when it is not forwarded, or is too late for its
-    /// number to be known.
+    /// The sequence number to send `packet` under. `None` when it is not forwarded, or is too late
+    /// for its number to be known.
     ///
-    /// Call it for every packet of the stream as it arrives, those not forwarded too: a rewriter
-    /// that has no use for them ignores them.
+    /// Call it for every packet of the stream on arrival, including those not forwarded; a rewriter
+    /// that does not need them ignores them.
     fn rewrite(&mut self, packet: &FramePacket) -> Option<u16>;
 
-    /// The replica gets another share of the frames, from frame `from` on, which is newer than
+    /// Changes the share of frames that the replica gets, from frame `from` on, which is newer than
     /// every frame forwarded so far.
     fn change_cadence(&mut self, cadence: Cadence, from: u16);
 }
@@ -50,7 +49,7 @@ pub struct FramePacket {
     pub start_of_frame: bool,
     /// This is the last packet of its frame.
     pub end_of_frame: bool,
-    /// The frame is a key frame: the layers' cadence begins anew with it.
+    /// The frame is a key frame, at which the cadence of the layers restarts.
     pub key_frame: bool,
     /// The replica gets this packet. Padding is a packet it does not get.
     pub forwarded: bool,
@@ -72,8 +71,8 @@ pub enum Cadence {
 }
 
 impl Cadence {
-    /// The share without so many of the highest layers. With more than two left out it is still
-    /// [`Fourth`](Self::Fourth): what is not claimed of a cadence masks no loss.
+    /// The share without `layers` of the highest layers. Without more than two it is still
+    /// [`Fourth`](Self::Fourth): a cadence that claims less masks no loss.
     pub const fn without(layers: u8) -> Self {
         match layers {
             0 => Cadence::Every,

@@ -11,7 +11,7 @@ use stream::{Arrival, Stream};
 /// Numbers under which packets went out, by source number, each relative to the first.
 type Sent = BTreeMap<u64, u64>;
 
-/// Lets all packets arrive, and checks that a packet that comes twice has one number.
+/// Lets all packets arrive, and checks that a packet that arrives twice has one number.
 fn play<R: Rewriter>(stream: &mut Stream, arrivals: &[Arrival]) -> Sent {
     let first = stream.first();
     let sequence = 65_000;
@@ -35,7 +35,7 @@ fn play<R: Rewriter>(stream: &mut Stream, arrivals: &[Arrival]) -> Sent {
     sent
 }
 
-/// Type-1 errors: two packets closer together than what the replica needs between them.
+/// Type-1 errors: two packets with less room between them than the replica needs.
 fn masked(stream: &Stream, sent: &Sent) -> Vec<(u64, u64)> {
     pairs(sent)
         .filter(|(older, newer)| room(sent[older], sent[newer]) <= stream.needed_between(*older, *newer) as i64)
@@ -47,7 +47,7 @@ fn room(older: u64, newer: u64) -> i64 {
     newer as i64 - older as i64
 }
 
-/// Type-2 errors: how many numbers are kept for nothing.
+/// Type-2 errors: the count of numbers reserved in vain.
 fn unneeded(stream: &Stream, sent: &Sent) -> u64 {
     let spare = |(older, newer)| sent[&newer] - sent[&older] - 1 - stream.needed_between(older, newer);
     pairs(sent).map(spare).sum()
@@ -74,7 +74,8 @@ proptest! {
         }
     }
 
-    /// A number is kept for a packet left out exactly when that came behind a newer one or never.
+    /// A number is reserved for a packet left out exactly when that arrived after a newer one or
+    /// never.
     #[test]
     fn exact_keeps_numbers_only_for_packets_out_of_order((mut stream, arrivals) in stream::any()) {
         let sent = play::<Exact>(&mut stream, &arrivals);
@@ -84,7 +85,7 @@ proptest! {
         }
     }
 
-    /// History is all that differs: whatever S-LM sends, S-LR sends under the same number.
+    /// They differ only in history: every packet that S-LM sends, S-LR sends under the same number.
     #[test]
     fn low_retransmission_sends_all_that_low_memory_sends((stream, arrivals) in stream::any()) {
         let little = play::<LowMemory>(&mut stream.clone(), &arrivals);
@@ -94,7 +95,7 @@ proptest! {
         }
     }
 
-    /// Nothing lost, nothing late: no error at all.
+    /// Without losses and late packets there is no error at all.
     #[test]
     fn a_clean_stream_has_no_gap((mut stream, arrivals) in stream::clean()) {
         let exact = play::<Exact>(&mut stream, &arrivals);
@@ -139,8 +140,8 @@ fn packets_left_out_close_up() {
     assert_eq!(numbers::<LowRetransmission>(&[1, 2, 3, 4, 5]), expected);
 }
 
-/// The start of frame 2 is lost: how many of 2, 3 and 4 were left out is known to who saw them, and
-/// else only that it was one or more.
+/// The start of frame 2 is lost. The number of frames left out of 2, 3 and 4 is known only to a
+/// rewriter that saw them; otherwise it is one or more.
 #[test]
 fn lost_packets_leave_a_gap() {
     assert_eq!(numbers::<Exact>(&[1, 2, 3, 5]), [Some(1), None, None, Some(3)]);
@@ -151,7 +152,7 @@ fn lost_packets_leave_a_gap() {
     );
 }
 
-/// A packet of the frame before comes when the next is there already.
+/// A packet of the previous frame arrives after the next frame.
 #[test]
 fn late_packets_find_their_number_in_history() {
     let late = FramePacket {

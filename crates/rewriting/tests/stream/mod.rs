@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use rewriting::{Cadence, FramePacket};
 
-/// A stream, and what a replica gets of it: decided for each frame when it, or a newer one, is
-/// first seen.
+/// A stream, and the frames that a replica gets of it: decided for each frame when it, or a newer
+/// one, is first seen.
 #[derive(Clone, Debug)]
 pub struct Stream {
     frames: Vec<Frame>,
@@ -13,10 +13,10 @@ pub struct Stream {
     first_number: u64,
     first_frame: u16,
     cadence: Cadence,
-    /// Whether the replica gets the frame, of those decided.
+    /// Whether the replica gets the frame, for frames that are decided.
     decided: Vec<bool>,
     newest: Option<usize>,
-    /// Packets left out that came in order.
+    /// Packets left out that arrived in order.
     closed: Vec<bool>,
 }
 
@@ -136,7 +136,7 @@ fn streams(key: f64) -> impl Strategy<Value = Stream> {
         .prop_map(|(sizes, number, frame, cadence)| Stream::new(&sizes, number, frame, cadence))
 }
 
-/// When a packet arrives: not at all, in order, by so many packets late, or twice.
+/// Arrival of a packet: never, in order, some packets late, or twice.
 fn fates() -> impl Strategy<Value = Vec<(Vec<usize>, Option<Cadence>)>> {
     let lateness = prop_oneof![
         6 => Just(vec![0]),
@@ -176,7 +176,8 @@ pub fn any() -> impl Strategy<Value = (Stream, Vec<Arrival>)> {
         })
 }
 
-/// No key frame but the first, everything arrives in order, and nothing changes.
+/// There is no key frame but the first, all packets arrive in order, and the cadence does not
+/// change.
 pub fn clean() -> impl Strategy<Value = (Stream, Vec<Arrival>)> {
     streams(0.0).prop_map(|stream| {
         let arrivals = (0..stream.frame_of.len())
