@@ -1,5 +1,4 @@
-//! Divides one receiver's estimate over its subscriptions, and keeps what it said as long as it
-//! can.
+//! Divides one receiver's estimate over its subscriptions, and keeps its grants as long as it can.
 
 use std::time::{Duration, Instant};
 
@@ -11,45 +10,45 @@ use crate::hysteresis::Hysteresis;
 use crate::ladder::Rung;
 use crate::{Allocation, BitRate, EstimateHistory, Grant, Headroom, Policy, Subscription};
 
-/// A plan that takes from some to give to others must give so much more than it takes: every
-/// picture that changes its size takes a key frame, after which encoders leave some pictures out,
-/// for everybody who watches. So equals do not change places, nor do two who speak in turn.
+/// A plan that takes from some videos to give to others must gain this multiple of the loss: every
+/// change of size takes a key frame, after which encoders skip some frames, for all viewers. So
+/// equal videos do not swap grants, nor do two speakers who alternate.
 const WORTHWHILE: f64 = 2.0;
 
-/// The same where all is divided anew, since somebody comes or asks for something else.
+/// The same when everything is divided anew, after a change of subscriptions or requests.
 const KEEPS: f64 = 1.25;
 
-/// A larger picture must be worth so many times what there is.
+/// The utility of a larger size must be this multiple of the present one.
 const LARGER: f64 = 1.25;
 
-/// A plan that only saves must cost no more than this part of what is sent.
+/// A plan that only saves must cost no more than this part of the present rate.
 const CHEAPER: f64 = 0.9;
 
 /// The rate sent may exceed the estimate by this factor before it is cut back: estimates waver, and
 /// a queue that grows lowers the estimate soon enough.
 const TOLERATED: f64 = 1.1;
 
-/// For so long and so many times what everything takes, the estimate must have been high for
-/// everything to be given sooner than after the hold. Not a part of it: every size on the way takes
-/// a key frame.
+/// The estimate must have been this multiple of everything wanted for this time, for everything to
+/// be granted before the hold is over. This is for all of it, not for a part: every size on the way
+/// takes a key frame.
 const PLENTY: (Duration, f64) = (Duration::from_secs(1), 1.3);
 
-/// For so long and so many times what everything takes, it must have been high for everything to be
-/// given with less than the margin. While less is sent the estimate does not grow, and a probe of a
-/// path that carries hardly more finds no more.
+/// The estimate must have been this multiple of everything wanted for this time, for everything to
+/// be granted with less than the margin. While less is sent the estimate does not grow, and a probe
+/// of a path with hardly more capacity finds no more.
 const CALM: (Duration, f64) = (Duration::from_secs(6), 1.08);
 
-/// This part of what there is for video is left when it has to be cut back.
+/// This part of the room for video is left free after a cut.
 const SPARE: f64 = 0.05;
 
 /// How cautious an allocator is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Quality goes up only to what takes so much less than the estimate. Shape: a part, 0.15 for
-    /// 15 %.
+    /// Quality is raised only to rates that stay below the estimate by this margin. Shape: a part,
+    /// 0.15 for 15 %.
     pub margin: f64,
-    /// And only when the estimate has been that high for so long; for up to 8 s after rises that
-    /// did not last.
+    /// It is raised only after the estimate has been that high for this time, and for up to 8 s
+    /// after rises that failed.
     pub hold: Duration,
 }
 
@@ -65,17 +64,17 @@ impl Default for Config {
 /// Weir's own policy, one for each receiver.
 ///
 /// Audio is always sent. Of the rest of the estimate every video gets its lowest layer, the most
-/// important first, and then whatever gains most per bit. Four things may happen in a call:
+/// important first, and then the layers with the highest gain per bit. A call has one of four
+/// results:
 ///
-/// - A wish changed, or a layer that was sent is gone: all is divided anew, at once, within what is
-///   in use or safe to use.
-/// - What is sent no longer fits the estimate: it is cut back at once, and nobody gets more than
+/// - A request changed, or a layer that was sent is gone: everything is divided anew, at once,
+///   within the rate in use or safe to use.
+/// - The rate sent no longer fits the estimate: it is cut back at once, and no video gets more than
 ///   before.
 /// - A better plan has fitted the estimate with a margin for a while: it is taken.
-/// - Otherwise all stays as it is.
+/// - Otherwise all grants stay.
 ///
-/// Keeps its buffers, so that calls allocate nothing once there have been as many subscriptions
-/// before.
+/// It keeps its buffers, so that calls allocate nothing once there have been as many subscriptions.
 #[derive(Debug)]
 pub struct Allocator {
     config: Config,
@@ -91,7 +90,7 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// For a receiver of whom nothing is known.
+    /// For a new receiver.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -176,8 +175,8 @@ impl Allocator {
         plenty.max(usual).max(self.calm(wanted))
     }
 
-    /// Everything, where it has been a little more than that for long, and nothing like it failed
-    /// lately.
+    /// Everything wanted, if the estimate has been a little higher for long, and no similar rise
+    /// failed recently.
     fn calm(&self, wanted: BitRate) -> Option<BitRate> {
         let (long, times) = CALM;
         let lowest = self.history.lowest_over(long)?;
@@ -194,7 +193,7 @@ impl Allocator {
         estimate.scaled(1.0 / (1.0 + self.config.margin))
     }
 
-    /// Writes down the plan as grants, and what they were given for. Gives what it costs.
+    /// Records the plan as grants, and their requests. Returns the cost.
     fn conclude(&mut self, subscriptions: &[Subscription<'_>]) -> BitRate {
         self.grants.clear();
         let previous_grants = &self.previous_grants;
@@ -245,8 +244,8 @@ impl Policy for Allocator {
     }
 }
 
-/// A rung, or where a larger picture is not worth its key frame, which comes all at once, the best
-/// for the same money of the size there is.
+/// The rung, or, if a larger size is not worth its key frame, the best rung of the present size for
+/// the same rate. A key frame is sent all at once.
 fn without_key_frame(rung: Rung, current: Rung, ladder: &[Rung]) -> Rung {
     let size = |rung: Rung| (rung.target.encoding, rung.target.layer.spatial);
     if size(rung) <= size(current) || rung.utility >= current.utility * LARGER {

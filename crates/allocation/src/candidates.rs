@@ -1,5 +1,5 @@
-//! Those who want a share: one receiver's videos in the order of their importance, with what they
-//! have and could have.
+//! The candidates: one receiver's videos in the order of their importance, with their present and
+//! possible layers.
 
 use std::cmp::Reverse;
 
@@ -27,8 +27,8 @@ pub(crate) struct Candidate {
     pub(crate) current: Option<Rung>,
 }
 
-/// Screens before speakers before everybody else, then by what the viewer chose. Sorts the most
-/// important first.
+/// Screens come before speakers, speakers before others; then follows the viewer's priority. The
+/// most important ones sort first.
 type Importance = (u8, u8, Reverse<u8>, Reverse<u32>);
 
 /// All of them, and their ladders.
@@ -41,7 +41,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Reads who wants what. `previous_grants` are sorted by key.
+    /// Reads the requests. `previous_grants` are sorted by key.
     pub(crate) fn read(&mut self, subscriptions: &[Subscription<'_>], previous_grants: &[PreviousGrant]) {
         self.list.clear();
         self.changed = false;
@@ -69,8 +69,8 @@ impl Candidates {
             .sort_unstable_by_key(|candidate| (candidate.importance, candidate.key));
     }
 
-    /// Builds everybody's ladder, no higher than what they have if `capped`: those who have nothing
-    /// may then have their lowest rung. Gives what it would take to be at the top of all of them.
+    /// Builds all ladders. If `capped`, they end at the present rung; videos without one may then
+    /// have their lowest. Returns the cost of all highest rungs.
     pub(crate) fn build(&mut self, subscriptions: &[Subscription<'_>], capped: bool) -> BitRate {
         self.ladders.clear();
         let mut wanted = BitRate(0);

@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 use crate::BitRate;
 use crate::ladder::{Ladders, Rung};
 
-/// Cuts up budgets. Keeps nothing from one to the next but its buffers.
+/// Divides budgets. Only its buffers are kept between calls.
 #[derive(Debug, Default)]
 pub(crate) struct Divider {
     /// The best move of each ladder, as it was when more was left.
@@ -39,7 +39,7 @@ pub(crate) struct Budget {
 /// From where a ladder has got to to a higher rung. Sorts by gain, then by importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Move {
-    /// Gain per bit, as the bits of a number that is not negative: those sort like the number.
+    /// Gain per bit, as the bits of a non-negative number, which sort like the number.
     gain: u64,
     ladder: Reverse<usize>,
     to: usize,
@@ -58,7 +58,7 @@ impl Divider {
         plan.extend(self.levels.iter().enumerate().map(rung));
     }
 
-    /// Gives what they take.
+    /// Returns their cost.
     fn lowest_rungs(&mut self, budget: BitRate, ladders: &Ladders) -> BitRate {
         let mut spent = BitRate(0);
         self.levels.clear();
@@ -103,7 +103,7 @@ impl Divider {
     }
 }
 
-/// The move from a rung that gains most per bit, among those that can be paid.
+/// The move from a rung with the highest gain per bit, among those that can be paid.
 fn best_move(ladders: &Ladders, ladder: usize, from: usize, left: BitRate, had_counts: f64) -> Option<Move> {
     let rungs = ladders.get(ladder);
     let here = rungs[from];

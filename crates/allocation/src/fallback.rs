@@ -4,21 +4,20 @@ use std::cmp::Reverse;
 
 use crate::{BitRate, Grant, Key, Offer, Subscription};
 
-/// A size begins to be kept where all that is sent with it is no more than this part of what is
-/// carried,
+/// A size is kept once everything sent with it is at most this part of the capacity.
 const BEGINS: f64 = 0.97;
 
-/// and ends where it is more than this: rates waver, and it begins again with a key frame only.
+/// It is dropped when that exceeds this part: rates waver, and keeping it again takes a key frame.
 const ENDS: f64 = 1.05;
 
-/// Chooses, beside the larger picture that each subscription is granted, a smaller size to keep
-/// going: the smallest of its encoding.
+/// Chooses a smaller size to keep beside the larger one that each subscription is granted: the
+/// smallest of its encoding.
 ///
-/// A smaller size that does not go out with the larger one cannot be had without a key frame, and
-/// when a downlink becomes narrow that one is asked for late and comes last: behind everything that
-/// stands in the queue by then. One that was sent all along is there with the next picture. It is
-/// paid for with what nobody else wants, so it is the first thing to go. The largest pictures come
-/// first: they have the deepest to fall.
+/// A smaller size that is not sent with the larger one needs a key frame. When a downlink becomes
+/// narrow, that key frame is requested late and arrives last, after everything in the queue. A size
+/// that was sent all along is available with the next frame. It uses only the rate that nothing
+/// else needs, so it is the first to be dropped. The largest sizes come first: they have the
+/// longest fall.
 #[derive(Debug, Default)]
 pub struct FallbackChooser {
     /// The subscriptions with a size that is kept.
@@ -87,8 +86,8 @@ impl FallbackChooser {
     }
 }
 
-/// The smallest size below what is granted; `None` where that is the smallest one, or goes out with
-/// it anyway.
+/// The smallest size below the granted one; `None` if that is the smallest, or the smaller is sent
+/// with it anyway.
 fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Option<Fallback> {
     let target = grant.target()?;
     let same_encoding = |offer: &&Offer| offer.target.encoding == target.encoding && offer.rate > BitRate(0);
@@ -102,7 +101,7 @@ fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Op
     let (all, needed) = as_fast.fold((BitRate(0), BitRate(0)), |(all, needed), offer| {
         (all.plus(offer.rate), needed.plus(offer.needed_above))
     });
-    // Key frames alone, or all of it: nothing in between is known.
+    // Larger sizes need either key frames alone, or all of it: other cases are not known.
     let goes_anyway = needed >= all.scaled(0.5);
     (!goes_anyway).then_some(Fallback {
         index,

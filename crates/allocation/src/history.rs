@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use crate::BitRate;
 use crate::limits::HISTORY_MAX;
 
-/// Estimates that come closer together than this are kept as the lowest of them: fewer would have
-/// to be remembered for no gain.
+/// Estimates closer together than this are stored as the lowest of them, to keep the history short.
 const GRAIN: Duration = Duration::from_millis(200);
 
 /// The estimates of one receiver over the last ten seconds or more.
@@ -27,14 +26,14 @@ struct Grain {
 }
 
 impl EstimateHistory {
-    /// Nothing estimated yet.
+    /// A history without estimates.
     pub fn new() -> Self {
         Self {
             past: VecDeque::with_capacity(HISTORY_MAX),
         }
     }
 
-    /// An estimate came.
+    /// Adds an estimate.
     pub fn push(&mut self, now: Instant, estimate: BitRate) {
         if let Some(grain) = self.past.back_mut()
             && now < grain.began + GRAIN

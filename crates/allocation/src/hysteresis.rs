@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use crate::BitRate;
 
-/// A rise that does not last so long has failed.
+/// A rise that lasts less than this has failed.
 const TRIAL: Duration = Duration::from_secs(10);
-/// However often it has failed.
+/// The longest hold, after any number of failures.
 const HOLD_MAX: Duration = Duration::from_secs(8);
-/// Without another failure for so long, all is forgotten.
+/// After this time without another failure, all failures are forgotten.
 const FORGET: Duration = Duration::from_secs(30);
-/// With an estimate so many times what failed, the link is another one.
+/// With an estimate of this multiple of the failed rate, the link has changed.
 const BEYOND: f64 = 1.5;
 
 /// The time for which the estimate must have been high enough, longer after each rise that failed.
@@ -43,8 +43,8 @@ impl Hysteresis {
         self.hold
     }
 
-    /// For how long an estimate must have been no lower than this: nothing that failed is tried
-    /// again with so much.
+    /// A lower bound on the estimate and the time it must hold, so that a rise that failed is not
+    /// tried again at the same rate.
     pub(crate) fn hold_beyond(&self) -> Option<(Duration, BitRate)> {
         self.failed.map(|(_, failed)| (self.base, failed.scaled(BEYOND)))
     }
@@ -54,7 +54,7 @@ impl Hysteresis {
         self.raised = Some(now);
     }
 
-    /// Quality had to go down, from what took so much.
+    /// Quality was lowered, from this rate.
     pub(crate) fn fell(&mut self, now: Instant, used: BitRate) {
         if self.raised.take().is_some_and(|raised| now < raised + TRIAL) {
             self.hold = (self.hold * 2).min(HOLD_MAX.max(self.base));

@@ -1,4 +1,4 @@
-//! The ways up: for each video its decode targets from the cheapest to the best, without those that
+//! Ladders: for each video its decode targets from the cheapest to the best, without those that
 //! cost more and are no better.
 
 use std::cmp::Ordering;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::quality::Scale;
 use crate::{BitRate, DecodeTarget, Offer, Request};
 
-/// A target must be better than a cheaper one by so much to be worth a step.
+/// A target is a rung only if its utility is this multiple of a cheaper one.
 const BETTER: f64 = 1.02;
 
 /// One decode target with its price and its worth.
@@ -31,7 +31,7 @@ pub(crate) struct Ladders {
 struct Ladder {
     rungs: Range<usize>,
     may_pause: bool,
-    /// The utility of what is sent.
+    /// The utility of the present rung.
     had: f64,
 }
 
@@ -58,14 +58,14 @@ impl Ladders {
         to.utility - from.utility + (had_counts - 1.0) * of_it
     }
 
-    /// Whether nothing at all may be sent.
+    /// Whether the video may be paused.
     pub(crate) fn may_pause(&self, index: usize) -> bool {
         self.ladders[index].may_pause
     }
 
-    /// Adds a ladder of what `request` can get out of `offers`, of which there must be one, for
-    /// somebody who has `current`; no higher than that if `capped`, but always with its lowest
-    /// rung. Gives what its highest rung would cost without the cap.
+    /// Adds a ladder of the usable `offers`, of which there must be one, for a video that has
+    /// `current`; it ends there if `capped`, but always has its lowest rung. Returns the cost of
+    /// its highest rung without the cap.
     pub(crate) fn push(&mut self, request: &Request, offers: &[Offer], current: Option<Rung>, capped: bool) -> BitRate {
         let begin = self.rungs.len();
         let scale = Scale::new(request, offers);
@@ -123,8 +123,8 @@ pub(crate) fn price(request: &Request, offers: &[Offer], target: DecodeTarget) -
     Some(rung(&Scale::new(request, offers), offers, offer))
 }
 
-/// The layers that arrive in the encodings and the picture sizes that are wanted, or in the lowest
-/// one where none of those arrives.
+/// The layers that arrive in the wanted encodings and sizes, or in the lowest encoding if none of
+/// those arrives.
 pub(crate) fn usable<'a>(request: &Request, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
     let arriving = offers.iter().filter(|offer| arrives(offer, offers));
     let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
@@ -139,8 +139,8 @@ pub(crate) fn usable<'a>(request: &Request, offers: &'a [Offer]) -> impl Iterato
     allowed.filter(move |offer| offer.target.layer.spatial <= largest)
 }
 
-/// A frame rate arrives when anything of the same picture size does: nothing is sent of the higher
-/// ones while nothing moves.
+/// A frame rate arrives if any layer of the same size does: the higher layers are empty while
+/// nothing moves.
 fn arrives(offer: &Offer, offers: &[Offer]) -> bool {
     let same_size = |other: &&Offer| {
         let (one, other) = (offer.target, other.target);
@@ -158,8 +158,8 @@ fn rung(scale: &Scale, offers: &[Offer], offer: &Offer) -> Rung {
     }
 }
 
-/// By cost, the better one of two that cost the same first, and of two that are alike the lower
-/// one, so that their order in what was given does not matter.
+/// By cost. Of two with equal cost the better one is first, and of two equal ones the lower, so
+/// that the order of the input does not matter.
 fn cheapest_first(one: &Rung, other: &Rung) -> Ordering {
     let place = |rung: &Rung| {
         (
@@ -172,8 +172,8 @@ fn cheapest_first(one: &Rung, other: &Rung) -> Ordering {
     by_price.then_with(|| place(one).cmp(&place(other)))
 }
 
-/// Moves to the front what is better than everything cheaper, and says how many those are. `rungs`
-/// are sorted by cost.
+/// Moves the rungs that are better than every cheaper one to the front, and returns their number.
+/// `rungs` are sorted by cost.
 fn keep_improvements(rungs: &mut [Rung]) -> usize {
     let mut kept = 1;
     for at in 1..rungs.len() {

@@ -6,10 +6,10 @@ use std::time::Instant;
 use crate::{Key, Source};
 
 /// Chooses the `n` videos that may compete for the estimate: screens, then those with priority,
-/// then whoever spoke last.
+/// then the latest speakers.
 ///
-/// Nobody loses a place but to somebody who spoke since: the order changes only when somebody
-/// speaks, and among those who never spoke the ones who are shown stay.
+/// A video loses its place only to one whose publisher spoke since: the order changes only when
+/// somebody speaks, and among publishers who never spoke the shown ones stay.
 #[derive(Clone, Debug)]
 pub struct LastN {
     n: usize,
@@ -24,17 +24,17 @@ pub struct VideoSlot {
     pub key: Key,
     /// Screens come first.
     pub source: Source,
-    /// Then what the viewer gave priority to.
+    /// The viewer's priority comes next.
     pub priority: u8,
     /// When its publisher was last counted as speaking.
     pub spoke: Option<Instant>,
 }
 
-/// Sorts what is shown to the front.
+/// Sorts the shown videos to the front.
 type Place = (Reverse<Source>, Reverse<u8>, Reverse<Option<Instant>>, bool);
 
 impl LastN {
-    /// Shows so many.
+    /// Shows `n` videos.
     pub fn new(n: usize) -> Self {
         Self {
             n,

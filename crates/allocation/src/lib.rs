@@ -8,8 +8,8 @@
 //! [`LoudestFew`] come before either in large rooms: they choose the videos and the audio streams
 //! that get a place at all.
 //!
-//! Nothing here reads a clock, draws a number at random or looks at a packet, and the same history
-//! of calls gives the same grants, in whatever order subscriptions are listed.
+//! No code here reads a clock, draws a random number or looks at a packet. The same history of
+//! calls gives the same grants, in any order of subscriptions.
 //!
 //! Source: Scallop section 5.4 for the shape of the per-stream function.
 

@@ -1,4 +1,4 @@
-//! Every limit there is, and what happens there.
+//! Every limit, and the behaviour at it.
 
 /// Layers of one subscription that are looked at: three encodings of four temporal layers, or one
 /// of four spatial by four temporal ones. Further ones are as if they did not arrive.

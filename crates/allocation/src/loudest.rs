@@ -7,7 +7,7 @@ use crate::Key;
 /// How voices are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loudest {
-    /// So many voices are heard at once.
+    /// The number of audio streams sent at once.
     pub voices: usize,
     /// Up to this number of audio publishers, all audio is sent.
     pub small_room: usize,
@@ -16,7 +16,7 @@ pub struct Loudest {
     pub keep: Duration,
     /// A publisher keeps a new place at least for this long, however loud others are.
     pub stay: Duration,
-    /// Somebody else must be louder by so much to take it then. Shape: dB.
+    /// Another publisher must be louder by this to take the place then. Shape: dB.
     pub louder: u8,
     /// Quieter is silence. Shape: dB below the loudest there can be (RFC 6464).
     pub silence: u8,
@@ -35,7 +35,7 @@ impl Default for Loudest {
     }
 }
 
-/// How loud somebody is.
+/// The loudness of a publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Voice {
     /// The track or subscription.
@@ -47,9 +47,9 @@ pub struct Voice {
 
 /// Keeps the few loudest speakers of a room.
 ///
-/// A voice without a place takes a free one at once. When none is free, it takes that of whoever
-/// has been silent longest, or of the quietest if that one is quieter by a margin; a voice that has
-/// just been given its place keeps it.
+/// A publisher without a place takes a free one at once. If none is free, it takes that of the
+/// publisher that has been silent longest, or of the quietest if that is quieter by a margin. A
+/// publisher keeps a new place for a while.
 #[derive(Clone, Debug)]
 pub struct LoudestFew {
     config: Loudest,
@@ -94,8 +94,8 @@ impl LoudestFew {
         &self.heard
     }
 
-    /// Notes levels, frees the places of those who are gone or silent, and lists who wants one, the
-    /// loudest first.
+    /// Records levels, frees the places of publishers that are gone or silent, and lists those that
+    /// want one, the loudest first.
     fn listen(&mut self, now: Instant, voices: &[Voice]) {
         let config = self.config;
         self.places.iter_mut().for_each(|place| place.level = u8::MAX);

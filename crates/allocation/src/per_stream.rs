@@ -11,12 +11,12 @@ use crate::{
     Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Headroom, Key, Policy, SelectDecodeTarget, Subscription,
 };
 
-/// Asks a [`SelectDecodeTarget`] about each video, with an equal share of what is left of the
-/// receiver's estimate after audio.
+/// Asks a [`SelectDecodeTarget`] about each video, with an equal share of the receiver's estimate
+/// after audio.
 ///
-/// In Scallop a receiver estimates every sender's stream by itself; here there is one estimate for
-/// all of them. Of what matters to the receiver only the best encoding and layer it wants count,
-/// and nobody is ever paused. It is there to compare with.
+/// In Scallop a receiver estimates every sender's stream separately; here there is one estimate for
+/// all of them. Of a request only the best wanted encoding and layer count, and no video is ever
+/// paused. It is meant for comparisons.
 ///
 /// Source: Scallop sections 5.3 and 5.4.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct PreviousGrant {
 }
 
 impl<S: SelectDecodeTarget> PerStream<S> {
-    /// For a receiver of whom nothing is known.
+    /// For a new receiver.
     pub fn new(select: S) -> Self {
         Self {
             select,

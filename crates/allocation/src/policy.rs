@@ -6,8 +6,8 @@ use crate::{BitRate, DecodeTarget, Subscription};
 
 /// Divides one receiver's estimate over its subscriptions.
 ///
-/// Asked whenever an estimate comes, a wish changes or a layer starts or stops, and a few times a
-/// second while rates change.
+/// It is called after each new estimate, change of a request, and start or stop of a layer, and a
+/// few times a second while rates change.
 pub trait Policy {
     /// The grants of all subscriptions from now on.
     fn allocate(&mut self, now: Instant, room: Headroom, subscriptions: &[Subscription<'_>]) -> Allocation<'_>;
@@ -49,10 +49,10 @@ pub struct Allocation<'a> {
 pub enum Grant {
     /// This target.
     Send(DecodeTarget),
-    /// Nothing, since even its lowest layer finds no room. The receiver should be told.
+    /// Nothing, because even its lowest layer does not fit. The receiver should be told.
     Paused,
-    /// There is nothing to choose: it is not wanted, or nothing of it has arrived yet. Nobody needs
-    /// to be told.
+    /// Nothing, because it is not wanted, or nothing of it has arrived yet. The receiver need not
+    /// be told.
     Idle,
 }
 

@@ -2,19 +2,18 @@
 
 use crate::{Offer, Request, Source};
 
-/// A picture or a frame rate that comes this near to what is displayed counts as full: the next
-/// better one, several times as expensive, would not be told from it.
+/// A size or a frame rate this near to the displayed one counts as full: the next better one costs
+/// several times as much and would look the same.
 const ENOUGH: f64 = 0.8;
 
-/// More pictures of a face a second than this gain little.
+/// More frames of a face a second than this gain little.
 const SMOOTH: f64 = 20.0;
 
 /// The displayed size for which a subscription counts once, and as which one of unknown size
 /// counts.
 const TILE: f64 = 640.0 * 360.0;
 
-/// How much more a shared screen matters than others of its size: it is what everybody looks at,
-/// and nothing makes up for it.
+/// Weight of a shared screen relative to other videos of its size: all viewers look at it.
 const SCREEN: f64 = 16.0;
 
 /// How much more the loudest speaker matters.
@@ -30,8 +29,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Of a wish, given everything that arrives for it: where nothing is said, the best that
-    /// arrives is full quality.
+    /// The scale of a request, given its offers: without a stated limit, the best offer is full
+    /// quality.
     pub(crate) fn new(request: &Request, offers: &[Offer]) -> Self {
         let best = |value: fn(&Offer) -> f64| offers.iter().map(value).fold(0.0, f64::max);
         let area = match displayed(request) {
@@ -53,13 +52,12 @@ impl Scale {
         }
     }
 
-    /// Weighted quality: the part of the full quality, times how much the subscription matters.
+    /// Weighted quality: the part of the full quality, times the weight of the subscription.
     ///
-    /// Cameras lose much by a low frame rate (its power of 5/4) and less by a small picture (1/2 of
-    /// its area), screens the other way round (1/4 and 3/4). So a camera goes through the frame
-    /// rates of a small picture before it gets a larger one, which takes a key frame and should
-    /// move, and a screen is legible before it moves. Powers of that kind need nothing but square
-    /// roots, which every machine computes alike.
+    /// Cameras lose much by a low frame rate (its power of 5/4) and less by a small size (1/2 of
+    /// its area), screens the other way round (1/4 and 3/4). So a camera gets all frame rates of a
+    /// small size before a larger one, which takes a key frame, and a screen is legible before it
+    /// moves. These powers need only square roots, which every machine computes alike.
     pub(crate) fn utility(&self, offer: &Offer) -> f64 {
         let picture = (offer.area() as f64 / self.area).min(1.0);
         let movement = (offer.pictures() / self.pictures).min(1.0);
@@ -71,8 +69,7 @@ impl Scale {
     }
 }
 
-/// How much a subscription matters: by its priority, by who speaks, and by the side length at which
-/// it is displayed.
+/// Weight of a subscription: by its priority, its speaker rank, and the side length of its display.
 fn weight(request: &Request) -> f64 {
     let attention = match (request.source, request.speaker) {
         (Source::Screen, _) => SCREEN,

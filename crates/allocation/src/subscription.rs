@@ -9,12 +9,12 @@ use crate::{BitRate, DecodeTarget};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub u64);
 
-/// One subscription, as it is now.
+/// One subscription in its present state.
 #[derive(Clone, Copy, Debug)]
 pub struct Subscription<'a> {
     /// Which.
     pub key: Key,
-    /// How the receiver wants it.
+    /// The receiver's request.
     pub request: Request,
     /// Every layer that arrives, in any order. Simulcast and scalable video differ only in the
     /// numbers here: one layer or a few in each of several encodings, or many in one. At most
@@ -26,16 +26,16 @@ pub struct Subscription<'a> {
 /// while a change of a rate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Nothing is sent while false.
+    /// Whether it is sent at all.
     pub enabled: bool,
-    /// Audio is sent whatever the estimate.
+    /// Audio is sent under any estimate.
     pub kind: MediaKind,
     /// Its source.
     pub source: Source,
     /// The size it is displayed at; 0 by 0 when that is unknown, and then the best there is counts
     /// as full. Shape: width and height in pixels.
     pub size: (u16, u16),
-    /// Pictures per second beyond which nothing is gained; 0 for no limit.
+    /// Frames per second beyond which nothing is gained; 0 for no limit.
     pub fps: u16,
     /// The best encoding to send, where a lower one arrives.
     pub encoding_max: u8,
@@ -44,10 +44,10 @@ pub struct Request {
     /// How much more it matters than another one of the same size: 3 counts four times as much
     /// as 0.
     pub priority: u8,
-    /// Its place among those who speak, the loudest being 0.
+    /// Its speaker rank, the loudest being 0.
     pub speaker: Option<u8>,
-    /// Whether nothing at all may be sent where even the lowest layer finds no room. Otherwise that
-    /// layer is sent in any case.
+    /// Whether it may be paused if even the lowest layer does not fit. Otherwise that layer is sent
+    /// in any case.
     pub may_pause: bool,
 }
 
@@ -58,7 +58,7 @@ impl Request {
         ..Self::VIDEO
     };
 
-    /// A camera as good as it is, among equals.
+    /// A camera at its best, without priority.
     pub const VIDEO: Self = Self {
         enabled: true,
         kind: MediaKind::Video,
@@ -85,20 +85,20 @@ pub enum Source {
 /// One layer that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// The layer. Its own packets only count in `rate`, those of the layers below it are in their
-    /// own offers.
+    /// The layer. Only its own packets count in `rate`; those of the lower layers are in their own
+    /// offers.
     pub target: DecodeTarget,
     /// The rate of its packets, measured over a second or more, and guessed until then. A size of
     /// which no frame rate has a rate does not arrive.
     pub rate: BitRate,
-    /// The part of `rate` that goes out with larger pictures of the encoding, too: all of it where
-    /// they are predicted from these, next to nothing where they are in key frames only, and
-    /// nothing where there are none.
+    /// The part of `rate` that is sent with larger sizes of the encoding too: all of it if they are
+    /// predicted from it, next to nothing if that is so in key frames only, and nothing without
+    /// larger sizes.
     pub needed_above: BitRate,
-    /// Picture size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer
-    /// counts as twice the one below. Shape: width and height in pixels.
+    /// Size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer counts
+    /// as twice the one below. Shape: width and height in pixels.
     pub size: (u16, u16),
-    /// Pictures per second with this layer; 0 when unknown, and then each temporal layer counts as
+    /// Frames per second with this layer; 0 when unknown, and then each temporal layer counts as
     /// twice the one below.
     pub fps: u16,
 }

@@ -9,7 +9,7 @@ use crate::Offer;
 pub struct BitRate(pub u64);
 
 impl BitRate {
-    /// So many thousands of bits per second.
+    /// Thousands of bits per second.
     pub const fn kilo(thousands: u64) -> Self {
         Self(thousands * 1_000)
     }
@@ -49,7 +49,7 @@ impl DecodeTarget {
         Self { encoding, layer }
     }
 
-    /// Whether packets of a layer may be sent to whoever has this target.
+    /// Whether packets of a layer may be sent for this target.
     pub const fn covers(self, other: Self) -> bool {
         self.encoding == other.encoding && self.layer.covers(other.layer)
     }

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use crate::{BitRate, DecodeTarget, EstimateHistory, SelectDecodeTarget};
 
-/// The estimate must be so much more than what it takes to go up. Shape: a part.
+/// Margin of the estimate over a threshold for a rise. Shape: a part.
 const MARGIN: f64 = 0.15;
 
-/// And for so long.
+/// Time for which the margin must hold.
 const HOLD: Duration = Duration::from_secs(1);
 
 /// Changes between targets at fixed estimates: down at once, up when the estimate has been higher
 /// by a margin for a time.
 ///
-/// Knows nothing of what streams really take, nor of each other. It is what a device can do that
-/// sees only estimates.
+/// It does not use the actual rates of streams, nor their sum. It is possible on a device that sees
+/// only estimates.
 ///
 /// Source: Scallop section 5.4. The margin and the time are ours; without them an estimate that
-/// wavers about a threshold changes the target each time.
+/// wavers around a threshold changes the target each time.
 #[derive(Clone, Debug)]
 pub struct Thresholds {
     /// From the least estimate up.
@@ -45,11 +45,11 @@ impl Thresholds {
         Self::new([step(0.0, 0), step(0.6, 1), step(1.0, 2)], MARGIN, HOLD)
     }
 
-    /// Pictures in several sizes, as browsers send them: each size with all frames from its own
+    /// Thresholds for several sizes, as browsers send them: each size with all frames from its own
     /// rate on, and with half of them from 60 % of it; the smallest also with a quarter. Sizes are
     /// encodings, or spatial layers where there is one encoding.
     ///
-    /// Shape: rates of whole pictures, from the smallest size up, each at least 1.7 times the one
+    /// Shape: rates with all frames, from the smallest size up, each at least 1.7 times the one
     /// before.
     pub fn sizes(full: &[BitRate]) -> Self {
         let step = |size, rate: &BitRate| {

@@ -192,7 +192,7 @@ proptest! {
     #[test]
     fn nothing_changes_while_nothing_changes(room in any_room(), estimate in 0_u64..8_000) {
         let mut receiver = receiver(&room);
-        // Everything is given after so long where it hardly fits.
+        // Everything is granted after this time if it hardly fits.
         receiver.steady(estimate, 7);
         let changes = receiver.changes;
         receiver.steady(estimate, 60);
@@ -239,7 +239,8 @@ proptest! {
         let cut = receiver.used;
         receiver.steady(high, 12);
         prop_assert!(receiver.used >= cut);
-        // Not what is hardly better than what there was meanwhile, and would take a key frame.
+        // An exception is a layer that is hardly better than the present one and would take a key
+        // frame.
         for (grant, before) in receiver.grants.iter().zip(&before) {
             prop_assert_eq!(grant.target().is_some(), before.target().is_some(), "a paused video is resumed");
         }

@@ -27,7 +27,7 @@ fn smaller_sizes_cost_only_the_part_that_the_larger_one_needs() {
             (BitRate::kilo(1_350), BitRate::kilo(1_350))
         );
     }
-    // Key frames now and then: of the smaller pictures the largest one needs an eighth.
+    // With occasional key frames, the largest size needs an eighth of the smaller ones.
     for offer in &mut each_alone.subscriptions[0].2 {
         offer.needed_above = offer.rate.scaled(0.125);
     }
@@ -182,8 +182,8 @@ fn when_room_is_short_the_least_important_pauses_first() {
     assert_eq!((receiver.sent(0), receiver.sent(1)), (None, Some((0, 0, 0))));
 }
 
-/// Two cameras of one size and 300, 390 and 550 kbit/s in three frame rates, and a voice with each:
-/// what is left of a link of 750 kbit/s.
+/// Two cameras of one size with 300, 390 and 550 kbit/s in three frame rates, and audio with each,
+/// on a link of 750 kbit/s.
 fn two_cameras_and_voices() -> Receiver {
     let camera_in_rates = || {
         let layer = |(temporal, rate): (usize, &u64)| Offer {
@@ -341,7 +341,7 @@ fn small_and_large(kilo: u64) -> Vec<Offer> {
     vec![size(0, 100), size(1, kilo)]
 }
 
-/// Two alike of whom one can be large and is, somebody small, and what each is sent.
+/// Two equal videos of which one has the large size, a small one, and the grants.
 fn one_large_of_two() -> (Receiver, Vec<Grant>) {
     let tile = || (camera(640, 360), small_and_large(450));
     let mut receiver = Receiver::of([tile(), tile(), (camera(320, 180), small_and_large(450))]);

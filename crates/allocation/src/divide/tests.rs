@@ -150,8 +150,8 @@ proptest! {
         }
     }
 
-    /// Putting everybody of more importance back to their lowest rung would not make room for what
-    /// is paused.
+    /// Lowering all more important videos to their lowest rung would not make room for a paused
+    /// one.
     #[test]
     fn nothing_is_paused_that_others_could_make_room_for(ladders in any_ladders(), budget in 0_u64..6_000) {
         let plan = plan(budget, &ladders);

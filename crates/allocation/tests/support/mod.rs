@@ -1,4 +1,4 @@
-//! A receiver in virtual time, and what publishers send.
+//! A receiver in virtual time, and its offers.
 
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::disallowed_methods, reason = "a test needs some instant to begin at")]
@@ -42,8 +42,8 @@ pub fn scalable() -> Vec<Offer> {
     layers([150, 300, 900], |rate| rate)
 }
 
-/// The same, where they are so in key frames only, of which there are none for the moment. Each
-/// size has all there is in the picture.
+/// The same with prediction between sizes in key frames only, of which there are none at the
+/// moment. Each size has all its frames.
 pub fn scalable_in_key_frames() -> Vec<Offer> {
     layers([150, 450, 1_350], |_| BitRate(0))
 }
@@ -118,12 +118,12 @@ impl Receiver {
         }
     }
 
-    /// An estimate comes, in kbit/s.
+    /// An estimate arrives, in kbit/s.
     pub fn estimate(&mut self, kilo: u64) -> &mut Self {
         self.room(BitRate::kilo(kilo).into())
     }
 
-    /// So much may be sent while a queue drains, of so much that is carried.
+    /// The sendable rate while a queue drains, and the capacity.
     pub fn draining(&mut self, kilo: u64, carried: u64) -> &mut Self {
         self.room(Headroom {
             now: BitRate::kilo(kilo),
