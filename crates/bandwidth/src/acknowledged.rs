@@ -16,15 +16,15 @@ const BURST_WINDOWS: [i64; 4] = [125_000, 250_000, 400_000, 800_000];
 /// The rate received within this time is exact if the queue never drained in it. A longer time
 /// could include packets from before a fall.
 const BUSY_MAX: i64 = 400_000;
-/// A path is busy for so long before what it carried is exact. Shape: microseconds.
+/// The rate is exact after the path was busy for this long. Shape: microseconds.
 const BUSY_MIN: i64 = 80_000;
-/// And so much must have come in that time: a few packets of sound that a receiver read late, while
-/// no picture was under way, are no path that carries sound alone. One that does fills its queue,
-/// and brings as much a moment later.
+/// And after this many bytes arrived in that time. A few packets of audio that a receiver read
+/// late, while no frame was under way, do not show a path that carries audio alone. Such a path
+/// fills its queue, and delivers as much a moment later.
 const BUSY_BYTES: u64 = 3_000;
-/// Fewer packets say nothing.
+/// Fewer packets do not count.
 const PACKETS_MIN: usize = 5;
-/// A step so far back or ahead is a clock that jumped.
+/// A larger step in either direction is a clock that jumped.
 const JUMP: i64 = 3_000_000;
 
 /// Measures throughput.
@@ -48,7 +48,7 @@ struct Moment {
     size: u16,
     /// Of the packet sent before that.
     before: Known,
-    /// Everything up to the first packet: what is between two packets is the difference.
+    /// Everything up to the first packet; the sum between two packets is the difference.
     sums: Sums,
 }
 
@@ -66,7 +66,7 @@ type Counted = fn(&Sums) -> Sum;
 const REPORTED: Counted = |sums| sums.reported;
 const GAPLESS: Counted = |sums| sums.gapless;
 
-/// Whether a packet counts behind one of which this is known, and the time up to it.
+/// Whether a packet after one with this report counts, and the time up to it.
 const fn counts_reported(before: Known) -> bool {
     !matches!(before, Known::Nothing)
 }
@@ -128,7 +128,7 @@ impl Acknowledged {
         self.before = self.before.saturating_sub(1);
     }
 
-    /// Adds a packet that arrived before others that were told of already.
+    /// Adds a packet that arrived before others that were recorded already.
     fn insert(&mut self, at: i64, size: u16, before: Known) {
         let place = self.moments.partition_point(|other| other.at <= at);
         let next = self.moments[place];
@@ -208,7 +208,7 @@ impl Acknowledged {
         span.rate().filter(|_| enough)
     }
 
-    /// All within so long before the newest packet.
+    /// Everything within `window` before the newest packet.
     fn recent(&self, window: i64, counted: Counted) -> Span {
         let newest = self.moments.back().map_or(0, |newest| newest.at);
         let first = self.moments.partition_point(|moment| moment.at <= newest - window);
@@ -225,7 +225,7 @@ impl Acknowledged {
 }
 
 impl Sums {
-    /// One more packet, so long behind the last one.
+    /// Adds a packet that arrived `time` after the previous one.
     fn add(&mut self, size: u16, before: Known, time: u32) {
         if counts_reported(before) {
             self.reported = self.reported.plus(Sum::of(size, time));

@@ -1,7 +1,8 @@
-//! The delay-based rate: up while the path is quiet, down to what arrives when a queue grows.
+//! The delay-based rate: it rises while the path is quiet, and falls to the received rate when a
+//! queue grows.
 //!
-//! Far from where the path was last found full the rate grows by a share of itself, near it by
-//! about a packet per response time.
+//! Far from the known capacity the rate grows by a share of itself, near it by about a packet per
+//! response time.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +12,19 @@ use crate::Usage;
 /// drains. Here the sendable rate falls further by itself until the queue has drained, and the
 /// estimate stays near the capacity.
 const DECREASE: f64 = 0.94;
-/// While the queue is long the rate falls by steps, down to this share of what arrives on average.
+/// While the queue is long the rate falls by steps, down to this share of the average received
+/// rate.
 const LONG_QUEUE_STEP: f64 = 0.95;
 const LONG_QUEUE_DECREASE: f64 = 0.92;
 /// Growth per second far from the known capacity.
 const GROWTH: f64 = 1.08;
 const FAR_GROWTH_MIN: f64 = 8_000.0;
-/// The rate is not more than this times what arrives, plus [`HEADROOM`]: unused room proves
-/// nothing.
+/// The rate is at most this multiple of the received rate, plus [`HEADROOM`]: unused capacity is
+/// not proved.
 const HEADROOM_FACTOR: f64 = 1.5;
 const HEADROOM: f64 = 10_000.0;
-/// Nor does it grow beyond where the path was found full while less than this part of it arrives:
-/// more was never seen to pass there, and is for probes to find.
+/// The rate does not grow beyond the known capacity while less than this part of it arrives: more
+/// was never seen to pass, and is left to probes.
 const USED: f64 = 0.8;
 /// Growth per second near the known capacity, at least.
 const NEAR_GROWTH_MIN: f64 = 4_000.0;
@@ -33,7 +35,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Detection time in addition to a round trip.
 const DETECTION: Duration = Duration::from_millis(100);
 const ROUND_TRIP_START: Duration = Duration::from_millis(200);
-/// A queue so soon after a probe raised the rate says that the probe was wrong.
+/// A queue within this time after a probe raised the rate shows that the probe was wrong.
 const TRIAL: Duration = Duration::from_secs(1);
 
 /// Additive increase, multiplicative decrease.
@@ -70,11 +72,11 @@ pub(crate) struct Input {
     /// The current received rate, exact while the link is busy. Shape: bits per second.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
-    /// Whether so much stands in the queue that the rate must not rise, and must fall whatever
-    /// seems to arrive.
+    /// Whether the queue is so long that the rate must not rise, and must fall for any received
+    /// rate.
     pub(crate) long_queue: bool,
-    /// Whether the queue became so much longer since the last report that the path must have become
-    /// narrow. The next report may not say so.
+    /// Whether the queue grew so much since the last report that the path must have become narrow.
+    /// The next report may not show it.
     pub(crate) surges: bool,
     /// The share of the rate that a decrease keeps at least.
     pub(crate) keeps: f64,
@@ -158,7 +160,7 @@ impl Aimd {
         );
     }
 
-    /// The rate, without what a probe added a moment ago.
+    /// The rate without the recent rise by a probe.
     fn proven(&self, now: Instant) -> f64 {
         match self.raised {
             Some((at, before)) if now.saturating_duration_since(at) < TRIAL => before.min(self.rate),
@@ -187,8 +189,8 @@ impl Aimd {
         self.capacity.found(throughput);
     }
 
-    /// A burst may seem to arrive faster than it can, so a long queue brings the rate down in
-    /// steps, as far as the average says.
+    /// A burst may seem to arrive faster than it can, so a long queue lowers the rate in steps,
+    /// down to the average.
     fn cautious(&self, input: Input) -> f64 {
         let average = input
             .throughput
@@ -196,8 +198,8 @@ impl Aimd {
         (LONG_QUEUE_STEP * self.rate).max(average)
     }
 
-    /// Once a round trip is enough: what was sent before the last decrease still arrives. Unless it
-    /// is very much too much.
+    /// Once a round trip is enough: packets sent before the last decrease still arrive. The
+    /// exception is a rate that is far too high.
     fn may_decrease(&self, now: Instant, throughput: Option<f64>) -> bool {
         let interval = self
             .round_trip

@@ -1,5 +1,5 @@
-//! Whether the application sends much less than it may. Then neither delay nor loss says anything
-//! about the path's limit.
+//! Whether the application sends much less than it may. Then neither delay nor loss shows the limit
+//! of the path.
 
 use std::time::Instant;
 

@@ -1,10 +1,10 @@
-//! How fast a burst may leave: as fast as one as large has passed without waiting in the path.
+//! The rate of bursts: that of a burst as large that has passed without a queue.
 //!
-//! A pace of some times the estimate is right where nothing is known: a key frame that leaves at
-//! once fills a thin downlink's queue. But an estimate is bounded by what there is to send, and a
-//! path that carries a hundred times as much has no need for a key frame that takes 30 ms to leave.
-//! So packets that left together are watched: where the last of them arrived as soon after it left
-//! as any packet does, the next burst may be faster.
+//! Without knowledge, a pace of some multiple of the estimate is right: a key frame sent at once
+//! fills a narrow downlink's queue. But the estimate is bounded by the sent rate, and on a path
+//! that carries a hundred times as much a key frame need not take 30 ms to send. So packets that
+//! were sent together are watched. If the last of them had no more delay than any packet, the next
+//! burst may be faster.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::Fate;
 const TOGETHER: i64 = 8_000;
 /// A burst is no longer than this, or a stream without pauses would be one burst.
 const LONGEST: i64 = 100_000;
-/// Fewer packets say nothing.
+/// Fewer packets do not count.
 const PACKETS_MIN: u32 = 5;
 /// Packets that queue in the path for no longer than this have passed unhindered: clocks and radios
 /// cause as much delay. Shape: microseconds.
@@ -29,7 +29,7 @@ const FASTER: f64 = 16.0;
 /// A burst sent in less time than this counts as if it had taken as long: reports give times in
 /// quarters of a millisecond.
 const SHORTEST: i64 = 1_000;
-/// A burst that takes this many times as long to arrive as to leave was held up by the path, and
+/// A burst that takes this many times as long to arrive as to send was held up by the path, and
 /// shows its rate.
 const HELD_UP: f64 = 1.2;
 /// A queue as long as this shows that bursts are too fast, or that there is cross traffic.
@@ -45,9 +45,9 @@ pub(crate) struct Bursts {
     burst: Option<Burst>,
     largest: Largest,
     passed: Option<Passed>,
-    /// Nothing is learnt before this.
+    /// Nothing is measured before this.
     pause: Option<Instant>,
-    /// And nothing faster tried than was seen to pass before this.
+    /// Until this, no burst is sent faster than one that passed.
     contained: Option<Instant>,
 }
 
@@ -58,9 +58,9 @@ struct Burst {
     arrived: (i64, i64),
     packets: u32,
     bytes: u64,
-    /// Without the first packet, in front of which nothing is known.
+    /// Without the first packet, whose interval is unknown.
     behind_first: u64,
-    /// How much later than the fastest packet lately the slowest came.
+    /// Delay of the slowest packet above that of the fastest recent one.
     waited: i64,
 }
 
@@ -72,7 +72,7 @@ struct Largest {
     before: u64,
 }
 
-/// A rate at which bursts may leave, and when it was seen last.
+/// A rate at which bursts may be sent, and when it was last confirmed.
 #[derive(Clone, Copy, Debug)]
 struct Passed {
     rate: f64,
@@ -80,8 +80,8 @@ struct Passed {
 }
 
 impl Bursts {
-    /// One report's arrivals in their order, how long each packet waited in the path, and the queue
-    /// behind them.
+    /// One report's arrivals in order, the waiting time of each packet in the path, and the queue
+    /// after them.
     pub(crate) fn report(&mut self, now: Instant, arrived: &[Fate], queue: Duration, waited: impl Fn(i64, i64) -> i64) {
         if queue >= QUEUE {
             self.stop(now);
@@ -100,7 +100,7 @@ impl Bursts {
         }
     }
 
-    /// How fast a burst may leave, where that is known. Shape: bits per second.
+    /// The rate at which a burst may be sent, if it is known. Shape: bits per second.
     pub(crate) fn rate(&self, now: Instant) -> Option<f64> {
         let passed = self.passed?;
         (now.saturating_duration_since(passed.at) < FORGOTTEN).then_some(passed.rate)
@@ -122,7 +122,7 @@ impl Bursts {
         let (found, before) = (burst.arrival_rate(), self.rate(now));
         let waited = burst.waited > WAITED;
         if waited || burst.is_held_up() {
-            // The path says how fast it is.
+            // The burst shows the rate of the path.
             self.contained = Some(now + FORGOTTEN);
         }
         let faster = match self.contained.is_some_and(|until| now < until) {
@@ -132,7 +132,7 @@ impl Bursts {
         let rate = match (waited, before) {
             (true, None) => return,
             (true, Some(before)) => before.min(found),
-            // One that left slowly does not say that faster ones would not pass.
+            // A burst that was sent slowly does not show that faster ones would be held up.
             (false, Some(before)) if !burst.is_held_up() => before.max(faster),
             (false, _) => faster,
         };
@@ -165,7 +165,7 @@ impl Burst {
         self.waited = self.waited.max(waited);
     }
 
-    /// Whether it took longer to arrive than to leave.
+    /// Whether it took longer to arrive than to send.
     fn is_held_up(&self) -> bool {
         self.arrival_time() as f64 > HELD_UP * self.leaving().max(SHORTEST) as f64
     }
@@ -201,8 +201,8 @@ mod tests {
     use super::*;
     use crate::Known;
 
-    /// Key frames of 40 packets every second through a link of so many bits a second, each paced as
-    /// the ones before allow. Returns the pace behind each.
+    /// Key frames of 40 packets every second through a link of `link` bits a second, each paced as
+    /// the earlier ones allow. Returns the pace after each.
     fn paces(link: f64, frames: u64) -> Vec<f64> {
         let (mut bursts, start) = (Bursts::default(), Instant::now());
         let (mut pace, mut number) = (5e6, 0);

@@ -9,21 +9,21 @@ use crate::{Fate, Probe, ProbeId};
 
 /// This share of a probe's packets and bytes must have arrived before it is measured.
 const COMPLETE: f64 = 0.8;
-/// A probe cannot arrive so much faster than it was sent, unless something held it up and released
-/// it at once.
+/// The highest ratio of arrival rate to sending rate of a probe, unless its packets were held up
+/// and released together.
 const FASTER_MAX: f64 = 2.0;
-/// Below this share of the sending rate the link was busy, and what arrived is what it carries.
+/// Below this share of the sending rate the link was busy, and the received rate is its capacity.
 const BUSY: f64 = 0.9;
-/// Of what a busy link carries, this much is taken, so that the queue the probe left drains.
+/// The share of a busy link's capacity that is used, so that the probe's queue drains.
 const TAKEN: f64 = 0.92;
-/// A second half this much slower than the whole is what the link carries,
+/// If the second half is slower than this share of the whole, its rate is that of the link.
 const LATER: f64 = 0.95;
-/// when it has so many packets.
+/// This needs at least this many packets.
 const LATER_PACKETS: usize = 5;
 /// A burst longer than this was not sent as one. Shape: seconds.
 const SPAN_MAX: f64 = 1.0;
-/// One sent in less than this share of the time it was to take was sent at once, by who cannot
-/// pace.
+/// A probe sent in less than this share of its planned time was sent at once, by a sender that
+/// cannot pace.
 const AT_ONCE: f64 = 0.25;
 
 /// The result of a probe.
@@ -44,12 +44,12 @@ pub(crate) enum Found {
     Impossible,
 }
 
-/// A probe stretched by so many times the jitter may have been stretched by nothing else.
+/// A probe that is stretched by less than this multiple of the jitter may be stretched by jitter
+/// alone.
 const CHANCE: u32 = 3;
 
 impl Found {
-    /// Whether what was found says nothing of what the path carries, where packets arrive so
-    /// unevenly.
+    /// Whether the result may be due to jitter, and does not show the capacity.
     pub(crate) fn is_jitter(self, jitter: Duration) -> bool {
         match self {
             Found::Rate { stretched, .. } => stretched < CHANCE * jitter,
@@ -119,8 +119,8 @@ impl Clusters {
         });
     }
 
-    /// A packet arrived. Each packet after the needed ones makes the measurement better, so it may
-    /// be told again.
+    /// Records an arrival. Each packet after the required ones improves the measurement, so a
+    /// result may be returned again.
     pub(crate) fn arrived(&mut self, fate: &Fate) -> Option<(ProbeId, Found)> {
         let (id, arrival) = (fate.probe?, fate.arrival?);
         let cluster = self.watched.iter_mut().find(|cluster| cluster.id == id)?;
@@ -144,8 +144,8 @@ impl Cluster {
         self.arrivals.push((arrival, size));
     }
 
-    /// How fast the second half arrived. Many links pass a few packets at once, whatever they carry
-    /// for long, and show only then.
+    /// The received rate of the second half. Many links pass a few packets at once whatever they
+    /// carry for long, and show their rate only then.
     fn second_half(&self) -> Option<f64> {
         let mut arrivals = self.arrivals.clone();
         arrivals.sort_unstable();
@@ -208,7 +208,7 @@ mod tests {
         measured_at(4, &[0, 1, 2, 3, 4].map(|index| index * arrival_gap))
     }
 
-    /// Packets of 1,000 bytes, sent so many milliseconds apart.
+    /// Packets of 1,000 bytes, sent `sent_gap` milliseconds apart.
     fn measured_at(sent_gap: i64, arrivals: &[i64]) -> Option<Found> {
         let mut clusters = Clusters::default();
         clusters.watch(&Probe {

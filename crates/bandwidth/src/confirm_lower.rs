@@ -2,19 +2,20 @@
 
 use crate::ProbeId;
 
-/// A receiver that was busy with something else for a moment sees the end of a probe late, which
-/// looks like a path that carries less. It does not happen twice in a row by the same amount, so
-/// two probes have to say it, and the one that found more is believed.
+/// A receiver that was busy with something else for a moment reports the end of a probe late, which
+/// looks like a narrower path. This does not happen twice in a row by the same amount. So two
+/// probes have to agree, and the higher result counts.
 #[derive(Debug, Default)]
 pub(crate) struct ConfirmLower {
-    /// The last one, whose measurement may be told again with every packet that arrives.
+    /// The last one, whose measurement may be repeated with every arriving packet.
     newest: Option<(ProbeId, f64)>,
     /// The result of the probe before it.
     before: Option<f64>,
 }
 
 impl ConfirmLower {
-    /// A probe found less than is believed. Returns what is proved by it. Shape: bits per second.
+    /// A probe found less than the estimate. Returns the rate that is proved. Shape: bits per
+    /// second.
     pub(crate) fn found(&mut self, probe: ProbeId, rate: f64) -> Option<f64> {
         if let Some((_, other)) = self.newest.filter(|newest| newest.0 != probe) {
             self.before = Some(other);

@@ -11,22 +11,20 @@ use crate::{Config, Fate, Usage};
 /// A queue shorter than this is no sign of too much.
 pub(crate) const QUEUE_MIN: Duration = Duration::from_millis(30);
 
-/// One that grew by less since the last decrease is still the same one.
+/// A queue that grew by less since the last decrease is still the same one.
 const QUEUE_GROWN: Duration = Duration::from_millis(10);
 const LONG_GROWN: Duration = Duration::from_millis(4);
-/// A queue this long that grew by so much since the last report.
+/// A queue this long that grew by this step since the last report is a surge.
 pub(crate) const SURGE: Duration = Duration::from_millis(60);
 const SURGE_STEP: Duration = Duration::from_millis(12);
-/// And of what arrived on average no more than this part arrives.
+/// A surge also needs a received rate below this part of the average.
 const SURGE_THINNER: f64 = 0.8;
 
-/// With a queue longer than this nothing is to be gained by sending more.
+/// With a longer queue, sending more is of no use.
 const QUEUE_LONG: Duration = Duration::from_millis(80);
-/// A queue longer than this comes from a path that carries much less than before, whatever jitter
-/// there is.
+/// A longer queue shows a path that carries much less than before, under any jitter.
 pub(crate) const QUEUE_CERTAIN: Duration = Duration::from_millis(150);
-/// Delay that falls with a queue shorter than this is no queue that drains: nothing need be waited
-/// for.
+/// Falling delay with a shorter queue is not a draining queue, and nothing waits for it.
 pub(crate) const QUEUE_NONE: Duration = Duration::from_millis(20);
 
 /// Lower bounds of one decrease, as a share of the rate, while the queue is short, and until it is
@@ -62,7 +60,7 @@ pub(crate) struct DelayBased {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) throughput: Option<f64>,
-    /// Only where a queue of [`QUEUE_MIN`] stands or packets are lost to a full one.
+    /// It is known only with a queue of [`QUEUE_MIN`], or if packets are lost to a full one.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
     /// The rate that a probe found, or that arrived before anything was known.
@@ -134,9 +132,9 @@ impl DelayBased {
         };
     }
 
-    /// Whether the queue became so much longer from one report to the next, and so much less
-    /// arrives than before, that no trend need be waited for: a link that has become much thinner
-    /// fills its queue sooner than a line can be fitted.
+    /// Whether the queue grew so much from one report to the next, and the received rate fell so
+    /// much, that no trend is needed: a link that becomes much narrower fills its queue before a
+    /// line can be fitted.
     fn surges(&self, evidence: Evidence) -> bool {
         let (queue, rates) = (evidence.queue, evidence.burst_throughput.zip(evidence.throughput));
         let is_thinner = rates.is_some_and(|(now, average)| now < SURGE_THINNER * average);

@@ -48,7 +48,7 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// The verdict after one more pair of groups, which left and arrived so far apart
+    /// The state after one more pair of groups, with their distances at sending and at arrival
     /// (milliseconds).
     pub(crate) fn update(&mut self, slope: f64, trend: f64, sent: f64, arrived: f64) -> Usage {
         if trend > self.threshold {

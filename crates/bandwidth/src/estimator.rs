@@ -4,20 +4,21 @@ use std::time::{Duration, Instant};
 
 use wire::rtcp::ArrivalTicks;
 
-/// Learns what one downlink can carry.
+/// Estimates the capacity of one downlink.
 ///
-/// The owner calls [`sent`](Self::sent) with every packet that left carrying a transport-wide
-/// number, [`feedback`](Self::feedback) or [`remb`](Self::remb) with what the receiver says, and
+/// The owner calls [`sent`](Self::sent) with every sent packet that has a transport-wide sequence
+/// number, [`feedback`](Self::feedback) or [`remb`](Self::remb) with the receiver's reports, and
 /// [`timeout`](Self::timeout) when [`poll_timeout`](Self::poll_timeout) is due. After each of them
 /// it reads [`estimate`](Self::estimate) and empties [`poll_probe`](Self::poll_probe).
 pub trait Estimator {
-    /// Packets left, in the order of their numbers. They must be told before the feedback on them.
+    /// Packets were sent, in the order of their numbers. The call must precede the feedback on
+    /// them.
     fn sent(&mut self, packets: &[Sent]);
 
     /// The receiver reports on packets, as
     /// [`TransportFeedback::packets`](wire::rtcp::TransportFeedback::packets) yields them.
     ///
-    /// Errors: none; what cannot be true is ignored and counted in [`anomalies`](Self::anomalies).
+    /// Errors: none; an impossible report is ignored and counted in [`anomalies`](Self::anomalies).
     fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>);
 
     /// The receiver's own estimate (REMB). Without other feedback it is the estimate, otherwise an
@@ -33,7 +34,7 @@ pub trait Estimator {
     /// changes.
     fn held_back(&mut self, is_held_back: bool);
 
-    /// A time told by [`poll_timeout`](Self::poll_timeout) has come.
+    /// A time given by [`poll_timeout`](Self::poll_timeout) has passed.
     fn timeout(&mut self, now: Instant);
 
     /// When to call [`timeout`](Self::timeout), if at all.
@@ -54,9 +55,9 @@ pub trait Estimator {
 pub struct Config {
     /// The initial rate. Shape: bits per second, as everything here.
     pub start: u64,
-    /// Never below: audio must go on whatever is measured.
+    /// The lower bound of every estimate: audio must continue in any case.
     pub min: u64,
-    /// Never above, whatever is measured.
+    /// The upper bound of every estimate.
     pub max: u64,
 }
 
@@ -87,7 +88,7 @@ pub struct Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProbeId(pub u32);
 
-/// A burst to send at a given rate, made of what waits to be sent and, for the rest, of padding or
+/// A burst to send at a given rate, made of waiting packets and, for the rest, of padding or
 /// retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
@@ -95,9 +96,9 @@ pub struct Probe {
     pub id: ProbeId,
     /// How fast. Shape: bits per second.
     pub rate: u64,
-    /// At least so many bytes,
+    /// The least number of bytes.
     pub bytes: u32,
-    /// and at least so many packets: the gaps between them are what is measured.
+    /// The least number of packets, whose distances are measured.
     pub packets: u32,
 }
 
@@ -120,8 +121,8 @@ pub struct Estimate {
     pub round_trip: Option<Duration>,
     /// How much longer packets take than the fastest ones of the last ten seconds.
     pub queue: Duration,
-    /// How fast packets that leave together may follow each other, where bursts as large passed
-    /// without waiting. Shape: bits per second.
+    /// The rate at which packets of a burst may follow each other, if bursts as large passed
+    /// without a queue. Shape: bits per second.
     pub burst: Option<u64>,
     /// Whether much less is sent than could be, so that only probes can find out more.
     pub application_limited: bool,
@@ -130,7 +131,7 @@ pub struct Estimate {
 /// The reason that an estimate is not higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// Nothing has been learnt yet.
+    /// Nothing is known yet.
     Start,
     /// Growing or falling delay.
     Delay,
@@ -154,10 +155,10 @@ pub enum Usage {
     Under,
 }
 
-/// Reports that cannot be true, by kind. They change nothing.
+/// Impossible reports, by kind. They have no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
-    /// Numbers that were never sent, or so long ago that they are forgotten.
+    /// Numbers that were never sent, or were forgotten.
     pub unknown: u64,
     /// Packets that had arrived already.
     pub repeated: u64,

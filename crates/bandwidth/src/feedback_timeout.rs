@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a receiver of packets may say nothing.
+/// Time without a report after which a receiver of packets counts as silent.
 const TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Whether the receiver still reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeedbackTimeout {
-    /// Nothing is waited for: all is answered, or this receiver never reports.
+    /// No report is due: all packets were reported on, or this receiver never reports.
     Idle,
-    /// Packets left, the last of them at `sent`, and nothing was said since this time.
+    /// Packets were sent, the last of them at `sent`, and there was no report since `since`.
     Waiting { since: Instant, sent: Instant },
 }
 
@@ -24,7 +24,7 @@ impl FeedbackTimeout {
         *self = FeedbackTimeout::Waiting { since, sent: last };
     }
 
-    /// Whether it has lasted for so long again that less is to be sent.
+    /// Whether the silence has lasted another period, so that less is to be sent.
     pub(crate) fn has_lasted(&mut self, now: Instant) -> bool {
         let FeedbackTimeout::Waiting { since, sent } = *self else {
             return false;
@@ -32,7 +32,7 @@ impl FeedbackTimeout {
         if now < since + TIMEOUT {
             return false;
         }
-        // If nothing was sent either, what is missing is one last report.
+        // If no packet was sent either, only one last report is missing.
         let is_due = now < sent + TIMEOUT;
         *self = match is_due {
             true => FeedbackTimeout::Waiting { since: now, sent },

@@ -1,7 +1,7 @@
-//! Google congestion control, put together.
+//! Google congestion control.
 //!
-//! A report goes through: [`History`] (what was sent), throughput, probes, the delay-based and the
-//! loss-based half. The least of what they allow is the target.
+//! A report passes [`History`] (the sent packets), throughput, probes, the delay-based and the
+//! loss-based half. The lowest of their rates is the target.
 
 use std::time::{Duration, Instant};
 
@@ -22,24 +22,24 @@ use crate::recent_capacity::RecentCapacity;
 use crate::remb::Remb;
 use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe, ProbeId, Sent, Usage};
 
-/// A rate that falls below this share of itself in one report may come back as suddenly.
+/// A rate that falls below this share of itself in one report may return as suddenly.
 const FALL: f64 = 0.66;
 /// Factor on the rate each time that a receiver of packets has sent no report for too long.
 const SILENCE_KEEPS: f64 = 0.7;
-/// A busy path that carries no more than this share of what arrived a moment ago has become narrow:
-/// no burst of others' traffic takes so much.
+/// A busy path that carries less than this share of its recent rate has become narrow: no burst of
+/// cross traffic takes as much.
 const NARROW: f64 = 0.6;
 /// A queue up to this is tolerated: bursts and jitter cause it. A longer one should shrink to it
 /// within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
 const DRAIN: Duration = Duration::from_millis(800);
-/// One shorter than this may have grown by chance: what arrives is looked at for longer.
+/// A shorter queue may have grown by chance, so the received rate is measured over a longer time.
 const QUEUE_CHANCE: Duration = Duration::from_millis(80);
-/// A probe counts when it found so much more than was believed. On a path shared with others a flow
-/// that has much finds hardly more, one that has little finds a lot.
+/// A probe counts if it found this multiple of the estimate. On a shared path, a flow with much
+/// finds hardly more, and one with little finds a lot.
 const PROBE_WORTH: f64 = 1.1;
-/// So soon after a queue grew a probe may have met a lull in somebody else's traffic. Then no
-/// single one is believed beyond so many times the rate; the next one goes on from there.
+/// Within this time after a queue grew, a probe may have met a lull in cross traffic. Then no
+/// single probe raises the rate by more than this factor; the next one continues from there.
 const LULL: Duration = Duration::from_secs(2);
 const LULL_STEP: f64 = 1.25;
 /// At least this share of the target is sent while a queue drains.
@@ -47,7 +47,7 @@ const DRAIN_KEEPS: f64 = 0.4;
 
 /// The estimator Weir uses.
 ///
-/// Source: draft-ietf-rmcat-gcc-02, with what browsers do beyond it: a trend line in place of the
+/// Source: draft-ietf-rmcat-gcc-02, with the additions of browsers: a trend line in place of the
 /// Kalman filter, a loss-based half that fits inherent loss, probing.
 #[derive(Debug)]
 pub struct Gcc {
@@ -66,7 +66,7 @@ pub struct Gcc {
     loss: LossBased,
     overflow: Overflow,
     bursts: Bursts,
-    /// As fast as bursts may leave, as of the last report.
+    /// The rate at which bursts may be sent, as of the last report.
     burst: Option<f64>,
     queue: Queue,
     remb: Remb,
@@ -82,7 +82,7 @@ pub struct Gcc {
 }
 
 impl Gcc {
-    /// An estimator that knows nothing yet.
+    /// An estimator without measurements.
     pub fn new(config: Config) -> Self {
         let (min, max) = (config.min as f64, config.max as f64);
         Self {
@@ -114,8 +114,8 @@ impl Gcc {
         }
     }
 
-    /// As [`feedback`](Estimator::feedback), for whoever knows what kind of report it is, so that
-    /// no packet of it takes a virtual call.
+    /// The same as [`feedback`](Estimator::feedback), for callers that know the type of the report,
+    /// so that no packet takes a virtual call.
     pub fn report(&mut self, now: Instant, report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>) {
         let mut fates = std::mem::take(&mut self.fates);
         fates.clear();
@@ -257,7 +257,7 @@ impl Gcc {
             .filter(|arrives| never_full && is_whole && *arrives > PROBE_WORTH * believed)
     }
 
-    /// How much of what a probe found is believed.
+    /// The part of a probe's result that is believed.
     fn credible(&self, now: Instant, rate: f64) -> f64 {
         let over = self.delay.last_over();
         match over.is_some_and(|over| now.saturating_duration_since(over) < LULL) {
@@ -266,7 +266,7 @@ impl Gcc {
         }
     }
 
-    /// The least of what all allow.
+    /// Takes the lowest of all rates.
     fn combine(&mut self, now: Instant) {
         let before = self.target;
         let seen = self.seen();
@@ -305,7 +305,7 @@ impl Gcc {
         }
     }
 
-    /// Less than the target while more than a little stands in the queue.
+    /// Less than the target while the queue is longer than tolerated.
     fn sendable(&self) -> f64 {
         let beyond = self.queue.standing().saturating_sub(QUEUE_ALLOWED);
         let share = 1.0 - beyond.as_secs_f64() / DRAIN.as_secs_f64();
@@ -378,7 +378,7 @@ impl Estimator for Gcc {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        // Probes are for those who report on them.
+        // Probes are only sent to receivers that report on them.
         let probe = self.prober.poll_timeout().filter(|_| self.reports());
         [self.feedback_timeout.poll_timeout(), probe]
             .into_iter()

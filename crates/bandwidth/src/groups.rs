@@ -1,8 +1,8 @@
-//! Packets that left together, and how much closer or farther apart two such groups arrived than
-//! they left.
+//! Groups of packets that were sent together, and the change of distance between two groups on the
+//! way.
 //!
-//! A frame leaves as a burst; how its packets spread inside says little about the queue, how bursts
-//! spread says a lot.
+//! A frame is sent as a burst. The spread of packets within it shows little about the queue; the
+//! distances of bursts show a lot.
 
 /// Packets sent within this time of the group's first belong to it. Shape: microseconds.
 const SEND_SPAN: i64 = 5_000;
@@ -13,8 +13,8 @@ const BURST_GAP: i64 = 5_000;
 const BURST_SPAN: i64 = 100_000;
 /// A gap no queue explains: the receiver's clock jumped. Shape: microseconds.
 const JUMP: i64 = 3_000_000;
-/// After so many groups that arrived before their predecessors, the past is given up rather than
-/// the present.
+/// After this many groups that arrived before their predecessors, the old groups are dropped
+/// instead of the new ones.
 const REORDERED_MAX: u32 = 3;
 
 /// Two groups in a row, compared. Shape: milliseconds.
@@ -29,7 +29,7 @@ pub(crate) struct Delta {
 /// The effect of one more packet on the groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Grouped {
-    /// Nothing yet.
+    /// No result yet.
     Open,
     /// A group is complete.
     Compared(Delta),

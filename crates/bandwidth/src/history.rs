@@ -10,18 +10,17 @@ use wire::{TimestampUnwrapper, Unwrapper};
 use crate::limits::{HISTORY_AGE_MAX, HISTORY_PACKETS_MAX};
 use crate::{Anomalies, ProbeId, Sent};
 
-/// A packet that was reported on is remembered for so long: reports are repeated and overtake each
-/// other by less, and thousands of histories are kept. Shape: microseconds.
+/// A packet is remembered for this long after its report: repeated and reordered reports arrive
+/// within it, and thousands of histories are kept. Shape: microseconds.
 const REPORTED_AGE_MAX: i64 = 1_000_000;
-/// And one that was not. Shape: microseconds.
+/// The same for a packet without a report. Shape: microseconds.
 const AGE_MAX: i64 = HISTORY_AGE_MAX.as_micros() as i64;
 
-/// A queue with room for so many times what is in it gives back what it does not need, but for a
-/// little.
+/// A queue with room for this multiple of its length gives the excess back, except for a little.
 const ROOM_MAX: usize = 4;
 const ROOM_MIN: usize = 16;
 
-/// A packet and what became of it.
+/// A packet and its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// Its transport-wide number, extended.
@@ -36,7 +35,7 @@ pub struct Fate {
     /// When it arrived, or that it has not. Shape: microseconds since an epoch of the receiver's
     /// choice.
     pub arrival: Option<i64>,
-    /// Whether it was reported missing before: it came late.
+    /// Whether it was reported missing before, and arrived late.
     pub recovered: bool,
     /// The report on the packet sent before it.
     pub before: Known,
@@ -45,7 +44,7 @@ pub struct Fate {
 /// The report on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing was said: the report was lost, or is still to come.
+    /// No report: it was lost, or is still to come.
     Nothing,
     /// It had not arrived.
     Missing,
@@ -53,8 +52,8 @@ pub enum Known {
     Arrived,
 }
 
-/// Joins reports to what was sent. Each packet is reported missing at most once, and arrived at
-/// most once, whatever is said how often.
+/// Matches reports with sent packets. Each packet is reported missing at most once, and arrived at
+/// most once, for any repetition of reports.
 #[derive(Debug, Default)]
 pub struct History {
     /// From number `first` on; `None` where no packet of that number is known.
@@ -79,7 +78,7 @@ struct Packet {
 
 const _: () = assert!(size_of::<Option<Packet>>() == 16, "a cache line holds four");
 
-/// A probe's id plus one. The last id of all cannot be told, and is never used.
+/// A probe's id plus one. The last id of all cannot be stored, and is never used.
 #[derive(Clone, Copy, Debug)]
 struct Tag(NonZeroU32);
 
@@ -119,7 +118,7 @@ struct SendClock {
 }
 
 impl SendClock {
-    /// The time of a packet that leaves, and whether it is another than that of the packet before.
+    /// The time of a sent packet, and whether it differs from that of the previous packet.
     fn tick(&mut self, at: Instant) -> (i64, bool) {
         match self.newest {
             Some((newest, micros)) if newest == at => (micros, false),
@@ -205,7 +204,7 @@ impl History {
         }
     }
 
-    /// Appends what a report says that was not known before, in the order of the report.
+    /// Appends the news of a report, in the order of the report.
     pub fn resolve(&mut self, report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>, out: &mut Vec<Fate>) {
         for (number, arrival) in report {
             if let Some(fate) = self.resolve_one(number, arrival) {
@@ -229,7 +228,7 @@ impl History {
                 self.anomalies.repeated += 1;
                 return None;
             }
-            // Nothing new: an old report that was overtaken, or the same loss again.
+            // No news: an old report that was overtaken, or the same loss again.
             (Known::Arrived | Known::Missing, None) => return None,
             (Known::Nothing, None) => packet.known = Known::Missing,
             (Known::Nothing | Known::Missing, Some(_)) => packet.known = Known::Arrived,
@@ -247,7 +246,7 @@ impl History {
         })
     }
 
-    /// A number that was never sent leaves no gap in what arrives.
+    /// A number that was never sent leaves no gap among the arrivals.
     fn before(&self, index: usize) -> Known {
         let before = index
             .checked_sub(1)

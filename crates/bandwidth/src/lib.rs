@@ -1,13 +1,12 @@
-//! How much one receiver's downlink can carry, learnt from what it says arrived.
+//! Estimates the capacity of one receiver's downlink from reports of arrived packets.
 //!
-//! A sans-IO estimator per downlink leg: packets that left go in, transport-wide feedback goes in,
-//! a rate comes out, and now and then a request to send a short burst of padding that finds out
-//! whether there is room for more. Read [`estimator`] first: the trait that an estimator is, with
-//! everything that goes in and out. [`Gcc`] is the one Weir uses: Google congestion control in the
-//! form browsers and SFUs run it. Spreading what leaves is not its work: the crate `pacing` does
-//! that, where packets leave.
+//! There is one sans-IO estimator per downlink leg. Its input is sent packets and transport-wide
+//! feedback. Its output is a rate and, now and then, a request to send a short burst of padding
+//! that probes for more room. Start with [`estimator`], the trait, which has all inputs and
+//! outputs. [`Gcc`] is the one Weir uses: Google congestion control in the form browsers and SFUs
+//! run it. Pacing is done elsewhere, by the crate `pacing`, in the data plane.
 //!
-//! Times are `std::time::Instant` arguments; nothing here reads a clock, and one history of inputs
+//! Times are `std::time::Instant` arguments. No code here reads a clock, and one history of inputs
 //! gives one history of estimates.
 //!
 //! Source: Carlucci et al., "Congestion Control for Web Real-Time Communication", IEEE/ACM ToN

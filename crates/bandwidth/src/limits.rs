@@ -1,4 +1,4 @@
-//! Every limit there is, and what happens there.
+//! Every limit, and the behaviour at it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Half a cycle of the 16-bit numbers: with more, a number could mean two packets.
 pub const HISTORY_PACKETS_MAX: usize = 1 << 15;
 
-/// How long a packet is remembered. Feedback that comes later counts as unknown.
+/// How long a packet is remembered. Later feedback counts as unknown.
 pub const HISTORY_AGE_MAX: Duration = Duration::from_secs(10);
 
 /// Times at which packets arrived kept to measure throughput. Beyond it the oldest is forgotten,

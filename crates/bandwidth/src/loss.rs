@@ -1,10 +1,10 @@
-//! The loss-based half: which capacity, together with which loss that has nothing to do with us,
-//! best explains what was lost.
+//! The loss-based half: finds the capacity and the inherent loss of the path that together best
+//! explain the observed losses.
 //!
-//! A fixed rule ("above 10 % slow down") cannot tell a full queue from a bad radio. Here a few
-//! candidate rates are compared by how likely they make the losses of the last observations, each
-//! with the inherent loss that suits it best. The likeliest wins; a small bias prefers the higher
-//! rate where the losses do not decide.
+//! A fixed rule ("above 10 % slow down") cannot tell a full queue from a bad radio. A few candidate
+//! rates are compared by the likelihood of the last observations' losses under each, with the
+//! inherent loss that fits it best. The likeliest one is chosen; a small bias prefers the higher
+//! rate if the losses do not decide.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -115,7 +115,7 @@ impl LossBased {
         }
     }
 
-    /// One report, and what the delay and the throughput say meanwhile.
+    /// One report, with the delay-based rate and the throughput at that time.
     pub(crate) fn report(&mut self, now: Instant, fates: &[Fate], delay_based: f64, throughput: Option<f64>) {
         fates.iter().for_each(|fate| self.count(fate));
         let Some(observation) = self.partial.complete() else {
@@ -197,7 +197,7 @@ impl LossBased {
             .map_or(before, |(candidate, _)| candidate)
     }
 
-    /// After a loss: some growth in each window, within what arrives and a half, but always some.
+    /// Growth after a loss: some in each window, at most to 1.5 times the received rate.
     fn regrow(&mut self, now: Instant, before: f64, rate: f64, throughput: Option<f64>) -> f64 {
         let window = match self.regrowth {
             Some(window) if now < window.until => window,
@@ -213,7 +213,7 @@ impl LossBased {
         rate.min(window.limit).min(arrives).max(before + 1_000.0)
     }
 
-    /// One Newton step of the inherent loss towards what suits the candidate's rate best.
+    /// One Newton step of the inherent loss towards the value that fits the candidate's rate best.
     fn suit(&self, candidate: Candidate) -> Candidate {
         let (mut first, mut second) = (0.0, 0.0);
         self.explain(candidate, |p, Told { lost, received }| {
@@ -262,7 +262,7 @@ impl LossBased {
         each(loss_probability(candidate, 0.0), not_full);
     }
 
-    /// How unevenly losses come, compared with packets lost one by one.
+    /// Unevenness of losses, compared with packets lost independently.
     fn spread(&self, loss: f64) -> Spread {
         let loss = loss.clamp(INHERENT_MIN, 1.0 - INHERENT_MIN);
         let (mut excess, mut weights, mut squares, mut packets) = (0.0, 0.0, 0.0, 0.0);
@@ -280,7 +280,7 @@ impl LossBased {
         }
     }
 
-    /// The newest observation first, with what each weighs.
+    /// The observations with their weights, the newest first.
     fn weighted(&self) -> impl Iterator<Item = (&Observation, f64)> {
         let weights = std::iter::successors(Some(1.0), |weight| Some(weight * FADING));
         self.observations.iter().rev().zip(weights)
@@ -306,7 +306,7 @@ impl LossBased {
         (self.observations.len() >= OBSERVATIONS_MIN).then_some(best.rate)
     }
 
-    /// A probe found room: what is lost is not lost to a full link.
+    /// A probe found room, so losses are not those of a full link.
     pub(crate) fn probed(&mut self, rate: f64) {
         if let Some(best) = &mut self.best {
             best.rate = best.rate.max(rate);
@@ -345,7 +345,7 @@ fn loss_probability(candidate: Candidate, sent: f64) -> f64 {
     (candidate.inherent + (1.0 - candidate.inherent) * overflow).clamp(1e-6, 1.0 - 1e-6)
 }
 
-/// Turns negative where so much is lost that the lower rate should be preferred.
+/// Negative if the loss is so high that the lower rate should be preferred.
 fn bias(rate: f64, loss: f64) -> f64 {
     let kilobits = rate / 1e3;
     let distance = BIAS_LOSS - loss;

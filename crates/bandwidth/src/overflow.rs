@@ -1,29 +1,29 @@
-//! Whether packets are lost because a queue is full, or for the path's own reasons.
+//! Tells losses of a full queue from those of the path itself.
 //!
-//! A full queue loses what comes while it is full, a bad radio loses at any time. So a loss counts
-//! as one of the two by the delay of the packet that arrived before it, and the queue is full when
+//! A full queue loses packets that arrive while it is full; a bad radio loses them at any time. So
+//! each loss is assigned by the delay of the packet that arrived before it. The queue is full if
 //! much more is lost at its longest than otherwise.
 
 use std::collections::VecDeque;
 
 use crate::Fate;
 
-/// The shortest and the longest delay are those of so many
+/// The shortest and the longest delay are taken over this many spans.
 const SPANS: usize = 10;
-/// spans of this length. Shape: microseconds, as all times here.
+/// Length of a span. Shape: microseconds, as all times here.
 const SPAN: i64 = 1_000_000;
-/// A queue is long from this share of the longest on,
+/// A long queue has at least this share of the longest delay.
 const LONG: f64 = 0.33;
-/// and when it is at least this.
+/// A long queue is at least this long.
 const LONG_MIN: i64 = 20_000;
 /// How many packets are remembered, with a short and with a long queue.
 const SHORT_MEMORY: f64 = 300.0;
 const LONG_MEMORY: f64 = 60.0;
-/// A queue is full when so many packets were lost at its longest,
+/// A queue is full only if at least this many packets were lost while it was long.
 const LOST_MIN: f64 = 4.0;
-/// and their share is so many times what is lost otherwise,
+/// Their share must exceed this multiple of the share of other losses, plus [`SHARE_MIN`].
 const TIMES: f64 = 3.0;
-/// plus this.
+/// See [`TIMES`].
 const SHARE_MIN: f64 = 0.05;
 
 /// Tells losses apart.
@@ -52,7 +52,7 @@ struct Span {
     most: i64,
 }
 
-/// Packets lately, and those of them that were lost.
+/// Recent packets, and the number of them that were lost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     packets: f64,
@@ -81,7 +81,7 @@ impl Overflow {
     fn note(&mut self, sent: i64, arrival: i64) {
         self.delay = arrival.saturating_sub(sent);
         match self.spans.back_mut() {
-            // Nothing new, as most often.
+            // The range is unchanged, as mostly.
             Some(span) if sent - span.from < SPAN && (span.least..=span.most).contains(&self.delay) => {}
             Some(span) if sent - span.from < SPAN => {
                 span.least = span.least.min(self.delay);
@@ -134,8 +134,9 @@ mod tests {
     use super::*;
     use crate::Known;
 
-    /// Packets every 10 ms, a saw tooth of delay up to `longest` ms, of which `lost` says what is
-    /// lost by number and delay. Returns in how many reports of five packets the queue was full.
+    /// Packets every 10 ms with a saw tooth of delay up to `longest` ms; `lost` selects the lost
+    /// ones by number and delay. Returns the number of reports of five packets in which the queue
+    /// was full.
     fn full(longest: u64, lost: impl Fn(u64, u64) -> bool) -> usize {
         let mut overflow = Overflow::default();
         let fates: Vec<_> = (0..1000)

@@ -21,29 +21,29 @@ use crate::{Probe, ProbeId};
 
 /// Multiples of the start rate to begin with.
 const FIRST: [f64; 2] = [3.0, 6.0];
-/// A further probe, and a periodic one, is this multiple of the rate,
+/// A further probe, and a periodic one, is this multiple of the rate.
 const FURTHER: f64 = 2.0;
-/// sent when the last one found at least this share of its own rate.
+/// A further probe is sent when the last one found at least this share of its own rate.
 const CARRIED: f64 = 0.7;
-/// A check is this multiple of what is believed, or of what is of use: no faster, and nobody could
+/// A check has this multiple of the estimate, or of the useful rate: at a lower one nobody could
 /// tell that it was carried.
 const CHECK: f64 = 1.15;
-/// One that finds less than this share of it is repeated at once: two have to say it.
+/// A check that finds less than this share of it is repeated at once, because two have to agree.
 const DOUBT: f64 = 0.8;
-/// One that left slower than it was to, since whoever sends it had no processor, is sent again so
+/// A probe that was sent too slowly, because its sender had no processor, is repeated up to this
 /// many times in a row.
 const LATE_MAX: u32 = 4;
-/// A probe to be believed is this multiple of the rate,
+/// A reliable probe is this multiple of the rate.
 const STEP: f64 = 1.5;
-/// and lasts so long, unless that does harm. Shape: seconds.
+/// A reliable probe lasts this long, unless that does harm. Shape: seconds.
 const LONG: f64 = 0.3;
 /// How long the answer to a probe is waited for.
 const ANSWER: Duration = Duration::from_secs(1);
-/// Between periodic probes: the first after anything changed, growing to the most while they find
+/// Interval of periodic probes: the first after a change, growing to the second while they find
 /// nothing.
 const PERIOD_MIN: Duration = Duration::from_secs(2);
 const PERIOD_MAX: Duration = Duration::from_secs(5);
-/// Between checks.
+/// Interval of checks.
 const PERIOD_CHECK: Duration = Duration::from_millis(1500);
 /// How long the path must have been quiet.
 const QUIET: Duration = Duration::from_secs(1);
@@ -51,16 +51,15 @@ const QUIET: Duration = Duration::from_secs(1);
 const QUEUE: Duration = Duration::from_millis(50);
 /// A rate that grew by this factor was worth a probe.
 const WORTH: f64 = 1.1;
-/// Wanting this little more than is known is not worth one.
+/// A probe is not sent unless the wanted rate is this multiple of the known one.
 const WANTED: f64 = 1.05;
-/// How long a probe lasts: longer where packets arrive unevenly,
+/// Length of a probe: [`JITTERS`] times the jitter, within these bounds. Shape: seconds.
 const SECONDS: std::ops::RangeInclusive<f64> = 0.015..=0.12;
 const JITTERS: f64 = 6.0;
-/// but not so long that the queue becomes longer than this if nothing more is carried than is
-/// known;
+/// A probe ends before the queue exceeds this on a path that carries no more than is known.
 const QUEUED_MAX: Duration = Duration::from_millis(80);
-/// and the packets and bytes it has at least: a few frames pass many links at once, whatever these
-/// carry for long.
+/// The least packets and bytes of a probe: many links pass a few frames at once whatever they carry
+/// for long.
 const PACKETS: u32 = 5;
 const BYTES_MIN: u32 = 6_000;
 
@@ -68,13 +67,13 @@ const BYTES_MIN: u32 = 6_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
     pub(crate) rate: f64,
-    /// Nothing above this is of use.
+    /// The highest useful rate.
     pub(crate) ceiling: f64,
     pub(crate) queue: Duration,
     pub(crate) jitter: Duration,
     pub(crate) last_over: Option<Instant>,
-    /// So little is sent that a path which becomes narrow shows in probes alone, and more may be
-    /// any time.
+    /// Whether so little is sent that only probes show a path that becomes narrow, while more may
+    /// be sent at any time.
     pub(crate) blind: bool,
 }
 
@@ -91,7 +90,7 @@ pub(crate) struct Prober {
     state: State,
     waiting: VecDeque<Probe>,
     period: Duration,
-    /// Whether nothing was measured for certain yet.
+    /// Whether there was no reliable measurement yet.
     starting: bool,
     /// Whether the start ended only because no more was of use, and all that was sent was carried.
     satisfied: bool,
@@ -100,9 +99,9 @@ pub(crate) struct Prober {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Nothing was sent yet.
+    /// No packet was sent yet.
     Start,
-    /// A probe was sent, from this rate, so fast and for so long.
+    /// A probe was sent, from this rate, at this rate and for this time.
     Asked {
         at: Instant,
         purpose: Purpose,
@@ -119,7 +118,7 @@ enum State {
     Rest { until: Instant },
 }
 
-/// Whether anything came of a probe.
+/// The state of a probe's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// Not yet.
@@ -133,15 +132,15 @@ enum Answer {
 /// The purpose of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// To know anything at all.
+    /// To get a first measurement.
     Start,
     /// To see whether a longer one is worth it.
     Scout,
-    /// To be believed.
+    /// To measure reliably.
     Proof,
-    /// To see whether what is believed still holds.
+    /// To check that the estimate still holds.
     Check,
-    /// To see whether what a check, or a scout, found is no chance.
+    /// To confirm the result of a check, or of a scout.
     Recheck,
 }
 
@@ -157,14 +156,14 @@ impl Prober {
         }
     }
 
-    /// Whether nothing was sent yet.
+    /// Whether no packet was sent yet.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self.state, State::Start)
     }
 
-    /// A packet left. The first ones that are of use are probed with: while nothing is wanted yet,
-    /// such as with sound alone, a probe would be wasted, and the next would come too late for the
-    /// first picture.
+    /// A packet was sent. The first probes are sent with the first useful packets. While nothing
+    /// more is wanted, as with audio alone, a probe would be wasted, and the next would be too late
+    /// for the first video.
     pub(crate) fn started(&mut self, now: Instant, situation: Situation) {
         if self.is_new() && situation.rate * WANTED < situation.ceiling {
             for factor in FIRST {
@@ -173,7 +172,7 @@ impl Prober {
         }
     }
 
-    /// Whether what this probe finds is what the path carries; if not, it may be a lot less.
+    /// Whether the result of this probe is the capacity; otherwise the capacity may be a lot less.
     pub(crate) fn believes(&self, probe: ProbeId) -> bool {
         let is_believed = match self.state {
             State::Asked { purpose, .. } => matches!(purpose, Purpose::Start | Purpose::Proof),
@@ -202,8 +201,8 @@ impl Prober {
         if let State::Asked { answer, .. } = &mut self.state {
             *answer = Answer::Came;
         }
-        // One that found hardly more than was known leads nowhere: the next would find the same,
-        // and so on for ever.
+        // A result hardly above the known rate ends the series: the next probe would find the same,
+        // and so on.
         let worth = |found: f64| found > CARRIED * rate && found > WORTH * from;
         match (purpose, found) {
             (Purpose::Start, Found::Rate { rate: found, .. }) if worth(found) => {
@@ -226,7 +225,8 @@ impl Prober {
                 self.satisfied = true;
                 self.go_on(now, situation);
             }
-            // All of it was carried, and it was less than asked for: that says nothing of the path.
+            // The probe was carried, but was sent at less than the requested rate, which does not
+            // show the path's limit.
             (Purpose::Start, Found::Rate { rate: found, full, .. })
                 if !full && found < CARRIED * rate && probe.0 == self.ids && late < LATE_MAX =>
             {
@@ -255,8 +255,8 @@ impl Prober {
         self.satisfied
     }
 
-    /// Goes on with the start once more is of use than when it ended: what a stream takes is known
-    /// soon after its first packets.
+    /// Continues the start once a higher rate is useful than when it ended: the rate of a stream is
+    /// known soon after its first packets.
     pub(crate) fn go_on(&mut self, now: Instant, situation: Situation) {
         if self.satisfied && situation.is_quiet() && situation.rate * WANTED < situation.ceiling {
             self.satisfied = false;
@@ -264,7 +264,7 @@ impl Prober {
         }
     }
 
-    /// The rate fell by much: what was there may come back soon.
+    /// The rate fell by much, and may return soon.
     pub(crate) fn fell(&mut self, now: Instant) {
         self.satisfied = false;
         self.period = PERIOD_MIN;
@@ -285,7 +285,7 @@ impl Prober {
                 answer: Answer::None,
                 ..
             } if now >= at + ANSWER && (purpose != Purpose::Start || situation.is_quiet() && rate > situation.rate) => {
-                // It was lost, or what was said of it.
+                // The probe or its report was lost.
                 self.ask_for(now, purpose, rate, seconds, situation);
                 if let State::Asked { answer, .. } = &mut self.state {
                     *answer = Answer::NoneTwice;

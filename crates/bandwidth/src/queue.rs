@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The fastest packet is looked for in so many
+/// The fastest packet is looked for in this many spans.
 const SPANS: usize = 10;
-/// spans of this length; a path that becomes longer is known after all of them. Shape:
-/// microseconds.
+/// Length of a span; a path that becomes longer is known after all spans. Shape: microseconds.
 const SPAN: i64 = 1_000_000;
 
 /// With such a queue a path is never idle. Shape: microseconds.
 const BUSY: i64 = 20_000;
-/// How long each report's delay is remembered, to know since when the queue grows. Shape:
+/// Time that each report's delay is kept, to find the time since which the queue grows. Shape:
 /// microseconds.
 const RECENT: i64 = 1_000_000;
 /// Reports remembered for that at most.
@@ -28,8 +27,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// One report's arrivals. The least of them is what stands in the queue; the others waited
-    /// behind their own frame.
+    /// One report's arrivals. The smallest delay is that of the queue; the other packets waited
+    /// behind those of their own frame.
     pub(crate) fn report(&mut self, arrivals: impl Iterator<Item = (i64, i64)>) {
         let mut standing = None;
         for (sent, arrival) in arrivals {
@@ -46,8 +45,8 @@ impl Queue {
     }
 
     fn note(&mut self, (arrival, delay): (i64, i64)) {
-        // They are in the order of arrival: what is later than this report is older than it all the
-        // same.
+        // Reports are kept in the order of arrival: entries with later times are older reports all
+        // the same.
         while self.recent.pop_back_if(|(at, _)| *at > arrival).is_some() {}
         while self.recent.pop_front_if(|(at, _)| *at < arrival - RECENT).is_some() {}
         if self.recent.len() == RECENT_MAX {
@@ -56,16 +55,15 @@ impl Queue {
         self.recent.push_back((arrival, delay));
     }
 
-    /// How long ago the queue was shortest within the last second: what arrived since then is what
-    /// the path carries, if it is too little.
+    /// Time since the queue was shortest within the last second. The rate received since then is
+    /// the capacity, if it is too low.
     pub(crate) fn growing(&self) -> Duration {
         let shortest = self.recent.iter().rev().min_by_key(|(_, delay)| delay);
         self.since(shortest.map(|shortest| shortest.0))
     }
 
-    /// How long the path has certainly been busy, if at all and up to a second: since the first
-    /// report after the last one with hardly a queue, and as long as what it is about had waited by
-    /// then.
+    /// Time for which the path has certainly been busy, up to a second: since the first report
+    /// after the last one with hardly a queue, and for the waiting time of its packets.
     pub(crate) fn busy(&self) -> Duration {
         let least = self.newest_delay().saturating_sub(self.standing);
         let queued = |report: &&(i64, i64)| report.1 - least >= BUSY;
@@ -93,8 +91,7 @@ impl Queue {
         }
     }
 
-    /// Nothing was sent for so long: what stood in the queue has drained meanwhile, although nobody
-    /// reports on it.
+    /// No packet was sent for this long, so the queue has drained, although no report shows it.
     pub(crate) fn idle(&mut self, time: Duration) {
         if time.as_micros() as i64 > self.standing {
             self.standing = 0;

@@ -14,7 +14,7 @@ pub(crate) struct RecentCapacity {
 }
 
 impl RecentCapacity {
-    /// So much arrives. Shape: bits per second.
+    /// Records a received rate. Shape: bits per second.
     pub(crate) fn report(&mut self, now: Instant, rate: f64) {
         let began = *self.began.get_or_insert(now);
         if now.saturating_duration_since(began) >= SPAN {

@@ -57,7 +57,7 @@ impl Call {
         self.honest_over(packets, Duration::ZERO);
     }
 
-    /// The same over a path whose queue grows by so much with each packet.
+    /// The same over a path whose queue grows by `queue` with each packet.
     fn honest_over(&mut self, packets: u32, queue: Duration) {
         for packet in 0..packets {
             let number = self.send();
@@ -89,8 +89,8 @@ fn a_silent_receiver_is_sent_less_unless_it_has_nothing_to_report() {
     assert!(call.gcc.estimate().target >= silent.target / 2);
 }
 
-/// A server without a processor for 50 ms while its first probes left took a path of 10 Mbit/s for
-/// one of 0.6, and paused pictures that had arrived at once for two seconds.
+/// Regression: a server without a processor for 50 ms during its first probes took a path of 10
+/// Mbit/s for one of 0.6, and paused videos that had arrived without delay for two seconds.
 #[test]
 fn a_rate_without_a_queue_is_believed_without_a_probe() {
     let mut call = Call::new();

@@ -185,7 +185,7 @@ fn a_queue_puts_probes_off() {
     assert_eq!(rates(&mut prober), [600_000]);
 }
 
-/// One that has started, and after that sent a scout from 300 kbit/s.
+/// A prober that has started, and then sent a scout from 300 kbit/s.
 fn scouting() -> (Prober, Instant) {
     let (mut prober, now) = started();
     rates(&mut prober);
