@@ -1,4 +1,4 @@
-//! Frames, written out and read: by other code than that of those under test.
+//! Frames, written and parsed by code independent of the code under test.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,9 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Frame {
     /// Hardware address it goes to.
     pub to: [u8; 6],
-    /// Hardware address it comes from.
+    /// Source hardware address.
     pub from: [u8; 6],
-    /// Address and port it comes from.
+    /// Source address and port.
     pub source: SocketAddr,
     /// Address and port it goes to.
     pub destination: SocketAddr,
@@ -41,7 +41,7 @@ impl Frame {
         }
     }
 
-    /// As it is on the wire.
+    /// The bytes on the wire.
     ///
     /// Panics when its addresses are of two families.
     pub fn bytes(&self) -> Vec<u8> {

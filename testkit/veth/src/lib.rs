@@ -1,7 +1,7 @@
-//! A cable between two network namespaces of the test's own: what runs on one side cannot reach
-//! anything but the other.
+//! A cable between two network namespaces of the test's own: programs on one side can reach only
+//! the other.
 //!
-//! Making one takes root. A test that cannot have it says so and is done: see [`pair_or_skip`].
+//! Making one needs root. A test without it reports that and ends: see [`pair_or_skip`].
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,7 @@ impl fmt::Display for Unavailable {
 }
 
 impl Pair {
-    /// A pair whose ends have so many queues each.
+    /// A pair whose ends have `queues` queues each.
     pub fn new(queues: usize) -> Result<Self, Unavailable> {
         let pair = Pair {
             near: Side::new("near0", 1)?,
@@ -63,7 +63,7 @@ impl Pair {
     }
 }
 
-/// A pair, or `None` with the reason on standard error for whoever wonders why a test took no time.
+/// A pair, or `None` with the reason on standard error.
 pub fn pair_or_skip(queues: usize) -> Option<Pair> {
     let pair = Pair::new(queues);
     pair.inspect_err(|reason| eprintln!("SKIPPED, nothing was tested: {reason}"))
@@ -128,7 +128,7 @@ impl Side {
     }
 }
 
-/// A namespace is a thread's, so whatever enters one does it on a thread that ends with it.
+/// A namespace belongs to a thread, so code that enters one runs on a thread that ends with it.
 fn on_a_thread<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| match scope.spawn(what).join() {
         Ok(done) => done,

@@ -1,5 +1,5 @@
-//! The way to one receiver: a bottleneck, a queue that drops what is too much, and what the
-//! receiver reports.
+//! The path to one receiver: a bottleneck, a queue that drops the excess, and the receiver's
+//! reports.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use wire::{RtpPacket, Ssrc, Unwrapper};
 const REPORT: Duration = Duration::from_millis(50);
 const COMPOUND_MAX: usize = 1_200;
 
-/// The way, with what is on it.
+/// The path, with the packets on it.
 #[derive(Debug)]
 pub struct Link {
     /// Its capacity. Shape: bits per second.
@@ -27,8 +27,8 @@ pub struct Link {
     /// Which header extension has the transport-wide number.
     number: u8,
     start: Instant,
-    /// When the queue will be empty and the bucket full again: behind the present by the part of
-    /// the bucket that is full.
+    /// When the queue will be empty and the bucket full again: before the present by the full part
+    /// of the bucket.
     free_at: Instant,
     numbers: Unwrapper,
     travelling: VecDeque<(Instant, u64)>,
@@ -60,7 +60,7 @@ impl Link {
         }
     }
 
-    /// A packet leaves towards the receiver. Says when it arrives, if it does.
+    /// Sends a packet to the receiver. Returns its arrival time, if it arrives.
     pub fn take(&mut self, now: Instant, packet: RtpPacket<'_>, size: usize) -> Option<Instant> {
         let number = packet
             .extension(self.number)

@@ -1,5 +1,5 @@
-//! The model, and what was written to it; with probes at their own rate, which the model itself
-//! sends at once, and the media that leaves meanwhile as part of them.
+//! The model, and its entries. Probes are sent at their own rate, which the model itself would send
+//! at once, and media sent meanwhile is part of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -60,7 +60,7 @@ impl Plane {
         }
     }
 
-    /// Says that it can do this, and not what the model can. It refuses nothing by that.
+    /// Claims these capabilities instead of the model's. It still accepts everything.
     pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
         Plane {
             capabilities: Some(capabilities),
@@ -68,7 +68,7 @@ impl Plane {
         }
     }
 
-    /// Says from now on that so many packets more were lost here, under this name.
+    /// Adds lost packets to this counter.
     pub fn lose(&mut self, counter: Counter, packets: u64) {
         self.lost[counter] += packets;
     }
@@ -113,7 +113,7 @@ impl Plane {
             .min()
     }
 
-    /// Sends what is due of bursts, on each leg one after the other.
+    /// Sends the due packets of bursts, on each leg one burst after the other.
     pub fn send_probes(&mut self, now: Instant) {
         for probes in self.probes.values_mut() {
             while let Some(probing) = probes.front_mut().filter(|probing| probing.due <= now) {
