@@ -197,7 +197,7 @@ impl LossBased {
             .map_or(before, |(candidate, _)| candidate)
     }
 
-    /// Growth after a loss: some in each window, at most to 1.5 times the received rate.
+    /// Growth after a loss: bounded in each window and by 1.5 times the received rate, but never 0.
     fn regrow(&mut self, now: Instant, before: f64, rate: f64, throughput: Option<f64>) -> f64 {
         let window = match self.regrowth {
             Some(window) if now < window.until => window,

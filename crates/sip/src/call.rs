@@ -1,9 +1,9 @@
-//! One call: who is in it, and what media they have with each other.
+//! One call: its parties, and the media between them.
 //!
-//! Both control protocols end here. A call has dialogues, pairs of parties: one to begin with, more
+//! Both control protocols use it. A call has dialogues, pairs of parties: one to begin with, more
 //! when it forks. A dialogue has media sections, and a section has two sides, one facing each
-//! party: a pair of our ports that the party sends to, and what is known of where the party wants
-//! media and where its packets come from.
+//! party. A side is a pair of our ports that the party sends to, the party's described address, and
+//! the learned source of its packets.
 
 mod entries;
 mod keying;
@@ -62,7 +62,7 @@ pub(crate) enum Refused {
     NoPorts,
     /// There are too many calls, or parties in this one.
     Full,
-    /// It asks for what a relay without codecs cannot do.
+    /// It asks for a function that a relay without codecs does not have.
     Wish(Wish),
 }
 
@@ -71,11 +71,11 @@ pub(crate) enum Refused {
 pub(crate) struct Call {
     pub(crate) created: Instant,
     pub(crate) last_signal: Instant,
-    /// When an earlier process's call went on here: of what came before that no port knows.
+    /// When an earlier process's call was resumed here: the ports do not know of earlier packets.
     pub(crate) resumed: Option<Instant>,
     pub(crate) metadata: Option<Vec<u8>>,
     pub(crate) dialogues: Vec<Dialogue>,
-    /// Our addresses that the data plane knows to be in use.
+    /// Our addresses that are in use in the data plane.
     pub(crate) open: BTreeSet<SocketAddr>,
     /// The entries it was ordered to install.
     pub(crate) installed: BTreeMap<SocketAddr, Entry>,
@@ -83,7 +83,7 @@ pub(crate) struct Call {
     pub(crate) check: Check,
     /// The names of flags that the operator was warned about.
     pub(crate) warned: BTreeSet<String>,
-    /// When it is to be looked at again, as it stands in the relay's list.
+    /// Its next timeout, as listed in the relay.
     pub(crate) deadline: Option<Instant>,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Place {
 pub(crate) struct Found {
     /// Something it is about.
     pub(crate) any: bool,
-    /// It ended the last of what was alive.
+    /// Whether it ended the last dialogue that was alive.
     pub(crate) ended: bool,
 }
 
@@ -229,8 +229,7 @@ impl Call {
         }
     }
 
-    /// Whom an offer is from: of a dialogue that is there, or else of a new one on these
-    /// interfaces.
+    /// The place of an offer: in an existing dialogue, or in a new one on these interfaces.
     pub(crate) fn place_of_offer(
         &mut self,
         names: &Names<'_>,
@@ -260,10 +259,10 @@ impl Call {
         })
     }
 
-    /// Whom an answer is from, `to` being the one who answers.
+    /// The place of an answer, where `to` is the answering party.
     ///
-    /// When a call forks behind the proxy, several answer one offer. They share the ports of that
-    /// offer, so the last one has them.
+    /// When a call forks after the proxy, several parties answer one offer. They share the ports of
+    /// that offer, so the last one gets them.
     pub(crate) fn place_of_answer(&mut self, names: &Names<'_>) -> Option<Place> {
         let to = names.to?;
         let asked = Names { to: None, ..*names };
@@ -278,8 +277,7 @@ impl Call {
         })
     }
 
-    /// The dialogues that a request to delete or to look at is about, those that are not over
-    /// first.
+    /// The dialogues of a request to delete or to query, first those that are not over.
     pub(crate) fn places(&self, names: &Names<'_>) -> Vec<Place> {
         let fitting = self
             .all()
@@ -290,13 +288,13 @@ impl Call {
         places
     }
 
-    /// A request ended the dialogues it is about, or all; they are kept until then. Those that are
-    /// over stay as they are.
+    /// Ends the dialogues of a request, or all; they are kept until `kept_until`. Dialogues that
+    /// are over stay unchanged.
     pub(crate) fn end(&mut self, names: Option<&Names<'_>>, kept_until: Instant) -> Found {
         self.end_where(names, kept_until, |_| true)
     }
 
-    /// The same for those of them that may end.
+    /// The same for those dialogues that may end.
     pub(crate) fn end_where(
         &mut self,
         names: Option<&Names<'_>>,
@@ -335,12 +333,12 @@ impl Call {
         self.best(fits)
     }
 
-    /// Offered by `from`, whoever answered.
+    /// A dialogue that `from` offered, with any answering party.
     fn offered_again(&self, names: &Names<'_>) -> Option<Place> {
         self.best(|dialogue, end| dialogue.ends[end].is(names.from) && dialogue.fits(names.branch))
     }
 
-    /// The last that fits, rather one that is not over.
+    /// The last match, with a preference for a dialogue that is not over.
     fn best(&self, fits: impl Fn(&Dialogue, usize) -> bool) -> Option<Place> {
         let fitting = || self.all().filter(|((dialogue, _), end)| fits(dialogue, *end));
         let alive = fitting().filter(|((dialogue, _), _)| !dialogue.is_over()).last();

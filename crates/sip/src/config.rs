@@ -14,7 +14,7 @@ pub struct Config {
     /// Interfaces for media, the first by default. rtpproxy's `I` and `E` and the names `internal`
     /// and `external` mean the first and the second name, if no interface has those names.
     pub interfaces: Vec<Interface>,
-    /// How addresses are learned from packets, unless a proxy says otherwise.
+    /// The default way to learn addresses from packets.
     pub learning: Learning,
     /// How long they are learned, from the first packet after a description.
     pub learning_window: Duration,
@@ -31,13 +31,13 @@ pub struct Config {
     /// Hashes of the data plane's certificate, by each function that descriptions may name. DTLS is
     /// not offered without any.
     pub fingerprints: Vec<Fingerprint>,
-    /// Whether the source address of the SIP message is believed rather than the one in the
-    /// description, unless a proxy says otherwise.
+    /// Whether the source of the SIP message is used rather than the address in the description,
+    /// unless a proxy requests otherwise.
     pub sip_source: bool,
     /// Requests that a relay without codecs ignores with a warning. Any other request of that kind
     /// is refused.
     pub tolerated: Vec<Wish>,
-    /// Whether somebody takes what [`Relay::take_changes`](crate::Relay::take_changes) tells.
+    /// Whether the caller takes the results of [`Relay::take_changes`](crate::Relay::take_changes).
     pub saves: bool,
 }
 
@@ -99,8 +99,8 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// When by the monotonic clock it was or will be this time since 1970-01-01 UTC; what is too
-    /// long ago for it counts as now.
+    /// The instant of this time since 1970-01-01 UTC by the monotonic clock; a time too long ago
+    /// counts as now.
     pub(crate) fn instant(&self, unix: Duration) -> Instant {
         match unix.checked_sub(self.unix) {
             Some(later) => self.now + later,

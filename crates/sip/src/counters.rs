@@ -9,7 +9,7 @@ counting::counters! {
         CookieRepeated = "cookie_repeated",
         /// `ng` payloads that are neither bencode nor JSON.
         NgMalformed = "ng_malformed",
-        /// `ng` commands nobody knows.
+        /// Unknown `ng` commands.
         NgUnknownCommand = "ng_unknown_command",
         /// `ng` commands that are known and not done.
         NgUnsupported = "ng_unsupported",
@@ -25,7 +25,7 @@ counting::counters! {
         SdpMalformed = "sdp_malformed",
         /// Descriptions that lack an address.
         SdpNoAddress = "sdp_no_address",
-        /// Media sections that cannot be relayed; refused in what goes on.
+        /// Media sections that cannot be relayed; they are refused in the description.
         SectionNotRelayed = "section_not_relayed",
         /// Sections whose keys cannot be used, so that both sides could not be joined.
         KeysUnusable = "keys_unusable",
@@ -65,14 +65,14 @@ counting::counters! {
 
         /// Calls begun.
         CallsBegun = "calls_begun",
-        /// Calls that an earlier process had, which go on.
+        /// Calls of an earlier process that continue.
         CallsResumed = "calls_resumed",
-        /// Calls that an earlier process had and that cannot go on: their ports are not ours any
-        /// more, or somebody else's.
+        /// Calls of an earlier process that cannot continue: their ports are not ours any more, or
+        /// are in other use.
         CallsNotResumed = "calls_not_resumed",
         /// Calls ended by a command.
         CallsEnded = "calls_ended",
-        /// Calls ended because no media came.
+        /// Calls ended because no media arrived.
         CallsMediaTimeout = "calls_media_timeout",
         /// Calls ended because they were on hold for too long.
         CallsSilentTimeout = "calls_silent_timeout",

@@ -1,14 +1,12 @@
-//! The controlling half of a relay for SIP calls: what rtpengine and rtpproxy are to Kamailio and
-//! OpenSIPS.
+//! The control of a relay for SIP calls, as rtpengine and rtpproxy for Kamailio and OpenSIPS.
 //!
-//! A proxy tells of calls in one of two protocols, [`ng`] or [`rtpproxy`], and gets ports, or
-//! descriptions with our ports in them. Both end in one state machine, [`Relay`]: it is told the
-//! time and what has arrived, and says what the media node is to do and what to answer. No clock,
-//! no socket, no thread; the same seed and the same inputs at the same times give the same outputs.
+//! A proxy reports calls in one of two protocols, [`ng`] or [`rtpproxy`], and gets ports, or
+//! descriptions with our ports in them. Both use one state machine, [`Relay`]. Its input is the
+//! time and messages; its output is orders for the media node, and replies. It has no clock, socket
+//! or thread; the same seed and the same inputs at the same times give the same outputs.
 //!
-//! Read [`Relay`] first, then [`plan`]: what a media node is ordered and tells. [`sdp`] is how
-//! descriptions are read and rewritten, [`quality`] how calls are rated, [`statistics`] what
-//! dashboards are told.
+//! Start with [`Relay`], then [`plan`], the orders to a media node and its answers. [`sdp`] reads
+//! and rewrites descriptions, [`quality`] rates calls, [`statistics`] are for dashboards.
 
 pub mod limits;
 pub mod ng;

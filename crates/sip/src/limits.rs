@@ -1,4 +1,4 @@
-//! How much of everything there may be, and what happens at the limit.
+//! Limits of all lists and sizes, and the behaviour at each.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ pub const REQUESTS_WAITING_MAX: usize = 4_096;
 /// Pairs of ports that one request may find not to open; then it is refused.
 pub const PORTS_TRIED_MAX: usize = 16;
 
-/// How long the media node is waited for. Then what is known is told, a silent call ends, and
-/// whoever asked for ports that may not be open gets no answer.
+/// The longest time to wait for the media node. After it, known counts are reported, a silent call
+/// ends, and a request for ports that may not be open gets no answer.
 pub const NODE_WAIT: Duration = Duration::from_millis(500);
 
-/// How long a source may be silent in a learning window while another one sends that is as like
-/// what was said; then the other one is the party.
+/// Time that a source may be silent in a learning window while another one as likely sends; then
+/// the other one is the party.
 pub const RIVAL_WAIT: Duration = Duration::from_secs(1);
 
 /// The longest call-id, tag, branch or label, in bytes; a request with a longer one is refused.
@@ -40,16 +40,16 @@ pub const NAME_MAX: usize = 512;
 /// Media sections in a session description; a description with more is refused.
 pub const SECTIONS_MAX: usize = 32;
 
-/// Formats of a section that may be taken out; those behind them stay.
+/// Formats of a section that may be removed; later ones stay.
 pub const FORMATS_MAX: usize = 256;
 
-/// Codecs in one list of a request, as those to take out; what follows is not looked at.
+/// Codecs in one list of a request, such as those to remove; later ones are not looked at.
 pub const CODECS_MAX: usize = 64;
 
-/// `a=crypto` lines read in a section; what follows is not looked at.
+/// `a=crypto` lines read in a section; later ones are not looked at.
 pub const CRYPTOS_MAX: usize = 16;
 
-/// ICE candidates read in a section; what follows is not looked at.
+/// ICE candidates read in a section; later ones are not looked at.
 pub const CANDIDATES_MAX: usize = 64;
 
 /// Pairs of parties in a call (it forks); one more is refused.
@@ -58,24 +58,24 @@ pub const DIALOGUES_MAX: usize = 16;
 /// Tags that one party of a dialogue had, one after the other; the oldest is forgotten.
 pub const TAGS_MAX: usize = 8;
 
-/// Streams of one party whose quality is kept; those of a further one are not.
+/// Streams of one party whose quality is kept; further ones are not.
 pub const QUALITIES_MAX: usize = 4;
 
-/// Proxies whose requests are counted each for itself; those of a further one are counted together.
+/// Proxies whose requests are counted separately; further ones are counted together.
 pub const PROXIES_MAX: usize = 64;
 
-/// Calls listed when nobody says how many.
+/// Calls listed by default.
 pub const LIST_DEFAULT: usize = 32;
 
-/// Names of flags that are not done, kept of a request to say so; those that follow are counted.
+/// Names of unsupported flags kept of a request for its reply; further ones are only counted.
 pub const UNDONE_MAX: usize = 16;
 
-/// The longest of such names, in characters; what follows is cut.
+/// The longest of such names, in characters; the rest is cut off.
 pub const UNDONE_NAME_MAX: usize = 64;
 
-/// Names of flags whose neglect is logged of a call; those that follow are in replies only.
+/// Names of unsupported flags that are logged of a call; further ones are in replies only.
 pub const WARNED_MAX: usize = 64;
 
-/// Names of SRTP suites in one wish about them (`SDES-no-`, `SDES-only-`, `SDES-order:`); those
-/// that follow are not looked at.
+/// Names of SRTP suites in one flag about them (`SDES-no-`, `SDES-only-`, `SDES-order:`); later
+/// ones are not looked at.
 pub const SUITES_NAMED_MAX: usize = 32;

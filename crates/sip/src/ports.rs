@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use crate::random::Random;
 use crate::{ConfigRefused, Interface, statistics};
 
-/// The ports of all interfaces: even ones, each with the odd one above it.
+/// The ports of all interfaces: pairs of an even one and the odd one above it.
 ///
-/// They are given out in an order nobody can guess, and one that comes back goes to the end: what
-/// still arrives for the last call does not reach the next one.
+/// They are given out in an unpredictable order, and a returned one goes to the end, so that late
+/// packets of one call do not reach the next one.
 pub(crate) struct Ports {
     pools: Vec<Pool>,
 }
@@ -21,7 +21,7 @@ struct Pool {
     last: u16,
 }
 
-/// An even port of ours and the next, taken; whoever has it gives it back.
+/// An even port of ours and the next, taken; its owner gives it back.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pool: usize,
@@ -70,10 +70,11 @@ impl Ports {
         Ok(Self { pools })
     }
 
-    /// Which interface is meant by `name`, with an address of the family if it has one. `None` when
-    /// there is no such name.
+    /// The interface called `name`, with an address of the family if it has one. `None` if there is
+    /// no such name.
     ///
-    /// `internal` and `external` are the first and the second name, where nothing is called that.
+    /// `internal` and `external` are the first and the second name, if no interface has those
+    /// names.
     pub(crate) fn interface(&self, name: &str, v6: bool) -> Option<usize> {
         let has = |name: &str| self.pools.iter().any(|pool| pool.interface.name == name);
         let first = &self.pools[0].interface.name;
@@ -137,7 +138,7 @@ impl Ports {
         })
     }
 
-    /// Takes those of these pairs, by their even ports, that are ours and free.
+    /// Takes the pairs with these even ports that are ours and free.
     pub(crate) fn take_these(&mut self, wanted: &HashSet<SocketAddr>) -> HashMap<SocketAddr, Pair> {
         let mut pairs = HashMap::new();
         for (position, pool) in self.pools.iter_mut().enumerate() {

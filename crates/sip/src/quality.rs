@@ -62,10 +62,10 @@ fn score(rating: f64) -> f64 {
     (1.0 + 0.035 * rating + rating * (rating - 60.0) * (100.0 - rating) * 7e-6).max(1.0)
 }
 
-/// How many reports had which score.
+/// The distribution of scores over reports.
 ///
-/// Shape: `counts[n]` are those of at most [`BOUNDS`](Self::BOUNDS)`[n]` and of none before it; the
-/// last are all others.
+/// Shape: `counts[n]` are reports of at most [`BOUNDS`](Self::BOUNDS)`[n]` and above the previous
+/// bound; the last count is of all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
     /// How many, by score.
@@ -101,7 +101,7 @@ pub(crate) struct Quality {
     jitter: Duration,
     round_trip: Mean,
     round_trip_leg: Mean,
-    /// When the last report came, since 1970-01-01 UTC.
+    /// The time of the last report, since 1970-01-01 UTC.
     at: Duration,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Sample {
     pub(crate) at: Duration,
 }
 
-/// The mean of what not every report has.
+/// The mean of a value that only some reports have.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mean {
     sum: Duration,

@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use wire::sdp::IceCredentials;
 use wire::srtp::{MasterKey, SrtpProfile};
 
-/// A cryptographically secure generator, since keys come from it.
+/// A cryptographically secure generator, because keys are made with it.
 pub(crate) struct Random(StdRng);
 
 const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

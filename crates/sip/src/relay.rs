@@ -22,7 +22,7 @@ pub enum Input<'a> {
     Request(RequestId, Request<'a>),
     /// Something the media node tells.
     Notice(RelayNotice),
-    /// Nothing but that it is later.
+    /// Time has passed.
     TimePassed,
 }
 
@@ -32,14 +32,14 @@ pub enum Output {
     /// The media node does this. Every [`RelayCommand::Open`] and every [`RelayCommand::Report`] is
     /// to be answered by an observation.
     Command(RelayCommand),
-    /// A call timed out that somebody wanted to know of.
+    /// A call timed out, for which notification was requested.
     Notify {
         /// The socket to tell, as the proxy named it.
         socket: String,
         /// The text to write to it.
         tag: String,
     },
-    /// Something that was asked for in a call is not done there. Told once for each call and name.
+    /// A requested feature of a call is not supported. Reported once for each call and name.
     Undone {
         /// The call.
         call: Arc<[u8]>,
@@ -73,7 +73,7 @@ pub struct Relay {
     pub(crate) waiting: Waiting,
     /// The call of each of our addresses.
     pub(crate) owners: HashMap<SocketAddr, CallName>,
-    /// Calls that have changed since somebody asked for them.
+    /// Calls that have changed since the last query.
     pub(crate) changed: BTreeSet<CallName>,
     pub(crate) scores: Scores,
     pub(crate) statistics: Statistics,
@@ -113,7 +113,7 @@ impl Relay {
         })
     }
 
-    /// Takes one input; what is to be done is appended to `out`.
+    /// Handles one input, and appends actions to `out`.
     pub fn handle(&mut self, now: Instant, input: Input<'_>, out: &mut Vec<Output>) {
         self.pass_time(now, out);
         match input {
@@ -127,7 +127,7 @@ impl Relay {
         }
     }
 
-    /// When [`Input::TimePassed`] is due, if nothing else comes before.
+    /// The time at which [`Input::TimePassed`] is due, without other input.
     pub fn wakes_at(&self) -> Option<Instant> {
         let calls = self.deadlines.first().map(|(at, _)| *at);
         calls.into_iter().chain(self.waiting.next_deadline()).min()
@@ -143,7 +143,7 @@ impl Relay {
         &self.counters
     }
 
-    /// How good streams were, of all reports so far.
+    /// Quality of streams, over all reports so far.
     pub fn scores(&self) -> &Scores {
         &self.scores
     }
@@ -167,7 +167,7 @@ impl Relay {
         }
     }
 
-    /// How many calls there are, those included that are over and still kept.
+    /// The number of calls, including those that are over and still kept.
     pub fn calls(&self) -> usize {
         self.calls.len()
     }
@@ -277,8 +277,8 @@ impl Relay {
         })
     }
 
-    /// Does what needs ports. When none is free, the oldest of the calls that are over give theirs
-    /// back.
+    /// Runs work that needs ports. If none is free, the oldest of the calls that are over give
+    /// theirs back.
     pub(crate) fn with_ports<T>(
         &mut self,
         now: Instant,
@@ -297,7 +297,7 @@ impl Relay {
         }
     }
 
-    /// The oldest of the calls that are over give their ports back; says whether there were any.
+    /// Takes the ports of the oldest calls that are over; returns whether there were any.
     pub(crate) fn reclaim(&mut self, out: &mut Vec<Output>) -> bool {
         // Finding the oldest costs a look at every call, so some are taken at once.
         const AT_ONCE: usize = 64;
@@ -331,8 +331,7 @@ impl Relay {
         Ok(Call::new(now))
     }
 
-    /// Puts a call back among the others, unless nothing is left of it, and tells the data plane
-    /// what has changed.
+    /// Puts a call back, unless it is empty, and sends its changes to the data plane.
     pub(crate) fn put(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
         self.tell(&name, &mut call, out);
         if self.config.saves {

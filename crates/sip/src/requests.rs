@@ -1,8 +1,8 @@
-//! Requests of proxies, and those that wait for the media node before they are answered.
+//! Requests of proxies, including those that wait for the media node.
 //!
-//! A reply that names ports leaves when they are open, and one that lets media flow when it does:
-//! media may come the moment it is read. A port that could not be opened is given up, and the
-//! request gets another. And before a call's counts are told, its ports are asked for them.
+//! A reply with ports is sent when they are open, and one that starts media when it is forwarded:
+//! media may arrive the moment the reply is read. A port that could not be opened is given up, and
+//! the request gets another. Before a call's counts are reported, its ports are asked for them.
 
 mod waiting;
 
@@ -20,7 +20,7 @@ use crate::{Counter, Output, Relay};
 pub(crate) use waiting::Waiting;
 use waiting::{Asked, Awaits, Then, Word};
 
-/// Whom a reply is for: the caller's own name for whoever asked.
+/// The caller's id of a request, for its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub u64);
 
@@ -91,15 +91,15 @@ impl Relay {
         }
     }
 
-    /// A port told how much has arrived.
+    /// A port reported its counts.
     pub(crate) fn reported(&mut self, now: Instant, at: SocketAddr, out: &mut Vec<Output>) {
         for (asked, awaits) in self.waiting.heard(at, Word::Report) {
             self.go_on(now, asked, awaits.then, out);
         }
     }
 
-    /// A port could not be opened. Its pair goes back, behind all others, and whoever got it gets
-    /// another.
+    /// A port could not be opened. Its pair is returned to the end of the list, and its request
+    /// gets another.
     pub(crate) fn refused(&mut self, now: Instant, at: SocketAddr, why: Refusal, out: &mut Vec<Output>) {
         self.counters.count(Counter::PortsRefused);
         if why == Refusal::NoSrtp {
@@ -108,7 +108,7 @@ impl Relay {
             return;
         }
         if why == Refusal::Full {
-            // Another port helps as little as this one, unless somebody gives some back.
+            // Another port fails too, unless a call gives some back.
             self.reclaim(out);
         }
         if let Some(name) = self.owners.get(&at).cloned() {
@@ -124,11 +124,11 @@ impl Relay {
         }
     }
 
-    /// Goes on with what has waited long enough.
+    /// Continues requests that have waited long enough.
     pub(crate) fn stop_waiting(&mut self, now: Instant, out: &mut Vec<Output>) {
         while let Some((asked, awaits)) = self.waiting.take_due(now) {
             self.counters.count(Counter::NodeSilent);
-            // A port that may not be open is nothing to tell anybody. The proxy asks again.
+            // A port that may not be open is not reported. The proxy repeats its request.
             if awaits.words.iter().all(|(_, word)| *word == Word::Report) {
                 self.go_on(now, asked, awaits.then, out);
             }
@@ -142,7 +142,7 @@ impl Relay {
         }
     }
 
-    /// Carries a request out, after its call has reported where it is about what was counted.
+    /// Executes a request. If it is about counts, its call's ports report first.
     fn begin(&mut self, now: Instant, asked: Asked, out: &mut Vec<Output>) {
         if self.waiting.len() >= REQUESTS_WAITING_MAX {
             // A proxy asks again.
@@ -217,7 +217,7 @@ impl Relay {
         out.push(Output::Reply { to: asked.id, bytes });
     }
 
-    /// The ports whose counts a request is about: those where its call forwards.
+    /// The ports whose counts a request is about: those that forward media of its call.
     fn reporting_ports(&self, asked: &Asked) -> BTreeSet<SocketAddr> {
         let name = match asked.protocol {
             Protocol::Ng => crate::ng::call_reported_on(&asked.payload),

@@ -1,7 +1,7 @@
 //! rtpproxy's control protocol: one line of text for each media section of an offer or an answer.
 //!
-//! Over UDP a cookie stands before the command and before the reply; on a stream there is none. The
-//! commands that a proxy needs are done: `V`, `VF`, `U`, `L`, `D`, `Q`, `X` and `I`; the others are
+//! Over UDP the command and the reply begin with a cookie; on a stream there is none. The commands
+//! that a proxy needs are supported: `V`, `VF`, `U`, `L`, `D`, `Q`, `X` and `I`. The others are
 //! answered with an error code.
 //!
 //! Source: the documents and sources of rtpproxy.

@@ -36,16 +36,15 @@ impl Relay {
         self.changes_of(changed)
     }
 
-    /// All calls as they are, as though each had changed: for whoever has lost what was told
-    /// before.
+    /// All calls, as though each had changed: for a caller that has lost the records.
     pub fn take_all(&mut self) -> Vec<Change> {
         self.changed.clear();
         let all: Vec<CallName> = self.calls.keys().cloned().collect();
         self.changes_of(all)
     }
 
-    /// Forgets which calls have changed: nobody can be told, and [`take_all`](Self::take_all) will
-    /// tell of them.
+    /// Forgets which calls have changed: records cannot be stored now, and
+    /// [`take_all`](Self::take_all) will return them.
     pub fn forget_changes(&mut self) {
         self.changed.clear();
     }
@@ -92,7 +91,7 @@ impl Relay {
         self.pass_time(now, out);
     }
 
-    /// Opens its ports, each with what is done there.
+    /// Opens its ports, each with its entry.
     fn resume_call(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
         let locals = call.dialogues.iter().flat_map(|dialogue| dialogue.locals());
         call.open = locals.map(|(at, ..)| at).collect::<BTreeSet<_>>();

@@ -1,9 +1,9 @@
-//! Session descriptions as SIP carries them: read leniently, rewritten in place.
+//! Session descriptions in SIP: parsed leniently, rewritten in place.
 //!
 //! `wire::sdp` understands a WebRTC description and writes one of its own. A relay must not: phones
-//! say things nobody has heard of, in orders no grammar allows, and the other phone understands
-//! them. So here a description stays the lines it came in. Only what a relay must know is read, and
-//! only the lines that say it are replaced.
+//! send unknown lines, in orders that no grammar allows, and the other phone understands them. So
+//! here a description stays a list of its lines. Only the values that a relay needs are parsed, and
+//! only their lines are replaced.
 //!
 //! Source: RFC 8866 (SDP), RFC 3264 (offer and answer), RFC 3605 (`a=rtcp`), RFC 4568 (`a=crypto`),
 //! RFC 8122 (`a=fingerprint`), RFC 8839 (ICE).
@@ -26,7 +26,7 @@ pub use crypto::{Crypto, CryptoForm};
 pub(crate) use crypto::{SUITES, suite_name};
 pub use rewrite::{Attributes, Candidate, Rewrite, SectionRewrite};
 
-/// A description: what stands before the first `m=` line, and the media sections.
+/// A description: the lines before the first `m=` line, and the media sections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description<'a> {
     /// The lines before the first section.
@@ -37,7 +37,7 @@ pub struct Description<'a> {
     pub ice_lite: bool,
 }
 
-/// One line, as it came.
+/// One line, unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// All of it, with how it ends.
@@ -55,7 +55,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A media section: its lines, and what a relay must know of them.
+/// A media section: its lines, and the values that a relay needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'a> {
     /// Its lines, `m=` first.
@@ -93,7 +93,7 @@ pub struct Section<'a> {
 /// How a section's media is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keying {
-    /// Not at all, or in a way that only the two ends know of.
+    /// None, or one known only to the two ends.
     Plain,
     /// SRTP with keys in the description (RFC 4568).
     Sdes,
@@ -129,8 +129,8 @@ impl Section<'_> {
         Keying::of(protocol, !self.cryptos.is_empty(), self.fingerprint.is_some())
     }
 
-    /// Whether keys or a fingerprint stand in an offer beside a protocol without protection, so
-    /// that an answer may take them or leave them (RFC 8643).
+    /// Whether an offer has keys or a fingerprint with a protocol without protection, so that an
+    /// answer may accept or decline them (RFC 8643).
     pub fn is_opportunistic(&self) -> bool {
         let has_keys = !self.cryptos.is_empty() || self.fingerprint.is_some();
         has_keys && self.is_rtp() && Keying::of(self.protocol, false, false) == Keying::Plain
@@ -147,7 +147,7 @@ impl Section<'_> {
         self.protocol.to_ascii_uppercase().contains("RTP/")
     }
 
-    /// Whether it can be relayed: over UDP, whatever is on top.
+    /// Whether it can be relayed: it is over UDP, with any protocol on top.
     pub fn is_datagrams(&self) -> bool {
         let protocol = self.protocol.to_ascii_uppercase();
         self.is_rtp() && !protocol.starts_with("TCP") || protocol.starts_with("UDP") || protocol == "UDPTL"

@@ -1,7 +1,7 @@
-//! Statistics for dashboards beside counters: how calls went that have ended, what each proxy asked
-//! and how long that took, and both over intervals.
+//! Statistics for dashboards beside counters: outcomes of ended calls, requests of each proxy and
+//! their durations, and both over intervals.
 //!
-//! Nobody is asked for it while calls go on: what a call did is known when it ends.
+//! The counts of a call are known when it ends, so ports are not asked for statistics during calls.
 
 mod interval;
 
@@ -113,7 +113,7 @@ pub struct Pool {
     pub used: usize,
     /// How many are free.
     pub free: usize,
-    /// The one that was given out last.
+    /// The last one given out.
     pub last: u16,
 }
 
@@ -122,7 +122,7 @@ pub struct Pool {
 pub struct Snapshot {
     /// How long the relay has been there.
     pub uptime: Duration,
-    /// How many calls there are, those included that are over and still kept.
+    /// The number of calls, including those that are over and still kept.
     pub calls: usize,
     /// Relayed traffic, as far as ports have reported it.
     pub relayed: Traffic,
@@ -137,7 +137,7 @@ pub struct Snapshot {
     pub interval: Interval,
 }
 
-/// All of it as it is counted.
+/// The running counts.
 #[derive(Debug)]
 pub(crate) struct Statistics {
     pub(crate) ended: Ended,
@@ -199,7 +199,7 @@ impl Statistics {
     }
 }
 
-/// How many packets of RTP came from either party of each section that both wanted.
+/// RTP packets from either party of each section that both wanted.
 fn answered_pairs(call: &Call) -> impl Iterator<Item = [u64; 2]> {
     let answered = call.dialogues.iter().filter(|dialogue| dialogue.answered);
     let sections = answered.flat_map(|dialogue| &dialogue.media);

@@ -1,4 +1,4 @@
-//! From what is known of a call to what the data plane is to do.
+//! Turns the state of a call into the entries of the data plane.
 
 use super::{Call, Component, Dialogue, Media};
 use crate::plan::{Entry, Hop, Keys};

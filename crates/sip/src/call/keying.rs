@@ -27,15 +27,15 @@ pub(crate) enum Security {
     /// Not at all, or from end to end.
     #[default]
     Clear,
-    /// With keys in descriptions: those we offer, and what was agreed.
+    /// SDES: the keys that we offer, and the agreed ones.
     Sdes {
         offered: Vec<Crypto>,
         agreed: Option<Agreed>,
-        /// A handshake is offered beside, with our certificate told by this hash function.
+        /// DTLS is offered as well, with our certificate's fingerprint by this hash function.
         or_dtls: Option<HashFunction>,
     },
-    /// With keys from a handshake, once we know whom to expect. Our certificate is told by this
-    /// hash function.
+    /// DTLS, once the peer's certificate is known. Our certificate's fingerprint is given by this
+    /// function.
     Dtls {
         peer: Option<Fingerprint>,
         active: bool,
@@ -45,7 +45,7 @@ pub(crate) enum Security {
     },
 }
 
-/// Keys that both ends know.
+/// Keys known to both ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Agreed {
     pub(crate) ours: Crypto,
@@ -74,7 +74,7 @@ impl Security {
         }
     }
 
-    /// By which function our certificate was told.
+    /// The hash function of our fingerprint.
     fn hash(&self) -> Option<HashFunction> {
         match self {
             Self::Dtls { hash, .. } => Some(*hash),
@@ -92,8 +92,8 @@ impl Security {
 }
 
 impl Media {
-    /// An offer of the party at `end`, which goes on with the protocol of the other side. Says what
-    /// the other party is to read.
+    /// Secures an offer of the party at `end`, with the protocol of the other side. Returns the
+    /// attributes for the other party.
     pub(super) fn secure_offer(
         &mut self,
         end: usize,
@@ -121,7 +121,7 @@ impl Media {
             if let Some(passed) = passed {
                 return Ok(self.pass(passed));
             }
-            // Nothing of what was offered may go on: then it is sealed anew.
+            // If no offered key may pass, we encrypt again.
         }
         self.choice = None;
         let speaks = if has_certificate {
@@ -130,7 +130,7 @@ impl Media {
             speaks
         };
         let (speaks, other) = if section.is_opportunistic() && !is_usable(speaks, section, has_certificate) {
-            // Keys that an answer may leave are no reason to refuse an offer.
+            // An offer is not refused for keys that its answer may decline.
             (
                 Keying::Plain,
                 Keying::of(&self.protocols[1 - end], !flags.sdes.off, has_certificate),
@@ -156,8 +156,7 @@ impl Media {
         Ok(lines)
     }
 
-    /// Whether what the party at `end` offers to protect its media with may be the other party's to
-    /// answer.
+    /// Whether the keys offered by the party at `end` may pass to the other party.
     pub(super) fn may_pass_keys(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
         let speaks = section.keying();
         // Media that was decrypted and encrypted here stays so: both sides have keys of ours.
@@ -172,7 +171,7 @@ impl Media {
         attributes
     }
 
-    /// How the one who is to get an offer is to be protected.
+    /// The keying of the party that gets an offer.
     fn keying_of_other(&self, end: usize, section: &Section<'_>, flags: &Flags, has_certificate: bool) -> Keying {
         let protocol = &self.protocols[1 - end];
         let speaks = section.keying();
@@ -182,13 +181,13 @@ impl Media {
             return speaks;
         }
         match self.sides[1 - end].security.keying() {
-            // One protocol may mean both, and what was agreed stays.
+            // One protocol may mean both, and an agreed keying stays.
             Keying::Dtls if takes_dtls => Keying::of(protocol, false, true),
             _ => Keying::of(protocol, !flags.sdes.off, takes_dtls),
         }
     }
 
-    /// An answer of the party at `end`. Says what the party that offered is to read.
+    /// Secures an answer of the party at `end`. Returns the attributes for the party that offered.
     pub(super) fn secure_answer(
         &mut self,
         end: usize,
@@ -255,8 +254,7 @@ fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
     theirs.tag == ours.tag && theirs.key.profile() == ours.key.profile() && agreed(theirs) == agreed(ours)
 }
 
-/// Which of the ways that an offer has is accepted: what was agreed before, or DTLS rather than
-/// keys in the description.
+/// The keying that is accepted of an offer: the earlier one, or DTLS rather than SDES.
 fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
     match section.keying() {
         Keying::Sdes if before.keying() == Keying::Sdes => Keying::Sdes,
@@ -265,8 +263,8 @@ fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
     }
 }
 
-/// How the one who offered this is protected. Keys of ours that fit already stay: what is sealed
-/// with them is on its way.
+/// The security of the offering party. Fitting keys of ours stay, because packets encrypted with
+/// them are on their way.
 fn answer_to(
     speaks: Keying,
     section: &Section<'_>,
@@ -315,7 +313,7 @@ fn answer_to(
                 (_, Security::Dtls { peer, active, .. }) if peer.as_ref() == Some(&fingerprint) => *active,
                 _ => flags.dtls_reverse.unwrap_or(flags.dtls) == Dtls::Active,
             };
-            // A peer knows the function that it uses itself.
+            // A peer supports the hash function that it uses itself.
             let hash = flags.fingerprint.or(before.hash()).unwrap_or(fingerprint.hash);
             Ok(Security::Dtls {
                 instead: answer_to(Keying::Sdes, section, before, flags, random)
@@ -329,7 +327,7 @@ fn answer_to(
     }
 }
 
-/// How the one who is to get an offer is protected, once it answers.
+/// The security of the party that gets an offer, once it answers.
 fn offer_to(
     keying: Keying,
     section: &Section<'_>,

@@ -1,10 +1,10 @@
-//! Learning of a party's address from the packets it sends.
+//! Learning of a party's address from its packets.
 //!
-//! A description says where a party wants media. Behind a translator its packets come from
-//! elsewhere, and media must go there. Each description opens a window in which sources are
-//! compared; the best of them is the party when the window closes, and from then on nobody else's
-//! packets are taken. A party may have another address behind its translator with the same
-//! description as before, so a known address counts in a new window only once it is heard again.
+//! A description states the address at which a party wants media. Behind a NAT its packets have
+//! another source, and media must be sent to that. Each description opens a window in which sources
+//! are compared. The best one at the end of the window is the party, and from then on packets of
+//! other sources are dropped. With an unchanged description a party may still have another address
+//! at its NAT, so a known address counts in a new window only once a packet arrives from it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -19,16 +19,16 @@ use crate::{Config, Counter};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Source {
     state: State,
-    /// The source of packets before the party moved. Late packets from it teach nothing.
+    /// The source of packets before the party moved. Late packets from it are not learned.
     left: Option<Left>,
-    /// A higher number makes the data plane tell a source again that it has told.
+    /// A higher number makes the data plane report a source again.
     window: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// None came since the last description. Until one comes, media goes to where the party was
-    /// known to be.
+    /// No packet arrived since the last description. Until one does, media is sent to the known
+    /// address.
     Waiting {
         known: Option<SocketAddr>,
     },
@@ -39,12 +39,12 @@ enum State {
 /// Sources of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Candidates {
-    /// The best so far.
+    /// The best source so far.
     from: SocketAddr,
-    /// Known from before this window and not heard in it yet. It comes before an address of the
-    /// same likeness.
+    /// Known from before this window, without a packet in it yet. It is preferred to another source
+    /// of the same likeness.
     senior: Option<SocketAddr>,
-    /// As like what was said as the best. It takes its place if the best falls silent.
+    /// A source as likely as the best. It takes its place if the best falls silent.
     rival: Option<Rival>,
     until: Instant,
 }
@@ -52,14 +52,15 @@ struct Candidates {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rival {
     from: SocketAddr,
-    /// When it came first after the last packet of the best.
+    /// Its first packet after the last one of the best.
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Left {
     from: SocketAddr,
-    /// A party that still sends from there then has not left; `None` until a packet came.
+    /// A party that still sends from there at this time has not moved; `None` until a packet
+    /// arrives.
     until: Option<Instant>,
 }
 
@@ -74,9 +75,9 @@ struct Rules {
     window: Duration,
 }
 
-/// How much an address is like the one that was said. The order is rtpengine's, with the network
-/// added beside the port, as translators often keep one of the two, and with the address that the
-/// description came from beside the one in it.
+/// The likeness of a source to the described address. The order is rtpengine's, with two additions:
+/// the network counts like the port, as NATs often keep one of the two, and the source of the
+/// description counts like the address in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
     None,
@@ -92,7 +93,7 @@ impl Default for State {
 }
 
 impl Source {
-    /// One that an earlier process knew: for good, or as far as it had come.
+    /// A source known to an earlier process, settled or still being learned.
     pub(crate) fn resumed(known: Option<SocketAddr>, is_settled: bool) -> Self {
         let state = match known {
             Some(from) if is_settled => State::Settled(from),
@@ -149,7 +150,7 @@ impl Source {
         self.window += 1;
     }
 
-    /// Nothing is known any more.
+    /// Forgets all sources.
     pub(crate) fn reset(&mut self) {
         self.left = None;
         self.begin(None);
@@ -160,7 +161,7 @@ impl Source {
         self.state = State::Settled(from);
     }
 
-    /// A packet came from there; says whether that is believed.
+    /// A packet arrived from this source; returns whether it is accepted as the party's.
     fn learn(&mut self, from: SocketAddr, rules: &Rules) -> bool {
         if let Some(left) = &mut self.left
             && left.from == from
@@ -173,7 +174,7 @@ impl Source {
         self.state = match self.state {
             State::Settled(_) if !rules.handover => return false,
             State::Settled(_) => State::Settled(from),
-            // Nothing better can come.
+            // No better source can follow.
             _ if is_said || rules.learning == Learning::Immediate => State::Settled(from),
             State::Waiting { known } => State::Learning(Candidates {
                 from,
@@ -241,19 +242,19 @@ impl Side {
         })
     }
 
-    /// The only address that may be learned from; nobody's while a strict party is on hold and has
-    /// said none.
+    /// The only address that may be learned; none while a strict party is on hold without an
+    /// address.
     fn within(&self, component: Component) -> Option<IpAddr> {
         let strict = self.policy.strict && self.ice.is_none();
         let said = self.heard.as_ref().filter(|_| strict)?.at(component).ip();
         let ours = self.local.as_ref().map(|pair| pair.advertised);
-        // A private address is behind a translator when ours is public: packets come from an
-        // address that nobody has said.
+        // If ours is public, a private address is behind a NAT: its packets have a source that is
+        // in no description.
         let is_translated = is_private(said) && ours.is_some_and(|ours| !is_private(ours));
         (!is_translated).then_some(said)
     }
 
-    /// A packet came from there, or the party proved to be there. Says what became of that.
+    /// A packet arrived from this source, or the party proved it by ICE. Returns the outcome.
     pub(crate) fn learn(&mut self, component: Component, from: SocketAddr, now: Instant, config: &Config) -> Counter {
         let within = self.within(component);
         let Some(heard) = &self.heard else {
@@ -310,7 +311,7 @@ fn network(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether an address means nothing outside of its own network (RFC 1918, 3927, 4193, 4291, 6598).
+/// Whether an address has no meaning outside its own network (RFC 1918, 3927, 4193, 4291, 6598).
 fn is_private(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(ip) => {

@@ -16,25 +16,25 @@ pub(crate) enum Ending {
     Deleted,
     /// It ran out of time in this way.
     TimedOut(Counter),
-    /// It seems to be silent: it goes on if one of these ports has seen a packet lately.
+    /// It seems to be silent, and continues if one of these ports has had a packet recently.
     Unless(BTreeSet<SocketAddr>),
 }
 
-/// Whether a call that seems silent is. Ports are asked when it would end, and not before: that
-/// costs next to nothing however many calls there are.
+/// Checks that a call that seems silent is. Ports are asked only when the call would end, which
+/// costs next to nothing for any number of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Check(Option<Asked>);
 
 #[derive(Debug)]
 struct Asked {
-    /// When the last packet known then had come.
+    /// The time of the last packet known then.
     since: Instant,
     until: Instant,
     missing: BTreeSet<SocketAddr>,
 }
 
 impl Check {
-    /// A port told when its last packet came.
+    /// A port reported the time of its last packet.
     pub(crate) fn heard(&mut self, at: SocketAddr) {
         if let Some(asked) = &mut self.0 {
             asked.missing.remove(&at);
@@ -86,7 +86,7 @@ impl Call {
         if idle { self.silent(now, counter) } else { None }
     }
 
-    /// As far as is known no packet came for too long.
+    /// No packet is known for too long.
     fn silent(&mut self, now: Instant, counter: Counter) -> Option<Ending> {
         let since = self.last_activity();
         // The answers about an earlier silence do not apply to this one.
@@ -118,7 +118,7 @@ impl Call {
         }
     }
 
-    /// Gives back what the dialogues have that are over and out.
+    /// Removes the dialogues that `which` selects, and gives their ports back.
     pub(crate) fn forget(&mut self, ports: &mut Ports, which: impl Fn(&Dialogue) -> bool) {
         for dialogue in self.dialogues.iter_mut().filter(|dialogue| which(dialogue)) {
             dialogue.media.iter_mut().for_each(|media| media.release(ports));
@@ -126,7 +126,7 @@ impl Call {
         self.dialogues.retain(|dialogue| !which(dialogue));
     }
 
-    /// When a packet was last seen, or somebody last spoke of it.
+    /// The time of the last packet or request.
     pub(crate) fn last_activity(&self) -> Instant {
         let sides = self
             .alive()
@@ -136,7 +136,7 @@ impl Call {
         packets.chain(self.resumed).fold(self.last_signal, Instant::max)
     }
 
-    /// How long it may be without a packet, and what it is called when that is over.
+    /// The longest time without a packet, and the counter of that timeout.
     pub(crate) fn patience(&self, config: &Config) -> (Duration, Counter) {
         let mut answered = self.alive().filter(|dialogue| dialogue.answered).peekable();
         if answered.peek().is_none() {

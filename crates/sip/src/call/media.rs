@@ -37,7 +37,7 @@ pub(crate) struct Media {
     /// In the last offer ICE went on to the other party, with our addresses beside the sender's:
     /// checks pass like media.
     pub(crate) passes_ice: bool,
-    /// Somebody does not want it.
+    /// Whether one of the parties refuses it.
     pub(crate) refused: bool,
     /// Its outcome in the last offer.
     pub(crate) offered: Offered,
@@ -52,9 +52,9 @@ pub(crate) enum Offered {
     /// It has ports, and is relayed once it is answered.
     #[default]
     Relayed,
-    /// It is not over UDP, so it goes on as it came.
+    /// It is not over UDP, so it passes unchanged.
     AsItCame,
-    /// Its sender does not want it, or it cannot be had: whatever answers it gets port 0.
+    /// It is not wanted, or not possible: any answer to it gets port 0.
     Refused,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Side {
     pub(crate) mux: bool,
     /// The party offered that, or we did.
     pub(crate) mux_offered: bool,
-    /// It is to be accepted whatever the other party says, or not at all.
+    /// Whether it is to be accepted or rejected in any case, for any answer.
     pub(crate) mux_fate: Option<bool>,
     pub(crate) security: Security,
     /// Our credentials towards the party, where it has ICE.
@@ -95,12 +95,12 @@ pub(crate) struct Heard {
     pub(crate) direction: Direction,
     #[serde(with = "form::credentials")]
     pub(crate) ice: Option<IceCredentials>,
-    /// The clock of what it prefers to get.
+    /// The clock rate of its preferred format.
     pub(crate) clock_rate: u32,
-    /// The source of its description, as the proxy says.
+    /// The source of its description, as stated by the proxy.
     #[serde(default)]
     pub(crate) received: Option<IpAddr>,
-    /// It said keys beside a protocol without protection.
+    /// It had keys with a protocol without protection.
     #[serde(default)]
     pub(crate) is_opportunistic: bool,
 }
@@ -133,9 +133,9 @@ impl Heard {
         }
     }
 
-    /// It wants nothing, said in the old way: by an address of zeros (RFC 3264 section 8.4). With
-    /// ICE that only says that no candidate is known yet (RFC 8839 section 4.4.1.1.1, RFC 8840
-    /// section 4.1.1).
+    /// It is on hold in the old way, by an address of zeros (RFC 3264 section 8.4). With ICE zeros
+    /// only mean that no candidate is known yet (RFC 8839 section 4.4.1.1.1, RFC 8840 section
+    /// 4.1.1).
     pub(crate) fn is_zero(&self) -> bool {
         self.rtp.ip().is_unspecified() && self.ice.is_none()
     }
@@ -205,7 +205,7 @@ impl Side {
         self.ice = None;
     }
 
-    /// The party said where it wants media: its packets may come from elsewhere from now on.
+    /// Records a description of the party: its packets may have another source from now on.
     pub(crate) fn hear(&mut self, heard: Heard, policy: Policy, reset: bool, closes: Instant) {
         // On hold, a party is still where it was.
         let said = (!heard.is_zero()).then_some([heard.rtp, heard.rtcp]);
@@ -252,15 +252,15 @@ impl Side {
         (self.ice.is_some() || is_somewhere).then_some(to)
     }
 
-    /// The clock of what the party gets, when its RTCP can be read: what is protected from end to
-    /// end cannot.
+    /// The clock rate of media to the party, if its RTCP can be read: media encrypted from end to
+    /// end cannot be.
     pub(crate) fn clock_rate(&self, is_protected: bool) -> Option<u32> {
         let from_end_to_end = matches!(self.security, Security::Clear) && is_protected;
         let heard = self.heard.as_ref().filter(|_| !from_end_to_end)?;
         Some(heard.clock_rate)
     }
 
-    /// Somebody told how well a stream of the party was received.
+    /// Adds a report about the quality of a stream of the party.
     pub(crate) fn rate(&mut self, ssrc: u32, sample: Sample) {
         if let Some(quality) = self.qualities.iter_mut().find(|quality| quality.ssrc == ssrc) {
             quality.add(sample);

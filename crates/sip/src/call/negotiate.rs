@@ -1,5 +1,4 @@
-//! Offer and answer: what a party's description says goes into the call, and the other party's
-//! description comes out.
+//! Offer and answer: applies a party's description to the call, and makes the other party's.
 
 mod heard;
 mod ice;
@@ -19,10 +18,10 @@ pub(crate) enum Role {
 }
 
 impl Call {
-    /// A party's description: says what the other party is to get.
+    /// Applies a party's description; returns the other party's.
     ///
-    /// When it is refused, sections before the one that is to blame have changed already; the next
-    /// description sets them right.
+    /// If it is refused, sections before the faulty one have changed already; the next description
+    /// corrects them.
     pub(crate) fn describe(
         &mut self,
         place: Place,
@@ -120,8 +119,8 @@ impl Media {
         })
     }
 
-    /// A section that is not relayed: it is not wanted, or it is not over UDP. An offer of it needs
-    /// no ports; after an answer that does not want it another answer may come that does.
+    /// Handles a section that is not relayed: it is not wanted, or not over UDP. Its offer needs no
+    /// ports. After an answer without it, another answer may still want it.
     fn decline(&mut self, end: usize, role: Role, section: &Section<'_>, context: &mut Context<'_>) -> SectionRewrite {
         if role == Role::Offer {
             self.release(context.ports);
@@ -141,8 +140,8 @@ impl Media {
         }
     }
 
-    /// The protocols of both sides stay what they are, until the speaker of an offer changes its
-    /// own: what was asked for then is not asked for any more.
+    /// The protocols of both sides stay until the offerer changes its own; earlier flags about them
+    /// are void then.
     fn set_protocols(&mut self, end: usize, role: Role, section: &Section<'_>, flags: &Flags) {
         let said = section.protocol;
         match (role, &flags.protocol) {

@@ -21,7 +21,8 @@ pub(crate) struct Identity {
 }
 
 impl Dialogue {
-    /// The description of the party at `end` for the other, with what each section is to say.
+    /// Writes the description of the party at `end` for the other, with the changes to each
+    /// section.
     pub(super) fn write(
         &mut self,
         end: usize,
@@ -61,8 +62,8 @@ impl Dialogue {
     }
 }
 
-/// Which address is said for all sections: ours, or zeros when all of them are on hold. A section
-/// says another one itself, and the same where nothing is said for all.
+/// Chooses the session-level address: ours, or zeros when all sections are on hold. A section with
+/// another address has its own line, as has every section if there is no session-level line.
 fn say_addresses(description: &Description<'_>, sections: &mut [SectionRewrite], ours: IpAddr) -> IpAddr {
     let relayed = || sections.iter().filter(|section| section.port != 0);
     let first = relayed().next().and_then(|section| section.address);
@@ -80,8 +81,8 @@ fn say_addresses(description: &Description<'_>, sections: &mut [SectionRewrite],
 }
 
 impl End {
-    /// Writes a description to this party, who goes on reading what it read first where that was
-    /// asked for.
+    /// Writes a description for this party. Session-level values stay as first written, if that was
+    /// requested.
     fn write(&mut self, description: &Description<'_>, mut rewrite: Rewrite, flags: &Flags) -> Vec<u8> {
         let replace = flags.replace;
         let identity = self.identity.get_or_insert_with(|| Identity::of(description));

@@ -4,9 +4,9 @@ use super::Unreadable;
 use super::value::{Dictionary, Value};
 use crate::limits::{DEPTH_MAX, MESSAGE_MAX};
 
-/// Reads one value from the front of `bytes` and says how many of them it took.
+/// Reads one value from the front of `bytes`, and returns its length too.
 ///
-/// Errors: [`Unreadable::Incomplete`] when what is there may be the beginning of a value.
+/// Errors: [`Unreadable::Incomplete`] if `bytes` may be the beginning of a value.
 ///
 /// Source: BEP 3, without its rule that keys are sorted.
 pub fn decode(bytes: &[u8]) -> Result<(Value, usize), Unreadable> {

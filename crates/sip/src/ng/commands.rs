@@ -20,7 +20,7 @@ enum Failure {
 }
 
 impl Relay {
-    /// One payload, and what is answered.
+    /// Handles one payload, and returns the reply.
     pub(crate) fn ng_payload(&mut self, now: Instant, payload: &[u8], out: &mut Vec<Output>) -> Vec<u8> {
         let encoding = Encoding::of(payload).unwrap_or(Encoding::Bencode);
         let outcome = self.read(payload).and_then(|request| self.command(now, &request, out));
@@ -108,7 +108,7 @@ impl Relay {
         });
         let mut flags = self.flags(request);
         if flags.fragment {
-            // More candidates need no answer: packets that come from them are found without.
+            // More candidates need no answer: packets from them are found without.
             return Ok(Dictionary::default());
         }
         let sdp = request
@@ -166,11 +166,11 @@ impl Relay {
         written
     }
 
-    /// Requests that a relay without codecs cannot meet are refused, unless nothing depends on them
-    /// or they are tolerated.
+    /// Refuses requests that a relay without codecs cannot meet, unless they have no effect or are
+    /// tolerated.
     fn judge_wishes(&mut self, role: Role, description: &Description<'_>, flags: &mut Flags) -> Result<(), Refused> {
         if role == Role::Answer {
-            // These are about what is offered, and scripts say them always.
+            // These are about offers, and scripts send them always.
             flags.undone.forget(&[Wish::Transcode, Wish::Ptime, Wish::T38]);
         }
         if !flags.codecs.transcode.is_empty() && flags.codecs.is_offered(&description.sections) {
@@ -366,7 +366,7 @@ fn is_known(command: &[u8]) -> bool {
     names.any(|name| name.as_bytes() == command)
 }
 
-/// A reply that says what was asked for and is not done.
+/// A reply with a warning about unsupported flags.
 fn warned(reply: Dictionary, flags: &Flags) -> Dictionary {
     match flags.undone.warning() {
         Some(warning) => reply.with("warning", warning),
@@ -374,7 +374,7 @@ fn warned(reply: Dictionary, flags: &Flags) -> Dictionary {
     }
 }
 
-/// Tells the operator what is not done in a call, each thing once.
+/// Reports unsupported flags of a call to the operator, each once.
 fn tell_undone(name: &CallName, call: &mut Call, flags: &Flags, out: &mut Vec<Output>) {
     let undone = [&flags.undone.ignored, &flags.undone.unknown];
     for what in undone.into_iter().flat_map(|names| &names.kept) {

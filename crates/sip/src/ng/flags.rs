@@ -32,7 +32,7 @@ pub use undone::{Names, Undone, Wish};
 /// Everything asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Interfaces: of who speaks, and of the other.
+    /// Interfaces: of the speaking party, and of the other.
     pub direction: Vec<String>,
     /// The same, each by a key of its own.
     pub from_interface: Option<String>,
@@ -44,7 +44,7 @@ pub struct Flags {
     pub media_address: Option<IpAddr>,
     /// The source address of the SIP message.
     pub received_from: Option<IpAddr>,
-    /// Whether the address in the description is believed, rather than `received_from`.
+    /// Whether the address in the description is used, rather than `received_from`.
     pub trust_address: Option<bool>,
     /// The transport protocol of the other side.
     pub protocol: Option<Protocol>,
@@ -52,9 +52,9 @@ pub struct Flags {
     pub learning: Option<Learning>,
     /// The party sends from elsewhere than it receives.
     pub asymmetric: bool,
-    /// Only packets from where the party said are taken.
+    /// Only packets from the described address are accepted.
     pub strict_source: bool,
-    /// An address may be learned anew at any time.
+    /// An address may be learned again at any time.
     pub media_handover: bool,
     /// Learned addresses are forgotten.
     pub reset: bool,
@@ -68,13 +68,13 @@ pub struct Flags {
     pub sdes: Sdes,
     /// DTLS.
     pub dtls: Dtls,
-    /// The same towards who offers, where it is to be another.
+    /// The same towards the offerer, if it differs.
     pub dtls_reverse: Option<Dtls>,
     /// The hash function for the fingerprint of our certificate.
     pub fingerprint: Option<HashFunction>,
     /// ICE that is offered is not accepted.
     pub ice_reject: bool,
-    /// Of the codecs of an answer only the first goes on.
+    /// Only the first codec of an answer passes.
     pub single_codec: bool,
     /// Codecs taken out.
     pub codecs: CodecPolicy,
@@ -82,7 +82,7 @@ pub struct Flags {
     pub full_rtcp_attribute: bool,
     /// Write no `a=rtcp`.
     pub no_rtcp_attribute: bool,
-    /// Leave `a=sendrecv` and its like as they are.
+    /// Leave `a=sendrecv` and similar lines unchanged.
     pub original_sendrecv: bool,
     /// Write an `a=mid` where there is none.
     pub generate_mid: bool,
@@ -90,9 +90,9 @@ pub struct Flags {
     pub loop_protect: bool,
     /// The description is a fragment with more ICE candidates.
     pub fragment: bool,
-    /// SRTP is opened and sealed anew, though it could pass.
+    /// SRTP is decrypted and encrypted again, although it could pass.
     pub recrypt: bool,
-    /// A `delete` that finds nothing is an error.
+    /// A `delete` without a match is an error.
     pub fatal: bool,
     /// A `delete` is answered without statistics.
     pub fast: bool,
@@ -100,7 +100,7 @@ pub struct Flags {
     pub to_tag: bool,
     /// How long a deleted call is kept.
     pub delete_delay: Option<Duration>,
-    /// Differentiated services of what we send, the whole octet.
+    /// Differentiated services of packets that we send, the whole octet.
     pub tos: Option<u8>,
     /// A name for the party, kept for queries.
     pub label: Option<Vec<u8>>,
@@ -113,7 +113,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// The interfaces that are named, of who speaks and of the other.
+    /// The named interfaces, of the speaking party and of the other.
     pub(crate) fn interfaces(&self) -> [Option<&str>; 2] {
         let direction = |end: usize| self.direction.get(end).map(String::as_str);
         [
@@ -128,7 +128,7 @@ impl Flags {
 pub enum Protocol {
     /// This one.
     Exactly(String),
-    /// In an answer: the one that came, though another was offered.
+    /// In an answer: the protocol of the answer, although another was offered.
     Accept,
 }
 
@@ -137,12 +137,12 @@ pub enum Protocol {
 pub enum Learning {
     /// Not at all.
     Off,
-    /// From the first packet, for good.
+    /// From the first packet, permanently.
     Immediate,
     /// For a while; the last one stays.
     Delayed,
-    /// For a while; the one most like what was said stays, of several that are as like the first
-    /// that goes on sending.
+    /// For a while. The most likely source stays; of several equally likely ones, the first that
+    /// keeps sending.
     Heuristic,
 }
 
@@ -188,7 +188,7 @@ pub struct Mux {
     pub require: bool,
     /// Do not offer it on, and accept it.
     pub demux: bool,
-    /// Accept it, whatever the other side says.
+    /// Accept it, for any description of the other side.
     pub accept: bool,
     /// Do not accept it.
     pub reject: bool,

@@ -13,7 +13,7 @@ use crate::limits::COOKIE_MAX;
 pub enum Unreadable {
     /// They may be the beginning of one.
     Incomplete,
-    /// They are not, whatever follows.
+    /// They are malformed, with any bytes after them.
     Malformed,
 }
 
@@ -36,7 +36,7 @@ impl Encoding {
         }
     }
 
-    /// Reads one value from the front and says how many bytes it took.
+    /// Reads one value from the front, and returns its length too.
     pub fn decode(self, payload: &[u8]) -> Result<(Value, usize), Unreadable> {
         match self {
             Self::Bencode => bencode::decode(payload),
@@ -69,7 +69,7 @@ pub enum Route {
     Ng,
     /// The body is a payload alone.
     NgPlain,
-    /// Nothing: answer with this status.
+    /// None: answer with this status.
     Refused(u16),
 }
 

@@ -8,9 +8,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::Unreadable;
 use super::value::{Dictionary, Value};
 
-/// Reads one value from the front of `bytes` and says how many of them it took.
+/// Reads one value from the front of `bytes`, and returns its length too.
 ///
-/// Errors: [`Unreadable::Incomplete`] when what is there may be the beginning of a value.
+/// Errors: [`Unreadable::Incomplete`] if `bytes` may be the beginning of a value.
 pub fn decode(bytes: &[u8]) -> Result<(Value, usize), Unreadable> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter();
     match values.next() {

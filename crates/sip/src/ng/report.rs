@@ -1,4 +1,4 @@
-//! How a call stands: the answer to `query` and `delete`.
+//! State of a call: the answer to `query` and `delete`.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use crate::plan::{Keys, Traffic};
 use crate::quality::{Quality, Sample};
 use crate::sdp::suite_name;
 
-/// How a call stands, for all parties or for one and those it talks with: the one with tag `to`, or
-/// else the one with tag `from`.
+/// State of a call, for all parties or for one and its partners: the one with tag `to`, or else the
+/// one with tag `from`.
 pub(super) fn of(relay: &Relay, call: &Call, from: Option<&[u8]>, to: Option<&[u8]>) -> Dictionary {
     let created = relay.clock.unix(call.created);
     let mut report = Report {
@@ -171,7 +171,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The parties of a call, in the order in which they came.
+/// The parties of a call, in the order of joining.
 fn parties(call: &Call) -> Vec<Party<'_>> {
     let mut parties: Vec<Party<'_>> = Vec::new();
     for dialogue in &call.dialogues {
@@ -248,7 +248,7 @@ fn media_flags(media: &Media, end: usize) -> Vec<Value> {
     let flags = [
         ("initialized", heard.is_some()),
         ("asymmetric", side.policy.asymmetric),
-        // Seen from us: we send what the party receives.
+        // The direction as seen from us: we send when the party receives.
         ("send", heard.is_some_and(|heard| heard.direction.receives())),
         ("recv", heard.is_some_and(|heard| heard.direction.sends())),
         ("rtcp-mux", side.mux),
@@ -257,8 +257,8 @@ fn media_flags(media: &Media, end: usize) -> Vec<Value> {
         ("DTLS role passive", dtls == Some(false)),
         ("SDES", matches!(keys, Some(Keys::Srtp(_)))),
         ("ICE", side.ice.is_some()),
-        // The role of who offers, which rtpengine tells of every party that got an offer, with ICE
-        // or without.
+        // The role towards an offerer, which rtpengine reports of every party that got an offer,
+        // with ICE or without.
         ("ICE controlling", end == 1),
     ];
     set(&flags)

@@ -6,8 +6,8 @@ use super::value::{Dictionary, Value};
 use crate::statistics::{Command, Ended, Interval, Pool, Proxy, Snapshot, Span};
 use crate::{Counter, Relay};
 
-/// rtpengine's statistics but those of a second's packets, which are not counted before calls tell,
-/// and of transcoding. Fractions are texts with six digits, as there.
+/// rtpengine's statistics, except for packets per second, which are not counted until calls report,
+/// and transcoding. Fractions are texts with six digits, as in rtpengine.
 pub(super) fn of(relay: &mut Relay, now: Instant) -> Dictionary {
     let snapshot = relay.snapshot(now);
     Dictionary::default()

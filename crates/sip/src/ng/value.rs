@@ -13,8 +13,7 @@ pub enum Value {
     Dictionary(Dictionary),
 }
 
-/// Values with names, in the order in which they were said: proxies do not sort them, and neither
-/// do we.
+/// Values with names, in the order of insertion: proxies do not sort them, and neither do we.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dictionary(Vec<(Vec<u8>, Value)>);
 
@@ -35,12 +34,12 @@ impl Dictionary {
         self.0.iter().map(|(key, value)| (key.as_slice(), value))
     }
 
-    /// Says one more thing.
+    /// Adds an entry.
     pub fn push(&mut self, name: impl Into<Vec<u8>>, value: impl Into<Value>) {
         self.0.push((name.into(), value.into()));
     }
 
-    /// The same with one more thing said.
+    /// The same with one more entry.
     #[must_use]
     pub fn with(mut self, name: impl Into<Vec<u8>>, value: impl Into<Value>) -> Self {
         self.push(name, value);

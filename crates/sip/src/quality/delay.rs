@@ -20,7 +20,7 @@ const SIGNAL: f64 = 94.77;
 /// The least delay that is noticed, mT, in milliseconds. How sensitive users are to more, sT, is 1.
 const NOTICED: f64 = 100.0;
 
-/// The delay impairment factor Id, less what it is without delay, which is part of 93.2.
+/// The delay impairment factor Id, less its value without delay, which is part of 93.2.
 ///
 /// Shape: `delay` is one way, Ta and T; the round trip Tr is twice that.
 pub(super) fn impairment(delay: Duration) -> f64 {
@@ -44,7 +44,7 @@ fn listener_echo(round_trip: f64) -> f64 {
     half + (half * half + 169.0).sqrt()
 }
 
-/// Idd: people talk at once, echo or not.
+/// Idd: parties talk at the same time because of delay alone, without echo.
 fn too_long(delay: f64) -> f64 {
     if delay <= NOTICED {
         return 0.0;

@@ -15,7 +15,7 @@ pub(crate) struct Asked {
     /// The asker's address, if it is known, and the request's cookie, if there is one.
     pub(crate) cookie: Option<(Option<IpAddr>, Box<[u8]>)>,
     pub(crate) payload: Box<[u8]>,
-    /// When it came.
+    /// The time of arrival.
     pub(crate) begun: Instant,
     /// Its kind, as known when it was carried out.
     pub(crate) outcome: Outcome,
@@ -39,7 +39,7 @@ pub(crate) struct Awaits {
 pub(crate) enum Word {
     /// That it is open.
     Open,
-    /// How much has arrived, and so that it has done what it was ordered before.
+    /// Its counts, and so the execution of all earlier orders.
     Report,
 }
 
@@ -65,7 +65,7 @@ impl Waiting {
         self.requests.len()
     }
 
-    /// When somebody will have waited [long enough](Self::take_due).
+    /// The time when a request will have waited [long enough](Self::take_due).
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         // All wait equally long, so that the first is the first.
         self.requests.values().next().map(|(_, awaits)| awaits.until)
@@ -98,7 +98,7 @@ impl Waiting {
         self.remove(serial)
     }
 
-    /// All that wait for a word of this port.
+    /// All requests that wait for an answer of this port.
     pub(crate) fn take_at(&mut self, at: SocketAddr) -> Vec<(Asked, Awaits)> {
         let serials = self.by_port.get(&at).cloned().unwrap_or_default();
         serials.into_iter().filter_map(|serial| self.remove(serial)).collect()
@@ -112,7 +112,7 @@ impl Waiting {
         Some((asked, awaits))
     }
 
-    /// Nothing more is waited for at this port by this request.
+    /// The request waits for nothing more at this port.
     fn stop(&mut self, at: SocketAddr, serial: u64) {
         if let Some(waiting) = self.by_port.get_mut(&at) {
             waiting.retain(|other| *other != serial);
@@ -122,7 +122,7 @@ impl Waiting {
         }
     }
 
-    /// A port said something. Gives those that wait for nothing more.
+    /// A port answered. Returns the requests that wait for nothing more.
     pub(crate) fn heard(&mut self, at: SocketAddr, word: Word) -> Vec<(Asked, Awaits)> {
         let mut done = Vec::new();
         for serial in self.by_port.get(&at).cloned().unwrap_or_default() {
@@ -143,7 +143,7 @@ impl Waiting {
 }
 
 impl Awaits {
-    /// Each port that is to say something, once.
+    /// Each port with a pending answer, once.
     fn ports(&self) -> BTreeSet<SocketAddr> {
         self.words.iter().map(|(at, _)| *at).collect()
     }

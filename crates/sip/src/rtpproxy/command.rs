@@ -9,7 +9,7 @@ pub enum Command<'a> {
     Version,
     /// `VF`: whether a feature, by its date, is there.
     Feature(&'a str),
-    /// `U` and `L`: a port for what an offer (update) or an answer (look up) says.
+    /// `U` and `L`: a port for an offer (update) or an answer (look up).
     Allocate(Allocate<'a>),
     /// `D`: the call is over.
     Delete {
@@ -22,14 +22,14 @@ pub enum Command<'a> {
     Query {
         /// Which.
         names: Names<'a>,
-        /// Say the counters' names too.
+        /// Include the counters' names.
         verbose: bool,
         /// Which counters; the five of old when none is named.
         counters: Vec<&'a str>,
     },
     /// `X`: all calls are over.
     DeleteAll,
-    /// `I`: what is going on here.
+    /// `I`: the state of the relay.
     Info,
 }
 
@@ -38,9 +38,9 @@ pub enum Command<'a> {
 pub struct Names<'a> {
     /// The call-id, without the branch.
     pub call: &'a str,
-    /// The branch behind the call-id.
+    /// The branch after the call-id.
     pub branch: Option<&'a str>,
-    /// The tag of who says so.
+    /// The tag of the speaking party.
     pub from: &'a str,
     /// The other party's tag, once it has one.
     pub to: Option<&'a str>,
@@ -63,7 +63,7 @@ pub struct Allocate<'a> {
     pub asymmetric: bool,
     /// The call ends when this party's media was deleted, and not before.
     pub weak: bool,
-    /// External or not, for the one who speaks and for the other.
+    /// External or not, for the speaking party and for the other.
     pub sides: Vec<Side>,
     /// The address of ours to use.
     pub local: Option<IpAddr>,
@@ -77,7 +77,7 @@ pub struct Allocate<'a> {
     pub notify: Option<(&'a str, &'a str)>,
 }
 
-/// On which side of the relay somebody is.
+/// The side of the relay that a party is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// `I`
@@ -91,7 +91,7 @@ pub enum Side {
 /// Source: rtpproxy, `rtpp_command_ecodes.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCode {
-    /// No such command, or one that is not done here.
+    /// An unknown command, or one that is not supported.
     UnknownCommand = 0,
     /// Too few or too many arguments.
     Arguments = 1,
@@ -101,11 +101,11 @@ pub enum ErrorCode {
     Modifier = 8,
     /// An `E` or `I` too many.
     Sides = 11,
-    /// No number behind `Z`.
+    /// No number after `Z`.
     PacketTime = 13,
-    /// No list behind `c`.
+    /// No list after `c`.
     Codecs = 14,
-    /// No address behind `l` or `r`.
+    /// No address after `l` or `r`.
     LocalSyntax = 15,
     /// An address that is none of ours.
     Local = 31,
@@ -115,7 +115,7 @@ pub enum ErrorCode {
     Remote = 37,
     /// No such call.
     UnknownSession = 50,
-    /// A counter nobody knows.
+    /// An unknown counter.
     Query = 62,
     /// No port is free.
     NoPorts = 71,
@@ -124,7 +124,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// As it is answered.
+    /// The text of the reply.
     pub fn reply(self) -> String {
         format!("E{}\n", self as u8)
     }
@@ -259,7 +259,7 @@ impl Allocate<'_> {
                 '6' => self.v6 = true,
                 'E' => self.side(Side::External)?,
                 'I' => self.side(Side::Internal)?,
-                // Nothing is packed anew, and nothing depends on which codecs there are.
+                // Packets are not repacketised, and codecs do not matter.
                 'Z' => self.ignore(&mut rest, |byte| byte.is_ascii_digit(), ErrorCode::PacketTime)?,
                 'C' => self.ignore(
                     &mut rest,
@@ -267,7 +267,7 @@ impl Allocate<'_> {
                     ErrorCode::Codecs,
                 )?,
                 'L' => self.local = Some(take_address(&mut rest)?),
-                // Which address of ours leads there is the operator's to say, by interfaces.
+                // The operator chooses our address for a destination, by interfaces.
                 'R' => {
                     take_address(&mut rest)?;
                     self.ignored += 1;
@@ -323,7 +323,7 @@ fn names<'a>(call: &'a str, from: &'a str, to: Option<&'a str>) -> Names<'a> {
     }
 }
 
-/// A tag and the number of the media section behind it; without one, all sections are meant, or the
+/// A tag and the number of its media section; without a number, all sections are meant, or the
 /// first.
 fn tag(word: &str) -> (&str, u16) {
     match word.rsplit_once(';') {

@@ -24,7 +24,7 @@ const FEATURES: [&str; 5] = ["20040107", "20050322", "20060704", "20081102", "20
 const COUNTERS: [&str; 5] = ["ttl", "npkts_ina", "npkts_ino", "nrelayed", "ndropped"];
 
 impl Relay {
-    /// One command without its cookie, and what is answered.
+    /// Handles one command without its cookie, and returns the reply.
     pub(crate) fn rtpproxy_command(&mut self, now: Instant, command: &[u8], out: &mut Vec<Output>) -> String {
         let text = std::str::from_utf8(command)
             .ok()
@@ -113,7 +113,7 @@ impl Relay {
         done
     }
 
-    /// An answer in a call nobody knows: port 0, which is no error.
+    /// The reply to an answer in an unknown call: port 0, which is no error.
     fn nothing_there(&mut self) -> String {
         self.counters.count(Counter::CallUnknown);
         "0\n".to_owned()
@@ -251,8 +251,7 @@ impl Relay {
 }
 
 impl Call {
-    /// A party said where it wants one section's media; the answer is where the other party is to
-    /// send.
+    /// Records a party's address for one section; the reply is the address for the other party.
     fn allocate(&mut self, place: Place, asked: &Allocate<'_>, context: &mut Context<'_>) -> Result<String, Refused> {
         let dialogue = &mut self.dialogues[place.dialogue];
         let index = usize::from(asked.names.media) - 1;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use wire::sdp::{Direction, IceCredentials};
 
-/// Bytes that are mostly text: each a character of its own, so that text can be read and nothing is
-/// lost.
+/// Bytes that are mostly text, each written as a character, so that text stays readable and no byte
+/// is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 

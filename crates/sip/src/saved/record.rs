@@ -1,5 +1,4 @@
-//! A call as it is written: what was said in it and what was learned, without what follows from
-//! that.
+//! The written form of a call: its descriptions and learned addresses, without derived state.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -13,8 +12,8 @@ use crate::WallClock;
 use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Security, Side, Source};
 use crate::ports::{Pair, Ports};
 
-/// Moments as they are written: in microseconds since 1970-01-01 UTC, since the other clock begins
-/// anew with the machine.
+/// The written form of times: in microseconds since 1970-01-01 UTC, since the monotonic clock
+/// restarts with the machine.
 #[derive(Clone, Copy)]
 pub(super) struct Times(pub(super) WallClock);
 
@@ -45,7 +44,7 @@ struct DialogueRecord {
     ends: [EndRecord; 2],
     branch: Option<Bytes>,
     media: Vec<MediaRecord>,
-    /// Not there in what an earlier version wrote: then all of them.
+    /// Absent in records of an earlier version: then all of them.
     #[serde(default)]
     offered: Option<usize>,
     answered: bool,
@@ -100,7 +99,8 @@ struct SideRecord {
 #[derive(Serialize, Deserialize)]
 enum SourceRecord {
     Unknown,
-    /// It was being learned, which begins anew. Until when is not written any more.
+    /// It was being learned, and the window restarts. The end of the window is not written any
+    /// more.
     Learning(SocketAddr, u64),
     Settled(SocketAddr),
 }
@@ -136,7 +136,7 @@ impl CallRecord {
         media.flat_map(|media| &media.sides).filter_map(|side| side.local)
     }
 
-    /// The call, where all of its ports are among `pairs`; those it has are not afterwards.
+    /// The call, if all of its ports are among `pairs`; they are taken out of it.
     pub(super) fn call(
         self,
         now: Instant,

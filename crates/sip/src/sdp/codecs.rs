@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Section;
 use crate::limits::{CODECS_MAX, FORMATS_MAX};
 
-/// Which codecs the other side gets to see. Nothing is transcoded: a codec can only be taken away.
+/// The codecs that the other side is offered. Nothing is transcoded: a codec can only be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodecPolicy {
     /// Codecs to take out, as `PCMU`, `opus/48000/2` or `all`.
@@ -36,11 +36,11 @@ const STATIC: [(u8, &str); 12] = [
     (34, "H263/90000"),
 ];
 
-/// The clock of most sound in telephony, for where nobody says.
+/// The clock of most telephone audio, used when none is stated.
 pub(crate) const TELEPHONE_CLOCK: u32 = 8_000;
 
 impl Section<'_> {
-    /// The clock of the format that comes first, in ticks a second, when it is known.
+    /// The clock of the first format, in ticks a second, when it is known.
     pub(crate) fn clock_rate(&self) -> Option<u32> {
         let first = self.formats.split_ascii_whitespace().next()?;
         let rate = names(self).get(first)?.split('/').nth(1)?.parse().ok();
@@ -49,11 +49,11 @@ impl Section<'_> {
 }
 
 impl CodecPolicy {
-    /// The payload types of `section` that go, as its format list names them. Never all of them: a
-    /// section without formats is none.
+    /// The payload types of `section` to remove, in the order of its format list. They are never
+    /// all of them: a section without formats is invalid.
     ///
-    /// `single` leaves the first codec of those that stay, and what goes with any: telephone events
-    /// and comfort noise.
+    /// `single` leaves the first remaining codec, and the formats that go with any: telephone
+    /// events and comfort noise.
     pub fn unwanted<'a>(&self, section: &Section<'a>, single: bool) -> Vec<&'a str> {
         if !section.is_rtp() || !single && self.strip.is_empty() && self.mask.is_empty() {
             return Vec::new();
@@ -88,8 +88,7 @@ impl CodecPolicy {
         (named || all && !matches(&self.transcode, name)) && !matches(&self.except, name)
     }
 
-    /// Whether everything that is to be there is offered already, in every section of sound that is
-    /// wanted.
+    /// Whether every codec to transcode to is offered already, in every wanted audio section.
     pub(crate) fn is_offered(&self, sections: &[Section<'_>]) -> bool {
         let mut sound = sections
             .iter()
@@ -102,13 +101,12 @@ impl CodecPolicy {
     }
 }
 
-/// Whether it is no sound of its own.
+/// Whether it is a supplement to other audio.
 fn is_supplement(name: &str) -> bool {
     ["TELEPHONE-EVENT", "CN"].contains(&name.split('/').next().unwrap_or_default())
 }
 
-/// Telephone events and comfort noise at a clock that codecs were taken out of, and that none of
-/// those left has.
+/// Telephone events and comfort noise at a clock at which codecs were removed, and none is left.
 fn orphans<'a>(formats: &[&'a str], unwanted: &[&str], names: &HashMap<&str, String>) -> Vec<&'a str> {
     let unwanted: HashSet<&str> = unwanted.iter().copied().collect();
     let clock = |format: &str| names.get(format).and_then(|name| name.split('/').nth(1));

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use wire::srtp::{MasterKey, Mki, SessionParameters, SrtpProfile};
 
-/// One `a=crypto` line whose suite Weir knows.
+/// One `a=crypto` line with a suite known to Weir.
 ///
 /// Source: RFC 4568 section 9.1, RFC 6188 section 4 and RFC 7714 section 14.2 for the suites; NULL
 /// ones are rtpengine's, which has them from a draft of RFC 4568.
@@ -14,18 +14,18 @@ pub struct Crypto {
     pub tag: u32,
     /// The key, with its suite and its session parameters.
     pub key: MasterKey,
-    /// It asks for something that is not done here, so it can only be passed through: a key
-    /// derivation rate, a key of its own for forward error correction, a parameter nobody knows, or
-    /// AEAD without encryption or authentication.
+    /// It has an unsupported parameter, so it can only be passed: a key derivation rate, a separate
+    /// key for forward error correction, an unknown parameter, or AEAD without encryption or
+    /// authentication.
     pub unsupported: bool,
 }
 
 /// How lines are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CryptoForm {
-    /// Keep the `=` at the end of the key; RFC 4568 has none, and some phones want them.
+    /// Keep the `=` at the end of the key; RFC 4568 has none, and some phones need them.
     pub padded: bool,
-    /// Say how long the key may be used: 2^31 packets.
+    /// State the lifetime of the key: 2^31 packets.
     pub lifetime: bool,
 }
 
@@ -59,11 +59,10 @@ pub const fn suite_name(suite: SrtpProfile) -> &'static str {
 }
 
 impl Crypto {
-    /// Reads what follows `a=crypto:`; `None` for suites that are not known and keys of a wrong
-    /// length.
+    /// Reads the text after `a=crypto:`; `None` for unknown suites and keys of a wrong length.
     ///
     /// Of several keys with identifiers the first counts. Hints (`WSH`, `FEC_ORDER`) and extensions
-    /// that may be left unread (`-name`) are.
+    /// that may be ignored (`-name`) are ignored.
     pub fn parse(value: &str) -> Option<Self> {
         let mut words = value.split_ascii_whitespace();
         let tag = words.next()?.parse().ok()?;
@@ -123,7 +122,7 @@ impl Crypto {
     }
 }
 
-/// Takes one session parameter; says whether the line can still be used here.
+/// Applies one session parameter; returns whether the line can still be used here.
 fn take_parameter(word: &str, parameters: &mut SessionParameters) -> bool {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     match name.to_ascii_uppercase().as_str() {

@@ -93,7 +93,7 @@ fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section
     })
 }
 
-/// The next word of a line, which phones divide by more than one space.
+/// The next word of a line; phones may separate words by several spaces.
 fn take_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let line = rest.trim_start();
     let (word, after) = line.split_at(line.find(char::is_whitespace).unwrap_or(line.len()));
@@ -170,8 +170,7 @@ impl<'a> Facts<'a> {
 
     fn credentials(&self) -> Option<IceCredentials> {
         let (ufrag, password) = (self.ufrag?, self.password?);
-        // Some are shorter than RFC 8839 allows. We only answer checks, for which nothing of them
-        // is needed.
+        // Some are shorter than RFC 8839 allows. We only answer checks, which does not need them.
         let fits = (1..=256).contains(&ufrag.len()) && (1..=256).contains(&password.len());
         fits.then(|| IceCredentials {
             ufrag: ufrag.to_owned(),

@@ -1,4 +1,4 @@
-//! Writing: the lines that came, but for those that say where and how media goes.
+//! Writing: the received lines, except for those about addresses and treatment of media.
 
 mod ice;
 
@@ -24,18 +24,17 @@ pub struct Rewrite {
     pub origin_fields: [Option<String>; 3],
     /// The session's name, when that is to change.
     pub session_name: Option<String>,
-    /// Say that we only answer connectivity checks.
+    /// State that we only answer connectivity checks.
     pub ice_lite: bool,
     /// The relay's name, for [`Description::is_marked`].
     pub mark: Option<String>,
-    /// One for each section, or fewer: what follows goes.
+    /// One for each section, or fewer: further sections are dropped.
     pub sections: Vec<SectionRewrite>,
-    /// The text after `m=` of sections to append: those that were offered and that the description
-    /// leaves out.
+    /// The text after `m=` of sections to append: offered ones that the description leaves out.
     pub missing: Vec<String>,
 }
 
-/// The attribute that says which relay a description went through.
+/// The attribute that names a relay that a description has passed.
 const MARK: &str = "weir-relay";
 
 /// The changes to a section.
@@ -46,7 +45,7 @@ pub struct SectionRewrite {
     /// The address of the section's own `c=` line, where it is not the description's: 0.0.0.0 for
     /// media on hold in the old way.
     pub address: Option<IpAddr>,
-    /// The section and its address stay as they came, and nothing else here counts: it is not
+    /// The section and its address stay unchanged, and no other field here counts: it is not
     /// relayed.
     pub as_it_came: bool,
     /// Its media type, if that is to change.
@@ -57,11 +56,11 @@ pub struct SectionRewrite {
     pub format: Option<String>,
     /// Payload types that go.
     pub without: Vec<String>,
-    /// The direction to say at the end; `None` leaves the lines about it as they are.
+    /// The direction to write at the end; `None` leaves its lines unchanged.
     pub direction: Option<Direction>,
     /// The port of `a=rtcp`.
     pub rtcp: Option<u16>,
-    /// Say the address in `a=rtcp` too.
+    /// Include the address in `a=rtcp`.
     pub rtcp_in_full: bool,
     /// RTP and RTCP may share the port.
     pub rtcp_mux: bool,
@@ -71,7 +70,7 @@ pub struct SectionRewrite {
     pub keying: Attributes,
     /// ICE.
     pub ice: Attributes<(IceCredentials, Vec<Candidate>)>,
-    /// Addresses of ours to be tried beside those that came, where ICE stays as it is.
+    /// Our candidates to add, if ICE passes.
     pub candidates: Vec<Candidate>,
 }
 
@@ -80,14 +79,14 @@ pub struct SectionRewrite {
 pub enum Attributes<T = Vec<String>> {
     /// They stay as they are.
     Keep,
-    /// They go, and these come.
+    /// They are removed, and these are added.
     Replace(T),
     /// They go.
     Strip,
 }
 
 impl SectionRewrite {
-    /// A section that goes on without port, and without anything else of ours.
+    /// A section without a port, and without our other values.
     pub fn refused() -> Self {
         Self {
             port: 0,
@@ -108,7 +107,7 @@ impl SectionRewrite {
         }
     }
 
-    /// A section that stays as it came.
+    /// A section that stays unchanged.
     pub fn as_it_came() -> Self {
         Self {
             as_it_came: true,
@@ -123,12 +122,12 @@ impl Description<'_> {
         self.lines.iter().any(|line| line.attribute() == Some((MARK, name)))
     }
 
-    /// The address of all sections, as it came.
+    /// The session-level address line.
     fn connection(&self) -> Option<&Line<'_>> {
         self.lines.iter().find(|line| line.letter == b'c')
     }
 
-    /// The description with what `rewrite` says instead.
+    /// The description with the changes of `rewrite`.
     ///
     /// Panics: when `rewrite` has more sections.
     pub fn rewrite(&self, rewrite: &Rewrite) -> Vec<u8> {
@@ -156,7 +155,7 @@ impl Description<'_> {
                 out.section_as_it_came(section, self.connection());
             } else {
                 out.section(section, change, rewrite.address);
-                // Credentials that stood before all sections do not stand there any more.
+                // Session-level credentials were removed, so they are added here.
                 if any_ice && change.ice == Attributes::Keep && !section.says("ice-ufrag") {
                     section.ice.iter().for_each(|ice| out.credentials(ice));
                 }
@@ -193,7 +192,7 @@ impl Writer {
                 ));
             }
             (b'c', _) => self.connection(rewrite.address),
-            // Sections are relayed one by one: what we send out is never bundled.
+            // Sections are relayed separately: our descriptions have no bundle.
             (_, Some(("group", value))) if value.starts_with("BUNDLE") => {}
             (_, Some(("ice-lite", _))) => {
                 let passes = rewrite.sections.iter().any(|section| section.ice == Attributes::Keep);
@@ -250,7 +249,7 @@ impl Writer {
         }
     }
 
-    /// A section whose media does not come here: its sender stays where it said.
+    /// A section whose media is not relayed: its address stays the sender's.
     fn section_as_it_came(&mut self, section: &Section<'_>, connection: Option<&Line<'_>>) {
         let has_connection = section.lines.iter().any(|line| line.letter == b'c');
         let mut missing = connection.filter(|_| !has_connection);
@@ -337,7 +336,7 @@ impl Writer {
         self.bytes.extend_from_slice(line.raw);
     }
 
-    /// The last line that came may lack its end.
+    /// The last received line may lack its end.
     fn begin_line(&mut self) {
         if self.bytes.last().is_some_and(|last| *last != b'\n') {
             self.bytes.extend(self.end_of_line.bytes());
@@ -345,7 +344,7 @@ impl Writer {
     }
 }
 
-/// Whether a line of a section is replaced by what follows at its end, or goes.
+/// Whether a line of a section is replaced by one at its end, or removed.
 fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite, without: &HashSet<&str>) -> bool {
     let Some((name, value)) = line.attribute() else {
         return false;

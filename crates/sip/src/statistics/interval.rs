@@ -31,7 +31,7 @@ pub struct Span {
     pub mean: f64,
 }
 
-/// The last whole interval, and the one that has begun.
+/// The last whole interval, and the present one.
 #[derive(Debug)]
 pub(crate) struct Intervals {
     last: Interval,
@@ -75,7 +75,7 @@ impl Intervals {
         self.last
     }
 
-    /// The interval that goes on now, while there are so many calls.
+    /// The present interval, with this number of calls.
     pub(crate) fn at(&mut self, now: Instant, calls: usize) -> &mut Self {
         let over = now.saturating_duration_since(self.begun.at).as_secs() / LENGTH.as_secs();
         if over > 0 {

@@ -1,5 +1,5 @@
-//! Dialogues between Kamailio 5.6.3 and its relays, captured, and replayed byte for byte but for
-//! what a relay chooses: its ports.
+//! Dialogues between Kamailio 5.6.3 and its relays, captured, and replayed byte for byte except for
+//! a relay's choices: its ports.
 
 use sip::Request;
 use sip::ng::value::{Dictionary, Value};
@@ -94,8 +94,8 @@ fn kamailio_finds_its_rtpengine() {
     }
 }
 
-/// Two differences from the relay that was captured: features are said to be there that are there
-/// (nothing is packed anew, 20071116), and an answer that comes again gets the same port again.
+/// There are two differences from the captured relay: only supported features are announced (there
+/// is no repacketising, 20071116), and a repeated answer gets the same port again.
 #[test]
 fn kamailio_finds_its_rtpproxy() {
     let mut setup = Setup::new();

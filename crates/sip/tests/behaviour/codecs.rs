@@ -1,10 +1,10 @@
-//! Codecs that are taken out, and what goes with them.
+//! Tests of removed codecs, and of the formats that go with them.
 
 use sip::ng::value::Dictionary;
 
 use crate::support::*;
 
-/// The formats of what goes on of an offer with these, with `flags` in one string.
+/// The formats of a rewritten offer, with `flags` in one string.
 fn formats(formats: &str, maps: &str, flags: &str) -> String {
     let mut setup = Setup::new();
     let maps: String = maps.split(';').map(|map| format!("a=rtpmap:{map}\r\n")).collect();

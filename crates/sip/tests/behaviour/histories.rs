@@ -37,7 +37,7 @@ enum Step {
     Packet { nth: usize, port: u16 },
     /// Time passes, in seconds.
     Time(u64),
-    /// The process is killed, and another goes on.
+    /// The process is killed, and another one resumes.
     Killed,
 }
 

@@ -23,7 +23,7 @@ fn lines<'a>(sdp: &'a str, beginning: &str) -> Vec<&'a str> {
     lines.filter(|line| line.starts_with(beginning)).collect()
 }
 
-/// The candidates of ours, which stand behind the three that came.
+/// Our candidates, which follow the three of the phone.
 fn ours(sdp: &str) -> [String; 2] {
     let at = local(sdp);
     [
@@ -36,7 +36,7 @@ fn ours(sdp: &str) -> [String; 2] {
 fn optional_ice_keeps_candidates_and_appends_ours() {
     let mut setup = Setup::new();
     let offer = setup.describe("offer", &with_ice("192.0.2.1", 6004), optional());
-    // The answer's flags need not say it again.
+    // The flags of the answer need not repeat it.
     let answer = setup.describe("answer", &with_ice("192.0.2.2", 6000), answered());
     for sdp in [&offer, &answer] {
         assert!(sdp.contains(CREDENTIALS) && sdp.contains(CANDIDATES), "{sdp}");

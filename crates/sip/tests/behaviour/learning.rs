@@ -8,8 +8,8 @@ use sip::plan::Accept;
 
 use crate::support::*;
 
-/// A call whose caller is behind a translator: our address towards it, and the one that packets to
-/// it leave from the other way.
+/// A call whose caller is behind a NAT: our address towards it, and the egress address of packets
+/// to it.
 fn call(setup: &mut Setup, flags: Dictionary) -> [std::net::SocketAddr; 2] {
     let offer = setup.describe("offer", &phone("192.168.1.5", 6004), flags);
     let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answered());
@@ -103,7 +103,7 @@ fn a_source_that_falls_silent_gives_way_to_one_as_likely() {
     assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
     setup.pass(Duration::from_secs(1));
     assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31002"));
-    // Less like what was said than that.
+    // This source is less likely than that one.
     setup.source(facing_a, "192.168.1.5:9");
     setup.source(facing_a, "203.0.113.9:31004");
     setup.pass(Duration::from_secs(4));

@@ -9,7 +9,7 @@ use sip::{Counter, Input, Output, Request, RequestId};
 
 use crate::support::*;
 
-/// An offer as it is on the wire.
+/// An offer as a datagram.
 fn offer() -> Vec<u8> {
     let request = request("offer", Some(&phone("192.0.2.1", 6004)), Dictionary::default());
     let mut message = b"1_1 ".to_vec();
@@ -71,8 +71,7 @@ fn a_reply_waits_until_its_ports_are_open_and_a_repetition_is_answered_with_it()
 #[test]
 fn a_port_that_cannot_be_opened_is_replaced_before_anybody_hears_of_it() {
     let mut setup = Setup::new();
-    // Ports are given in an order that the seed says: see which the first call gets, and have them
-    // taken.
+    // The seed decides the order of ports: the first call's ports are found, and then taken.
     let first: Vec<_> = {
         let mut probe = Setup::new();
         probe.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
@@ -185,7 +184,7 @@ fn every_silence_is_looked_at_anew() {
     let mut setup = Setup::new();
     let [answer, _] = setup.call();
     for _ in 0..10 {
-        // Nobody is told, but the port would tell if it were asked.
+        // The relay is not told, but the port would report it if asked.
         let last = Some(setup.now + Duration::from_secs(59));
         setup.counts(local(&answer), last);
         setup.pass(Duration::from_secs(59));

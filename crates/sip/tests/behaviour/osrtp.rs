@@ -1,4 +1,5 @@
-//! Keys beside a protocol without protection, which an answer may take or leave (RFC 8643).
+//! Tests of keys with a protocol without protection, which an answer may accept or decline (RFC
+//! 8643).
 
 use sip::ng::value::Dictionary;
 use sip::plan::Keys;
@@ -23,7 +24,7 @@ fn key(line: &str) -> Keys {
     Keys::Srtp(Crypto::parse(line).expect("a key").key)
 }
 
-/// An offer with one key: the relay, and what the other party got.
+/// An offer with one key: the relay, and the other party's description.
 fn offered(wish: Dictionary) -> (Setup, String) {
     let mut setup = Setup::new();
     let offer = setup.describe("offer", &phone_with("192.0.2.1", 6004, &format!("1 {CM_80}")), wish);
@@ -72,7 +73,7 @@ fn an_answer_with_a_suite_of_ours_is_opened_and_sealed_for_both() {
     assert_eq!(from_b.ingress_protection, key(&format!("8 {CM_32}")));
     assert_eq!(from_b.rtp.as_ref().expect("a way").egress_protection, key(to_a));
 
-    // A session refresh changes nothing, nor does the time until it is answered.
+    // A session refresh changes nothing, not even until it is answered.
     let again = Dictionary::default().with("to-tag", "b");
     setup.describe("offer", &phone_with("192.0.2.1", 6004, &format!("1 {CM_80}")), again);
     assert_eq!(setup.entries[&local(&answer)], from_a);
@@ -125,7 +126,7 @@ fn keys_end_here_if_the_other_party_must_have_none_or_others() {
 
 #[test]
 fn an_offer_is_not_refused_for_options_that_its_answer_may_drop() {
-    // Keys that only the two parties can use go on to one that must have some.
+    // Keys that only the two parties can use pass to one that must have some.
     let unusable = [
         ("a=crypto:1 F8_128_HMAC_SHA1_80 inline:x\r\n".to_owned(), false),
         (format!("a=crypto:1 {CM_80} KDR=1\r\n"), true),

@@ -1,4 +1,4 @@
-//! A process is killed during calls, and the next one goes on with them.
+//! Tests of a process that is killed during calls, and of the next one.
 
 use std::time::Duration;
 
@@ -156,8 +156,8 @@ fn unreadable_records_and_records_without_ports_are_left_out() {
     assert_eq!((next.relay.calls(), counted), (1, [1, 1]));
 }
 
-/// Somebody else has opened one of its ports meanwhile: that side has none then, and nothing is
-/// forwarded there.
+/// Another process has opened one of its ports: that side has none then, and nothing is forwarded
+/// there.
 #[test]
 fn a_port_that_is_somebody_elses_by_then_is_given_up() {
     let mut setup = Setup::new();

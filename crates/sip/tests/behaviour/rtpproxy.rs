@@ -13,7 +13,7 @@ fn port(reply: &str) -> std::net::SocketAddr {
     std::net::SocketAddr::new(ip(words.next().expect("an address")), port)
 }
 
-/// Our addresses towards the caller and towards the one who is called.
+/// Our addresses towards the caller and towards the callee.
 fn call(setup: &mut Setup) -> [std::net::SocketAddr; 2] {
     let facing_b = port(&setup.line("Uc0 c 192.0.2.1 6004 a;1"));
     let facing_a = port(&setup.line("Lc0 c 192.0.2.2 6000 a;1 b;1"));

@@ -1,4 +1,4 @@
-//! SDES in every form: suites, parameters, and what proxies say of them.
+//! Tests of SDES: suites, parameters, and proxies' flags for them.
 
 use sip::ng::value::Dictionary;
 use sip::plan::Keys;
@@ -242,7 +242,7 @@ fn wishes_choose_among_keys_that_pass_and_lines_nobody_can_open_pass_too() {
     let (_, offer) = passed(&["order:AES_CM_128_HMAC_SHA1_32;AEAD_AES_128_GCM"]);
     assert_eq!(cryptos(&offer)[0], lines[2]);
     assert_eq!(suites(&offer)[1], GCM_128);
-    // Nothing of it may go on, so it is opened here, and the wish is offered.
+    // No key may pass, so the media is decrypted here, and the wanted suite is offered.
     let (mut setup, offer) = passed(&["only-AEAD_AES_128_GCM"]);
     assert_eq!(suites(&offer), [GCM_128]);
     let answer = setup.describe("answer", &section("RTP/SAVP", &[&line(1, GCM_128, "")]), answered());
@@ -259,7 +259,7 @@ fn an_answer_chooses_between_keys_that_pass_and_keys_of_ours() {
     let ours = cryptos(&offer)[1].to_owned();
     assert!(ours.starts_with("5 AEAD_AES_256_GCM inline:"), "{offer}");
 
-    // One that passes: nobody opens anything.
+    // A key that passes: no media is decrypted.
     let passing = line(4, CM_32, "");
     let answer = setup.describe("answer", &section("RTP/SAVP", &[&passing]), answered());
     assert_eq!(cryptos(&answer), [passing]);
@@ -270,7 +270,7 @@ fn an_answer_chooses_between_keys_that_pass_and_keys_of_ours() {
             .all(|entry| entry.ingress_protection == Keys::Clear)
     );
 
-    // One of ours, by who answers now: both sides are opened and sealed.
+    // A key of ours, chosen by the second answer: both sides are decrypted and encrypted.
     let theirs = line(5, GCM_256, "");
     let answer = setup.describe("answer", &section("RTP/SAVP", &[&theirs]), answered());
     assert_eq!(suites(&answer), [CM_32]);

@@ -12,7 +12,7 @@ use sip::{Config, Counter, Input, Interface, Output, Relay, Request, RequestId, 
 /// When the captured dialogue began.
 pub const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
 
-/// A relay with what a data plane would know of it.
+/// A relay with the state of its data plane.
 pub struct Setup {
     pub relay: Relay,
     pub now: Instant,
@@ -28,7 +28,7 @@ pub struct Setup {
     pub taken: BTreeSet<SocketAddr>,
     /// How many ports the node can have.
     pub room: usize,
-    /// Nothing is answered to orders while true.
+    /// No orders are answered while true.
     pub deaf: bool,
     counted: BTreeMap<SocketAddr, (Traffic, Option<Instant>)>,
     cookie: u64,
@@ -105,7 +105,7 @@ impl Setup {
         changes.into_iter().filter_map(|change| change.record).collect()
     }
 
-    /// The process is killed, and another one goes on with what it can.
+    /// The process is killed, and another one resumes its calls.
     pub fn replace(&mut self) {
         let records = self.records();
         let cookie = self.cookie;
@@ -114,7 +114,7 @@ impl Setup {
         self.resume(&records);
     }
 
-    /// Goes on with an earlier process's calls.
+    /// Resumes an earlier process's calls.
     pub fn resume(&mut self, records: &[String]) {
         let mut outputs = Vec::new();
         self.relay
@@ -122,7 +122,7 @@ impl Setup {
         self.take_in(outputs);
     }
 
-    /// A proxy says something; what the relay answers, if it does.
+    /// A proxy's request; returns the relay's reply, if there is one.
     pub fn say(&mut self, request: Request<'_>) -> Option<Vec<u8>> {
         self.asked += 1;
         let mut replies = self.tell(Input::Request(RequestId(self.asked), request));
@@ -132,10 +132,10 @@ impl Setup {
         Some(reply)
     }
 
-    /// Tells the relay something, and after it what a media node answers to its orders; what it
-    /// replies to whom.
+    /// Gives the relay an input, and then the media node's answers to its orders; returns the
+    /// replies.
     ///
-    /// Panics: when the outputs contradict each other, which no input may bring about.
+    /// Panics: when the outputs contradict each other, which no input may cause.
     pub fn tell(&mut self, input: Input<'_>) -> Vec<(RequestId, Vec<u8>)> {
         let mut outputs = Vec::new();
         if let Input::Notice(RelayNotice::Traffic { at, traffic, idle }) = input {
@@ -146,7 +146,7 @@ impl Setup {
         self.take_in(outputs)
     }
 
-    /// Does what is ordered, and whatever that leads to; what was replied to whom.
+    /// Executes orders and everything that follows; returns the replies.
     fn take_in(&mut self, mut outputs: Vec<Output>) -> Vec<(RequestId, Vec<u8>)> {
         let (mut replies, mut seen) = (Vec::new(), VecDeque::new());
         loop {
@@ -202,7 +202,7 @@ impl Setup {
                 assert!(self.open.contains(&entry.at), "{} is not in use", entry.at);
                 self.entries.insert(entry.at, *entry);
             }
-            // One that could not go on has nothing to be silenced.
+            // A port that could not be resumed has no entry.
             RelayCommand::Silence(at) if self.taken.contains(&at) => {}
             RelayCommand::Silence(at) => _ = self.entries.remove(&at).expect("it was installed"),
             RelayCommand::Report(at) => {
@@ -215,7 +215,7 @@ impl Setup {
         None
     }
 
-    /// A port has counted something, and says so when it is asked.
+    /// Sets a port's counts, which it reports when asked.
     pub fn counts(&mut self, at: SocketAddr, last: Option<Instant>) {
         self.counted.insert(at, (Traffic::default(), last));
     }
@@ -224,7 +224,7 @@ impl Setup {
         self.relay.counters()[counter]
     }
 
-    /// Lets time pass, and the relay act whenever it wants to.
+    /// Lets time pass, with the relay's timeouts.
     pub fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some(wakes_at) = self.relay.wakes_at().filter(|wakes_at| *wakes_at <= end) {
@@ -280,7 +280,7 @@ impl Setup {
         }
     }
 
-    /// An offer or an answer: the description that goes on.
+    /// An offer or an answer: the rewritten description.
     pub fn describe(&mut self, command: &str, sdp: &str, more: Dictionary) -> String {
         let reply = self.ask(request(command, Some(sdp), more));
         assert_eq!(reply.text("result"), Some(&b"ok"[..]), "{}", reason(&reply));
@@ -300,7 +300,7 @@ pub fn answered() -> Dictionary {
     Dictionary::default().with("to-tag", "b")
 }
 
-/// A request about call `c`, from the party with tag `a` unless `more` says otherwise.
+/// A request about call `c`, from the party with tag `a` unless `more` overrides it.
 pub fn request(command: &str, sdp: Option<&str>, more: Dictionary) -> Dictionary {
     let mut request = Dictionary::default().with("command", command);
     for (key, value) in [("call-id", "c"), ("from-tag", "a")] {

@@ -1,5 +1,4 @@
-//! An offer between two ends with keys in descriptions, which leaves to its answer whether keys
-//! pass or are ours.
+//! An offer between two ends with SDES that leaves to its answer whether keys pass or are ours.
 
 use wire::srtp::SrtpProfile;
 
@@ -9,24 +8,23 @@ use crate::ng::{Flags, Sdes};
 use crate::random::Random;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
-/// Two ways that an offer leaves to who answers it: with a key of who offered, which passes, or
-/// with one of ours.
+/// The two options that an offer leaves to the answering party: with a key of the offerer, which
+/// passes, or with one of ours.
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// The side that offered.
     end: usize,
     /// The numbers of the keys that pass.
     passing: Vec<u32>,
-    /// How the one who offered is protected where one of ours is chosen.
+    /// The security of the offering party, if one of our keys is chosen.
     speaker: Security,
     /// Ours.
     offered: Vec<Crypto>,
 }
 
 impl Media {
-    /// The keys of an offer go on, as far as wishes about suites leave any, and behind them keys of
-    /// ours for the suites that are not among them: so ends that have no suite in common understand
-    /// each other, too.
+    /// Passes the keys of an offer, as far as suite flags allow, followed by keys of ours for the
+    /// missing suites. So ends without a common suite can communicate too.
     pub(super) fn offer_choice(
         &mut self,
         end: usize,
@@ -95,8 +93,8 @@ impl Media {
     }
 }
 
-/// Keys of ours for the suites that an offer lacks, numbered behind `last`, the last of its own
-/// that goes on. Those that were offered before stay.
+/// Keys of ours for the suites that an offer lacks, numbered after `last`, the last passed key.
+/// Keys offered earlier stay.
 fn more_keys(
     section: &Section<'_>,
     last: u32,

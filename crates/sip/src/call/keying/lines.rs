@@ -1,4 +1,4 @@
-//! The lines that say how a side is protected.
+//! The lines about the security of a side.
 
 use wire::sdp::{HashFunction, Setup};
 

@@ -1,11 +1,11 @@
-//! Keys beside a protocol without protection, which an answer may take or leave (RFC 8643).
+//! Keys with a protocol without protection, which an answer may accept or decline (RFC 8643).
 
 use super::Security;
 use crate::call::Media;
 use crate::sdp::{Keying, Section};
 
 impl Media {
-    /// An answer leaves keys that it need not take: then neither party is protected, but where its
+    /// Handles an answer that declines optional keys: then neither party is protected, unless its
     /// protocol demands it (RFC 8643 section 3.1).
     pub(super) fn decline_keys(&mut self, end: usize, section: &Section<'_>) {
         let need_not = |protocol: &str| Keying::of(protocol, false, false) == Keying::Plain;
@@ -21,7 +21,7 @@ impl Media {
     }
 }
 
-/// Whether we can be the other end of what was offered.
+/// Whether we can be the other end of the offered keying.
 pub(super) fn is_usable(speaks: Keying, section: &Section<'_>, has_certificate: bool) -> bool {
     match speaks {
         Keying::Plain => true,

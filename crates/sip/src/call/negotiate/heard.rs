@@ -23,8 +23,8 @@ pub(super) fn policy(flags: &Flags, config: &Config) -> Policy {
     }
 }
 
-/// The direction to say of a section, whose sender may also hold it by its address: then it wants
-/// nothing, and may send.
+/// The direction to write for a section. A sender may also hold it by its address; then it receives
+/// no media, and may send.
 pub(super) fn said_direction(said: Direction, holds: bool) -> Direction {
     match said {
         Direction::SendRecv if holds => Direction::SendOnly,
@@ -42,7 +42,7 @@ pub(super) fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'
         Refused::NoAddress
     })?;
     let rtp = SocketAddr::new(address, section.port);
-    // Browsers say 0.0.0.0 there, with the port that means none, whatever they say elsewhere.
+    // Browsers always write 0.0.0.0 there, with the port for none.
     let says_nowhere = |other: Option<IpAddr>| other.is_some_and(|other| other.is_unspecified());
     let rtcp = match section.rtcp {
         Some((port, other)) if port != 0 && !says_nowhere(other) => {

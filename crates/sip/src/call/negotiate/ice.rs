@@ -9,9 +9,9 @@ use crate::ng::{Flags, Ice};
 use crate::sdp::{Attributes, Candidate, Section};
 
 impl Media {
-    /// Whether the ICE of an offer may go on with our addresses beside the sender's. Media may go
-    /// past us then, so both parties must protect it alike, and a party that has ICE with us goes
-    /// on with that.
+    /// Whether the ICE of an offer may pass with our addresses beside the sender's. Media may then
+    /// bypass us, so both parties must use the same protection, and a party with ICE to us keeps
+    /// that.
     pub(super) fn may_pass_ice(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
         let other = &self.sides[1 - end];
         let is_ours = || self.sides.iter().any(|side| side.ice.is_some() && side.has_ice());
@@ -23,9 +23,9 @@ impl Media {
         wanted && !flags.ice_reject && section.ice.is_some() && self.may_pass_keys(end, section, flags, config)
     }
 
-    /// An offer with other credentials than before begins ICE anew, and the answer must have other
-    /// ones, too (RFC 8839 section 4.4.1.1.1). Addresses proved with the old ones count until the
-    /// new ones have proved one.
+    /// An offer with new credentials restarts ICE, and the answer must have new ones too (RFC 8839
+    /// section 4.4.1.1.1). Addresses proved with the old ones count until one is proved with the
+    /// new ones.
     pub(super) fn restart_ice(&mut self, end: usize, role: Role, heard: &Heard, context: &mut Context<'_>) {
         let side = &mut self.sides[end];
         let before = side.heard.as_ref().and_then(|before| before.ice.as_ref());
@@ -35,7 +35,7 @@ impl Media {
         }
     }
 
-    /// The lines about ICE for the other party, and our addresses where those that came stay.
+    /// The ICE lines for the other party, and our addresses beside candidates that pass.
     pub(super) fn set_ice(
         &mut self,
         end: usize,
@@ -62,14 +62,14 @@ impl Media {
         let wanted = match (flags.ice, role) {
             (Ice::Remove, _) => false,
             (Ice::Force | Ice::Optional, Role::Offer) => true,
-            // A party that has ICE with us goes on with it, and one that has described itself
-            // without goes on without.
+            // A party with ICE to us keeps it, and one that has described itself without ICE stays
+            // without.
             (Ice::Default, Role::Offer) if other.heard.is_some() && !flags.reset => {
                 other.ice.is_some() && other.has_ice()
             }
             (Ice::Default, Role::Offer) => section.ice.is_some(),
-            // The credentials that passed are the other party's, not ours: who answers without ICE
-            // ends it.
+            // The passed credentials are the other party's, not ours, so an answer without ICE ends
+            // it.
             (_, Role::Answer) => !passed && other.has_ice() && !other.ice_rejected,
         };
         if !wanted {

@@ -7,8 +7,8 @@ use crate::ng::Flags;
 use crate::sdp::{Description, Section};
 
 impl Dialogue {
-    /// The sections that a description is about. An offer says which there are; an answer has those
-    /// that were offered, and what it has beyond them is not for anybody (RFC 3264 section 6).
+    /// The sections of a description. An offer defines the sections; an answer has the offered
+    /// ones, and further ones in it are ignored (RFC 3264 section 6).
     pub(super) fn place_sections<'a, 'd>(
         &mut self,
         role: Role,
@@ -97,12 +97,12 @@ impl Media {
         };
     }
 
-    /// Whether a section of a description is relayed: it is what was offered, and wanted.
+    /// Whether a section of a description is relayed: it was offered as relayed, and is wanted.
     pub(super) fn takes(&self, section: &Section<'_>) -> bool {
         self.offered == Offered::Relayed && section.port != 0 && self.is_of(section)
     }
 
-    /// Whether a section can be an answer to what was offered.
+    /// Whether a section can be an answer to the offered one.
     pub(super) fn is_of(&self, section: &Section<'_>) -> bool {
         self.is_kind(section)
             && self.is_rtp == section.is_rtp()
@@ -132,7 +132,7 @@ impl Media {
         if self.sides.iter().all(|side| side.local.is_some()) {
             return Ok(());
         }
-        // Nobody knows of them yet where one is missing.
+        // If one port is missing, the others are free again, as no party knows of them yet.
         self.release(context.ports);
         Err(Refused::NoPorts)
     }

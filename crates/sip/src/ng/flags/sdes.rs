@@ -13,11 +13,11 @@ pub struct Sdes {
     pub off: bool,
     /// Keys are padded.
     pub padded: bool,
-    /// Keys say how long they may be used.
+    /// Keys state their lifetime.
     pub lifetime: bool,
     /// Keys in the description are accepted rather than DTLS, where both are offered.
     pub prefer: bool,
-    /// No suites beyond those that were offered.
+    /// No suites beyond the offered ones.
     pub nonew: bool,
     /// Suites not to offer.
     pub without: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Sdes {
 }
 
 impl Sdes {
-    /// Whether a suite may go on.
+    /// Whether a suite may pass.
     pub(crate) fn wants(&self, suite: &str) -> bool {
         match self.only.is_empty() {
             _ if self.nonew => true,
@@ -54,12 +54,12 @@ impl Sdes {
         place(&self.order, suite)
     }
 
-    /// The same for what is accepted.
+    /// The same for accepting.
     pub(crate) fn rank_for_offerer(&self, suite: &str) -> usize {
         place(&self.offerer_order, suite)
     }
 
-    /// The session parameters a key is offered with. AEAD leaves nothing out.
+    /// The session parameters of an offered key. AEAD has none of these omissions.
     pub(crate) fn parameters(&self, suite: SrtpProfile) -> SessionParameters {
         if suite.is_aead() {
             SessionParameters::default()
@@ -71,7 +71,7 @@ impl Sdes {
 
 impl Flags {
     pub(super) fn choice_of_sdes(&mut self, value: &str, word: &str) {
-        // As long as the word, which has lost what stands around it.
+        // It is as long as the word, which was trimmed.
         let value = value.trim();
         let sdes = &mut self.sdes;
         match word {

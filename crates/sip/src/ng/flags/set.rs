@@ -9,7 +9,7 @@ use super::table::{Fate, fate};
 use super::{Dtls, Flags, Ice, Learning, Protocol, Wish, text};
 use crate::ng::value::{Dictionary, Value};
 
-/// Keys that also come as a flag with the value behind a dash, as `ICE-remove`.
+/// Keys that are also sent as a flag with the value after a dash, as `ICE-remove`.
 const PREFIXES: &[&str] = &[
     "replace",
     "ice",
@@ -213,7 +213,7 @@ impl Flags {
             ("replace", "username") => self.replace.username = true,
             ("replace", "session-name") => self.replace.session_name = true,
             ("replace", "zero-address") => self.replace.zero_address = true,
-            // The address of the session is replaced in any case: without, nothing would be
+            // The address of the session is replaced in any case: otherwise nothing would be
             // relayed.
             ("replace", "session-connection") => {}
             ("ice", "remove") => self.ice = Ice::Remove,
@@ -222,7 +222,7 @@ impl Flags {
             ("ice", "default") => self.ice = Ice::Default,
             ("ice", "reject") => self.ice_reject = true,
             ("ice", "force-relay") => self.wish(Wish::ForceRelay),
-            // We are lite towards everybody, and all our candidates are said at once.
+            // We are lite towards everybody, and send all our candidates at once.
             ("ice", "trickle" | "ice2" | "lite-both" | "lite-forward" | "lite-backward") => {}
             ("ice-lite", "off" | "no" | "none") => self.undone.ignored.push("ICE-lite=off"),
             ("ice-lite", _) => {}
@@ -266,7 +266,7 @@ impl Flags {
     }
 }
 
-/// Whether a value asks for nothing.
+/// Whether a value switches the feature off.
 fn is_off(value: &Value) -> bool {
     const OFF: &[&[u8]] = &[
         b"off",

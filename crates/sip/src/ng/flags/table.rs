@@ -1,16 +1,15 @@
 //! The outcome for each key, flag and word of rtpengine's `offer` and `answer`, and of its
 //! commands. `docs/sip.md` shows it.
 //!
-//! Source: rtpengine's documents, `ng_control_protocol.md`, and what its version 10.5 reads beyond
-//! them.
+//! Source: rtpengine's documents, `ng_control_protocol.md`, and the additional keys of its version
+//! 10.5.
 
 /// The outcome for one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is done.
     Done,
-    /// Nothing is missing without it: it asks for what is done anyway, or is about something else
-    /// that is not done.
+    /// It makes no difference: it asks for the default, or is about an unsupported feature.
     NoDifference,
     /// It is not done, and the reply has a warning.
     Ignored,
@@ -59,7 +58,7 @@ pub const COMMANDS: &[(Fate, &[&str])] = &[
     ),
 ];
 
-/// Keys and flags in small letters with dashes; words that follow a key behind it.
+/// Keys and flags in small letters with dashes; words of a key follow it.
 pub const FLAGS: &[(Fate, &[&str])] = &[
     (
         Fate::Done,

@@ -137,7 +137,7 @@ fn many_names_are_counted_and_few_are_kept() {
     );
 }
 
-/// Every name of the table does what the table says, and the operator's page says so, too.
+/// Every name has the effect stated in the table, and the operator's page agrees.
 #[test]
 fn the_table_of_flags_is_true() {
     let page = include_str!("../../../../../docs/sip.md");

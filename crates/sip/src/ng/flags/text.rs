@@ -3,7 +3,7 @@
 use crate::limits::DEPTH_MAX;
 use crate::ng::value::{Dictionary, Value};
 
-/// Flags in one string; what follows is not looked at.
+/// Flags in one string; further ones are not looked at.
 pub const MAX: usize = 256;
 
 /// Reads a string of flags: names alone, and names with values. A name alone has the empty value.
@@ -38,7 +38,7 @@ impl Reader<'_> {
     fn item(&mut self, depth: usize) -> (String, Value) {
         let name = self.word(|letter| letter == '=');
         let Some(rest) = self.rest.strip_prefix('=') else {
-            // A bracket that opens nothing is passed over, so that every item takes something.
+            // A stray bracket is skipped, so that every item consumes something.
             if name.is_empty() {
                 self.rest = &self.rest[1..];
             }

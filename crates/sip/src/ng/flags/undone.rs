@@ -5,7 +5,7 @@ use crate::limits::{UNDONE_MAX, UNDONE_NAME_MAX};
 /// The names of requests that are not carried out, for the reply and the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// Nobody knows these.
+    /// Unknown names.
     pub unknown: Names,
     /// These are known, and make a difference that is missing.
     pub ignored: Names,
@@ -45,11 +45,11 @@ pub enum Wish {
     Transcode,
     /// Packets of another length.
     Ptime,
-    /// Fax as sound, or sound as fax.
+    /// Fax over audio, or audio as fax.
     T38,
-    /// Tones put into sound.
+    /// Tones inserted into audio.
     InjectDtmf,
-    /// To be one more candidate beside those of the other party.
+    /// One more candidate beside those of the other party.
     ForceRelay,
 }
 
@@ -87,12 +87,12 @@ impl Wish {
 }
 
 impl Undone {
-    /// The request is about something else than what these are for.
+    /// The request is not of the kind that these are for.
     pub(crate) fn forget(&mut self, wishes: &[Wish]) {
         self.wishes.retain(|wish| !wishes.contains(wish));
     }
 
-    /// Takes what is tolerated for ignored; the first thing that is not.
+    /// Moves tolerated wishes to the ignored ones; returns the first that is not tolerated.
     pub(crate) fn tolerate(&mut self, tolerated: &[Wish]) -> Option<Wish> {
         for wish in std::mem::take(&mut self.wishes) {
             if !tolerated.contains(&wish) {
@@ -103,7 +103,7 @@ impl Undone {
         None
     }
 
-    /// All names, as the reply says them; `None` when nothing is undone.
+    /// All names, as text for the reply; `None` if there are none.
     pub(crate) fn warning(&self) -> Option<String> {
         let list = |what: &str, names: &Names| {
             let more = if names.count > names.kept.len() as u64 {

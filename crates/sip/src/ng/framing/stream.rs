@@ -6,10 +6,10 @@ use crate::limits::{COOKIE_MAX, DEPTH_MAX, MESSAGE_MAX};
 /// Of a message that has not ended, the fewest bytes worth decoding.
 const FIRST_ATTEMPT: usize = 64;
 
-/// Finds messages in what a TCP connection brings, with work in proportion to its bytes however
-/// they are cut.
+/// Finds messages in the bytes of a TCP connection, with work in proportion to the bytes for any
+/// segmentation.
 ///
-/// A message ends where its value does; there is no other mark. So what cannot be read ends the
+/// A message ends where its value does; there is no other mark. So an unreadable value ends the
 /// connection.
 #[derive(Debug, Default)]
 pub struct Stream {
@@ -47,14 +47,14 @@ enum Position {
 enum Item {
     /// The beginning of a value or the end of a list.
     Next,
-    /// The length of a text, as far as it is read.
+    /// The length of a text, as far as it is parsed.
     Length(usize),
-    /// A text that has so many more bytes.
+    /// A text with this many more bytes.
     Text(usize),
     Integer,
 }
 
-/// Whether the next byte of JSON is in a text, where brackets mean nothing.
+/// Whether the next byte of JSON is in a text, where brackets have no meaning.
 #[derive(Clone, Copy, Debug)]
 enum JsonText {
     Outside,
@@ -63,7 +63,7 @@ enum JsonText {
 }
 
 impl Stream {
-    /// Takes what has arrived.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         // Moved at most once for each byte that was given out.
         if self.start >= self.bytes.len() - self.start {
@@ -108,8 +108,8 @@ impl Stream {
         Ok(message)
     }
 
-    /// Decodes what there is of a message each time it has doubled, so that nonsense ends the
-    /// connection before its limit does.
+    /// Tries to decode an incomplete message each time that its length has doubled, so that
+    /// malformed bytes end the connection before its limit does.
     fn attempt(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
         if self.scanned < FIRST_ATTEMPT.max(2 * self.attempted) {
             return Ok(None);
@@ -142,7 +142,7 @@ fn decoded_len(message: &[u8]) -> Result<usize, Unreadable> {
 }
 
 impl Position {
-    /// Goes on by the byte at `at` in the message; says whether the message ends with it.
+    /// Advances by the byte at `at` in the message; returns whether the message ends with it.
     fn take(&mut self, byte: u8, at: usize) -> Result<bool, Unreadable> {
         match self {
             Self::Cookie if byte == b' ' => *self = Self::Payload,

@@ -1,4 +1,4 @@
-//! Writing what is said of ICE.
+//! Writes the lines about ICE.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -41,9 +41,8 @@ impl Writer {
     }
 }
 
-/// The foundation and the preference of candidates of ours beside those of a section: a foundation
-/// that none of them has, and less preference than any host candidate, so that media goes past us
-/// where it can.
+/// Foundation and preference of our candidates beside those of a section: a new foundation, and a
+/// lower preference than any host candidate, so that media bypasses us if it can.
 pub(super) fn beside(section: &Section<'_>) -> (usize, u32) {
     let theirs = section.lines.iter().filter_map(|line| match line.attribute() {
         Some(("candidate", value)) => Some(value.split_ascii_whitespace().collect::<Vec<_>>()),
