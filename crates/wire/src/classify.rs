@@ -1,4 +1,4 @@
-//! Which protocol a datagram speaks, when one port carries them all.
+//! The protocols of datagrams on a shared port.
 
 /// The protocol of a datagram, judged by its first two bytes only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,13 +13,13 @@ pub enum PacketKind {
     Rtp,
     /// Reports and feedback, protected or not.
     Rtcp,
-    /// Nothing this switch speaks, ZRTP and QUIC included.
+    /// No protocol of this switch, ZRTP and QUIC included.
     Unknown,
 }
 
 /// Tells the protocols on a shared port apart.
 ///
-/// The answer says which parser to ask; that parser still judges the rest. A lone byte in the RTP
+/// The result names the parser to use; that parser still checks the rest. A lone byte in the RTP
 /// range is `Unknown`, since only the second byte tells RTP from RTCP.
 ///
 /// Source: RFC 7983 section 7; RFC 5761 section 4.

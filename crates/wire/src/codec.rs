@@ -124,10 +124,10 @@ impl fmt::Display for Codec {
     }
 }
 
-/// Whether a decoder that has seen nothing can start at this packet.
+/// Whether a decoder without state can start at this packet.
 ///
 /// For video that is the first packet of a key frame, or what precedes it: parameter sets count.
-/// More than one packet of a key frame may answer yes; the first that does is where to start. Every
+/// More than one packet of a key frame may be a start; decoding begins at the first one. Every
 /// audio packet is a start. Malformed payloads are not.
 pub fn is_key_frame_start(codec: Codec, payload: &[u8]) -> bool {
     match codec {
@@ -160,7 +160,7 @@ impl fmt::Display for DescriptorError {
 
 impl std::error::Error for DescriptorError {}
 
-/// A picture's number within its stream, in the width its sender chose.
+/// A frame's picture id within its stream, in the width its sender chose.
 ///
 /// Shape: 7 or 15 bits, each wrapping at its own width.
 /// Source: RFC 7741 section 4.2; RFC 9628 section 4.2.
@@ -181,7 +181,7 @@ impl PictureId {
         }
     }
 
-    /// Another number in the same width; what does not fit wraps.
+    /// Another number in the same width, wrapped to fit.
     #[must_use]
     pub const fn with_value(self, value: u16) -> Self {
         match self {

@@ -1,5 +1,5 @@
-//! The header extensions Weir knows, which numbers they have on a transport, and the values it
-//! reads and writes.
+//! The header extensions that Weir knows, their ids on a transport, and the values it reads and
+//! writes.
 
 mod map;
 mod playout;
@@ -31,7 +31,7 @@ pub enum ExtensionKind {
     DependencyDescriptor,
     /// How long a receiver may hold frames.
     PlayoutDelay,
-    /// How to turn the picture (3GPP TS 26.114).
+    /// Rotation of the video (3GPP TS 26.114).
     VideoOrientation,
     /// Camera or screen.
     VideoContentType,
@@ -118,7 +118,7 @@ impl ExtensionKind {
         }
     }
 
-    /// The extension SDP calls by this name; `None` for those Weir does not know.
+    /// The extension with this URI in SDP; `None` for unknown ones.
     pub fn from_uri(uri: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.uri() == uri)
     }

@@ -1,5 +1,4 @@
-//! Redundant audio: earlier frames sent again in front of the newest, so that a lost packet costs
-//! nothing.
+//! Redundant audio: earlier frames repeated before the newest, so that a lost packet costs nothing.
 //!
 //! Source: RFC 2198.
 
@@ -51,9 +50,9 @@ impl std::error::Error for RedError {}
 /// Why a redundant payload was not written. We are at fault: the blocks and the buffer are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedWriteError {
-    /// A redundant frame is older than its field can say. Leave the frame out.
+    /// A redundant frame is older than its field allows. Leave the frame out.
     TooOld,
-    /// A redundant frame is longer than its field can say. Leave the frame out.
+    /// A redundant frame is longer than its field allows. Leave the frame out.
     TooLong,
     /// The buffer is shorter than the payload.
     BufferTooShort,
@@ -79,7 +78,7 @@ impl std::error::Error for RedWriteError {}
 pub struct RedPayload<'a> {
     /// Headers of the redundant blocks.
     headers: &'a [u8],
-    /// The redundant blocks, as long together as their headers say.
+    /// The redundant blocks, with the total length of their headers' values.
     redundant: &'a [u8],
     primary: RedBlock<'a>,
 }

@@ -1,8 +1,8 @@
 //! RTCP: reports and feedback, read as views and written as correct compounds.
 //!
-//! [`RtcpPacket::compound`] reads what arrived in one datagram; [`RtcpWriter`] makes one. Nothing
-//! is skipped in silence: a packet of a type Weir does not read is [`RtcpPacket::Unknown`], and one
-//! that contradicts itself is an error in its place.
+//! [`RtcpPacket::compound`] reads the packets of one datagram; [`RtcpWriter`] makes one. No packet
+//! is skipped silently: a type that Weir does not read is [`RtcpPacket::Unknown`], and a malformed
+//! packet is an error in its place.
 //!
 //! Source: RFC 3550 section 6; RFC 4585 section 6.
 
@@ -60,7 +60,7 @@ pub enum RtcpPacket<'a> {
     Bye(Bye<'a>),
     /// Packets a receiver misses.
     Nack(Nack<'a>),
-    /// A receiver's decoder has lost the picture.
+    /// A receiver's decoder has lost a picture.
     Pli(Pli),
     /// A receiver joins and needs a key frame.
     Fir(Fir<'a>),
@@ -68,8 +68,7 @@ pub enum RtcpPacket<'a> {
     Remb(Remb<'a>),
     /// When each packet of a transport arrived.
     TransportFeedback(TransportFeedback<'a>),
-    /// Any other type or format: extended reports, application-defined packets and what is yet to
-    /// be invented.
+    /// Any other type or format: extended reports, application-defined packets and future types.
     Unknown(UnknownRtcp<'a>),
 }
 
@@ -189,7 +188,7 @@ impl<'a> Iterator for Compound<'a> {
     }
 }
 
-/// A packet's common header, and what follows it.
+/// A packet's common header, and its body.
 #[derive(Clone, Copy)]
 struct Frame<'a> {
     packet_type: u8,
@@ -239,8 +238,8 @@ impl Frame<'_> {
     }
 }
 
-/// Appends one packet: its header, what `body` appends, and padding where that is not a whole
-/// number of words.
+/// Appends one packet: its header, the body that `body` appends, and padding to a whole number of
+/// words.
 fn write_packet(out: &mut Vec<u8>, packet_type: u8, count: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend([0x80 | count, packet_type, 0, 0]);

@@ -35,7 +35,7 @@ pub enum RtpError {
     Truncated,
     /// The version, in the first two bits, is not 2.
     Version(u8),
-    /// The padding count is zero or larger than what follows the header.
+    /// The padding count is zero or larger than the part after the header.
     Padding(u8),
 }
 
@@ -63,8 +63,8 @@ impl<'a> RtpPacket<'a> {
 
     /// As [`parse`](Self::parse), for an SRTP packet whose payload is still encrypted.
     ///
-    /// SRTP leaves the header in the open but encrypts the padding, so the padding count is not
-    /// judged, and `payload` is everything behind the header, authentication tag included.
+    /// SRTP leaves the header unencrypted but encrypts the padding, so the padding count is not
+    /// checked, and `payload` is everything after the header, authentication tag included.
     ///
     /// Source: RFC 3711 section 3.1.
     pub fn parse_protected(bytes: &'a [u8]) -> Result<Self, RtpError> {
@@ -94,7 +94,7 @@ impl<'a> RtpPacket<'a> {
         self.bytes
     }
 
-    /// Whether the codec marked the packet; for video, the last of a picture.
+    /// The marker bit; for video, the last packet of a frame.
     pub fn marker(&self) -> bool {
         self.bytes[1] & 0x80 != 0
     }
@@ -161,7 +161,7 @@ impl<'a> RtpPacket<'a> {
         usize::from(self.padding_len)
     }
 
-    /// Whether the packet carries padding and nothing else, as bandwidth probes do.
+    /// Whether the packet carries only padding, as bandwidth probes do.
     pub fn is_padding_only(&self) -> bool {
         self.padding_len > 0 && self.payload().is_empty()
     }
@@ -250,7 +250,7 @@ pub enum ExtensionForm {
 }
 
 impl ExtensionForm {
-    /// The form that a profile stands for; `None` for profiles that do not carry elements.
+    /// The form of a profile; `None` for profiles that do not carry elements.
     pub const fn from_profile(profile: u16) -> Option<Self> {
         match profile {
             PROFILE_ONE_BYTE => Some(Self::OneByte),
@@ -262,9 +262,9 @@ impl ExtensionForm {
 
 /// The elements of a header extension, as `(id, value)`.
 ///
-/// Padding between elements is passed over. In the one-byte form id 15, and id 0 with a length, end
-/// the list, whatever follows. So does an element that claims more bytes than the extension has:
-/// those before it count, and the packet is none the worse, as in browsers.
+/// Padding between elements is skipped. In the one-byte form, id 15, and id 0 with a length, end
+/// the list, with any bytes after them. An element longer than the rest of the extension also ends
+/// it: earlier elements count, and the packet stays valid, as in browsers.
 ///
 /// Source: RFC 8285 sections 4.2 and 4.3.
 #[derive(Clone, Debug)]
@@ -274,7 +274,7 @@ pub struct Extensions<'a> {
 }
 
 impl<'a> Extensions<'a> {
-    /// The next element, and what is behind it.
+    /// The next element, and the bytes after it.
     fn split(&mut self) -> Option<(u8, &'a [u8], &'a [u8])> {
         let form = self.form?;
         while let [0, rest @ ..] = self.elements {

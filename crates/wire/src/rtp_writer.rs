@@ -7,15 +7,16 @@ use crate::{PayloadType, RtpTimestamp, SequenceNumber, Ssrc};
 
 /// The fields of an RTP header, as values.
 ///
-/// To forward a packet, take the received one's ([`RtpPacket::header`](crate::RtpPacket::header)),
-/// change what must change and write it in front of the payload.
+/// To forward a packet, take the fields of the received one
+/// ([`RtpPacket::header`](crate::RtpPacket::header)), change them and write them before the
+/// payload.
 ///
 /// Source: RFC 3550 section 5.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtpHeader<'a> {
     /// The packet ends with padding; the writer of the payload ends it with [`fill_padding`].
     pub has_padding: bool,
-    /// Whether the codec marked the packet; for video, the last of a picture.
+    /// The marker bit; for video, the last packet of a frame.
     pub marker: bool,
     /// The codec, by its number in the SDP.
     pub payload_type: PayloadType,
@@ -58,7 +59,7 @@ impl RtpHeader<'_> {
         FIXED_HEADER_LEN + self.csrcs.as_bytes().len() + extensions.encoded_len()
     }
 
-    /// Writes the header to the front of `out` and returns its length; the payload goes behind it.
+    /// Writes the header to the front of `out` and returns its length; the payload follows it.
     ///
     /// Errors: [`RtpWriteError::BufferTooShort`], with nothing written.
     pub fn write(&self, extensions: &ExtensionWriter<'_>, out: &mut [u8]) -> Result<usize, RtpWriteError> {
@@ -73,8 +74,7 @@ impl RtpHeader<'_> {
         Ok(len)
     }
 
-    /// Writes the fixed fields over those of a header that is there already; its CSRCs and its
-    /// extension stay as they are.
+    /// Overwrites the fixed fields of an existing header; its CSRCs and its extension stay.
     ///
     /// Panics: when `header` is shorter than a header.
     #[inline]
@@ -93,8 +93,7 @@ impl RtpHeader<'_> {
 /// A list of header extension elements, checked and ready to be written.
 ///
 /// The one-byte form is chosen when every id is 1 to 14 and every value 1 to 16 bytes long, the
-/// two-byte form otherwise. An empty list writes nothing at all, and the header then says there is
-/// no extension.
+/// two-byte form otherwise. An empty list writes no bytes, and the header then has no extension.
 ///
 /// Shape: elements in the given order, padded with zeros to a whole number of 32-bit words.
 /// Source: RFC 8285 section 4.

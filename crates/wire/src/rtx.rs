@@ -19,7 +19,7 @@ pub fn split(payload: &[u8]) -> Option<(SequenceNumber, &[u8])> {
 }
 
 /// Writes the original sequence number to the front of a retransmission's payload; the original
-/// payload goes behind it.
+/// payload follows it.
 pub fn write_osn(payload: &mut [u8; OSN_LEN], original: SequenceNumber) {
     *payload = original.0.to_be_bytes();
 }

@@ -1,9 +1,9 @@
 //! Session descriptions, as far as WebRTC uses them.
 //!
-//! Session-level values are handed down to every media section that does not give its own, so that
-//! a section can be understood alone, and attributes Weir does not know are left out. A line or a
-//! section that cannot be used is left out as well and told in [`LeftOut`]; the rest holds. A
-//! description that was read, written and read again is equal to itself.
+//! Session-level values are copied to every media section without its own, so that a section is
+//! complete by itself. Unknown attributes are left out. An unusable line or section is left out as
+//! well and reported in [`LeftOut`]; the rest is valid. A description that was read, written and
+//! read again is equal to itself.
 //!
 //! Reading is one pass in linear time, with the limits of [`limits`](crate::limits). Writing is
 //! done by `sdp-types`.
@@ -57,8 +57,8 @@ pub struct SessionDescription {
 pub struct MediaSection {
     /// Its kind.
     pub kind: SectionKind,
-    /// Its name. A section that comes without gets its position; so does one whose name cannot be
-    /// used, which counts as rejected.
+    /// Its name. A section without a name gets its position. So does one with an unusable name,
+    /// which counts as rejected.
     pub mid: Mid,
     /// It is refused or over: port 0 and not `bundle-only`.
     pub rejected: bool,
@@ -66,14 +66,13 @@ pub struct MediaSection {
     pub bundle_only: bool,
     /// Transport protocol, as `UDP/TLS/RTP/SAVPF`.
     pub protocol: String,
-    /// Which way media flows, seen from who wrote the description.
+    /// The direction of media, as seen by the writer of the description.
     pub direction: Direction,
     /// ICE user fragment and password (RFC 8839).
     pub ice: Option<IceCredentials>,
     /// ICE options, as `trickle`.
     pub ice_options: Vec<String>,
-    /// Certificates the sender may prove itself with (RFC 8122), those whose hash function is
-    /// known.
+    /// Fingerprints of the sender's certificates (RFC 8122), with known hash functions.
     pub fingerprints: Vec<Fingerprint>,
     /// The side that starts DTLS (RFC 8842).
     pub setup: Option<Setup>,
@@ -83,7 +82,7 @@ pub struct MediaSection {
     pub end_of_candidates: bool,
     /// RTP and RTCP on one port (RFC 5761).
     pub rtcp_mux: bool,
-    /// RTCP packets may come alone (RFC 5506).
+    /// RTCP packets may be sent alone (RFC 5506).
     pub rtcp_rsize: bool,
     /// Payload types, the preferred first.
     pub formats: Vec<Format>,
@@ -106,7 +105,7 @@ pub struct MediaSection {
 }
 
 impl MediaSection {
-    /// A section about which nothing is said yet.
+    /// A section without attributes.
     pub fn new(kind: SectionKind, mid: Mid) -> Self {
         let protocol = match kind {
             SectionKind::Data => "UDP/DTLS/SCTP",
@@ -139,7 +138,7 @@ impl MediaSection {
         }
     }
 
-    /// The SSRC that repairs `ssrc`, when a group says so (RFC 5576 section 4.2).
+    /// The SSRC that repairs `ssrc`, if a group states one (RFC 5576 section 4.2).
     pub fn repair_of(&self, ssrc: Ssrc) -> Option<Ssrc> {
         let groups = self.ssrc_groups.iter().filter(|group| group.semantics == "FID");
         groups
@@ -150,7 +149,7 @@ impl MediaSection {
             })
     }
 
-    /// The SSRCs of media: all that are mentioned, in order, without those that only repair others.
+    /// The SSRCs of media: all that are listed, in order, without those that only repair others.
     pub fn media_ssrcs(&self) -> Vec<Ssrc> {
         let groups = self.ssrc_groups.iter();
         let repairing = groups.filter(|group| matches!(group.semantics.as_str(), "FID" | "FEC-FR"));
@@ -167,8 +166,7 @@ pub enum SectionKind {
     Media(MediaKind),
     /// Data channels (RFC 8841).
     Data,
-    /// Something Weir does not know; it can only be refused, which needs these two pieces of its
-    /// line.
+    /// An unknown kind; it can only be refused, which needs these two parts of its line.
     Other {
         /// The first word.
         media: String,
@@ -177,7 +175,7 @@ pub enum SectionKind {
     },
 }
 
-/// Which way media flows, seen from who wrote the description.
+/// The direction of media, as seen by the writer of the description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Both ways.
@@ -307,8 +305,8 @@ impl HashFunction {
 pub struct Extension {
     /// 1 to 255.
     pub id: u8,
-    /// Which extension, whether or not Weir knows it. Sections that inherit it from the session
-    /// share it.
+    /// The extension's URI, known to Weir or not. Sections that inherit it from the session share
+    /// it.
     pub uri: Arc<str>,
 }
 
@@ -351,7 +349,7 @@ pub struct Msid {
     pub track: Option<String>,
 }
 
-/// One thing said of an SSRC (RFC 5576).
+/// One attribute of an SSRC (RFC 5576).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SsrcLine {
     /// The SSRC.

@@ -59,7 +59,7 @@ impl SrtpProfile {
         matches!(self, SrtpProfile::NullHmacSha1_80 | SrtpProfile::NullHmacSha1_32)
     }
 
-    /// Bytes of authentication tag behind an RTP packet.
+    /// Bytes of the authentication tag after an RTP packet.
     pub const fn rtp_tag_len(self) -> usize {
         match self {
             SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 16,
@@ -77,7 +77,7 @@ impl SrtpProfile {
         if self.is_aead() { 16 } else { 10 }
     }
 
-    /// The name in IANA's registry of DTLS-SRTP profiles; of those that are not in it, the one in
+    /// The name in IANA's registry of DTLS-SRTP profiles; for profiles outside of it, the name in
     /// descriptions.
     pub const fn name(self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ pub struct SessionParameters {
 
 /// A master key identifier (RFC 3711 section 3.1).
 ///
-/// Shape: a number in so many bytes, big-endian.
+/// Shape: a number of a given length in bytes, big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mki {
     value: u32,
@@ -172,7 +172,7 @@ impl MasterKey {
         Some(this)
     }
 
-    /// The same key, used as `parameters` say.
+    /// The same key with `parameters`.
     pub fn with_parameters(mut self, parameters: SessionParameters) -> Self {
         self.parameters = parameters;
         self

@@ -1,8 +1,7 @@
-//! Just enough STUN to tell whose connectivity check a datagram is, before anything is allocated
-//! for it.
+//! Parses just enough STUN to find the agent of a connectivity check, before any allocation for it.
 //!
-//! Nothing here is authenticated: what it says picks the agent that verifies MESSAGE-INTEGRITY, no
-//! more.
+//! Nothing here is authenticated: the result only selects the agent that verifies
+//! MESSAGE-INTEGRITY.
 //!
 //! Source: RFC 8489 sections 5 and 14; RFC 8445 section 7.2.2.
 
@@ -21,7 +20,7 @@ pub fn is_binding_request(datagram: &[u8]) -> bool {
 
 /// The two halves of a binding request's USERNAME: our user fragment, then the peer's.
 ///
-/// Errors: `None` when the datagram is not a binding request, or has no USERNAME in front of its
+/// Errors: `None` when the datagram is not a binding request, or has no USERNAME before its
 /// MESSAGE-INTEGRITY, or one that is not two user fragments joined by a colon.
 pub fn username(datagram: &[u8]) -> Option<(&str, &str)> {
     let mut attributes = request_attributes(datagram)?;

@@ -61,7 +61,7 @@ impl SequenceNumber {
         self.0.wrapping_sub(other.0) as i16
     }
 
-    /// Whether this number comes after `other` on the shorter way round.
+    /// Whether this number follows `other` on the shorter way round.
     pub const fn is_newer_than(self, other: Self) -> bool {
         self.distance_from(other) > 0
     }

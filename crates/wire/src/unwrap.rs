@@ -1,4 +1,4 @@
-//! Wrapping counters made monotonic, so that everything behind the parser can compare with `<`.
+//! Wrapping counters made monotonic, so that code after the parser can compare with `<`.
 
 /// Extends 16-bit sequence numbers to 64 bits.
 ///

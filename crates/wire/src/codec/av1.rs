@@ -5,8 +5,7 @@ const CONTINUES: u8 = 0x80;
 /// N: the packet is the first of a coded video sequence.
 const NEW_SEQUENCE: u8 = 0x08;
 
-/// Whether the aggregation header says that a coded video sequence starts here, and a whole OBU
-/// follows.
+/// Whether the aggregation header starts a coded video sequence, and a whole OBU follows.
 ///
 /// Source: AV1 RTP specification section 4.4.
 pub(super) fn is_key_frame_start(payload: &[u8]) -> bool {

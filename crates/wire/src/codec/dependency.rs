@@ -23,11 +23,11 @@
 //! - Decode target 0 is the lowest layer; the specification's examples begin with the highest. Ask
 //!   [`DependencyStructure::target_of`].
 //! - Structure and active decode targets are in the first packet of their frame alone.
-//! - VP8 has no chains, and its later frames may use the template of its key frame: that a frame
-//!   refers to none shows in its fdiffs, not in its template.
+//! - VP8 has no chains, and its later frames may use the template of its key frame: the absence of
+//!   references shows in a frame's fdiffs, not in its template.
 //! - Simulcast encodings share one frame counter. The numbers of one encoding have gaps, and its
-//!   fdiffs count the others' frames: only referred frames, never consecutive numbers, tell what is
-//!   missing.
+//!   fdiffs count the others' frames. So missing frames are known only by references, never by
+//!   consecutive numbers.
 //! - The differences of a chain that protects no active decode target are meaningless.
 //!
 //! Source: AV1 RTP specification, appendix A.

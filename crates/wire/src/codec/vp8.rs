@@ -6,7 +6,7 @@ use crate::bytes::Reader;
 /// A packet's VP8 payload descriptor.
 ///
 /// An SFU that drops temporal layers, or switches between encodings, rewrites the picture id and
-/// TL0PICIDX so that the receiver sees one unbroken stream; both keep their place and width, so a
+/// TL0PICIDX so that the receiver sees one continuous stream; both keep their place and width, so a
 /// packet never changes size.
 ///
 /// Source: RFC 7741 section 4.2.
@@ -18,7 +18,7 @@ pub struct Vp8Descriptor {
     pub start_of_partition: bool,
     /// PID: which partition; 0 holds the modes and motion vectors.
     pub partition: u8,
-    /// The picture's number.
+    /// The picture id.
     pub picture_id: Option<PictureId>,
     /// TL0PICIDX: number of the temporal base-layer frame this frame builds on, or is.
     pub tl0_pic_idx: Option<u8>,

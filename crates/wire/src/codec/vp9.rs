@@ -8,7 +8,7 @@ use crate::bytes::Reader;
 /// Source: RFC 9628 section 4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vp9Descriptor {
-    /// The picture's number.
+    /// The picture id.
     pub picture_id: Option<PictureId>,
     /// P: the layer frame is predicted from earlier pictures.
     pub inter_picture: bool,
@@ -98,7 +98,7 @@ fn read_layer(reader: &mut Reader<'_>, flexible: bool) -> Option<Vp9Layer> {
     })
 }
 
-/// Passes over P_DIFF bytes, each of which says in its last bit whether another follows.
+/// Skips the P_DIFF bytes; the last bit of each is set if another follows.
 fn skip_references(reader: &mut Reader<'_>) -> Result<(), DescriptorError> {
     for _ in 0..REFERENCES_MAX {
         if reader.u8().ok_or(DescriptorError::Truncated)? & 0x01 == 0 {

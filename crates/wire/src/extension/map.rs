@@ -20,7 +20,7 @@ pub struct ExtensionMap {
 pub enum ExtensionMapError {
     /// Id 0 means padding.
     IdZero,
-    /// The id already stands for this kind.
+    /// The id is in use for this kind.
     IdTaken(ExtensionKind),
     /// The kind already has this id.
     KindTaken(u8),
@@ -39,7 +39,7 @@ impl fmt::Display for ExtensionMapError {
 impl std::error::Error for ExtensionMapError {}
 
 impl ExtensionMap {
-    /// Those of its extensions that these forms can carry.
+    /// The extensions that these forms can carry.
     pub fn within(mut self, forms: ExtensionForms) -> Self {
         for id in self.ids.iter_mut().filter(|id| **id > forms.id_max()) {
             *id = 0;
@@ -47,8 +47,8 @@ impl ExtensionMap {
         self
     }
 
-    /// Gives `kind` the number `id`. Saying the same twice is no error: every media section of a
-    /// bundle repeats it.
+    /// Gives `kind` the number `id`. A repeated pair is no error: every media section of a bundle
+    /// repeats it.
     ///
     /// Errors: any [`ExtensionMapError`], with nothing changed.
     pub fn insert(&mut self, kind: ExtensionKind, id: u8) -> Result<(), ExtensionMapError> {
@@ -70,7 +70,7 @@ impl ExtensionMap {
         Some(self.ids[kind as usize]).filter(|id| *id != 0)
     }
 
-    /// The extension a number stands for on this transport.
+    /// The extension of an id on this transport.
     pub fn kind(&self, id: u8) -> Option<ExtensionKind> {
         let position = self.ids.iter().position(|taken| *taken == id && id != 0)?;
         Some(ExtensionKind::ALL[position])

@@ -1,12 +1,11 @@
-//! How long a receiver may hold pictures back.
+//! Playout delay of a receiver.
 
 use std::time::Duration;
 
-/// How long pictures wait between arriving and being shown, at least and at most.
+/// The least and the greatest delay between arrival and display of video.
 ///
-/// A receiver keeps to what it was told last. Nothing at least and nothing at most asks for
-/// pictures at once, without any smoothing; [`NORMAL`](Self::NORMAL) is for taking an earlier word
-/// back.
+/// A receiver keeps the last value. Zero for both asks for display at once, without any smoothing;
+/// [`NORMAL`](Self::NORMAL) takes an earlier value back.
 ///
 /// Shape: two numbers of 12 bits, in units of 10 ms.
 /// Source: the webrtc.org `playout-delay` experiment.
@@ -20,12 +19,12 @@ const UNIT: Duration = Duration::from_millis(10);
 const UNITS_MAX: u16 = 0x0fff;
 
 impl PlayoutDelay {
-    /// No word on it: less at least than any receiver takes, and the most that browsers take by
-    /// themselves. Not zero at least, which browsers take for a wish to be shown pictures with as
-    /// little delay as can be.
+    /// No wish: a minimum below that of any receiver, and the maximum that browsers use by
+    /// themselves. The minimum is not zero, which browsers take as a wish for the least possible
+    /// delay.
     pub const NORMAL: Self = Self { min: 1, max: 1_000 };
 
-    /// At least `min`, rounded up to what can be said, and at most what is normal or `min`.
+    /// At least `min`, rounded up to a whole unit, and at most the normal maximum or `min`.
     pub fn at_least(min: Duration) -> Self {
         let units = min.as_micros().div_ceil(UNIT.as_micros()).min(u128::from(UNITS_MAX)) as u16;
         Self {
@@ -54,18 +53,18 @@ impl PlayoutDelay {
         ]
     }
 
-    /// At least so long.
+    /// The least delay.
     pub fn min(self) -> Duration {
         UNIT * u32::from(self.min)
     }
 
-    /// At most so long.
+    /// The greatest delay.
     pub fn max(self) -> Duration {
         UNIT * u32::from(self.max)
     }
 
-    /// Together with what the publisher says: the larger of what both ask for at least, and the
-    /// publisher's word on the most unless that is less.
+    /// Combined with the publisher's value: the larger of the two minima, and the publisher's
+    /// maximum unless that is less.
     pub fn with_publishers(self, publishers: Option<Self>) -> Self {
         let Some(publishers) = publishers else { return self };
         let min = self.min.max(publishers.min);

@@ -4,7 +4,7 @@ use super::{FORMAT_FIR, FORMAT_PLI, PAYLOAD_FEEDBACK, read_ssrc, write_packet};
 use crate::Ssrc;
 use crate::bytes::Reader;
 
-/// Picture loss indication: a decoder cannot go on without a key frame.
+/// Picture loss indication: a decoder cannot continue without a key frame.
 ///
 /// Source: RFC 4585 section 6.3.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

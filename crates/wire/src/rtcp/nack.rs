@@ -11,7 +11,7 @@ pub const NACK_ENTRIES_MAX: usize = 300;
 /// Packets of one stream that a receiver misses.
 ///
 /// One entry of four bytes asks for up to 17 packets, so a full datagram can ask for some 6,000:
-/// who answers limits itself.
+/// the sender of answers has to limit itself.
 ///
 /// Source: RFC 4585 section 6.2.1.
 #[derive(Clone, Copy, Debug)]

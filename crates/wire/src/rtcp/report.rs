@@ -38,8 +38,8 @@ pub struct ReceiverReport<'a> {
 
 /// A sender's clock and counters.
 ///
-/// The two times name the same instant; two reports map RTP timestamps to wall-clock time, which is
-/// what lines audio up with video.
+/// The two times are the same instant; two reports map RTP timestamps to wall-clock time, which
+/// synchronises audio with video.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderInfo {
     /// Wall-clock time of the report.
@@ -61,8 +61,8 @@ pub struct ReportBlock {
     pub ssrc: Ssrc,
     /// Loss since the previous report. Shape: in 1/256.
     pub fraction_lost: u8,
-    /// Loss since the beginning, negative when duplicates prevail. Shape: packets, 24 bits; what
-    /// does not fit saturates.
+    /// Loss since the beginning, negative when duplicates prevail. Shape: packets, 24 bits; larger
+    /// values saturate.
     pub cumulative_lost: i32,
     /// Highest sequence number received, with the count of wraps in the upper 16 bits.
     pub highest_sequence: u32,
@@ -175,7 +175,7 @@ impl<'a> ReceiverReport<'a> {
     }
 }
 
-/// Appends a sender report; blocks that do not fit go into receiver reports behind it.
+/// Appends a sender report; blocks that do not fit go into receiver reports after it.
 pub fn write_sender_report(out: &mut Vec<u8>, sender: Ssrc, info: &SenderInfo, blocks: &[ReportBlock]) {
     let (first, rest) = blocks.split_at(blocks.len().min(REPORT_BLOCKS_MAX));
     write_packet(out, SENDER_REPORT, first.len() as u8, |out| {
@@ -191,8 +191,8 @@ pub fn write_sender_report(out: &mut Vec<u8>, sender: Ssrc, info: &SenderInfo, b
     }
 }
 
-/// Appends a receiver report, or several where there are more than [`REPORT_BLOCKS_MAX`] blocks, or
-/// one that is empty.
+/// Appends a receiver report: several for more than [`REPORT_BLOCKS_MAX`] blocks, and an empty one
+/// for none.
 pub fn write_receiver_report(out: &mut Vec<u8>, sender: Ssrc, blocks: &[ReportBlock]) {
     let mut rest = blocks;
     loop {

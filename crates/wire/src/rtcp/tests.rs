@@ -1,4 +1,4 @@
-//! Compounds as they come and go, every packet type, and every way to cut one short.
+//! Tests of compounds, of every packet type, and of every truncation.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{NtpTime, RtpTimestamp, SequenceNumber};
 const US: Ssrc = Ssrc(0x0102_0304);
 const STREAM: Ssrc = Ssrc(0xa0b0_c0d0);
 
-/// The packets of a datagram in which nothing is wrong.
+/// The packets of a datagram without faults.
 fn read(datagram: &[u8]) -> Vec<RtcpPacket<'_>> {
     RtcpPacket::compound(datagram).collect::<Result<_, _>>().unwrap()
 }

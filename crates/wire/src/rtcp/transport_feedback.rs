@@ -12,7 +12,7 @@ use chunk::{Status, Statuses};
 
 pub use writer::TransportFeedbackWriter;
 
-/// An arrival time as transport-wide feedback can say it.
+/// An arrival time in transport-wide feedback.
 ///
 /// Shape: 250 microseconds since an epoch of the receiver's choice, wrapping every 12.4 days. To
 /// compare arrivals over longer times, extend them with
@@ -51,7 +51,7 @@ impl ArrivalTicks {
 /// When each packet of a transport arrived, over one range of transport-wide sequence numbers.
 ///
 /// Each packet's status is read once here to find where the arrival times start. A packet of 36
-/// bytes can give the status of 65,535 packets, so whoever reads `packets` should expect that many.
+/// bytes can give the status of 65,535 packets, so a reader of `packets` should expect that many.
 ///
 /// Source: draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,8 @@ impl<'a> TransportFeedback<'a> {
         }
         let statuses = Statuses::new(reader, status_count);
         let (deltas_len, reader) = statuses.measure()?;
-        // More may follow: some senders fill the last word with zeros and do not call it padding.
+        // More bytes may follow: some senders fill the last word with zeros without marking
+        // padding.
         let deltas = reader.rest().get(..deltas_len)?;
         Some(Self {
             sender,

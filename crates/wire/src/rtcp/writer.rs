@@ -71,7 +71,7 @@ impl<'a> RtcpWriter<'a> {
         self
     }
 
-    /// Asks a stream for a key frame because the picture is lost.
+    /// Asks for a key frame of a stream whose picture is lost.
     pub fn pli(&mut self, media: Ssrc) -> &mut Self {
         Pli {
             sender: self.sender,
@@ -111,7 +111,7 @@ impl<'a> RtcpWriter<'a> {
         self
     }
 
-    /// Says that sources of ours end.
+    /// Announces the end of our sources.
     pub fn bye(&mut self, sources: &[Ssrc]) -> &mut Self {
         write_bye(self.out, sources);
         self

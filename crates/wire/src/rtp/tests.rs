@@ -8,7 +8,7 @@ use crate::rtp_writer::{ExtensionWriter, RtpWriteError, fill_padding};
 /// Version 2, marker, type 96, number 0x1234, timestamp 0x01020304, SSRC 0x0a0b0c0d.
 const FIXED: [u8; 12] = [0x80, 0xe0, 0x12, 0x34, 1, 2, 3, 4, 0x0a, 0x0b, 0x0c, 0x0d];
 
-/// A packet with these flags in its first byte and `rest` behind the fixed header.
+/// A packet with these flags in its first byte and `rest` after the fixed header.
 fn packet(flags: u8, rest: &[u8]) -> Vec<u8> {
     let mut bytes = FIXED.to_vec();
     bytes[0] |= flags;

@@ -69,8 +69,8 @@ impl Candidate {
             self.foundation, self.priority, self.kind
         );
         if self.kind != "host" {
-            // The grammar wants a related address here; where it is does not matter, so it is not
-            // told.
+            // The grammar requires a related address, whose value does not matter, so it is not
+            // revealed.
             let _ = write!(text, " raddr 0.0.0.0 rport 0");
         }
         text

@@ -1,10 +1,9 @@
 //! Feedback that may be sent about a format.
 
-/// The sorts of feedback Weir knows, as descriptions name them.
+/// The kinds of feedback that Weir knows, as named in descriptions.
 const KINDS: [&str; 5] = ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"];
 
-/// A set of sorts of feedback, as `nack pli` (RFC 4585 section 4.2). Sorts Weir does not know are
-/// left out.
+/// A set of kinds of feedback, as `nack pli` (RFC 4585 section 4.2). Unknown kinds are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Feedback(u8);
 

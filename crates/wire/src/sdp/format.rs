@@ -1,4 +1,4 @@
-//! Payload types and what they stand for.
+//! Payload types and their formats.
 
 use super::{Feedback, Flaw};
 use crate::{Codec, PayloadType};
@@ -15,7 +15,7 @@ pub struct Format {
     pub name: String,
     /// Units of RTP timestamps, in hertz.
     pub clock_rate: u32,
-    /// Channels of audio; 1 where nothing is said.
+    /// Channels of audio; 1 by default.
     pub channels: u8,
     /// Parameters (`a=fmtp`).
     pub parameters: Parameters,
@@ -45,7 +45,7 @@ impl Format {
 }
 
 /// Parameters of a format, as written after `a=fmtp:`: `name=value` pairs between semicolons, or
-/// whatever the codec defines.
+/// the codec's own form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parameters(pub String);
 
@@ -57,7 +57,7 @@ impl Parameters {
             .map(|(_, value)| value)
     }
 
-    /// All parameters; those that have no value have an empty one.
+    /// All parameters; those without a value have an empty one.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let parts = self.0.split(';').map(str::trim).filter(|part| !part.is_empty());
         parts.map(|part| part.split_once('=').unwrap_or((part, "")))
@@ -109,7 +109,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// The payload types that a media line lists, each once, and what is wrong with the list.
+    /// The payload types that a media line lists, each once, and the first fault of the list.
     pub(super) fn formats(&self, listed: &str) -> (Vec<Format>, Option<Flaw>) {
         let (mut formats, mut flaw, mut seen) = (Vec::new(), None, [false; PAYLOAD_TYPES]);
         for word in listed.split_ascii_whitespace() {
@@ -121,7 +121,7 @@ impl<'a> Lines<'a> {
                 flaw = Some(Flaw::Repeated("payload type"));
                 continue;
             }
-            // A number that stands for nothing is of no use to anybody.
+            // A number without a format is useless.
             formats.extend(self.format(payload_type));
         }
         (formats, flaw)
@@ -144,7 +144,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The payload type that a line speaks of, and what it says.
+/// The payload type of a line, and the rest of it.
 fn of_payload_type(text: &str) -> Option<(usize, &str)> {
     let (number, text) = text.split_once(|letter: char| letter.is_ascii_whitespace())?;
     let payload_type = number.parse().ok().and_then(PayloadType::new)?;
@@ -170,7 +170,7 @@ fn read_codec(text: &str) -> Option<(&str, u32, u8)> {
     Some((name, clock_rate, channels))
 }
 
-/// The formats RFC 3551 gives a number for good, which need no `a=rtpmap`.
+/// The formats with a static number in RFC 3551, which need no `a=rtpmap`.
 fn assigned(payload_type: u8) -> Option<(&'static str, u32)> {
     Some(match payload_type {
         0 => ("PCMU", 8_000),

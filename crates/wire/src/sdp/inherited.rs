@@ -35,7 +35,7 @@ impl<'a> Inherited<'a> {
             "fingerprint" => {
                 let read = parse_fingerprint(value).ok_or(unreadable)?;
                 let fingerprints = self.fingerprints.get_or_insert_default();
-                // Of hash functions that are not known there is nothing to keep.
+                // Unknown hash functions are not kept.
                 if let Some(known) = read.filter(|read| !fingerprints.contains(read)) {
                     return fingerprints.add(Some(known), FINGERPRINTS_MAX, name);
                 }
@@ -65,7 +65,7 @@ impl<'a> Inherited<'a> {
         Ok(())
     }
 
-    /// Writes into `section` what it says itself, and for the rest what the session says.
+    /// Writes the section's own values into `section`, and the session's for the rest.
     pub(super) fn settle(self, session: &Self, section: &mut MediaSection) {
         section.setup = self.setup.or(session.setup);
         let options = self.ice_options.as_ref().or(session.ice_options.as_ref());

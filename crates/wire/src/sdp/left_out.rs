@@ -9,7 +9,7 @@ pub struct LeftOut {
     pub lines: usize,
     /// How many media sections. They are read as refused, so that the others keep their places.
     pub sections: usize,
-    /// The first of them: the number of its line, counted from 1, and what is wrong with it.
+    /// The first of them: the number of its line, counted from 1, and its fault.
     pub first: Option<(usize, Flaw)>,
 }
 
@@ -24,7 +24,7 @@ pub enum Flaw {
     TooLong(&'static str),
     /// There is more of it than the limit in [`limits`](crate::limits) allows.
     TooMany(&'static str),
-    /// It says again, and otherwise, what was said before.
+    /// It repeats an earlier line with another value.
     Repeated(&'static str),
 }
 

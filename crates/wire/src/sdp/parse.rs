@@ -1,7 +1,7 @@
 //! From text to values, in one pass over the lines.
 //!
-//! One odd line costs that line, one odd section that section: both are left out and told in
-//! [`LeftOut`]. Only what makes the whole description meaningless refuses it.
+//! A faulty line costs that line, a faulty section that section: both are left out and reported in
+//! [`LeftOut`]. A description is refused only for faults that make all of it meaningless.
 
 use std::collections::HashMap;
 
@@ -46,14 +46,14 @@ const READ: [&str; 29] = [
 ];
 
 impl SessionDescription {
-    /// Reads an offer or an answer, without what cannot be used.
+    /// Reads an offer or an answer, without unusable parts.
     ///
     /// Errors: any [`SdpError`].
     pub fn parse(text: &str) -> Result<Self, SdpError> {
         Self::read(text).map(|(description, _)| description)
     }
 
-    /// As [`parse`](Self::parse), and says what was left out.
+    /// The same as [`parse`](Self::parse), and returns the omitted parts.
     pub fn read(text: &str) -> Result<(Self, LeftOut), SdpError> {
         if text.len() > DESCRIPTION_MAX {
             return Err(SdpError::TooLong);
@@ -84,7 +84,7 @@ struct Reader<'a> {
     bundle: Option<Bundle>,
     has_origin: bool,
     inherited: Inherited<'a>,
-    /// The section whose lines are being read, and what it says of payload types.
+    /// The section whose lines are being read, and its lines about payload types.
     section: Option<Section<'a>>,
     formats: Lines<'a>,
     /// The position of the section of each name.
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
             "m" => return self.media_line(number, value),
             "a" => self.attribute(number, value),
             "o" if !self.has_origin && self.section.is_none() => self.origin(number, value),
-            // Nothing of these is needed, so nothing is wrong with them either.
+            // None of these is needed, so they have no faults.
             "b" | "c" | "e" | "i" | "k" | "o" | "p" | "r" | "s" | "t" | "u" | "v" | "z" => {}
             _ => self.left_out.line(number, Flaw::NotALine),
         }

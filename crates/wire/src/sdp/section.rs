@@ -8,7 +8,7 @@ use super::{Candidate, Flaw, LeftOut, MediaSection, SectionKind};
 use crate::limits::{CANDIDATES_MAX, MSIDS_MAX, PROTOCOL_MAX, RIDS_MAX, SSRC_GROUPS_MAX, SSRC_LINES_MAX, VALUE_MAX};
 use crate::{MediaKind, Mid};
 
-/// A payload type that stands for nothing, for where a line must have one.
+/// A payload type without a format, for a line that must have one.
 pub(super) const NOTHING: &str = "127";
 
 /// A media section whose lines are being read.
@@ -28,8 +28,7 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// A section with this media line. One that cannot be read is kept as one that can only be
-    /// refused.
+    /// A section with this media line. An unreadable one is kept as one that can only be refused.
     pub(super) fn begin(number: usize, line: &'a str) -> Self {
         let mut rest = line;
         let fits = |word: &&str| word.len() <= PROTOCOL_MAX;

@@ -148,7 +148,7 @@ proptest! {
     ) {
         let mut bytes = [V1_PUBLISH, V0_PUBLISH, AIORTC, FIREFOX][which].as_bytes().to_vec();
         for (position, byte, how) in edits {
-            // Truncations may have left nothing to edit.
+            // A truncation may have left no bytes to edit.
             if bytes.is_empty() {
                 break;
             }

@@ -79,8 +79,7 @@ pub(super) fn take_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
     (!word.is_empty()).then_some(word)
 }
 
-/// Which encodings there are at once, of those that have names, and whether everything that was
-/// said can be used.
+/// The simultaneous encodings, of those that have names, and whether all of them can be used.
 pub(super) fn parse_simulcast(text: &str, rids: &[RidLine]) -> (Option<Simulcast>, bool) {
     let (mut simulcast, mut is_whole) = (Simulcast::default(), true);
     let mut words = text.split_ascii_whitespace();

@@ -64,8 +64,7 @@ impl MediaSection {
         }
     }
 
-    /// A line needs at least one format, also where none is left: then a number that stands for
-    /// nothing.
+    /// A line needs at least one format; without any it gets a number without a format.
     fn format_list(&self) -> String {
         let numbers: Vec<_> = self
             .formats
@@ -213,7 +212,7 @@ impl fmt::Display for Simulcast {
     }
 }
 
-/// Joins what is there.
+/// Joins the parts that are present.
 trait JoinPresent {
     fn join_present(self, separator: &str) -> String;
 }

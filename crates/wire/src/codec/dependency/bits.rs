@@ -67,7 +67,7 @@ impl<'a> BitWriter<'a> {
             let now = free.min(left);
             let part = (u64::from(value) >> (left - now) & ((1 << now) - 1)) as u8;
             let byte = self.out.get_mut(self.position / 8).ok_or(Full)?;
-            // The first to write into a byte clears what the buffer held.
+            // The first write into a byte clears its old bits.
             let before = if free == 8 { 0 } else { *byte };
             *byte = before | (u16::from(part) << (free - now)) as u8;
             self.position += now;

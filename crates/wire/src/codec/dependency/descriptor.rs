@@ -15,7 +15,7 @@ pub struct MandatoryFields {
     /// The packet is the first of its frame.
     pub start_of_frame: bool,
     /// The packet is the last of its frame. Frames of higher spatial layers may follow in the same
-    /// picture.
+    /// picture (temporal unit).
     pub end_of_frame: bool,
     /// The template the frame follows.
     ///
@@ -75,7 +75,7 @@ pub struct DependencyDescriptor {
 }
 
 impl DependencyDescriptor {
-    /// A descriptor that says no more than it must.
+    /// A descriptor with the mandatory fields only.
     pub const fn plain(mandatory: MandatoryFields) -> Self {
         Self {
             mandatory,
@@ -88,15 +88,16 @@ impl DependencyDescriptor {
     }
 
     /// Reads an extension value. `current` is the structure in force before this packet, if there
-    /// is one; one in the packet itself takes its place.
+    /// is one; a structure in the packet replaces it.
     ///
-    /// Errors: [`DependencyError`]. Without `current` only what needs none can be read; with it,
-    /// the template is in it.
+    /// Errors: [`DependencyError`]. Without `current` only descriptors that need no structure can
+    /// be read; with it, the template must be in it.
     pub fn parse(value: &[u8], current: Option<&DependencyStructure>) -> Result<Self, DependencyError> {
         super::read::descriptor(value, current)
     }
 
-    /// The frame with what its template says filled in. `current` is as in [`parse`](Self::parse).
+    /// The frame with the values of its template filled in. `current` is as in
+    /// [`parse`](Self::parse).
     ///
     /// Errors: [`DependencyError::MissingStructure`], [`DependencyError::UnknownTemplate`].
     pub fn resolve<'a>(
@@ -107,9 +108,9 @@ impl DependencyDescriptor {
         FrameDependencies::new(self, structure)
     }
 
-    /// The decode targets active from this packet on; `None` when it changes nothing.
+    /// The decode targets active from this packet on; `None` if it has no change.
     ///
-    /// A new structure that does not say makes all of its decode targets active.
+    /// A new structure without a list makes all of its decode targets active.
     pub fn active_targets_from_here(&self) -> Option<DecodeTargets> {
         let all = || Some(DecodeTargets::first(self.structure.as_ref()?.decode_targets()));
         self.active_targets.or_else(all)

@@ -13,7 +13,7 @@ pub struct FrameDiffs {
 }
 
 impl FrameDiffs {
-    /// Nothing is referred to.
+    /// No references.
     pub const NONE: Self = Self {
         values: [0; REFERENCES_MAX],
         len: 0,

@@ -15,7 +15,7 @@ pub enum DependencyError {
     /// The sender is at fault: a frame refers to more than
     /// [`REFERENCES_MAX`](super::REFERENCES_MAX) frames.
     TooManyReferences,
-    /// Nobody is: the packet that carries the structure has not come yet. A key frame helps.
+    /// No fault: the packet that carries the structure has not arrived yet. A key frame helps.
     MissingStructure,
     /// Nobody is, as a rule: the template is in a structure that was lost or is late. A key frame
     /// helps.
@@ -73,7 +73,7 @@ pub enum StructureError {
     DiffTooLarge,
     /// Templates differ in their number of chains, or have more than there are decode targets.
     ChainCount,
-    /// With chains, each decode target is protected by one that exists; without, none is.
+    /// With chains, each decode target is protected by an existing one; without, none is.
     Protection,
     /// Resolutions are for each spatial layer or for none, and 1 to 65,536 wide and high.
     Resolutions,

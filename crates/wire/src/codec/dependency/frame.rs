@@ -1,4 +1,4 @@
-//! A frame with its template filled in: what a forwarder decides by.
+//! A frame with its template filled in, for the decisions of a forwarder.
 
 use super::{
     DependencyDescriptor, DependencyError, DependencyStructure, FrameTemplate, Indication, Indications, Layer,
@@ -46,7 +46,7 @@ impl<'a> FrameDependencies<'a> {
         self.template.layer
     }
 
-    /// How large the frame is at most, where the sender says.
+    /// The largest size of the frame, if the sender states it.
     pub fn resolution(&self) -> Option<Resolution> {
         let spatial = usize::from(self.layer().spatial);
         self.structure.resolutions().get(spatial).copied()
@@ -62,8 +62,8 @@ impl<'a> FrameDependencies<'a> {
         self.indications().get(target)
     }
 
-    /// How far back the frames lie that this one refers to. None: a decoder needs nothing before
-    /// it.
+    /// Distances to the frames that this one refers to. Without any, a decoder needs no earlier
+    /// frame.
     pub fn fdiffs(&self) -> &'a [u16] {
         self.descriptor
             .fdiffs
@@ -96,9 +96,9 @@ impl<'a> FrameDependencies<'a> {
         }
     }
 
-    /// Whether the chain breaks for those who lose this frame: it is a switch point of, or required
-    /// by, every decode target the chain protects. A chain that protects no active decode target is
-    /// to be ignored.
+    /// Whether the loss of this frame breaks the chain: it is a switch point of, or required by,
+    /// every decode target the chain protects. A chain that protects no active decode target is to
+    /// be ignored.
     ///
     /// Source: AV1 RTP specification, appendix A.6.
     pub fn is_in_chain(&self, chain: usize) -> bool {

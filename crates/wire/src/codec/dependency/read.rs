@@ -49,7 +49,7 @@ fn read_extended(
         descriptor.structure = Some(Arc::new(read_structure(reader)?));
     }
     let structure = descriptor.structure.as_deref().or(current);
-    // The counts of a structure this packet does not belong to would make nonsense of what follows.
+    // The counts of another structure would make the following fields meaningless.
     check_template(structure, descriptor.mandatory)?;
     let targets = || {
         structure
@@ -102,7 +102,7 @@ fn read_structure(reader: &mut BitReader<'_>) -> Result<DependencyStructure, Dep
     ))
 }
 
-/// One template for each layer listed, with nothing but the layer filled in.
+/// One template for each layer listed, with only the layer filled in.
 fn read_layers(reader: &mut BitReader<'_>) -> Result<Vec<FrameTemplate>, DependencyError> {
     let mut templates = Vec::with_capacity(TEMPLATES_MAX / 2);
     let mut layer = Layer::default();

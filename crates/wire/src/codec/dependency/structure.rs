@@ -63,7 +63,7 @@ impl DependencyStructure {
         ))
     }
 
-    /// Puts together what has been checked, and derives the layer of each decode target.
+    /// Assembles the checked parts, and derives the layer of each decode target.
     pub(super) fn assemble(
         template_id_offset: u8,
         decode_targets: usize,
@@ -122,7 +122,7 @@ impl DependencyStructure {
         self.chain_targets.len()
     }
 
-    /// Resolutions by spatial layer; empty when the sender does not say.
+    /// Resolutions by spatial layer; empty if the sender does not state them.
     pub fn resolutions(&self) -> &[Resolution] {
         &self.resolutions
     }
@@ -137,8 +137,8 @@ impl DependencyStructure {
         self.target_layers.iter().position(|&of| of == layer)
     }
 
-    /// The decode targets a receiver of `layer` still has: those that need no higher one. To be
-    /// told to it as active.
+    /// The decode targets left to a receiver of `layer`: those that need no higher one. They are
+    /// sent to it as active.
     pub fn targets_within(&self, layer: Layer) -> DecodeTargets {
         let targets = self.target_layers.iter().enumerate();
         targets
@@ -153,7 +153,7 @@ impl DependencyStructure {
         protected.then(|| usize::from(self.protected_by[target]))
     }
 
-    /// The decode targets one chain protects. When none of them is active, the chain means nothing.
+    /// The decode targets one chain protects. If none of them is active, the chain is meaningless.
     pub fn protected_by(&self, chain: usize) -> DecodeTargets {
         self.chain_targets.get(chain).copied().unwrap_or(DecodeTargets::NONE)
     }

@@ -1,4 +1,4 @@
-//! Decode targets: what a frame is to each, and sets of them.
+//! Decode targets: a frame's relation to each, and sets of them.
 
 use super::DECODE_TARGETS_MAX;
 

@@ -1,31 +1,31 @@
-//! One kind of frame: its layer, and what such frames have in common.
+//! One kind of frame: its layer, and the values that such frames share.
 
 use super::{ChainDiffs, FrameDiffs, Indications, SPATIAL_LAYERS_MAX, TEMPORAL_LAYERS_MAX};
 
 /// A place inside an encoding: S*i*T*j*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layer {
-    /// 0 is the smallest picture.
+    /// 0 is the smallest size.
     pub spatial: u8,
     /// 0 is the lowest frame rate.
     pub temporal: u8,
 }
 
 impl Layer {
-    /// Above every layer: who wants this wants all there is.
+    /// Above every layer: a receiver with this layer gets everything.
     pub const HIGHEST: Self = Self {
         spatial: u8::MAX,
         temporal: u8::MAX,
     };
 
-    /// Whether a receiver that wants this layer may want frames of `other`: it is higher in neither
-    /// direction.
+    /// Whether a receiver with this layer may get frames of `other`, which is higher in neither
+    /// dimension.
     pub const fn covers(self, other: Self) -> bool {
         other.spatial <= self.spatial && other.temporal <= self.temporal
     }
 
-    /// The layer of the template behind one with this layer, by its two-bit field; 3 is the end and
-    /// not asked here.
+    /// The layer of the template after one with this layer, by its two-bit field; 3 is the end and
+    /// does not occur here.
     pub(super) const fn next(self, idc: u32) -> Self {
         match idc {
             0 => self,
@@ -40,13 +40,13 @@ impl Layer {
         }
     }
 
-    /// Whether it is within what Weir handles.
+    /// Whether it is within Weir's limits.
     pub(super) const fn is_supported(self) -> bool {
         (self.spatial as usize) < SPATIAL_LAYERS_MAX && (self.temporal as usize) < TEMPORAL_LAYERS_MAX
     }
 }
 
-/// How large the pictures of one spatial layer are at most.
+/// The largest frame size of one spatial layer.
 ///
 /// Shape: pixels, 1 to 65,536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

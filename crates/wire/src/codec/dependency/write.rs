@@ -71,7 +71,7 @@ impl DependencyDescriptor {
             write_frame_fdiffs(writer, fdiffs)?;
         }
         if let Some(chain_diffs) = &self.chain_diffs {
-            // As many as the structure has, whatever the list is for.
+            // The list has the length that the structure requires.
             let diffs = chain_diffs.as_slice().iter().copied().chain(std::iter::repeat(0));
             for diff in diffs.take(structure?.chains()) {
                 writer.bits(u32::from(diff), 8)?;

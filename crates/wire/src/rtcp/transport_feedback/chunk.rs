@@ -7,7 +7,7 @@ use crate::bytes::Reader;
 
 /// The longest run one chunk holds: its length has 13 bits.
 const RUN_MAX: usize = 0x1fff;
-/// Statuses in a vector of one bit each, which can say missing or small.
+/// Statuses in a vector of one bit each, for missing or small.
 const ONE_BIT_LEN: usize = 14;
 /// Statuses in a vector of two bits each.
 const TWO_BIT_LEN: usize = 7;
@@ -39,11 +39,11 @@ impl Status {
     }
 }
 
-/// The statuses that chunks say, one by one; an item is `None` for a reserved symbol.
+/// The statuses in chunks, one by one; an item is `None` for a reserved symbol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Statuses<'a> {
     chunks: Reader<'a>,
-    /// Statuses still to come.
+    /// Number of statuses that remain.
     left: u16,
     chunk: Chunk,
 }
@@ -55,13 +55,13 @@ struct Chunk {
     bits: u16,
     /// How many statuses are left.
     left: u16,
-    /// How many bits each has, and how many to go on behind it: none in a run.
+    /// Bits of each status, and bits to advance after it: none in a run.
     width: u8,
     step: u8,
 }
 
 impl Chunk {
-    /// Says nothing.
+    /// No status.
     const NONE: Chunk = Chunk::new(0);
 
     const fn new(chunk: u16) -> Self {
@@ -78,7 +78,7 @@ impl Chunk {
         }
     }
 
-    /// The next status, of those that are left.
+    /// The next of the remaining statuses.
     #[inline]
     fn next(&mut self) -> u16 {
         let symbol = self.bits >> (u16::BITS as u8 - self.width);
@@ -100,9 +100,9 @@ impl Chunk {
 }
 
 impl<'a> Statuses<'a> {
-    /// `chunks` may reach past the chunks: `count` says where they end.
+    /// `chunks` may extend beyond the chunks: `count` limits them.
     pub(super) fn new(chunks: Reader<'a>, count: u16) -> Self {
-        // A run of length zero says nothing, so the first status comes from the first chunk.
+        // A run of length zero has no status, so the first one is taken from the first chunk.
         Self {
             chunks,
             left: count,
@@ -147,10 +147,10 @@ pub(super) const fn chunks_max(statuses: usize) -> usize {
     statuses.div_ceil(TWO_BIT_LEN)
 }
 
-/// Appends the chunks that say `statuses`.
+/// Appends the chunks for `statuses`.
 ///
-/// A run is used where it holds more than a vector would, or all that is left; else a vector of the
-/// widest reach.
+/// A run is used if it holds more than a vector would, or everything that is left; otherwise the
+/// vector with the most statuses.
 pub(super) fn write(out: &mut Vec<u8>, statuses: &[Status]) {
     let mut rest = statuses;
     while let Some(&first) = rest.first() {
@@ -171,7 +171,7 @@ pub(super) fn write(out: &mut Vec<u8>, statuses: &[Status]) {
     }
 }
 
-/// A vector chunk; what it has room for beyond `statuses` says missing.
+/// A vector chunk; its unused statuses are missing.
 fn vector(kind: u16, statuses: &[Status], bits: u32) -> u16 {
     let code = |chunk: u16, status: &Status| chunk << bits | *status as u16;
     let filled = statuses.iter().fold(0, code);

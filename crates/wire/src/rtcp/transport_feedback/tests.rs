@@ -1,4 +1,4 @@
-//! A report written out by hand, what may be wrong with one, and the round trip.
+//! Tests of a report written by hand, of faults, and of the round trip.
 
 use proptest::prelude::*;
 

@@ -9,8 +9,8 @@ const HEADER_LEN: usize = 20;
 
 /// Writes a receiver's transport-wide feedback, numbering the reports.
 ///
-/// One packet cannot say everything: two arrivals in a row may lie up to 8.2 seconds apart, and it
-/// should fit a datagram. So a report is written packet by packet until nothing is left:
+/// One packet has limits: two arrivals in a row may be at most 8.2 seconds apart, and it should fit
+/// into a datagram. So a report is written packet by packet until nothing is left:
 ///
 /// ```
 /// # use wire::{Ssrc, rtcp::{ArrivalTicks, TransportFeedbackWriter}};
@@ -28,7 +28,7 @@ pub struct TransportFeedbackWriter {
     sender: Ssrc,
     media: Ssrc,
     count: u8,
-    /// The last reference time, kept for reports in which nothing arrived.
+    /// The last reference time, kept for reports without arrivals.
     reference: u32,
 }
 
@@ -43,12 +43,11 @@ impl TransportFeedbackWriter {
         }
     }
 
-    /// Appends one packet that says as much of `packets` as it can, and returns what it could not
-    /// say.
+    /// Appends one packet with as many of `packets` as it can hold, and returns the rest.
     ///
-    /// `packets` are transport-wide numbers in a row, each with its arrival, or none where it is
-    /// missing; where a number does not follow the one before it, a new packet begins. At least one
-    /// of them is always said.
+    /// `packets` are consecutive transport-wide numbers, each with its arrival, or none if it is
+    /// missing; a number that does not follow the previous one begins a new packet. At least one of
+    /// them is always written.
     ///
     /// Shape: `len_max` in bytes, for this packet alone.
     pub fn write_next<'p>(
@@ -87,7 +86,7 @@ struct Report {
 }
 
 impl Report {
-    /// Takes packets from the front for as long as they can be said in `len_max` bytes.
+    /// Takes packets from the front for as long as they fit into `len_max` bytes.
     fn gather(base: u16, reference: u32, packets: &[(u16, Option<ArrivalTicks>)], len_max: usize) -> Self {
         let mut report = Self::default();
         let mut clock = ArrivalTicks::from_reference(reference);
@@ -107,14 +106,14 @@ impl Report {
         report
     }
 
-    /// The most bytes the packet takes once it says one more.
+    /// The largest size of the packet with one more status.
     fn len_max_with(&self, status: Status) -> usize {
         let chunks = chunk::chunks_max(self.statuses.len() + 1);
         (HEADER_LEN + 2 * chunks + self.deltas.len() + status.delta_len()).next_multiple_of(4)
     }
 }
 
-/// How to say an arrival when the one before it was at `clock`; `None` when it is too far away.
+/// The status of an arrival when the previous one was at `clock`; `None` if it is too far away.
 fn status_of(arrival: Option<ArrivalTicks>, clock: ArrivalTicks) -> Option<(Status, i16)> {
     let Some(arrival) = arrival else {
         return Some((Status::Missing, 0));

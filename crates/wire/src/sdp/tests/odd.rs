@@ -15,8 +15,8 @@ fn offer(session: &str, audio: &str, video: &str) -> String {
     format!("{HEAD}{session}{AUDIO}{AUDIO_LINES}{audio}{VIDEO}{VIDEO_LINES}{video}")
 }
 
-/// The description as read, with so many lines and sections left out. It is the same after writing
-/// and reading it again.
+/// The description as read, with `lines` lines and `sections` sections left out. It is the same
+/// after writing and reading it again.
 fn without(text: &str, lines: usize, sections: usize) -> SessionDescription {
     let (read, left_out) = SessionDescription::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(
@@ -98,7 +98,7 @@ fn a_line_that_cannot_be_used_is_left_out() {
         "a=rtcp-fb:96\r\n",
         "a=mid:second\r\n",
     ] {
-        // The one about simulcast says nothing, so nothing is missing.
+        // The line about simulcast is empty, so nothing is missing.
         let lost = usize::from(line != "a=simulcast:\r\n");
         usable(&without(&offer("", line, ""), lost, 0));
         usable(&without(&offer("", "", line), lost, 0));
@@ -191,7 +191,7 @@ fn a_name_may_be_long_and_a_section_may_have_none() {
         .replace("mid:0", &format!("mid:{name}"));
     let read = without(&text, 0, 0);
     assert_eq!((read.sections[0].mid.as_str(), read.bundle[0].as_str()), (name, name));
-    // One that has no name is called by its position, unless another is called that.
+    // A section without a name is called by its position, unless another has that name.
     let read = without(&offer("", "", "").replace("a=mid:1\r\n", "").replace("0 1", "0"), 0, 0);
     assert_eq!(read.sections[1].mid.as_str(), "1");
     let read = without(
@@ -271,7 +271,7 @@ fn an_extension_id_stands_for_one_extension() {
         ids("a=extmap:3 urn:a\r\na=extmap:3 urn:a\r\na=extmap:15 urn:c x y\r\n", 0),
         [pair(3, "urn:a"), pair(15, "urn:c")]
     );
-    // A section's own ones go before those of the session.
+    // A section's own extensions precede those of the session.
     let read = without(
         &offer("a=extmap:3 urn:s\r\na=extmap:5 urn:t\r\n", "a=extmap:3 urn:own\r\n", ""),
         0,

@@ -180,7 +180,8 @@ fn a_template_of_another_structure_is_named_as_such() {
     for id in [0, 6, 63] {
         let unknown = DependencyDescriptor::parse(&[0xc0 | id, 0, 0], Some(&l1t3()));
         assert_eq!(unknown, Err(DependencyError::UnknownTemplate), "template {id}");
-        // Its counts are not this structure's either: nothing behind the flags is read.
+        // Its counts do not belong to this structure either, so the fields after the flags are not
+        // read.
         let extended = DependencyDescriptor::parse(&[0xc0 | id, 0, 0, 0xff], Some(&l1t3()));
         assert!(extended.is_err());
         let unresolved = DependencyDescriptor::parse(&[0xc0 | id, 0, 0], None).unwrap();

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use self::file::{FILES, each_packet, packets};
 use super::*;
 
-/// A structure as the files say it.
+/// A structure in the form of the files.
 fn described(structure: &DependencyStructure) -> String {
     let listed = |items: Vec<String>| {
         if items.is_empty() {

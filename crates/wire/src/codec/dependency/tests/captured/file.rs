@@ -23,13 +23,13 @@ pub(super) const FILES: [(&str, &str); 8] = [
     ("h264-l1t2", include_str!("../vectors/chromium-h264-l1t2.txt")),
 ];
 
-/// One packet of a file, and the lines that say what its structure is.
+/// One packet of a file, and the lines that describe its structure.
 pub(super) struct Captured<'a> {
-    /// The file leaves packets out in front of this one.
+    /// The file omits packets before this one.
     pub(super) after_gap: bool,
     pub(super) stream: &'a str,
     pub(super) marker: bool,
-    /// The layer by the payload, where it says.
+    /// The layer in the payload, if it has one.
     pub(super) layer: Option<Layer>,
     pub(super) value: Vec<u8>,
     pub(super) structure: String,
