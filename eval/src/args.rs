@@ -33,7 +33,7 @@ pub struct Arguments {
 pub enum Command {
     /// Run scenarios against a server and, each beside it, their floor; print one table.
     Suite(SuiteArguments),
-    /// Measure what no server could undercut: copy, seal and send, to the same kind of sinks.
+    /// Measure a lower bound for any server: copy, seal and send, to the same kind of sinks.
     Floor(FloorArguments),
     /// Measure the servers that are installed beside each other; started by `eval/compare/run`,
     /// which see.
@@ -160,8 +160,8 @@ pub struct Load {
     /// Video of three temporal layers, with VP8's layer numbers and dependency descriptors.
     #[arg(long)]
     pub layered: bool,
-    /// Video leaves in bursts of one to three packets, as libwebrtc paces it, instead of a frame at
-    /// once.
+    /// Video is sent in bursts of one to three packets, as libwebrtc paces it, instead of a frame
+    /// at once.
     #[arg(long)]
     pub paced: bool,
     /// Seconds between key frames that nobody asked for.
@@ -174,7 +174,7 @@ pub struct Load {
     #[arg(long, default_value_t = 2)]
     pub watched: u32,
     /// In a crowd: publishers who speak at the same time, by turns; the others' microphones send
-    /// what silence takes.
+    /// silence.
     #[arg(long, default_value_t = 2)]
     pub speaking: u32,
     /// Participants that join per second; by default a few at a time, as fast as they can, in a
@@ -184,8 +184,8 @@ pub struct Load {
     /// Between the last join and the measured window: key frames and rate estimates calm down.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=600))]
     pub settle: u64,
-    /// Receivers decrypt and check one packet in so many, and recognize the others by their
-    /// headers: more clients to a processor. 1 for all.
+    /// Receivers decrypt and check one packet in this many, and recognise the others by their
+    /// headers, which allows more clients to a processor. 1 for all.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub open_one_in: u32,
     /// The measured window.

@@ -89,7 +89,7 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Reads what has arrived, once, and hands over each datagram; says whether there may be more.
+    /// Reads arrived datagrams, once, and hands each over; returns whether there may be more.
     ///
     /// Errors: those of the system call; nothing to read is no error.
     pub fn read(&mut self, socket: &UdpSocket, mut handle: impl FnMut(Datagram<'_>)) -> io::Result<bool> {
@@ -108,8 +108,7 @@ impl Inbox {
     }
 
     fn read_messages(&mut self, socket: &UdpSocket, messages: &mut [Option<Message>; BATCH_MAX]) -> io::Result<usize> {
-        // Headers are made anew for each call: the kernel shortens the control lengths of those it
-        // has used.
+        // Headers are created for each call: the kernel shortens the control lengths of used ones.
         let control = nix::cmsg_space!(TimeSpec, i32);
         let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH_MAX, Some(control));
         let mut slices: Vec<[IoSliceMut<'_>; 1]> = self

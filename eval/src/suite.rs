@@ -1,4 +1,4 @@
-//! Runs of one server beside their floors: what `make bench` prints.
+//! Runs of one server with their floors: the output of `make bench`.
 
 use std::io;
 
@@ -10,8 +10,8 @@ use crate::run::{RunError, Settings, run};
 
 /// The settings of a suite.
 pub struct Suite {
-    /// The command that starts the server, in words; it is started anew for each scenario. None:
-    /// the server runs already.
+    /// The command that starts the server, separated by spaces; it is started again for each
+    /// scenario. None: the server runs already.
     pub server_command: Option<Vec<String>>,
     /// Whether to measure the floor of each; crowds, in which most is silence, have none.
     pub floor: bool,
@@ -20,7 +20,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Runs everything; `progress` hears of each report as it comes.
+    /// Runs everything; `progress` is called with each report.
     pub fn run(&self, mut progress: impl FnMut(&Report)) -> Result<Vec<(Report, Option<Report>)>, RunError> {
         let mut reports = Vec::new();
         for settings in &self.runs {

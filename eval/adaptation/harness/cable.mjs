@@ -1,5 +1,5 @@
-// The limited participant's cable: what it carries is set by the kernel's token bucket, everything
-// else by the relay.
+// The limited participant's cable: its rate is set by the kernel's token bucket, everything else by
+// the relay.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -8,7 +8,7 @@ import { shell, succeeds } from "./shell.mjs";
 
 const RELAY = new URL("../../../target/release/weir-netem", import.meta.url).pathname;
 const END_MS = 3000;
-/** Two frames: less and nothing passes, more and the far end sees bursts. Shape: bytes. */
+/** Two frames: with less no frame passes, with more the far end sees bursts. Shape: bytes. */
 const BUCKET = 3100;
 /** A queue holds some packets even on a slow line. Shape: bytes. */
 const QUEUE_MIN = 10_000;
@@ -41,7 +41,7 @@ export async function layCable(network, { seed, queueMs, shaper }) {
       if (rate !== undefined && !kernel) words.push(`rate ${rate ?? "none"}`);
       if (words.length > 0) say(`${direction} ${words.join(" ")}`);
     },
-    /** Ends the relay; its last account of what became of the frames. */
+    /** Ends the relay; returns its last counts of frames. */
     async remove() {
       relay.stdin.end();
       const late = setTimeout(() => relay.kill("SIGKILL"), END_MS);

@@ -40,7 +40,7 @@ function expose(luma, scene, stride, left, top, width, height, noise, start) {
   }
 }
 
-/** Noise in octaves, as hills and leaves have it: much at large scale, less at small. */
+/** Noise in octaves, as in hills and leaves: much at large scale, less at small. */
 function landscape(width, height, random) {
   const picture = new Float32Array(width * height);
   for (let cell = 128, weight = 44; cell >= 2; cell /= 2, weight *= 0.62) {

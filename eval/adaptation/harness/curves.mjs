@@ -52,7 +52,10 @@ function perSecond(total, index, count) {
   return elapsed > 0 ? Math.round((count - before[1]) / elapsed) : 0;
 }
 
-/** Pictures sent so far: of several encodings those of the largest; of layers that count as frames each, once. */
+/**
+ * Frames sent so far: of several encodings those of the largest; of spatial layers that are
+ * counted separately, once.
+ */
 export function framesSent({ sent }) {
   const largest = Object.values(sent).sort((a, b) => b.frameHeight - a.frameHeight)[0];
   const spatial = Number(/^L(\d)/.exec(largest?.mode)?.[1] ?? 1);
@@ -69,7 +72,7 @@ function bitrate(samples) {
   });
 }
 
-/** Pictures a second over the window before each sample. */
+/** Frames a second over the window before each sample. */
 function frameRate(pictures, samples) {
   return samples.map(({ time }) => [time, between(pictures, time - WINDOW_S, time).length / WINDOW_S]);
 }

@@ -1,5 +1,5 @@
-// Writes what the records show into docs/adaptation.md: tables between its markers, plots beside
-// it, figures as JSON.
+// Writes the results of the records into docs/adaptation.md: tables between its markers, plots
+// beside it, figures as JSON.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -98,7 +98,7 @@ function stepsTable(results) {
   );
 }
 
-/** Each time the downlink narrows, for each of both pictures. */
+/** Each time the downlink narrows, for both videos. */
 function fallsTable(results) {
   const rows = results.map((result) => {
     const width = Math.min(...result.steps.map(({ rate }) => rate));

@@ -9,7 +9,10 @@ const STEPS = [
   { seconds: 30, down: { rate: 4e6 } },
 ];
 
-/** Pictures as large as three browsers on two cores can encode, and bit rates of which two exceed 1 Mbit/s. */
+/**
+ * A video as large as three browsers on two cores can encode, and a bit rate of which two exceed 1
+ * Mbit/s.
+ */
 const VP8 = {
   codec: "vp8",
   width: 1280,
@@ -39,7 +42,7 @@ const AV1_TEMPORAL = { codec: "av1", mode: "L1T3", width: 640, height: 360, fps:
 /** So the narrowest step is as wide as two of them need, or one would have to go. */
 const TEMPORAL_STEPS = STEPS.map((step) => (step.down.rate === 500e3 ? { ...step, down: { rate: 750e3 } } : step));
 
-/** The first fall, several times over: one differs from the next by what was under way when it came. */
+/** The first fall, several times over: falls differ by the packets under way. */
 const FALLS = Array.from({ length: 6 }, () => [
   { seconds: 14, down: { rate: 4e6 } },
   { seconds: 7, down: { rate: 1e6 } },
@@ -88,8 +91,8 @@ const experiments = [
       kind: "distribution",
       video: AV1_TEMPORAL,
       adaptation: adaptation === "on",
-      // As in the paper, what makes adaptation act is a downlink too narrow for everything; without
-      // it there is no reason to limit.
+      // As in the paper, the adaptation has a cause: a downlink too narrow for everything. Without
+      // adaptation there is no limit.
       steps: [{ seconds: 90, down: { rate: adaptation === "on" ? 1.1e6 : null, loss } }],
     })),
   ),
@@ -97,7 +100,7 @@ const experiments = [
 
 export const names = [...new Set(experiments.flatMap(({ name, group }) => [name, group ?? name])), "all"];
 
-/** The experiments a name stands for: itself, its group, or all. */
+/** The experiments with this name: one of its own, a group, or all. */
 export function select(name) {
   return experiments.filter((it) => name === "all" || it.name === name || it.group === name);
 }

@@ -6,10 +6,13 @@ import { announcedPauses, endedIn, paused } from "./pauses.mjs";
 /** The part of a step that counts as settled. */
 const SETTLED = 0.4;
 const FULL_RATE = 0.9;
-/** Frame rate is looked at over so long, and must stay for so long. Shape: seconds. */
+/** Window of frame rates, and time for which a rate must hold. Shape: seconds. */
 const RATE_WINDOW = 2;
 const STAYS = 3;
-/** Encoders leave out their top layer now and then by themselves; so many pictures of full size are full size. */
+/**
+ * Encoders leave out their top layer now and then by themselves; this share of frames at full size
+ * counts as full size.
+ */
 const FULL_SIZE = 0.9;
 
 /** Everything a table needs, small enough to keep. */
@@ -80,8 +83,8 @@ function figures(view, { from, to }, sender, start, height, pauses) {
     height: commonest(settled.map(([, height]) => height)),
     fps: round(settled.length / (to - tail), 1),
     freezes: span("freezeCount"),
-    // After five seconds the browser speaks of a pause instead; to who watches it is the same,
-    // unless the server said so.
+    // After five seconds the browser counts a pause instead; for a viewer it is the same, unless
+    // the server announced it.
     frozen: round(
       Math.max(0, span("totalFreezesDuration") + (span("totalPausesDuration") || 0) - endedIn(pauses, from, to)),
       2,
@@ -104,20 +107,24 @@ function figures(view, { from, to }, sender, start, height, pauses) {
   };
 }
 
-/** Which part of the pictures has all its lines. */
+/** The share of frames with all their lines. */
 function shareOf(pictures, height) {
   return pictures.filter(([, lines]) => lines >= height).length / Math.max(1, pictures.length);
 }
 
 const at = (samples, time) => samples.findLast((sample) => sample.time <= time) ?? samples[0];
 
-/** The longest time between two pictures of which the first is in the step, or in which the step began, without what was announced. */
+/**
+ * The longest time between two frames of which the first is in the step, or in which the step
+ * began, without announced pauses.
+ */
 function longestGap(pictures, from, to, pauses) {
   const inside = between(pictures, from, to);
   const before = pictures.findLast(([time]) => time < from);
   const after = pictures.find(([time]) => time >= to);
   const times = [before?.[0] ?? from, ...inside.map(([time]) => time), after?.[0] ?? to];
-  // The gap over the beginning counts from the beginning: what was before is the step before.
+  // A gap over the beginning counts from the beginning: the earlier part belongs to the previous
+  // step.
   const gaps = times.slice(1).map((time, index) => {
     const since = Math.max(times[index], index === 0 ? from : 0);
     return time - since - paused(pauses, since, time);
@@ -134,7 +141,10 @@ function slowest(pictures, from, to) {
   return Number.isFinite(least) ? least : 0;
 }
 
-/** Seconds after the beginning of the last step until full size and full frame rate, for good or at least for a while; null when never. */
+/**
+ * Seconds after the beginning of the last step until full size and full frame rate, to the end or
+ * at least for a while; null if never.
+ */
 function recovery(view, { from, to }, height, reference) {
   let size = null;
   let rate = null;

@@ -19,7 +19,10 @@ const read = (path) => {
 /** The load, averaged over a minute. */
 export const load = () => Number(read("/proc/loadavg").split(" ")[0]);
 
-/** Processor time so far in seconds: of the whole machine, and of what runs in the namespaces. */
+/**
+ * Processor time so far in seconds: of the whole machine, and of the processes in the
+ * namespaces.
+ */
 export function processorTime(namespaces) {
   const [user, nice, system, , , interrupt, softInterrupt] = read("/proc/stat")
     .split("\n")[0]
@@ -31,13 +34,19 @@ export function processorTime(namespaces) {
   return { all: (user + nice + system + interrupt + softInterrupt) / TICKS, own: own / TICKS };
 }
 
-/** User and system time of a process: the 14th and 15th field, counted behind the name, which may contain spaces. */
+/**
+ * User and system time of a process: the 14th and 15th field, counted after the name, which may
+ * contain spaces.
+ */
 function ticks(pid) {
   const fields = read(`/proc/${pid}/stat`).split(") ").at(-1).split(" ");
   return (Number(fields[11]) || 0) + (Number(fields[12]) || 0);
 }
 
-/** Lets the driver and what runs in the namespaces go before the rest of the machine, whose load would otherwise be measured. */
+/**
+ * Gives the driver and the processes in the namespaces priority over the rest of the machine,
+ * whose load would otherwise be measured.
+ */
 export function goFirst(namespaces) {
   for (const pid of [process.pid, ...pids(namespaces)]) prioritise(Number(pid), constants.priority.PRIORITY_HIGH);
 }

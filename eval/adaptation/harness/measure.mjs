@@ -12,7 +12,7 @@ import { bundle } from "./site.mjs";
 import { watch } from "./watch.mjs";
 
 const PEOPLE = [{ name: "ada" }, { name: "bob" }, { name: "cyd", limited: true }];
-/** Encoders and estimators need some time to reach what they can. */
+/** Time for encoders and estimators to reach their rates. */
 const READY_MS = 60_000;
 const SETTLE_MS = 10_000;
 /** Time for start, settling and end, beside the schedule. */
@@ -21,7 +21,7 @@ const MICROPHONE = { audioPreset: { maxBitrate: 20_000 }, red: false, dtx: false
 
 const now = () => performance.timeOrigin + performance.now();
 
-/** Runs the experiment and returns what was recorded. */
+/** Runs the experiment and returns its record. */
 export async function measure(experiment, options) {
   const parts = [];
   const end = async () => {
@@ -80,7 +80,7 @@ async function conduct(experiment, options, parts) {
   const watched = server.isWeir ? watch(network, server, room) : undefined;
   parts.push(() => watched?.stop());
   const readyAfter = await meet(people, server, experiment, { ...options, room });
-  // Browsers start some of their processes with the first picture.
+  // Browsers start some of their processes with the first frame.
   goFirst(network.namespaces);
   const steps = await follow(experiment.steps, cable, network, options.signal);
   const taken = await Promise.all(people.map((person) => person.take()));

@@ -70,7 +70,7 @@ function addNamespace(name) {
   run(name, "ip link set lo up");
 }
 
-/** Ends what runs in the namespace, and removes it with its interfaces. */
+/** Ends the processes in the namespace, and removes it with its interfaces. */
 function removeNamespace(name) {
   if (!succeeds(`ip netns pids ${name}`)) return;
   for (const pid of shell(`ip netns pids ${name}`).split("\n").filter(Boolean)) {
@@ -94,7 +94,10 @@ function join([oneSpace, one], [otherSpace, other]) {
   }
 }
 
-/** A veth pair hands over what the sender gave it: super-packets of up to 64 kB, and checksums not yet computed. Not here. */
+/**
+ * A veth pair passes on buffers as they were sent: super-packets of up to 64 kB, and checksums not
+ * yet computed. Both are switched off here.
+ */
 function wholeFrames(ethtool) {
   shell(`${ethtool} tx off rx off gso off gro off tso off`);
 }

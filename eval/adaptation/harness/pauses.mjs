@@ -1,6 +1,9 @@
-// Pauses the server announced: a picture for which there is no room is not one that froze.
+// Pauses that the server announced: a video that is paused for lack of room has not frozen.
 
-/** When the server said there is no room for what `to` sees of `from`. Shape: `[from, to]` in seconds since the first step. */
+/**
+ * Times at which the server paused the video that `to` gets of `from`. Shape: `[from, to]` in
+ * seconds since the first step.
+ */
 export function announcedPauses({ steps, downlinks = [] }, { to, from }) {
   const pauses = [];
   let began;
@@ -24,7 +27,7 @@ export function paused(pauses, from, to) {
   return pauses.reduce((sum, [begins, ends]) => sum + Math.max(0, Math.min(ends, to) - Math.max(begins, from)), 0);
 }
 
-/** Seconds of the pauses that ended in this time: a browser counts what was frozen once it goes on. */
+/** Seconds of the pauses that ended in this time: a browser counts a freeze when it ends. */
 export function endedIn(pauses, from, to) {
   return pauses.filter(([, ends]) => ends >= from && ends < to).reduce((sum, [begins, ends]) => sum + ends - begins, 0);
 }

@@ -8,7 +8,7 @@ import { token } from "../../../verify/browsers/support/token.mjs";
 // The server is at an address of a network that only the machine itself has.
 const FLAGS = ["--disable-features=LocalNetworkAccessChecks"];
 const TYPES = { html: "text/html", js: "text/javascript" };
-// Camera and microphone are for secure pages, and this name is one wherever it comes from.
+// Camera and microphone need a secure page, and one of this name is secure from any server.
 const SITE = "http://localhost/";
 const LAUNCH_MS = 30_000;
 

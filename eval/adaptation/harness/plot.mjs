@@ -9,7 +9,7 @@ const RIGHT = 16;
 const TOP = 62;
 const GAP = 34;
 const PANEL = 118;
-/** Readable on white and on black, and to those who do not see colours alike. */
+/** Readable on white and on black, and with any colour vision. */
 const COLOURS = ["#2a78d6", "#e8702a", "#3a9a6b", "#b04ac0"];
 const GREY = "#8a8a8a";
 const PALE = "#d8b400";
@@ -46,7 +46,7 @@ export function draw(record) {
     marks: [0, fps / 4, fps / 2, fps],
     lines: views.map((view, index) => named(view, index, changes(view.fps, end))),
   });
-  // With one size there is nothing to see of it, and what was sent to see instead.
+  // With one size the plot of sizes is empty, so the sent frames are shown instead.
   const layered = record.experiment.video.layers || !/^L1/.test(record.experiment.video.mode);
   const panels = layered
     ? [
@@ -98,7 +98,10 @@ function niceTop(value) {
   return steps.find((step) => step >= value * 1.05) ?? Math.ceil(value * 1.1);
 }
 
-/** Four distributions as curves: which part of the readings is at most so many frames a second. */
+/**
+ * Four distributions as curves: the share of readings of at most a given number of frames a
+ * second.
+ */
 export function drawDistributions(results) {
   const most = Math.max(...results.map(({ video }) => video.fps)) * 1.15;
   const lines = results.map((result, index) => {

@@ -1,6 +1,6 @@
 // The figures of one run on the terminal.
 
-/** Prints what one run showed. */
+/** Prints the results of one run. */
 export function print(result) {
   const { steps, views, late, limits, frames, readyAfter } = result;
   for (const view of views) {

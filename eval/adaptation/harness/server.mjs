@@ -1,4 +1,4 @@
-// The server under test: a Weir of our own in the hub, another program there, or whatever runs
+// The server under test: a Weir of our own in the hub, another program there, or a server
 // elsewhere.
 
 import { spawn } from "node:child_process";
@@ -57,7 +57,10 @@ function weirCommand(network, folder, { adaptation, kernel }) {
   return `${serve} --config ${config}`;
 }
 
-/** The revision a Weir of this tree was built from, if it was built last; of another one only who chose it knows. */
+/**
+ * The revision a Weir of this tree was built from, if it was built last; for another one the
+ * environment states it.
+ */
 function weirVersion() {
   if (process.env.WEIR_BINARY) return process.env.WEIR_REVISION ?? "";
   try {

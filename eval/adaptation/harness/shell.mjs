@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 
 const LIMIT_MS = 10_000;
 
-/** Runs a command, written as one line, to its end, and returns what it printed. */
+/** Runs a command, written as one line, to its end, and returns its output. */
 export function shell(line) {
   const [program, ...rest] = line.split(" ");
   try {

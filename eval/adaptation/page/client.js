@@ -5,7 +5,7 @@ import { ExternalE2EEKeyProvider, Room, RoomEvent, Track } from "livekit-client"
 import encryptionWorker from "livekit-client/e2ee-worker?raw";
 import { Recorder } from "./recorder.js";
 
-/** Nobody listens: what makes sound better would only take processor time from the pictures. */
+/** Nobody listens: audio processing would only take processor time from the video. */
 const AS_HEARD = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
 
 const participant = {
@@ -39,7 +39,10 @@ const participant = {
     if (capture) await person.setCameraEnabled(true, capture, options);
   },
 
-  /** Whether everybody named is received with moving pictures of at least this height; what is there instead, where not. */
+  /**
+   * Whether everybody named is received with moving video of at least this height; otherwise the
+   * present state.
+   */
   async receives(names, height) {
     const sample = await participant.recorder.sample();
     return {
@@ -65,7 +68,10 @@ async function encrypted(passphrase) {
   return { keyProvider, worker: new Worker(source, { type: "module" }) };
 }
 
-/** Sound is played, as a page would. Pictures are only counted: drawing them would cost more than decoding them. */
+/**
+ * Audio is played, as on a page. Frames are only counted: drawing them would cost more than
+ * decoding them.
+ */
 function watch(track, identity) {
   if (track.kind === Track.Kind.Audio) document.body.append(track.attach());
   else participant.recorder.follow(track.mediaStreamTrack, identity);

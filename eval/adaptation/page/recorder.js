@@ -1,7 +1,7 @@
 // Received media, five times a second from getStats(), and every decoded frame with its time.
 
 const EVERY_MS = 200;
-/** Pictures that wait to be noted, when several leave the decoder at once. */
+/** Frames that wait to be recorded, when several leave the decoder at once. */
 const PICTURES_MAX = 60;
 
 /** Every peer connection there is, in order of creation: one or two, as the library chooses. */
@@ -61,13 +61,13 @@ export class Recorder {
   constructor(room) {
     this.room = room;
     this.samples = [];
-    /** By whose camera: `[time, height]` of every picture. */
+    /** `[time, height]` of every frame, by the participant of its camera. */
     this.pictures = {};
     this.late = 0;
     this.#keepSampling();
   }
 
-  /** Notes every picture of a track as it leaves the decoder. */
+  /** Records every frame of a track as it leaves the decoder. */
   async follow(track, identity) {
     const pictures = this.pictures;
     pictures[identity] ??= [];
@@ -103,8 +103,7 @@ export class Recorder {
   async #keepSampling() {
     for (let due = this.now() + EVERY_MS; ; due += EVERY_MS) {
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - this.now())));
-      // How late this page is with what it means to do: a machine with too much to do freezes
-      // pictures by itself.
+      // Lateness of this page's timers: an overloaded machine freezes video by itself.
       const late = this.now() - due;
       this.late = Math.max(this.late, late);
       if (late > EVERY_MS) due += Math.floor(late / EVERY_MS) * EVERY_MS;

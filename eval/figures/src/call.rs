@@ -1,5 +1,5 @@
-//! One replica of a stream: a lossy uplink, a rewriter, and a receiver that asks for whatever it
-//! misses.
+//! One replica of a stream: a lossy uplink, a rewriter, and a receiver that asks for every missing
+//! packet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,11 +14,11 @@ use crate::source::SourcePacket;
 /// The conditions of the call.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
-    /// How uplink losses come.
+    /// The pattern of uplink losses.
     pub pattern: Pattern,
     /// Share of the packets that the uplink loses, retransmissions too.
     pub loss: f64,
-    /// Share of the packets that come 2 to 20 ms late.
+    /// Share of the packets that arrive 2 to 20 ms late.
     pub reordered: f64,
     /// From a receiver's request to the retransmission at the rewriter, in microseconds.
     pub round_trip_us: u64,
@@ -26,19 +26,19 @@ pub struct Conditions {
     pub cadence: Cadence,
 }
 
-/// A browser gives up on a packet after so many requests.
+/// A browser gives up on a packet after this many requests.
 const REQUESTS_MAX: u8 = 10;
 
 /// Counts of the call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets of the stream, those left out too.
+    /// Packets of the stream, including those left out.
     pub source: u64,
     /// Packets the replica should get.
     pub needed: u64,
     /// Packets it got.
     pub forwarded: u64,
-    /// Numbers kept that nothing needed will take: type-2 errors. Each is asked for once.
+    /// Numbers reserved that no needed packet will take: type-2 errors. Each is asked for once.
     pub spare: u64,
     /// Numbers missing where a needed packet was: type-1 errors.
     pub masked: u64,
@@ -133,7 +133,8 @@ struct Call<'a> {
     tally: Tally,
 }
 
-/// First sendings that arrive. The very first packet does: a replica begins with what it gets.
+/// First transmissions that arrive. The very first packet does: a replica begins with the first one
+/// it gets.
 fn arrivals(stream: &[SourcePacket], conditions: Conditions, seed: u64) -> Events {
     let mut random = StdRng::seed_from_u64(seed);
     let mut loss = Loss::new(conditions.pattern, conditions.loss);
@@ -170,7 +171,7 @@ impl Call<'_> {
         self.stream[index].in_cadence(self.conditions.cadence)
     }
 
-    /// The receiver gets a packet, and asks for every number it now knows it misses.
+    /// The receiver gets a packet, and asks for every number that is missing now.
     fn forward(&mut self, now_us: u64, index: usize, number: u16) {
         if std::mem::replace(&mut self.packets[index].delivered, true) {
             return;

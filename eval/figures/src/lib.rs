@@ -1,8 +1,8 @@
-//! Figures of the papers, computed anew: one program each under `bin`.
+//! Figures of the papers, computed again: one program each under `bin`.
 //!
-//! `figure27` is Scallop's Figure 27, what sequence rewriting costs in retransmissions: [`source`]
-//! makes a stream, [`loss`] loses some of it, [`call`] passes the rest through a rewriter to a
-//! receiver that asks for whatever it misses, and [`spread`] sums up several such calls.
+//! `figure27` is Scallop's Figure 27, the cost of sequence rewriting in retransmissions: [`source`]
+//! makes a stream, [`loss`] drops part of it, [`call`] passes the rest through a rewriter to a
+//! receiver that asks for every missing packet, and [`spread`] summarises several such calls.
 
 pub mod call;
 pub mod loss;

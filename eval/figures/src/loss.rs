@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// How losses come.
+/// The pattern of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Each packet for itself.

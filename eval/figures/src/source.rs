@@ -15,7 +15,7 @@ const PATTERN: [f64; 4] = [0.4, 0.2, 0.2, 0.2];
 const KEY_FRAME_TIMES_T0: f64 = 4.0;
 const KEY_FRAME_PROBABILITY: f64 = 1.0 / 300.0;
 
-/// A packet as it leaves its sender.
+/// A packet as sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SourcePacket {
     /// When, in microseconds.
@@ -39,8 +39,8 @@ impl SourcePacket {
 
 /// A stream of 30 frames a second.
 ///
-/// Frames vary by 40 % around their layer's size. Key frames come every 10 s on average, at any
-/// place of the pattern, which begins anew with them.
+/// Frames vary by 40 % around their layer's size. Key frames are sent every 10 s on average, at any
+/// place of the pattern, which restarts with them.
 pub fn stream(bits_per_second: f64, seconds: u64, random: &mut StdRng) -> Vec<SourcePacket> {
     let octets_per_pattern = bits_per_second / 8.0 * PATTERN.len() as f64 / 30.0;
     let spacing_us = (PACKET_OCTETS * 8.0 / (PACING * bits_per_second) * 1e6) as u64;

@@ -10,7 +10,7 @@ pub fn line<T: AsRef<[u8]>>(cells: &[T]) -> String {
     String::from_utf8(bytes).expect("cells are text")
 }
 
-/// The rows of a table; what cannot be read is passed over.
+/// The rows of a table; unreadable ones are skipped.
 pub fn rows(text: &str) -> impl Iterator<Item = Vec<String>> {
     let mut reader = csv::ReaderBuilder::new();
     let reader = reader.has_headers(false).flexible(true).from_reader(text.as_bytes());

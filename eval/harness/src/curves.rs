@@ -12,9 +12,9 @@ pub struct Drawing {
 
 /// Curves over one axis.
 pub struct Panel {
-    /// Under the horizontal axis: what it is, with its unit.
+    /// Below the horizontal axis: its name, with its unit.
     pub across: String,
-    /// Above the panel: what the vertical axis is, with its unit.
+    /// Above the panel: the name of the vertical axis, with its unit.
     pub up: String,
     /// How values lie on the horizontal axis.
     pub scale: Scale,
@@ -151,8 +151,8 @@ struct Axis {
 /// A smaller value is a rounding error of a sum, and is drawn as zero.
 const NOTHING: f64 = 1e-6;
 
-/// A logarithmic axis has no more: what is less than the millionth part of the most is drawn where
-/// it begins.
+/// The most decades of a logarithmic axis: values below the millionth part of the largest are drawn
+/// at its start.
 const DECADES_MAX: i32 = 6;
 
 impl Axis {
@@ -164,7 +164,7 @@ impl Axis {
             .fold((f64::MAX, 0.0f64), |(least, most), value| {
                 (least.min(value), most.max(value))
             });
-        // Nothing but zeros: any axis will do.
+        // All values are zero, so any axis will do.
         let most = if most > 0.0 { most } else { 1.0 };
         match scale {
             Scale::Linear => Self {

@@ -36,7 +36,7 @@ impl Histogram {
         self.buckets.len()
     }
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Self) {
         self.buckets.add(&other.buckets).expect("all have the same bounds");
         self.max = self.max.max(other.max);
@@ -47,8 +47,8 @@ impl Histogram {
         self.max
     }
 
-    /// The smallest value that at least `fraction` of the durations do not exceed, or 0 when
-    /// nothing was counted.
+    /// The smallest value that at least `fraction` of the durations do not exceed, or 0 without
+    /// any.
     pub fn quantile(&self, fraction: f64) -> u64 {
         self.buckets.value_at_quantile(fraction).min(self.max)
     }

@@ -9,9 +9,10 @@ use perf_event::{Builder, Counter};
 pub struct Instructions(Vec<Counter>);
 
 impl Instructions {
-    /// Begins to count those of all threads of these processes, and of threads that they start.
+    /// Begins to count the instructions of all threads of these processes, and of threads that they
+    /// start.
     ///
-    /// Errors: the processor has no counters, or we may not read those of others.
+    /// Errors: the processor has no counters, or reading those of other processes is not allowed.
     pub fn of(processes: &[u32]) -> io::Result<Self> {
         let threads = processes.iter().flat_map(|&process| threads(process));
         let counters = threads.map(|thread| {

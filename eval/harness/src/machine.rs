@@ -97,7 +97,7 @@ pub struct ProcessSample {
 /// Errors: `None` when there is no such process.
 pub fn process(pid: u32) -> Option<ProcessSample> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command may contain spaces and parentheses: fields are counted from behind its last
+    // The command may contain spaces and parentheses: fields are counted after its last
     // parenthesis.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
@@ -115,8 +115,8 @@ pub fn process(pid: u32) -> Option<ProcessSample> {
     })
 }
 
-/// The kernel's threads that go on with a packet where an interrupt or a system call has to leave
-/// off: one for each processor, and those of interfaces that have their own.
+/// The kernel's threads that continue with packets after interrupts and system calls: one for each
+/// processor, and those of interfaces with their own.
 pub fn interrupt_threads() -> Vec<u32> {
     [kernel_threads("ksoftirqd/"), kernel_threads("napi/")].concat()
 }

@@ -3,7 +3,7 @@
 /// Columns of a document.
 const WIDTH: usize = 100;
 
-/// The page with `body` between the markers of this name, in place of what was there; at the end if
+/// The page with `body` between the markers of this name, in place of the old text; at the end if
 /// there are no such markers yet.
 pub fn put(page: &str, name: &str, body: &str) -> String {
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->\n"));

@@ -2,11 +2,11 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::process::Command;
 
-/// A network namespace for one server, and the cable from this one, where the clients are.
+/// A network namespace for one server, and the cable to it from this one, where the clients are.
 ///
-/// The interfaces keep the kernel's defaults: super-packets cross the cable whole, as they cross to
-/// a NIC that segments them. Removed when dropped; whoever started this process removes what is
-/// left when it is killed.
+/// The interfaces keep the kernel's defaults: super-packets cross the cable whole, as they reach a
+/// NIC that segments them. It is removed when dropped; after a kill, the parent of this process has
+/// to remove it.
 #[derive(Debug)]
 pub struct Place {
     namespace: String,
@@ -17,8 +17,8 @@ pub struct Place {
 pub const SERVER_INTERFACE: &str = "eth0";
 
 impl Place {
-    /// Makes the namespace `prefix`-`name`; `number` tells its addresses from those of other
-    /// places.
+    /// Makes the namespace `prefix`-`name`; `number` distinguishes its addresses from those of
+    /// other places.
     pub fn create(prefix: &str, name: &str, number: u8) -> io::Result<Self> {
         let place = Self {
             namespace: format!("{prefix}-{name}"),
@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-/// Those that decide what a run of packets costs.
+/// The offloads that decide the cost of a run of packets.
 const OFFLOADS: [&str; 4] = [
     "tx-udp-segmentation",
     "generic-segmentation-offload",
@@ -95,7 +95,7 @@ impl Drop for Place {
     }
 }
 
-/// Runs a command and returns what it prints.
+/// Runs a command and returns its output.
 pub fn shell(line: &str) -> io::Result<String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// The processor time of every process so far, in clock ticks, kernel threads left out.
+/// The processor time of every process so far, in clock ticks, without kernel threads.
 #[derive(Clone, Debug, Default)]
 pub struct Processes(HashMap<u32, (String, u64)>);
 
@@ -36,8 +36,8 @@ impl Processes {
         Self(pids.filter_map(read).collect())
     }
 
-    /// The busiest since `earlier`, over so many seconds, other than these. One that has ended
-    /// meanwhile is not seen.
+    /// The busiest since `earlier`, over `seconds` seconds, except for these. A process that has
+    /// ended is not seen.
     pub fn busiest_since(&self, earlier: &Self, seconds: f64, except: &[u32]) -> Option<Busiest> {
         let used = |(pid, (name, ticks)): (&u32, &(String, u64))| {
             let before = earlier.0.get(pid).map_or(0, |(_, ticks)| *ticks);

@@ -17,8 +17,7 @@ use crate::clock;
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long it may take to end when asked.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many lines of the output of a server that ended are shown: what a panic says, with its way
-/// there.
+/// Lines of output shown of a server that ended: a panic message with its backtrace.
 const LAST_WORDS: usize = 60;
 
 /// A server's process; it is stopped when this is dropped.
@@ -28,7 +27,7 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// Starts it by these words and waits until it accepts connections on `address`; what it prints
+    /// Starts it with this command and waits until it accepts connections on `address`; its output
     /// goes to `log`.
     ///
     /// Errors: another process listens there, the command fails, or it does not listen in time.
@@ -42,7 +41,7 @@ impl RunningServer {
         Self::start_until(command, log, listens)
     }
 
-    /// Starts it by these words and waits until it is `ready`; what it prints goes to `log`.
+    /// Starts it with this command and waits until it is `ready`; its output goes to `log`.
     ///
     /// Errors: the command fails, or it is not ready in time.
     pub fn start_until(command: &[String], log: PathBuf, mut ready: impl FnMut() -> bool) -> io::Result<Self> {
@@ -93,7 +92,7 @@ impl RunningServer {
         format!("its output is in {} and ends with: {last}", self.log.display())
     }
 
-    /// An error if it has ended by itself: how, and what it said.
+    /// An error if it has ended by itself, with its status and output.
     pub fn check(&mut self) -> io::Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),

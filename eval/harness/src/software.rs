@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program, if it is installed: what the environment's `variable` names, else `program`, which is
-/// a path or a name on the search path.
+/// A program, if it is installed: the one in the environment's `variable`, otherwise `program`,
+/// which is a path or a name on the search path.
 pub fn installed(program: &str, variable: &str) -> Option<PathBuf> {
     let given = std::env::var_os(variable).filter(|value| !value.is_empty());
     let program = given.map_or_else(|| PathBuf::from(program), PathBuf::from);
@@ -36,7 +36,7 @@ pub fn version(program: &Path, arguments: &str) -> String {
     )
 }
 
-/// Keeps the processors from sleeping until what is returned is dropped. Needs root.
+/// Keeps the processors from sleeping until the returned file is dropped. Needs root.
 pub fn keep_awake() -> io::Result<File> {
     let mut latency = OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
     latency.write_all(&0_i32.to_ne_bytes())?;

@@ -27,7 +27,7 @@ impl Spread {
 }
 
 impl fmt::Display for Spread {
-    /// The median, and behind it the range if one is to be seen; the precision goes for all three.
+    /// The median, followed by the range if there is one; the precision applies to all three.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(2);
         let [median, least, greatest] = [self.median, self.least, self.greatest].map(|it| format!("{it:.digits$}"));

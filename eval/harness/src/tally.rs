@@ -43,11 +43,11 @@ impl Window {
     }
 }
 
-/// No bench runs so long that a source sends more packets; a larger number is not one of ours.
+/// No run is so long that a source sends more packets; a larger number is not one of ours.
 const NUMBER_MAX: u64 = 1 << 28;
 
 impl Tally {
-    /// Counts the packet with this number; `repair` says that it came as a retransmission.
+    /// Counts the packet with this number; `repair` says whether it is a retransmission.
     pub fn record(&mut self, number: u64, repair: bool) -> Arrival {
         if number >= NUMBER_MAX {
             return Arrival::Duplicate;
@@ -80,8 +80,8 @@ impl Tally {
         self.highest.is_none()
     }
 
-    /// Forgets the counts of single events, as at the beginning of the measured window; what was
-    /// seen stays seen.
+    /// Resets the counts of single events at the beginning of the measured window; packets seen
+    /// stay recorded.
     pub fn begin_window(&mut self) {
         (self.duplicates, self.reordered, self.repaired) = (0, 0, 0);
     }
@@ -104,7 +104,7 @@ impl Tally {
         self.duplicates
     }
 
-    /// First arrivals, other than repairs, behind a higher number.
+    /// First arrivals, other than repairs, after a higher number.
     pub fn reordered(&self) -> u64 {
         self.reordered
     }

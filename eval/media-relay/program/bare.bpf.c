@@ -1,9 +1,9 @@
-// `bounce` sends each phone's packet to the other party of its call: the least work that is still
-// relaying, to measure relays against.
+// `bounce` sends each phone's packet to the other party of its call: the least work of a relay, for
+// comparison.
 //
 // Callers and callees have one address each, which differ in the last bit, and both parties of a
-// call have the same port, which is the port of ours that they send to. So there is nothing to look
-// up: the destination becomes the source, and the source, that bit turned, the destination.
+// call have the same port, which is the port of ours that they send to. So no lookup is needed: the
+// destination becomes the source, and the source with that bit flipped becomes the destination.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -14,10 +14,10 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-// Phones' ports begin here; what comes to others is the stack's.
+// Phones' ports begin here; packets to other ports go to the stack.
 #define FIRST_PORT 10000
 
-// A checksum after a 32-bit word in what it covers has changed (RFC 1624).
+// Updates a checksum for a change of a 32-bit word that it covers (RFC 1624).
 static __always_inline __u16 amended(__u16 checksum, __u32 before, __u32 after)
 {
 	__u32 sum = (__u16)~checksum;
@@ -60,7 +60,7 @@ int bounce(struct xdp_md *context)
 	return XDP_TX;
 }
 
-// Everything goes on as if this were not here.
+// Passes everything.
 SEC("xdp")
 int pass(struct xdp_md *context)
 {

@@ -22,15 +22,15 @@ enum Command {
     /// Puts relays beside each other; needs root and a network namespace, which
     /// eval/media-relay/run makes.
     Compare(CompareArguments),
-    /// Relays in XDP without a table, until told to end.
+    /// Relays in XDP without a table, until ended.
     Bare {
         /// The interface for packets in and out.
         interface: String,
     },
-    /// Makes measurements and prints what was found; for `compare`.
+    /// Makes measurements and prints their results; for `compare`.
     #[command(hide = true)]
     Subprocess {
-        /// A file that says which.
+        /// A file with the orders.
         orders: PathBuf,
     },
 }

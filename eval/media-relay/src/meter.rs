@@ -14,10 +14,10 @@ use crate::polling;
 /// Between the moments of a timeline.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// A measurement that goes on.
+/// A measurement in progress.
 pub struct Window(JoinHandle<(Machine, u64)>);
 
-/// Whom to watch, and the counter of their instructions.
+/// The processes to watch, and the counter of their instructions.
 struct Watch {
     relay: Option<u32>,
     kernel: Vec<u32>,
@@ -94,7 +94,7 @@ impl Watch {
 }
 
 impl Window {
-    /// Measures for so long.
+    /// Measures for `lasts`.
     pub fn begin(relay: Option<u32>, lasts: Duration) -> Self {
         Self(thread::spawn(move || measure(relay, lasts)))
     }
@@ -127,7 +127,7 @@ fn measure(relay: Option<u32>, lasts: Duration) -> (Machine, u64) {
         kernel_cores: cores(before.kernel, after.kernel),
         poller_cores: (!watch.pollers.is_empty()).then(|| cores(before.pollers, after.pollers)),
         instructions: before.instructions.zip(after.instructions).map(|(before, after)| {
-            // The window is what the figures of a run are divided by, and reading takes a moment.
+            // The figures of a run are divided by the window, while reading takes a moment longer.
             (after.saturating_sub(before) as f64 * lasts.as_secs_f64() / seconds) as u64
         }),
         busiest_other: after.others.busiest_since(&before.others, seconds, &known),

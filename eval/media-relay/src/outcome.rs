@@ -6,7 +6,7 @@ use harness::{Busiest, Histogram};
 use serde::{Deserialize, Serialize};
 
 /// The shares of all values at which curves are drawn: evenly up to the median and beyond, densely
-/// at the end, which is what is asked about.
+/// at the end, which matters most.
 pub const SHARES: [f64; 33] = [
     0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.88,
     0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999, 0.9999, 1.0,
@@ -49,11 +49,11 @@ impl Distribution {
 pub struct Outcome {
     /// Calls that were offered.
     pub calls: u32,
-    /// Calls that came about.
+    /// Calls that were established.
     pub established: u32,
     /// Why others did not, each reason once.
     pub failures: Vec<String>,
-    /// How they came about.
+    /// The durations of call setup.
     pub set_up: SetUp,
     /// The length of the window.
     pub seconds: f64,
@@ -79,7 +79,7 @@ pub struct Outcome {
     pub timeline: Vec<Moment>,
 }
 
-/// How calls came about.
+/// The setup of calls.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SetUp {
     /// Calls offered in a second.
@@ -105,13 +105,13 @@ pub struct Packets {
     pub sent: u64,
     /// Of these, how many arrived.
     pub received: u64,
-    /// Arrivals of what had arrived before.
+    /// Repeated arrivals.
     pub duplicates: u64,
-    /// First arrivals behind a higher number.
+    /// First arrivals after a higher number.
     pub reordered: u64,
     /// Arrivals too late to be played.
     pub unplayed: u64,
-    /// Packets that reached somebody else than they should, or from elsewhere.
+    /// Packets that reached a wrong phone, or had a wrong source.
     pub foreign: u64,
     /// Packets that left late: the generator was short of processor time.
     pub late: u64,
@@ -139,11 +139,11 @@ pub struct Machine {
     pub stolen_share: f64,
     /// Processors that the relay's process kept busy, by the scheduler's account.
     pub relay_cores: Option<f64>,
-    /// Processors that the generator kept busy; whatever the kernel does in its name is in here.
+    /// Processors kept busy by the generator, including the kernel's work in its name.
     pub phones_cores: f64,
     /// Processors that the kernel's threads for interrupts kept busy.
     pub kernel_cores: f64,
-    /// Of these, what the relay's interface has for itself, if it does.
+    /// Of these, the thread of the relay's interface, if it has one.
     pub poller_cores: Option<f64>,
     /// Instructions of these three, if they can be counted.
     pub instructions: Option<u64>,
@@ -156,7 +156,7 @@ pub struct Machine {
 pub struct Moment {
     /// Seconds since the first offer.
     pub at: f64,
-    /// Calls that had come about.
+    /// Calls that were established.
     pub calls: u32,
     /// Processors busy since the last moment.
     pub busy_cores: f64,

@@ -1,7 +1,8 @@
 //! A thread of the kernel's own for each end of a relay's cable.
 //!
-//! By default a packet is handled at the expense of whoever happens to run, so that what relaying
-//! in XDP takes is a small difference of two large figures. A thread has accounts.
+//! By default a packet is handled at the expense of the process that happens to run, so that the
+//! cost of relaying in XDP is a small difference of two large figures. The time of a thread is
+//! counted separately.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};

@@ -18,9 +18,9 @@ pub struct Quality {
     pub sent: u64,
     /// Of these, how many arrived.
     pub received: u64,
-    /// Arrivals of what had arrived before.
+    /// Repeated arrivals.
     pub duplicates: u64,
-    /// First arrivals behind a higher number.
+    /// First arrivals after a higher number.
     pub reordered: u64,
     /// Arrivals too late to be played.
     pub unplayed: u64,
@@ -36,8 +36,8 @@ impl Quality {
     /// Of one direction; its delays and delay variations go into the histograms as well, in
     /// nanoseconds.
     ///
-    /// Variation is the difference between the delays of packets that arrive one behind the other,
-    /// whatever its sign (RFC 4689).
+    /// Variation is the difference between the delays of packets that arrive one after the other,
+    /// without its sign (RFC 4689).
     pub fn of(account: &Account<'_>, delays: &mut Histogram, variations: &mut Histogram) -> Self {
         let mut tally = Tally::default();
         let mut unplayed = 0;

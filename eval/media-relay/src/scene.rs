@@ -1,4 +1,4 @@
-//! One measurement: calls are set up, phones talk, calls end.
+//! One measurement: calls are set up, phones send, calls end.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -16,13 +16,13 @@ use crate::phones::{Cables, Party, Phones};
 use crate::proxy::{Command, Proxy, Reply};
 use crate::quality::Quality;
 
-/// Phones look at the clock so often: what is due within leaves together.
+/// Interval of the phones' clock: packets due within it are sent together.
 const TICK: Duration = Duration::from_micros(200);
 /// Time in which packets under way at the end of the phones' sending arrive.
 const DRAIN: Duration = Duration::from_millis(300);
-/// Calls that are not up so long after the last offer never will be.
+/// Calls that are not established at this time after the last offer have failed.
 const SET_UP_MAX: Duration = Duration::from_secs(5);
-/// Questions that wait for an answer at a time, when nothing is measured.
+/// Requests without a reply at a time, outside of measurements.
 const OPEN_MAX: usize = 32;
 
 /// The calls of the phones.
@@ -46,8 +46,8 @@ pub struct Load {
 pub enum Between {
     /// A cable.
     Nothing,
-    /// Something at this address that sends each packet on to the other party, under the port it
-    /// came to.
+    /// A program at this address that sends each packet to the other party, under the port it
+    /// arrived at.
     Mirror(Ipv4Addr),
     /// A relay.
     Relay {
@@ -58,7 +58,7 @@ pub enum Between {
     },
 }
 
-/// A measurement while it goes on.
+/// A measurement in progress.
 pub struct Scene<'a> {
     load: &'a Load,
     phones: Phones,
@@ -200,7 +200,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Goes on with everything for a while.
+    /// Runs everything for a while.
     fn pass(&mut self, lasts: Duration) -> io::Result<()> {
         let end = clock::now() + lasts;
         while clock::now() < end {
@@ -209,12 +209,12 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Sends what is due, takes what has come, and waits for more.
+    /// Sends due packets, reads arrived ones, and waits for more.
     fn tick(&mut self) -> io::Result<()> {
         self.phones.send_due(clock::now())?;
         self.phones.read()?;
-        // Nobody is answered who did not ask. While nothing is asked all wait in the same way:
-        // polling beside a relay, but not beside the cable, would be charged to the relay.
+        // Without requests there are no replies. Waiting is then the same with and without a relay:
+        // polling only beside a relay would be charged to the relay.
         let Some(proxy) = self.proxy.as_mut().filter(|proxy| proxy.open_questions() > 0) else {
             std::thread::sleep(TICK);
             return Ok(());
@@ -230,7 +230,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Goes on with a call by what the relay said of it.
+    /// Continues a call with the relay's reply.
     fn take(&mut self, reply: Reply) -> io::Result<()> {
         let now = clock::now();
         let number = reply.call;
@@ -291,7 +291,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Packets that the generator could not send or could not take so far.
+    /// Packets that the generator could not send or could not receive so far.
     fn missed(&self) -> u64 {
         self.phones.counts().refused + self.phones.dropped()
     }
@@ -317,7 +317,7 @@ impl<'a> Scene<'a> {
         outcome.jitter = jitters.sum::<f64>() / qualities.len().max(1) as f64;
     }
 
-    /// Asks about every call that came about, a few at a time.
+    /// Sends a request about every established call, a few at a time.
     fn ask_about_all(&mut self, command: Command) -> io::Result<()> {
         let numbers: Vec<u32> = (0..self.load.calls)
             .filter(|&number| self.calls[number as usize].offered.is_some())
@@ -332,7 +332,7 @@ impl<'a> Scene<'a> {
         self.settle_questions(0)
     }
 
-    /// Waits until no more than so many questions are open; each ends, with an answer or without.
+    /// Waits until no more than `most` requests are open; each ends, with a reply or without.
     fn settle_questions(&mut self, most: usize) -> io::Result<()> {
         while self.proxy.as_ref().is_some_and(|proxy| proxy.open_questions() > most) {
             self.tick()?;

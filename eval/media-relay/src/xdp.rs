@@ -1,5 +1,5 @@
-//! The two programs in XDP that measurements need: one that relays with the least work there is,
-//! and one that does nothing.
+//! The two XDP programs of the measurements: one that relays with the least possible work, and one
+//! that does nothing.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use aya::{Ebpf, include_bytes_aligned};
 /// `program/bare.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/bare.bpf.o"));
 
-/// A program on an interface. It leaves the interface when this is dropped or the process dies.
+/// A program on an interface. It is removed when this is dropped or the process ends.
 pub struct Attached {
     _loaded: Ebpf,
 }
@@ -21,8 +21,8 @@ pub enum Program {
     /// Writes new headers and sends, without a table and without a question: the least that a relay
     /// in XDP could cost.
     Bounce,
-    /// Lets everything pass. A veth takes what XDP sends from its other end only where XDP is at
-    /// this end too.
+    /// Passes everything. A veth accepts packets sent by XDP at its other end only if there is XDP
+    /// at this end too.
     Pass,
 }
 
@@ -41,7 +41,7 @@ impl Attached {
         Ok(Self { _loaded: loaded })
     }
 
-    /// Leaves it there as long as this process lives: until it is told to end.
+    /// Leaves it there until the process is ended.
     pub fn stay(self) -> ! {
         loop {
             std::thread::park();

@@ -56,7 +56,7 @@ fn calls_through_the_bare_loop_lose_nothing() {
     let faults = [packets.lost(), packets.duplicates, packets.foreign, packets.missed];
     assert_eq!(faults, [0; 4], "{packets:?}");
     assert!(outcome.timeline.last().is_some_and(|moment| moment.calls == 10));
-    // With nobody in between, nothing arrives.
+    // Without a program in between, no packet arrives.
     drop(attached);
     let outcome = pair.far.run(|| Scene::measure(&cables, between, None, &load(2)));
     let packets = outcome.expect("measured").packets;

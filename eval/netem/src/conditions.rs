@@ -11,15 +11,15 @@ pub struct Conditions {
     /// Capacity of the bottleneck; none if it is not limited. Shape: bits a second, Ethernet header
     /// included, as `tc` counts.
     pub rate: Option<u64>,
-    /// How long a frame may wait before the bottleneck; one that would wait longer is dropped.
+    /// The longest wait of a frame before the bottleneck; one that would wait longer is dropped.
     pub queue: Duration,
-    /// Frames lost behind the bottleneck.
+    /// Frames lost after the bottleneck.
     pub loss: Loss,
     /// How long the way takes.
     pub delay: Duration,
-    /// Mean of what is added at random. Order is kept.
+    /// Mean of a random additional delay. Order is kept.
     pub jitter: Duration,
-    /// Share of the frames that fall behind others. Shape: 0 to 1.
+    /// Share of the frames that are reordered. Shape: 0 to 1.
     pub reorder: f64,
 }
 

@@ -14,10 +14,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads what is there; false at the end.
+    /// Reads available input; false at the end.
     pub fn read(&mut self) -> io::Result<bool> {
         let mut buffer = [0; LINE_MAX];
-        // Not through the standard library's buffer: what it holds back, nobody is woken for.
+        // Not through the standard library's buffer: polling does not see data that it holds.
         let length = unistd::read(io::stdin(), &mut buffer)?;
         self.pending.extend_from_slice(&buffer[..length]);
         if self.pending.len() > LINE_MAX && !self.pending.contains(&b'\n') {

@@ -1,9 +1,9 @@
-//! A cable with faults: Ethernet frames that come in at one interface leave at the other, later,
+//! A cable with faults: Ethernet frames that arrive at one interface leave at the other, later,
 //! fewer, or in another order.
 //!
-//! It is for kernels without `netem`, and for runs that must repeat: what happens to the n-th frame
-//! of a direction follows from the seed. [`Link`] is one direction, without socket or clock.
-//! [`Schedule`] is what changes when, [`Port`] an interface.
+//! It is for kernels without `netem`, and for runs that must repeat: the fate of the n-th frame of
+//! a direction follows from the seed. [`Link`] is one direction, without socket or clock.
+//! [`Schedule`] has the changes with their times, [`Port`] is an interface.
 
 mod conditions;
 mod link;

@@ -8,17 +8,18 @@ use serde::Serialize;
 
 use crate::{Conditions, Losses, Random};
 
-/// How far behind a reordered frame falls. Shape: milliseconds.
+/// Additional delay of a reordered frame. Shape: milliseconds.
 const BEHIND_MS: Range<f64> = 5.0..25.0;
-/// Random delay is at most so many times its mean, so that one frame cannot hold up a direction.
+/// The greatest random delay as a multiple of its mean, so that one frame cannot hold up a
+/// direction.
 const JITTER_MAX: f64 = 4.0;
-/// Frames held at most, whatever rate and delay say.
+/// The most frames held, under any rate and delay.
 const HELD_MAX: usize = 20_000;
 
 /// Counts of the frames so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
-    /// Came in.
+    /// Frames that arrived.
     pub offered: u64,
     /// Went out.
     pub delivered: u64,
@@ -28,24 +29,24 @@ pub struct Counts {
     pub lost: u64,
     /// Dropped because the queue was full.
     pub queue_full: u64,
-    /// Fell behind others.
+    /// Frames that were reordered.
     pub reordered: u64,
 }
 
-/// One direction: give it frames with [`offer`](Link::offer), and take with [`take`](Link::take)
-/// what has arrived.
+/// One direction: frames go in with [`offer`](Link::offer), and [`take`](Link::take) returns those
+/// that have arrived.
 ///
-/// The fate of a frame depends on the seed and on how many were offered before it, not on time:
-/// every frame takes the same number of random numbers under all conditions.
+/// The fate of a frame depends on the seed and on the number of frames before it, not on time:
+/// every frame uses the same number of random numbers under all conditions.
 pub struct Link {
     conditions: Conditions,
     random: Random,
     losses: Losses,
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
-    /// When the bottleneck has sent what it is sending.
+    /// When the bottleneck has sent its present frame.
     free_at: Option<Instant>,
-    /// Frames on the way, by arrival; the number keeps apart what arrives at the same time.
+    /// Frames on the way, by arrival; the number separates frames with the same time.
     travelling: BTreeMap<(Instant, u64), Vec<u8>>,
     /// Frames that went on their way.
     left: u64,
@@ -65,7 +66,7 @@ struct Fate {
     lost: bool,
     /// In units of the mean.
     jitter: f64,
-    /// Below the share of reordering, the frame falls behind.
+    /// If it is below the share of reordering, the frame is reordered.
     reorder: f64,
     behind: Duration,
 }
@@ -170,7 +171,7 @@ impl Link {
         sending + sending_time(self.waiting_bytes + size, rate) > self.conditions.queue
     }
 
-    /// Everything the bottleneck begins to send by `now` goes on its way.
+    /// Moves frames on their way whose sending begins by `now`.
     fn depart(&mut self, now: Instant) {
         while let Some(begins) = self.waiting.front().map(|first| self.begins(first))
             && begins <= now
@@ -208,7 +209,7 @@ impl Link {
     }
 }
 
-/// How long so many bytes take.
+/// The sending time of `bytes` bytes.
 fn sending_time(bytes: usize, rate: u64) -> Duration {
     Duration::from_secs_f64(bytes as f64 * 8.0 / rate.max(1) as f64)
 }
@@ -227,8 +228,8 @@ mod tests {
         Instant::now()
     }
 
-    /// Offers a numbered frame of `size` bytes every `every`, and returns the numbers as they come
-    /// out, with their times.
+    /// Offers a numbered frame of `size` bytes every `every`, and returns the numbers in the order
+    /// of arrival, with their times.
     fn run(link: &mut Link, count: u32, size: usize, every: Duration) -> Vec<(u32, Duration)> {
         let start = start();
         let mut out = Vec::new();

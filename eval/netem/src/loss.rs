@@ -5,7 +5,7 @@ use crate::Random;
 /// How frames are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
-    /// Of all frames, so many. Shape: 0 to 1.
+    /// Share of all frames. Shape: 0 to 1.
     pub share: f64,
     /// How many are lost in a row, on average; at most 1 means each by itself.
     pub burst: f64,
@@ -18,7 +18,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Whether the next frame is lost. Takes one random number, whatever `loss` is, so that the
+    /// Whether the next frame is lost. It takes one random number for any `loss`, so that the
     /// numbers of later frames stay the same.
     pub fn next(&mut self, loss: Loss, random: &mut Random) -> bool {
         let draw = random.unit();

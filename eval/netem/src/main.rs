@@ -18,11 +18,11 @@ use serde::Serialize;
 
 /// Joins two interfaces by a cable with faults, decided by a seed.
 ///
-/// Frames from the far interface go down to the near one, and up again. Changes come from a
-/// schedule and, any time, as lines on standard input: `down rate 1M queue 300ms loss 5% burst 3
-/// delay 25ms jitter 2ms reorder 1%`, or `up ...`, or `both ...`; what is not named stays. Each
-/// change, and the end, prints the counts so far as a line of JSON. The end of the input ends the
-/// relay, so that it does not outlive who started it.
+/// Frames from the far interface go down to the near one, and up again. Changes are read from a
+/// schedule and, at any time, as lines on standard input: `down rate 1M queue 300ms loss 5% burst 3
+/// delay 25ms jitter 2ms reorder 1%`, or `up ...`, or `both ...`; settings that are not named stay.
+/// Each change, and the end, prints the counts so far as a line of JSON. The end of the input ends
+/// the relay, so that it does not outlive its parent.
 ///
 /// Both interfaces must be in promiscuous mode, have no address, and get whole frames with
 /// checksums: on the machines at both ends, `ethtool -K IFACE tx off gso off tso off gro off`.
@@ -39,10 +39,10 @@ struct Arguments {
     /// Lines such as `25s down rate 1M`; times count from the start.
     #[arg(long)]
     schedule: Option<PathBuf>,
-    /// End after so many seconds.
+    /// End after this many seconds.
     #[arg(long)]
     seconds: Option<f64>,
-    /// Leave standard input alone.
+    /// Do not read standard input.
     #[arg(long, requires = "seconds")]
     no_input: bool,
 }
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Frames read from one interface before the other gets its turn.
 const BATCH: usize = 64;
-/// Longer than any frame, so that nothing is cut off unseen.
+/// Longer than any frame, so that no frame is truncated.
 const FRAME_MAX: usize = 65_600;
 
 struct Relay {
@@ -192,7 +192,7 @@ impl Relay {
         }
     }
 
-    /// Does what the input says; false at its end.
+    /// Executes the input's commands; false at its end.
     fn obey(&mut self, input: &mut Input) -> std::io::Result<bool> {
         let open = input.read()?;
         while let Some(line) = input.line() {

@@ -13,8 +13,7 @@ use nix::sys::socket::{
 
 /// Receive buffer in the kernel, for the time that we are busy.
 const RECEIVE_BUFFER: usize = 8 << 20;
-/// `PACKET_OUTGOING`: what this machine itself, we included, sends on the interface is also shown
-/// to us.
+/// `PACKET_OUTGOING`: a frame that this machine sends on the interface, which the socket shows too.
 const OUTGOING: u8 = 4;
 
 /// One interface. It must be in promiscuous mode, or frames for others are not shown.
@@ -22,7 +21,7 @@ pub struct Port {
     socket: OwnedFd,
 }
 
-/// Why there is no port; whoever runs the relay must act.
+/// The reason that there is no port; the user of the relay must act.
 #[derive(Debug)]
 pub enum PortError {
     /// There is no such interface in this network namespace.
@@ -78,8 +77,8 @@ impl Port {
         }
     }
 
-    /// Sends a frame; whether the interface took it. It does not when its own queue is full, as
-    /// behind `tc`.
+    /// Sends a frame; returns whether the interface took it. It does not if its own queue is full,
+    /// as with `tc`.
     pub fn send(&self, frame: &[u8]) -> Result<bool, Errno> {
         match send(self.socket.as_raw_fd(), frame, MsgFlags::empty()) {
             Ok(_) => Ok(true),

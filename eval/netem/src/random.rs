@@ -3,7 +3,7 @@
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// SplitMix64: small, and good enough to decide what a cable loses.
+/// SplitMix64: small, and good enough for the losses of a cable.
 #[derive(Clone, Debug)]
 pub struct Random(SplitMix64);
 

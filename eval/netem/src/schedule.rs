@@ -30,16 +30,16 @@ pub enum Setting {
     Burst(f64),
     /// One way.
     Delay(Duration),
-    /// Mean of what is added.
+    /// Mean of the random delay.
     Jitter(Duration),
-    /// Share that falls behind.
+    /// Share of reordered frames.
     Reorder(f64),
 }
 
-/// A line such as `down rate 1M delay 25ms loss 1%`: what it does not name stays as it was.
+/// A line such as `down rate 1M delay 25ms loss 1%`: settings that it does not name stay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// For whom.
+    /// The directions that it applies to.
     pub directions: Directions,
     /// The new settings.
     pub settings: Vec<Setting>,
@@ -49,18 +49,18 @@ pub struct Change {
 /// 1M`; `#` begins a comment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
-    /// When, and what.
+    /// Times and changes.
     pub changes: Vec<(Duration, Change)>,
 }
 
-/// Why a line means nothing; whoever wrote it must act.
+/// The reason that a line is invalid; its author must act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyntaxError {
     /// Neither down, up nor both.
     Direction(String),
     /// No such setting.
     Setting(String),
-    /// The setting has no value, or one that is not what it should be.
+    /// The setting has no value, or an invalid one.
     Value(String, String),
     /// Times must not go back.
     Order(String),

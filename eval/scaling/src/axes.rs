@@ -12,25 +12,25 @@ use crate::node::Node;
 
 /// Receivers of one stream.
 pub const RECEIVERS: &[u64] = &[10, 30, 100, 300, 1_000];
-/// Rooms of five who all see and hear each other.
+/// Rooms of five in which everybody receives everybody.
 pub const ROOMS: &[u64] = &[1, 3, 10, 30, 100, 200];
 /// Legs, streams and replicas together.
 pub const ENTRIES: &[u64] = &[100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
 const ROOM: u32 = 5;
-/// A video stream's cache is full after so many pictures, a microphone's after fewer packets;
-/// buffers have found their size by then.
+/// A video stream's cache is full after this many frames, a microphone's after fewer packets;
+/// buffers have reached their size by then.
 const WARM_UP: usize = 90;
 /// As many replicas at least are measured at each point for a figure worth printing.
 pub const REPLICAS: u64 = 100_000;
 const PICTURE_INTERVAL: Duration = Duration::from_millis(33);
-/// For a stream of 2 Mbit/s: so that much of each picture waits.
+/// For a stream of 2 Mbit/s: a large part of each frame waits.
 const PACE: u64 = 5_000_000;
-/// After so long an agent has found what each receiver's network carries.
+/// Time in which an agent finds the capacity of each receiver's network.
 const SETTLING: Duration = Duration::from_secs(10);
-/// So much of a call is measured at each point.
+/// Length of the call that is measured at each point.
 pub const CALL: Duration = Duration::from_secs(5);
-/// So many entries are changed at each size, all over the tables.
+/// Entries changed at each size, spread over the tables.
 const CHANGES: u64 = 2_000;
 
 /// The measurement of one size.
@@ -111,8 +111,8 @@ fn audience(meter: &mut Meter, size: u64, (kinds, pace): (&'static [MediaKind], 
     }
 }
 
-/// The agent of one room: a publisher with camera and microphone, and more and more receivers who
-/// report. For each second the work should be linear in them.
+/// The agent of one room: a publisher with camera and microphone, and a growing number of receivers
+/// that report. The work for each second should be linear in their number.
 pub fn agent(meter: &mut Meter, sizes: &[u64], time: Duration) -> Vec<Series> {
     vec![Series {
         name: "agent",
@@ -179,8 +179,8 @@ fn full_room(device: &mut Device) -> Room {
     device.room(ROOM, ROOM, &[Audio, Video])
 }
 
-/// A tenth of a second of calls: three pictures and five packets of sound of everybody, in the
-/// order in which they come.
+/// A tenth of a second of calls: three frames of video and five packets of audio of everybody, in
+/// the order of arrival.
 fn tenth(device: &mut Device, rooms: &mut [Room], meter: &mut Meter, cost: &mut Cost) {
     for kind in [Audio, Video, Audio, Audio, Video, Audio, Video, Audio] {
         for room in rooms.iter_mut() {
@@ -190,8 +190,8 @@ fn tenth(device: &mut Device, rooms: &mut [Room], meter: &mut Meter, cost: &mut 
     }
 }
 
-/// One room of five in tables that fill up with others who are silent. Neither forwarding nor
-/// writing an entry should depend on how many there are.
+/// One room of five in tables that fill up with other, silent entries. Neither forwarding nor
+/// writing an entry should depend on their number.
 pub fn entries(meter: &mut Meter, sizes: &[u64], replicas: u64) -> Vec<Series> {
     let mut device = Device::new();
     let before = heap();

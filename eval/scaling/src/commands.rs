@@ -13,7 +13,8 @@ use wire::{Codec, MediaKind, Ssrc};
 use crate::entries::{extensions, payload_type, rtx_type};
 use crate::publisher::stream_key;
 
-/// Opens a transport and describes its peer, who gets clear RTP: handshakes are another matter.
+/// Opens a transport and describes its peer, which gets clear RTP: handshakes are not measured
+/// here.
 pub(crate) fn connect(peer: LegId) -> [Command; 2] {
     let open = OpenTransport {
         transport: transport(peer),

@@ -1,4 +1,4 @@
-//! One shard and its control handle, sending into nothing.
+//! One shard and its control handle, whose packets are dropped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub struct Device {
     replicas: u32,
 }
 
-/// Those who send in a room.
+/// The publishers of a room.
 pub struct Room {
     publishers: Vec<Publisher>,
     kinds: &'static [MediaKind],
@@ -59,7 +59,7 @@ impl Device {
         }
     }
 
-    /// A room of `size`, the first `publishers` of whom send `kinds` to all others.
+    /// A room of `size`, in which the first `publishers` send `kinds` to all others.
     pub fn room(&mut self, size: u32, publishers: u32, kinds: &'static [MediaKind]) -> Room {
         let legs: Vec<LegId> = (0..size).map(|_| self.next_leg()).collect();
         for leg in &legs {
@@ -104,7 +104,7 @@ impl Device {
         self.shard.take_commands(self.now);
     }
 
-    /// The same; what it takes is added to the control handle's cost and to the shard's.
+    /// The same; its cost is added to that of the control handle and of the shard.
     pub fn write_counted(&mut self, update: Update, meter: &mut Meter, [control, shard]: &mut [Cost; 2]) {
         let written = meter.count(control, || self.control.write(update));
         written.expect("the entries are good");
@@ -161,7 +161,7 @@ impl Device {
         }
     }
 
-    /// Hears what the shard has to tell, as the agent does on its own thread.
+    /// Reads the shard's events, as the agent does on its own thread.
     fn hear(&mut self) {
         while self.control.poll().is_some() {}
     }

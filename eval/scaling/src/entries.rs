@@ -19,7 +19,7 @@ const THEIR_PORT: u16 = 40_000;
 /// The first of them.
 const THEIR_ADDRESSES: u32 = 0x0b00_0000;
 
-/// Both keys of a leg, seen from the device: what the peer seals with, and what it opens with.
+/// Both keys of a leg, as seen by the device: the peer's sending key, and its receiving key.
 pub(crate) fn keys(leg: LegId) -> (MasterKey, MasterKey) {
     let key = |side: u8| {
         let mut bytes = [side; 16];

@@ -1,11 +1,11 @@
 //! How the cost of forwarding grows with receivers, rooms and tables.
 //!
 //! A [`Device`](device::Device) is one shard of the userspace data plane with its control handle,
-//! in the caller's thread: sealed packets in, sealed runs out, sent into nothing. [`axes`] makes
-//! one thing larger at a time and has a [`Meter`](meter::Meter) count the work: instructions in
-//! user space, which neither neighbours nor a cold cache change. A `node` is the real agent over
-//! the same device, with receivers that report. [`slope`] says how it grows, [`report`] and
-//! [`chart`] show it.
+//! in the caller's thread. Encrypted packets go in, and encrypted runs that come out are dropped.
+//! [`axes`] increases one size at a time and counts the work with a [`Meter`](meter::Meter):
+//! instructions in user space, which neither other load nor a cold cache changes. A `node` is the
+//! real agent over the same device, with receivers that report. [`slope`] computes the growth;
+//! [`report`] and [`chart`] show it.
 //!
 //! Reading order: `axes`, `device`, `publisher`, `ballast`, `meter`; then `node`.
 

@@ -9,7 +9,7 @@ use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-/// The system's allocator, counting what it gives.
+/// The system's allocator, with counts of allocations.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
@@ -48,7 +48,7 @@ pub struct Cost {
 pub enum Unit {
     /// Instructions in user space, which are the same with every run but for a few in a thousand.
     Instructions,
-    /// Nanoseconds of processor time, for want of something better: noisy.
+    /// Nanoseconds of processor time, as a fallback: noisy.
     Nanoseconds,
 }
 
@@ -63,7 +63,7 @@ impl Meter {
         this
     }
 
-    /// A meter for what nobody asks about.
+    /// A meter that measures nothing.
     pub fn none() -> Self {
         Meter {
             counters: None,
@@ -79,7 +79,7 @@ impl Meter {
         }
     }
 
-    /// Does some work, and adds what it took to `cost`.
+    /// Does some work, and adds its cost to `cost`.
     pub fn count<T>(&mut self, cost: &mut Cost, work: impl FnOnce() -> T) -> T {
         let before = self.read();
         let done = work();
@@ -87,7 +87,7 @@ impl Meter {
         done
     }
 
-    /// The median of several measurements of nothing at all.
+    /// The median of several empty measurements.
     fn nothing(&mut self) -> Cost {
         const TIMES: usize = 1_001;
         let costs: Vec<Cost> = (0..TIMES)

@@ -1,5 +1,5 @@
 //! A whole node in virtual time: the real agent over the real control handle, one publisher, and
-//! receivers who report.
+//! receivers that report.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// One publisher with camera and microphone, and so many who get both.
+    /// One publisher with camera and microphone, and receivers of both.
     pub(crate) fn new(receivers: u32) -> Self {
         let start = Instant::now();
         let clock = Clock {
@@ -145,7 +145,7 @@ impl Node {
         }
     }
 
-    /// The agent's turn: what it is told, and what is due.
+    /// The agent's turn: its events and timeouts.
     fn act(&mut self, meter: &mut Meter, cost: &mut Cost) {
         let (agent, plane, notices, now) = (&mut self.agent, &mut self.plane, &mut self.notices, self.now);
         meter.count(cost, || {
@@ -159,7 +159,7 @@ impl Node {
         self.notices.clear();
     }
 
-    /// The device's turn: what it sends goes to the receivers.
+    /// The device's turn: its packets are delivered to the receivers.
     fn pass_on(&mut self) {
         for (path, datagram) in self.plane.work(self.now) {
             self.deliver(&path, &datagram);

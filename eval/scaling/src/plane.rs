@@ -8,17 +8,18 @@ use backend_udp::control::Control;
 use backend_udp::shard::{Run, Shard, Transmit};
 use dataplane::{Capabilities, Clock, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
 
-/// So many orders may wait while the agent works; then the shard takes them, lest its ring be full.
+/// The most commands that wait while the agent works; then the shard takes them, so that its ring
+/// does not fill.
 const COMMANDS_MAX: usize = 2_048;
 
-/// The device as the agent sees it. Its shard does nothing until it is told to.
+/// The device as the agent uses it. Its shard works only when it is called.
 pub(crate) struct Plane {
     control: Control,
     shard: Shard,
     commands: usize,
 }
 
-/// Keeps what is sent.
+/// Keeps sent packets.
 #[derive(Default)]
 struct Sent(Vec<(Path, Vec<u8>)>);
 
@@ -47,7 +48,7 @@ impl Plane {
         self.shard.receive(now, path, datagram);
     }
 
-    /// Has the shard do everything there is to do; returns what it sends.
+    /// Lets the shard do all pending work; returns its packets.
     pub(crate) fn work(&mut self, now: Instant) -> Vec<(Path, Vec<u8>)> {
         let mut sent = Sent::default();
         self.take_commands(now);

@@ -6,7 +6,7 @@ use wire::{MediaKind, RtpPacket, Ssrc};
 
 use crate::entries::{ABS_SEND_TIME, TRANSPORT_SEQUENCE, keys, payload_type};
 
-/// Packets of one picture: 30 pictures a second are 2 Mbit/s.
+/// Packets of one frame: 30 frames a second are 2 Mbit/s.
 pub(crate) const PACKETS_PER_PICTURE: usize = 7;
 const PICTURE_PACKET: usize = 1_180;
 const SOUND_PACKET: usize = 120;
@@ -14,9 +14,9 @@ const SOUND_PACKET: usize = 120;
 /// A participant's camera and microphone.
 pub(crate) struct Publisher {
     pub(crate) leg: LegId,
-    /// `None` for one that sends in clear.
+    /// `None` for a publisher without encryption.
     sealer: Option<Sealer>,
-    /// A key frame comes with every so many pictures.
+    /// Frames from one key frame to the next.
     key_interval: u16,
     pictures: u16,
     /// How many packets it has sent of each kind.
@@ -34,7 +34,7 @@ pub(crate) fn stream_key(leg: LegId, kind: MediaKind) -> StreamKey {
 }
 
 impl Publisher {
-    /// One whose first picture is its only key frame.
+    /// A publisher whose first frame is its only key frame.
     pub(crate) fn new(leg: LegId) -> Self {
         Publisher {
             leg,
@@ -46,7 +46,7 @@ impl Publisher {
         }
     }
 
-    /// One that sends in clear, and a key frame every second: it listens to nobody's requests.
+    /// A publisher without encryption and with a key frame every second: it ignores requests.
     pub(crate) fn in_clear(leg: LegId) -> Self {
         Publisher {
             sealer: None,
@@ -63,7 +63,7 @@ impl Publisher {
         }
     }
 
-    /// The packets of the next picture.
+    /// The packets of the next video frame.
     fn picture(&mut self) -> Vec<Vec<u8>> {
         let [high, low] = self.pictures.to_be_bytes();
         let is_key = self.pictures.is_multiple_of(self.key_interval);

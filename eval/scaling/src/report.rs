@@ -100,8 +100,8 @@ impl Axis {
 }
 
 impl Series {
-    /// A single entry that makes a table grow takes as long as the table is large, and memory comes
-    /// in steps likewise.
+    /// The cost of a single entry that makes a table grow is proportional to the table, and memory
+    /// grows in steps likewise.
     fn is_within_bounds(&self, unit: Unit) -> bool {
         let is_stepped = self.samples.iter().all(|sample| sample.pieces == 1);
         let work = match is_stepped {

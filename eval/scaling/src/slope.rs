@@ -7,7 +7,7 @@ const BLUR: f64 = 0.05;
 pub struct Slope {
     /// Of the straight line that fits all points best where both axes are logarithmic.
     pub fitted: f64,
-    /// From the last point but one to the last: what holds when fixed costs no longer show.
+    /// From the last point but one to the last: the growth when fixed costs no longer matter.
     pub at_end: f64,
 }
 
@@ -29,13 +29,13 @@ impl Slope {
         }
     }
 
-    /// Whether it is at most `bound`, but for what measuring blurs.
+    /// Whether it is at most `bound`, within the error of measurement.
     pub fn is_within(&self, bound: f64) -> bool {
         self.fitted <= bound + BLUR && self.at_end <= bound + BLUR
     }
 
-    /// The same of something that grows in steps, which are as long as all before: the end alone
-    /// says nothing then.
+    /// The same for a value that grows in steps, each as large as all before: the slope at the end
+    /// is meaningless then.
     pub fn is_within_by_steps(&self, bound: f64) -> bool {
         self.fitted <= bound + BLUR
     }

@@ -1,5 +1,5 @@
-//! Small sizes of each axis, so that what grows too fast is noticed with the change that made it
-//! so.
+//! Tests of small sizes of each axis, so that growth beyond the bounds is noticed with the change
+//! that caused it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -8,11 +8,11 @@ const QUEUE_NS: u64 = 300_000_000;
 /// Bytes of Ethernet, IP and UDP around each datagram.
 const HEADERS: usize = 46;
 
-/// A thin last mile: what comes queues for its turn at the link's rate, and what finds the queue
-/// full is lost.
+/// A narrow last mile: packets queue at the link's rate, and a packet that finds the queue full is
+/// lost.
 ///
-/// Media that leaves it carries the time at which it left, so the feedback about it is as honest as
-/// on a real link.
+/// Media that leaves it carries the time of leaving, so the feedback about it is as exact as on a
+/// real link.
 ///
 /// Shape: bits a second, nanoseconds since 1970.
 pub struct Downlink {
@@ -27,7 +27,7 @@ pub struct Queued {
     pub which: usize,
     /// The sender's address.
     pub from: SocketAddr,
-    /// When it leaves the link.
+    /// The time when it leaves the link.
     pub arrives_ns: u64,
     /// The datagram.
     pub bytes: Vec<u8>,
@@ -43,7 +43,7 @@ impl Downlink {
         }
     }
 
-    /// Takes what has come for a transport, or loses it.
+    /// Queues a datagram for a transport, or loses it.
     pub fn push(&mut self, which: usize, datagram: &Datagram<'_>) {
         let begins_ns = self.free_at_ns.max(datagram.arrived_ns);
         if begins_ns - datagram.arrived_ns > QUEUE_NS {

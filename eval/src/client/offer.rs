@@ -76,7 +76,7 @@ fn section(kind: Kind, mid: &str, direction: Direction) -> Media {
     media
 }
 
-/// The answer of a client that receives all it is offered of what it knows.
+/// The answer of a client that receives every offered format that it knows.
 pub fn answer(transport: &Transport, offer: &Description, setup: Setup) -> Description {
     transport.describe(setup, offer.media.iter().map(answer_section).collect())
 }
@@ -105,9 +105,9 @@ fn answer_section(offered: &Media) -> Media {
     media
 }
 
-/// Tells the receiving side what both ends have agreed on of the sections in which the server, by
-/// its description, sends. A section that only the client sends in may be another connection's,
-/// with other numbers for the same things.
+/// Tells the receiving side the agreed formats of sections in which the server, by its description,
+/// sends. A section in which only the client sends may belong to another connection, with other
+/// numbers for the same formats.
 pub fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) {
     let sends = |mid: &str| {
         server

@@ -8,7 +8,7 @@ use prost::Message as _;
 use super::impairment::Impairment;
 use crate::media::{PublishPlan, Speech};
 
-/// Which protocol a client speaks: one of LiveKit's two forms, or another server's own.
+/// The protocol of a client: one of LiveKit's two forms, or another server's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// `/rtc`: one peer connection to publish, one to subscribe.
@@ -36,9 +36,9 @@ pub struct Plan {
     /// Whether it reads its media every few milliseconds instead of at once, so that one thread can
     /// be a thousand clients.
     pub light: bool,
-    /// When its microphone's owner speaks.
+    /// The times when the owner of its microphone speaks.
     pub speech: Speech,
-    /// How it speaks to the server.
+    /// Its protocol with the server.
     pub mode: Mode,
     /// Whether it takes the DTLS client's part where it may choose, as browsers do.
     pub dtls_client: bool,
@@ -105,7 +105,7 @@ pub fn signalling_path(plan: &Plan) -> (&'static str, String) {
     )
 }
 
-/// Base64 for URLs (RFC 4648 section 5), padded as this protocol wants it.
+/// Base64 for URLs (RFC 4648 section 5), padded as this protocol requires.
 mod base64_url {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

@@ -37,7 +37,8 @@ impl Sctp {
     pub fn new(client: bool, channels: &[(&str, bool)]) -> Self {
         let config = EndpointConfig::default().max_payload_size(PAYLOAD_MAX).clone();
         let mut endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(ServerConfig::default())));
-        // Associations are told apart by address; inside DTLS there is one peer, and no address.
+        // Associations are distinguished by address; inside DTLS there is one peer without an
+        // address.
         let peer = SocketAddr::from(([127, 0, 0, 1], 5000));
         let association = client
             .then(|| endpoint.connect(ClientConfig::default(), peer).ok())
@@ -59,7 +60,7 @@ impl Sctp {
         }
     }
 
-    /// Takes what arrived inside DTLS.
+    /// Handles data that arrived inside DTLS.
     pub fn handle(&mut self, now: Instant, data: &[u8]) {
         let event = self
             .endpoint

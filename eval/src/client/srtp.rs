@@ -8,9 +8,9 @@ use super::transport::TransportError;
 pub struct Srtp {
     /// The negotiated profile.
     pub profile: SrtpProfile,
-    /// For what is sent.
+    /// For sent packets.
     pub sealer: Sealer,
-    /// For what arrives.
+    /// For received packets.
     pub opener: Opener,
 }
 
@@ -42,8 +42,7 @@ impl Srtp {
     }
 }
 
-/// Protects a compound RTCP packet where it is, and returns it as it goes on the wire; `None` if it
-/// is none.
+/// Protects a compound RTCP packet in place, and returns it in its wire form; `None` if it is none.
 pub fn seal_rtcp<'a>(sealer: &mut Sealer, profile: SrtpProfile, packet: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let len = packet.len();
     packet.resize(len + rtcp_overhead(profile), 0);

@@ -22,8 +22,8 @@ pub struct Configuration {
 
 /// A server and how to start it.
 ///
-/// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for
-/// where its files are.
+/// In `arguments` and `files`, `{address}` is the address that it serves, `{folder}` the folder of
+/// its files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerEntry {

@@ -23,7 +23,7 @@ pub struct Section {
 const HEADING: &str = "## Beside other servers\n";
 
 impl Section {
-    /// The page with this section in place of the experiment's last one, or behind the others.
+    /// The page with this section in place of the experiment's last one, or after the others.
     pub fn put_into(&self, text: &str, experiment: &Experiment, page: &Path) -> String {
         let (begin, end) = (marker("", experiment), marker("/", experiment));
         let folder = page.file_stem().unwrap_or_default().to_string_lossy();

@@ -11,8 +11,8 @@ pub struct Experiment {
     title: &'static str,
     /// How.
     pub method: Method,
-    /// Whether no processor sleeps meanwhile, so that waking one costs next to nothing. Elsewhere
-    /// they sleep as deep as the machine likes.
+    /// Whether no processor sleeps during it, so that waking one costs next to nothing. Otherwise
+    /// they sleep as deeply as the machine allows.
     pub is_awake: bool,
 }
 
@@ -62,7 +62,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The scenario with so many.
+    /// The scenario with this number.
     pub fn scenario(self, count: u32) -> String {
         match self {
             Self::Receivers => format!("1x{count}"),
@@ -96,13 +96,13 @@ pub enum Limit {
     /// One packet in a hundred has not reached the last of its receivers after this, or any is
     /// lost.
     ToLast(f64),
-    /// The first room sees fewer frames a second than this, or its jitter is worse than so many
+    /// The first room has fewer frames a second than this, or more jitter than this in
     /// milliseconds.
     FirstRoom(f64, f64),
 }
 
-/// LiveKit loses packets here beyond about 15,000 replicas a second on two cores: what is compared
-/// stays below.
+/// LiveKit loses packets here beyond about 15,000 replicas a second on two cores: compared loads
+/// stay below.
 const VIDEO: &[Case] = &[
     both("1x50", "--bitrate 2M 1x50"),
     both("4*5x5", "--bitrate 1600K 4*5x5"),
@@ -126,8 +126,8 @@ const PACED: &[Case] = &[
     both("6x6", "--bitrate 2M --paced 6x6"),
 ];
 
-/// Rooms spread their frames over time; one publisher's come all at once, and the last of many
-/// receivers waits for the others.
+/// Rooms spread their frames over time; one publisher's frames are all due at once, and the last of
+/// many receivers waits for the others.
 const CAPACITY: &[Climb] = &[
     Climb {
         name: "rooms of 5, 2 Mbit/s",
@@ -174,7 +174,7 @@ const ROOMS: &[Climb] = &[Climb {
     limit: Limit::FirstRoom(28.5, 20.0),
 }];
 
-/// More than two cores are said to carry of LiveKit; on a fast machine they do.
+/// More than LiveKit forwards without loss on two cores here; faster machines carry it.
 const HEAVY: &[Case] = &[both("1x200", "--bitrate 2M 1x200"), both("10x10", "--bitrate 2M 10x10")];
 
 const fn both(name: &'static str, load: &'static str) -> Case {

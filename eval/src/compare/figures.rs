@@ -7,15 +7,15 @@ use crate::report::Report;
 pub struct Figures {
     /// Replicas a second that receivers were to get.
     pub offered: f64,
-    /// Replicas that never came, those left out for receivers that seemed too slow among them.
+    /// Replicas that never arrived, including those left out for receivers that seemed too slow.
     pub lost: u64,
-    /// Those left out.
+    /// Replicas that were left out.
     pub withheld: u64,
     /// Microseconds of the server's process for each replica that arrived.
     pub process_us: f64,
     /// Microseconds of the whole machine, less the generator-only run of the same round.
     pub machine_us: Option<f64>,
-    /// Microseconds of the whole machine, less what the generator used in this very run.
+    /// Microseconds of the whole machine, less the generator's in this run.
     pub rest_us: f64,
     /// Latency in microseconds: half of the packets were faster.
     pub p50: f64,
@@ -32,15 +32,16 @@ pub struct Figures {
 /// Why a run is not to be trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
-    /// Another process kept so many processors busy.
+    /// Another process kept this many processors busy.
     Company(String, f64),
-    /// So little of the machine was idle: a starved server finds batches and looks cheap.
+    /// Too little of the machine was idle: a starved server processes larger batches and looks
+    /// cheap.
     Starved(f64),
-    /// The host gave so much of the machine to others.
+    /// The host gave this share of the machine to others.
     Stolen(f64),
-    /// So many frames left the generator late.
+    /// The generator sent this many frames late.
     Late(u64),
-    /// So many datagrams overflowed the clients' own buffers.
+    /// This many datagrams overflowed the clients' own buffers.
     Deaf(u64),
 }
 
@@ -50,7 +51,7 @@ const COMPANY_MAX: f64 = 0.1;
 const IDLE_MIN: f64 = 0.1;
 /// The most that the host may take.
 const STOLEN_MAX: f64 = 0.02;
-/// Frames of a thousand that may leave late.
+/// Late frames of a thousand that are tolerated.
 const LATE_PER_THOUSAND: u64 = 10;
 
 impl Figures {

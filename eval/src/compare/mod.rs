@@ -3,8 +3,8 @@
 //!
 //! [`compare`] carries out the command line. An [`Experiment`] is either rounds, in each of which
 //! every server and the floor are measured once under the same load ([`rounds`]), or a search for
-//! what one processor carries ([`search`]). Each single measurement is made by an [`Subprocess`],
-//! in a process of its own. Results go to the terminal, to a table of all runs, to a drawing, and
+//! what one processor carries ([`search`]). Each single measurement is made by a [`Subprocess`], in
+//! a process of its own. Results go to the terminal, to a table of all runs, to a drawing, and
 //! between the markers of a page ([`document`]).
 
 mod compared;
@@ -64,7 +64,7 @@ impl Options {
         self.only.contains(&entry.name) || (self.only.is_empty() && !entry.on_request)
     }
 
-    /// A load that none of the experiments has would leave an empty table where a full one was.
+    /// A load of none of the experiments would replace a table by an empty one.
     fn refuse_unknown_loads(&self) -> Result<(), CompareError> {
         let loads: Vec<&str> = self
             .experiments
@@ -81,7 +81,7 @@ impl Options {
     }
 }
 
-/// Measures everything that was asked for; says whether every server could be measured under every
+/// Runs the requested measurements; returns whether every server could be measured under every
 /// load.
 pub fn compare(options: &Options) -> Result<bool, CompareError> {
     options.refuse_unknown_loads()?;

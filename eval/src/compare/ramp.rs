@@ -10,16 +10,16 @@ use super::round::{Bench, Job, Outcome};
 use crate::clock;
 use crate::report::Report;
 
-/// The search ends when what fails is so little above what holds.
+/// The search ends when the failing load exceeds the holding one by less than this factor.
 const CLOSE_ENOUGH: f64 = 1.1;
 /// A failed step is tried again: one hiccup of the machine is no limit of a server.
 const ATTEMPTS: usize = 2;
-/// Not so one that is at least this far above what holds: steps between are still to come.
+/// A step that exceeds the holding load by this factor is not repeated: steps in between follow.
 const FAR: f64 = 1.3;
-/// No step is begun in a turn that has lasted so long.
+/// No step is begun in a turn that has lasted this long.
 const TURN: Duration = Duration::from_secs(90);
 
-/// A server on its way up; what is known so far goes from turn to turn.
+/// A search for one server's limit; its state is kept from turn to turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ramp {
     /// The bench that it runs on.
@@ -36,8 +36,8 @@ pub struct Ramp {
     pub progress: Progress,
 }
 
-/// How far a search is: doubling until a step does not hold, then halving the ratio between what
-/// holds and what does not.
+/// The state of a search: doubling until a step fails, then halving the ratio between the failing
+/// and the holding load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     first: u32,
@@ -57,7 +57,7 @@ pub enum Verdict {
     Holds,
     /// The server no longer served.
     Fails(String),
-    /// The generator no longer kept up: what the server could do is not known.
+    /// The generator no longer kept up: the limit of the server is not known.
     Unknown(String),
 }
 
@@ -93,7 +93,7 @@ impl Progress {
         if far { 1 } else { ATTEMPTS }
     }
 
-    /// Notes what became of a step.
+    /// Records the result of a step.
     pub fn note(&mut self, receivers: u32, verdict: &Verdict) {
         if *verdict == Verdict::Holds {
             self.holds = receivers;
@@ -103,14 +103,14 @@ impl Progress {
         }
     }
 
-    /// Whether what holds is the server's limit, and not the generator's.
+    /// Whether the holding load is the server's limit, and not the generator's.
     pub fn is_the_servers_limit(&self) -> bool {
         self.limited_by_server
     }
 }
 
 impl Ramp {
-    /// Goes on until the end, or for a turn: how many there were in each step, and its outcome.
+    /// Continues to the end, or for a turn: the load of each step, and its outcome.
     pub fn perform(&self) -> Vec<(u32, Outcome)> {
         let (began, mut progress, mut outcomes) = (clock::now(), self.progress, Vec::new());
         while let Some(count) = progress.next().filter(|_| began.elapsed() < TURN) {
@@ -129,7 +129,7 @@ impl Ramp {
         outcomes
     }
 
-    /// Takes what a turn has found. Of the attempts at a step the last one counts.
+    /// Applies the results of a turn. Only the last attempt at a step counts.
     pub fn take(&mut self, outcomes: &[(u32, Outcome)]) {
         for steps in outcomes.chunk_by(|a, b| a.0 == b.0) {
             if let Some((count, outcome)) = steps.last() {

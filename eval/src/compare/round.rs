@@ -17,7 +17,7 @@ use crate::report::Report;
 pub enum Subprocess {
     /// To measure all jobs under one load.
     Round(Round),
-    /// To go on with a search.
+    /// To continue a search.
     Ramp(Ramp),
 }
 
@@ -44,7 +44,7 @@ pub struct Bench {
 /// One measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Job {
-    /// A server, started for it and stopped behind it.
+    /// A server, started for it and stopped after it.
     Server {
         /// Its name.
         name: String,
@@ -85,8 +85,8 @@ pub const FLOOR: &str = "floor";
 pub type Outcome = Result<Report, String>;
 
 impl Subprocess {
-    /// Has a process do it, started by the words of `turn` if the machine is shared by turns;
-    /// returns what it found.
+    /// Runs it in a process, started by the words of `turn` if the machine is shared by turns;
+    /// returns its results.
     pub fn order<T: DeserializeOwned>(&self, turn: &[String]) -> io::Result<T> {
         let program = std::env::current_exe()?.display().to_string();
         let mut words = turn.to_vec();
@@ -99,7 +99,7 @@ impl Subprocess {
         serde_json::from_slice(&output.stdout).map_err(|_| io::Error::other("the measuring process failed"))
     }
 
-    /// Does it, which is what the process is for; says what it found.
+    /// Performs it, in the process started for it; returns its results.
     pub fn perform(&self) -> serde_json::Result<String> {
         match self {
             Self::Round(round) => {

@@ -11,7 +11,7 @@ use super::targets::Targets;
 use super::{CompareError, Options};
 use crate::report::Report;
 
-/// Rounds, unless the command line says otherwise.
+/// The default number of rounds.
 const ROUNDS: u32 = 7;
 
 /// Measures, and writes up.
@@ -77,8 +77,8 @@ fn measure_case(targets: &Targets, options: &Options, case: &Case, rounds: u32) 
     })
 }
 
-/// So many rounds of these jobs. Nobody is always the first: what the machine does by the clock
-/// meets everyone.
+/// Rounds of these jobs. The first job changes, so that periodic load of the machine meets every
+/// job.
 fn by_turns(jobs: &mut [Job], rounds: usize) -> Vec<Job> {
     let mut all = Vec::new();
     for _ in 0..rounds {
@@ -88,7 +88,7 @@ fn by_turns(jobs: &mut [Job], rounds: usize) -> Vec<Job> {
     all
 }
 
-/// The generator's arguments; the scenario comes last in `words`.
+/// The generator's arguments; the scenario is last in `words`.
 pub fn load(words: &str, options: &Options) -> Vec<String> {
     let (seconds, settle) = (options.seconds.to_string(), options.settle.to_string());
     let window = ["--seconds", &seconds, "--settle", &settle].map(String::from);

@@ -112,7 +112,7 @@ fn processors() -> [String; 2] {
 impl Step {
     fn of(limit: Limit, count: u32, outcome: &Outcome) -> Self {
         let report = outcome.as_ref().ok();
-        // That the server's processor is never idle is what is wanted.
+        // A server's processor that is never idle is intended here.
         let figures = report.map(|report| Figures {
             doubts: strangers(report),
             ..Figures::of(report, None)

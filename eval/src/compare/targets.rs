@@ -16,7 +16,7 @@ const FIRST_PLACE: u8 = 2;
 pub struct Targets {
     /// The servers, the subject first.
     pub servers: Vec<Server>,
-    /// The subject as searches know it.
+    /// The subject as used in searches.
     unpaced: Server,
     /// The place of the ideal server.
     floor: Place,
@@ -40,7 +40,7 @@ pub struct Server {
 }
 
 impl Targets {
-    /// Finds out who is here, and makes a place for each.
+    /// Finds the installed servers, and makes a place for each.
     pub fn prepare(options: &Options) -> Result<Self, CompareError> {
         let Configuration {
             subject,
@@ -87,7 +87,7 @@ impl Targets {
         })
     }
 
-    /// The servers of a search: the subject as searches know it, then the others.
+    /// The servers of a search: the subject as used in searches, then the others.
     pub fn searched(&self) -> impl Iterator<Item = &Server> {
         let others = self.servers.iter().skip(1);
         std::iter::once(&self.unpaced).chain(others.filter(|it| it.entry.name != self.unpaced.entry.name))

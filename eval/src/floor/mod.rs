@@ -175,7 +175,7 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration, cabl
             0..account.packets.get(source as usize).copied().unwrap_or(0),
         );
     }
-    // Nothing of the floor is held back.
+    // The floor leaves no packet out.
     report.given_up = report.lost;
     let ports: Vec<u16> = orders.sinks.iter().map(SocketAddr::port).collect();
     let at_sinks = |drops: &SocketDrops| drops.at(|port| ports.contains(&port));
@@ -229,7 +229,7 @@ impl Drop for KilledOnDrop {
     }
 }
 
-/// The key by which packets to a sink are sealed: both ends know it without a handshake.
+/// The key for packets to a sink: both ends know it without a handshake.
 fn key(sink: usize) -> MasterKey {
     let mut key = [0x5a; 32];
     key[..8].copy_from_slice(&(sink as u64).to_be_bytes());

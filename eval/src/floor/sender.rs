@@ -16,7 +16,8 @@ use crate::net;
 
 /// Between the start of the process and its first frame.
 pub const LEAD: Duration = Duration::from_millis(300);
-/// Replicas sealed before they are handed to the kernel: what stays in the processor's cache.
+/// Replicas sealed before they are handed to the kernel, limited to the size of the processor's
+/// cache.
 const QUANTUM: usize = 256;
 
 /// The machine at one end of the sending.
@@ -39,10 +40,11 @@ impl Sample {
     }
 }
 
-/// Sends as ordered, and says what was sent.
+/// Sends as ordered, and returns counts of it.
 pub fn send(orders: &Orders) -> io::Result<Account> {
     let mut ideal = Ideal::new(orders)?;
-    // Nobody reads it: what clients send gets as far as a server's socket, and is dropped there.
+    // Nobody reads this socket: the clients' packets reach it, as a server's, and are dropped
+    // there.
     let _discard = orders
         .clients_send
         .then(|| UdpSocket::bind((orders.local, DISCARD_PORT)))

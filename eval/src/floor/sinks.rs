@@ -44,7 +44,7 @@ const WAIT: Duration = Duration::from_millis(10);
 const HEADER_LEN: usize = 12;
 
 impl Sinks {
-    /// Opens a sink for each receiver, given what it hears.
+    /// Opens a sink for each receiver with its sources.
     pub fn open<'a>(local: IpAddr, hears: impl Iterator<Item = &'a [u32]>) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let mut sinks = Vec::new();
@@ -80,7 +80,7 @@ impl Sinks {
         })
     }
 
-    /// From now on they report there what they receive.
+    /// Lets them report their reception to this address from now on.
     pub fn report_to(&mut self, server: SocketAddr) {
         self.reports = Some((server, clock::now()));
     }
@@ -100,8 +100,8 @@ impl Sinks {
         self.sinks.iter().map(|sink| &sink.meter)
     }
 
-    /// Reads for at most this long, and while `wanted` says so; meanwhile publishers send what is
-    /// due.
+    /// Reads for at most this long, and while `wanted` returns true; publishers send due packets in
+    /// the meantime.
     pub fn read_for(
         &mut self,
         time: Duration,

@@ -12,7 +12,7 @@ use crate::media::{
 /// Room for any packet.
 pub const SLOT: usize = 1400;
 
-/// Packets that leave together, in clear: what an ideal server would have received.
+/// Packets that are sent together, unencrypted: as an ideal server would have received them.
 #[derive(Default)]
 pub struct Template {
     bytes: Vec<u8>,
@@ -62,7 +62,7 @@ enum Schedule {
 }
 
 impl Source {
-    /// The source with this number; its first frame is due this many microseconds behind `start`.
+    /// The source with this number; its first frame is due this many microseconds after `start`.
     pub fn new((source, phase): (u32, u64), orders: &Orders, start: Instant) -> Self {
         let due = start + Duration::from_micros(phase);
         let (payload_type, schedule) = match orders.camera(source, due) {

@@ -11,7 +11,7 @@ use super::schedule::{Frame, VideoPlan, VideoSchedule};
 
 const VIDEO_CLOCK: u64 = 90_000;
 
-/// A camera with its encoder and packetizer: which packets leave when.
+/// A camera with its encoder and packetiser: its packets and their times.
 pub struct Camera {
     schedule: VideoSchedule,
     layers: Option<TemporalLayers>,
@@ -50,7 +50,7 @@ impl Camera {
         self.schedule.request_key_frame();
     }
 
-    /// The packets that leave now: of a frame that is due all, or a burst.
+    /// The packets to send now: those of a due frame, or a burst.
     pub fn leaving(&mut self, now: Instant) -> Drain<'_, (Fragment, Place)> {
         if let Some(frame) = self.schedule.poll(now) {
             self.cut(frame);
@@ -70,7 +70,7 @@ impl Camera {
         lens.take_while(|&len| pacer.take(len)).count()
     }
 
-    /// Cuts a frame into packets, behind those that wait.
+    /// Splits a frame into packets, after those that wait.
     fn cut(&mut self, frame: Frame) {
         let timestamp = (frame.number * VIDEO_CLOCK / u64::from(self.frame_rate)) as u32;
         let layered = self.layers.as_mut().map(|layers| layers.next(frame.key));
@@ -106,7 +106,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Packets that leave in each of these milliseconds, of those in which any do.
+    /// Packets sent in each of these milliseconds, for those with any.
     fn runs(paced: bool, ms: u32) -> Vec<usize> {
         let plan = VideoPlan {
             bitrate: 2_000_000,

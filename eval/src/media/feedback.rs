@@ -15,8 +15,8 @@ use crate::client::Transport;
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// Between two transport-wide reports, at least and at most.
 const ARRIVALS_INTERVAL: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
-/// Bits of a transport-wide report as libwebrtc reckons them; they may take a twentieth of what
-/// comes in.
+/// Bits of a transport-wide report as libwebrtc counts them; reports may take a twentieth of the
+/// received rate.
 const ARRIVALS_BITS: f64 = 68.0 * 8.0;
 const ARRIVALS_SHARE: f64 = 0.05;
 /// The estimate of a client on a fast network. The bench measures forwarding, so it must not be
@@ -79,7 +79,7 @@ impl Reporter {
         self.counts
     }
 
-    /// Sends, in clear, what is due on a receiving transport.
+    /// Sends, unencrypted, the due reports of a receiving transport.
     pub fn report_reception(&mut self, now: Instant, inbound: &mut Inbound, mut send: impl FnMut(&mut Vec<u8>)) {
         let mut out = Vec::new();
         let mut writer = RtcpWriter::reduced_size(&mut out, self.ssrc);
@@ -134,7 +134,7 @@ impl Reporter {
         }
     }
 
-    /// Takes decrypted RTCP: sender reports for what comes in, requests for what goes out.
+    /// Handles decrypted RTCP: sender reports about received streams, requests about sent ones.
     pub fn handle(
         &mut self,
         now: Instant,
@@ -168,8 +168,7 @@ impl Reporter {
     }
 }
 
-/// How long until the next transport-wide report of a client that received so many bytes in this
-/// time.
+/// Time to the next transport-wide report of a client that received `octets` in `time`.
 fn arrivals_interval(time: Duration, octets: u64) -> Duration {
     let [least, most] = ARRIVALS_INTERVAL;
     let share = octets as f64 * 8.0 / time.as_secs_f64().max(1e-3) * ARRIVALS_SHARE;
@@ -191,8 +190,8 @@ fn block(reception: Reception) -> ReportBlock {
     }
 }
 
-/// Arrivals as transport-wide feedback wants them: in the order of their numbers, and with those
-/// that are missing.
+/// Arrivals as transport-wide feedback needs them: in the order of their numbers, with the missing
+/// ones.
 fn in_a_row(
     arrivals: &mut [(u16, u64)],
     next: &mut Option<u16>,

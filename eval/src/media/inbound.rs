@@ -25,7 +25,7 @@ pub enum Carries {
 /// The P bit of an RTP header's first byte.
 const PADDED: u8 = 0x20;
 
-/// All streams that come in on one transport.
+/// All streams received on one transport.
 pub struct Inbound {
     carries: [Carries; 128],
     repeats: [bool; 128],
@@ -60,7 +60,7 @@ impl Default for Inbound {
 }
 
 impl Inbound {
-    /// Notes what a payload type means, and whether the server repeats its packets when asked
+    /// Records the format of a payload type, and whether the server repeats its packets on request
     /// (`a=rtcp-fb:... nack`).
     pub fn agree(&mut self, payload_type: u8, carries: Carries, repeats: bool) {
         let index = usize::from(payload_type & 0x7f);
@@ -85,13 +85,13 @@ impl Inbound {
         self.transport_sequence_id
     }
 
-    /// Notes that the server wants to hear an estimate of the bandwidth.
+    /// Records that the server wants an estimate of the bandwidth.
     pub fn agree_estimates(&mut self) {
         self.estimates = true;
     }
 
-    /// Whether to report an estimate of the bandwidth. As in libwebrtc not where arrivals are
-    /// reported: from those the server makes its own.
+    /// Whether to report an estimate of the bandwidth. As in libwebrtc, it is not sent if arrivals
+    /// are reported: the server makes its own estimate from those.
     pub fn reports_estimates(&self) -> bool {
         self.estimates && self.transport_sequence_id.is_none()
     }
@@ -117,8 +117,8 @@ impl Inbound {
         std::mem::swap(into, &mut self.arrivals);
     }
 
-    /// Takes a packet that is still sealed, its tag left out, if its header says which one it is;
-    /// if not, it is to be opened.
+    /// Records a packet that is still encrypted, without its tag, if its header identifies it;
+    /// otherwise it has to be opened.
     pub fn recognize(
         &mut self,
         now: Instant,
@@ -127,7 +127,7 @@ impl Inbound {
         meter: &mut Meter,
         totals: &mut Totals,
     ) -> bool {
-        // How much of a packet is padding is said inside, where it cannot be read.
+        // The amount of padding is inside the encrypted part.
         let (first, len) = (clear[0], clear.len());
         clear[0] &= !PADDED;
         let known = RtpPacket::parse(clear).is_ok_and(|packet| {
@@ -278,7 +278,7 @@ impl Inbound {
         &mut self.streams[index]
     }
 
-    /// Packets that the streams' numbers said there were, and that never came.
+    /// Packets that are missing by the streams' sequence numbers and never arrived.
     pub fn given_up(&self) -> u64 {
         self.streams.iter().map(|stream| stream.given_up).sum()
     }
@@ -291,7 +291,8 @@ impl Inbound {
             .map(|stream| stream.shown)
     }
 
-    /// Forgets what was given up and shown, at the beginning of the measured window.
+    /// Resets the counts of missing packets and of shown frames, at the beginning of the measured
+    /// window.
     pub fn begin_window(&mut self) {
         for stream in &mut self.streams {
             (stream.given_up, stream.shown) = (0, Shown::default());

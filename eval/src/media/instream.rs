@@ -10,7 +10,7 @@ use super::ledger::Renaming;
 const ASK_AFTER: Duration = Duration::from_millis(5);
 /// When to ask again.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
-/// When a packet counts as lost for good.
+/// Time after which a packet counts as lost.
 const GIVE_UP: Duration = Duration::from_secs(1);
 /// A jump in the numbers larger than this is a new start, not a loss.
 const GAP_MAX: u64 = 1000;
@@ -30,7 +30,7 @@ pub struct Wanted {
 pub struct InStream {
     /// Its SSRC.
     pub ssrc: u32,
-    /// Whether it is a picture.
+    /// Whether it is video.
     pub video: bool,
     repeats: bool,
     /// The number of its source, once a packet has shown it.
@@ -39,19 +39,19 @@ pub struct InStream {
     first: u64,
     received: u64,
     missing: Vec<Missing>,
-    /// Packets that the numbers said there were, and that never came.
+    /// Packets that are missing by sequence number and never arrived.
     pub given_up: u64,
-    /// Whether a decoder could not go on.
+    /// Whether a decoder could not continue.
     pub needs_key_frame: bool,
     key_frame_asked: Option<Instant>,
     /// Interarrival jitter.
     pub jitter: Jitter,
-    /// Since the window began: frames whose last packet came, and the worst jitter in units of the
-    /// stream's clock.
+    /// Since the window began: frames whose last packet arrived, and the worst jitter in units of
+    /// the stream's clock.
     pub shown: Shown,
-    /// The last sender report: the middle 32 bits of its NTP time, and when it came.
+    /// The last sender report: the middle 32 bits of its NTP time, and its arrival.
     pub last_report: Option<(u32, Instant)>,
-    /// How its headers follow from what its source sent, once a packet has shown it.
+    /// The relation of its headers to those that its source sent, once a packet has shown it.
     pub renaming: Option<Renaming>,
     expected_before: u64,
     received_before: u64,
@@ -66,7 +66,7 @@ struct Missing {
 /// Quality of a stream as a viewer would see it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown {
-    /// Frames whose last packet came.
+    /// Frames whose last packet arrived.
     pub frames: u64,
     /// The worst jitter, in units of the stream's clock.
     pub jitter_max: u64,
@@ -93,7 +93,7 @@ pub struct Reception {
     pub highest: u32,
     /// In clock ticks.
     pub jitter: u32,
-    /// The last sender report, and how long ago it came.
+    /// The last sender report, and the time since its arrival.
     pub last_report: Option<(u32, Duration)>,
 }
 
@@ -121,7 +121,7 @@ impl InStream {
         }
     }
 
-    /// Notes an arrival and the gap that it shows or closes; says whether it was asked for.
+    /// Records an arrival and the gap that it shows or closes; returns whether it was requested.
     pub fn count(&mut self, now: Instant, sequence: u16) -> bool {
         let before = self.numbers.highest();
         let number = self.numbers.extend(sequence);
@@ -151,7 +151,7 @@ impl InStream {
         false
     }
 
-    /// Takes a packet's arrival from its header; says whether it was asked for.
+    /// Records a packet's arrival from its header; returns whether it was requested.
     pub fn arrive(&mut self, now: Instant, arrived_ns: u64, packet: &RtpPacket<'_>) -> bool {
         let repair = self.count(now, packet.sequence().0);
         let clock_rate = if self.video { 90_000 } else { 48_000 };
@@ -183,8 +183,8 @@ impl InStream {
                 }
             }
         }
-        // A server sends a key frame to a new receiver unasked: patience comes before the first
-        // request.
+        // A server sends a key frame to a new receiver without a request, so the first request
+        // waits.
         if self.needs_key_frame {
             match self.key_frame_asked {
                 None => self.key_frame_asked = Some(now),

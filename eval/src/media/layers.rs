@@ -1,4 +1,4 @@
-//! Three temporal layers, as libwebrtc encodes VP8, and what packets say about them.
+//! Three temporal layers, as libwebrtc encodes VP8, and their descriptors in packets.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct LayeredFrame {
     template: u8,
 }
 
-/// A dependency descriptor as it stands in a packet; empty where there is none.
+/// A dependency descriptor as written in a packet; empty if there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
     bytes: [u8; Self::MAX],
@@ -45,7 +45,7 @@ pub struct TemporalLayers {
     place: usize,
 }
 
-/// Templates of the frames behind one of the base layer: T2 on T0, T1 on T0, T2 on T1.
+/// Templates of the frames after one of the base layer: T2 on T0, T1 on T0, T2 on T1.
 const BEHIND_BASE: [u8; 3] = [3, 2, 4];
 
 impl Default for TemporalLayers {
@@ -60,7 +60,7 @@ impl Default for TemporalLayers {
 }
 
 impl TemporalLayers {
-    /// The next frame; a key frame begins the pattern anew.
+    /// The next frame; a key frame restarts the pattern.
     pub fn next(&mut self, key: bool) -> LayeredFrame {
         if key {
             self.place = 0;

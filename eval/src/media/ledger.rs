@@ -43,7 +43,7 @@ pub struct Sent {
     pub key_frame_start: bool,
 }
 
-/// How a stream's headers follow from what its source sent.
+/// The relation of a stream's headers to those that its source sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renaming {
     source: u32,
@@ -54,7 +54,8 @@ pub struct Renaming {
 }
 
 impl Ledger {
-    /// A ledger for receivers that open one packet in so many; 1: all, and nothing is remembered.
+    /// A ledger for receivers that open one packet in `open_one_in`; 1: all, and nothing is
+    /// recorded.
     pub fn new(open_one_in: u32) -> Self {
         Self {
             open_one_in,
@@ -62,12 +63,12 @@ impl Ledger {
         }
     }
 
-    /// One packet in so many is opened.
+    /// One packet in this many is opened.
     pub fn open_one_in(&self) -> u32 {
         self.open_one_in.max(1)
     }
 
-    /// Notes what leaves a source; numbers follow one another.
+    /// Records a sent packet of a source; numbers are consecutive.
     pub fn note(&mut self, source: u32, sent: Sent) {
         if self.open_one_in() == 1 {
             return;
@@ -210,8 +211,8 @@ mod tests {
         let mut renaming = renaming.expect("remembered");
         let mut recognize =
             |bytes: &[u8]| ledger.recognize(&RtpPacket::parse(bytes).expect("RTP"), false, &mut renaming);
-        // A server that leaves a frame out and closes the gap; one that forgot the marker; one
-        // packet that is cut; one long forgotten; one not yet sent.
+        // A packet of a server that left a frame out and closed the gap; one without the marker;
+        // one that is truncated; one forgotten long ago; one not yet sent.
         assert_eq!(recognize(&forwarded(1504, (9 - 4, 9))), None);
         let mut unmarked = forwarded(1503, (9, 9));
         unmarked[1] &= 0x7f;

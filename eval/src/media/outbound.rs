@@ -170,7 +170,7 @@ impl Outbound {
         written
     }
 
-    /// Writes the packet with this RTP sequence number again, as RFC 4588 says, if it is still
+    /// Writes the packet with this RTP sequence number again, as in RFC 4588, if it is still
     /// remembered.
     pub fn write_again(&mut self, out: &mut [u8], transport_sequence: &mut u16, sequence: u16) -> Option<Written> {
         let repair = self.negotiated.repair?;

@@ -1,12 +1,12 @@
 use std::time::{Duration, Instant};
 
-/// From one burst to the next, and what of the pacing rate a burst may hold, in time.
+/// Interval of bursts, and length of a burst at the pacing rate.
 const BURST: Duration = Duration::from_millis(5);
-/// How much faster than the encoder a frame leaves.
+/// The pacing rate as a multiple of the encoder's.
 const PACING_FACTOR: f64 = 2.5;
 
-/// Lets a frame out as libwebrtc's sender does: in bursts of at most 5 ms, at two and a half times
-/// the video's rate.
+/// Sends a frame as libwebrtc's sender does: in bursts of at most 5 ms, at two and a half times the
+/// video's rate.
 ///
 /// At 2 Mbit/s that is one to three packets at a time, so a server finds short runs where an
 /// unpaced frame is one long run.
@@ -22,7 +22,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// For video of so many bits a second.
+    /// For video of `bitrate` bits a second.
     pub fn new(bitrate: u64, now: Instant) -> Self {
         Self {
             bytes_per_second: bitrate as f64 / 8.0 * PACING_FACTOR,
@@ -32,7 +32,7 @@ impl Pacer {
         }
     }
 
-    /// When the next burst may leave.
+    /// The time of the next burst.
     pub fn due(&self) -> Instant {
         self.next
     }
@@ -45,7 +45,7 @@ impl Pacer {
         let passed = now.saturating_duration_since(self.drained).as_secs_f64();
         self.debt = (self.debt - passed * self.bytes_per_second).max(0.0);
         self.drained = now;
-        // Bursts keep to their beat unless nothing was waiting, or the sender was held up.
+        // Bursts keep their interval unless there was no packet to send, or the sender was held up.
         let on_beat = self.next + BURST;
         self.next = if on_beat > now { on_beat } else { now + BURST };
         true

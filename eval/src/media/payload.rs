@@ -3,14 +3,14 @@
 use super::Stamp;
 use super::layers::LayeredFrame;
 
-/// The largest payload of one packet, VP8 descriptor included: what libwebrtc leaves of 1,200
-/// bytes.
+/// The largest payload of one packet, VP8 descriptor included: the part of 1,200 bytes that
+/// libwebrtc uses.
 pub const PAYLOAD_MAX: usize = 1180;
 
-/// X bit, then I bit with a 15-bit picture id: what libwebrtc writes for one temporal layer.
+/// X bit, then I bit with a 15-bit picture id: libwebrtc's descriptor for one temporal layer.
 pub const DESCRIPTOR_LEN: usize = 4;
 
-/// The same for three temporal layers: the base layer's number and this frame's layer behind it.
+/// The same for three temporal layers: with the base layer's number and this frame's layer.
 const LAYERED_DESCRIPTOR_LEN: usize = DESCRIPTOR_LEN + 2;
 
 /// A VP8 key frame begins with ten bytes of header. Delta frames have three; ours pad theirs to
@@ -62,7 +62,7 @@ pub fn write_video(payload: &mut [u8], fragment: Fragment, stamp: &Stamp) {
     payload[1] = 0x80;
     payload[2..4].copy_from_slice(&(0x8000 | fragment.picture_id).to_be_bytes());
     if let Some(frame) = fragment.layered {
-        // L and T: TL0PICIDX, then TID and Y; N says that nothing refers to the frame.
+        // L and T: TL0PICIDX, then TID and Y; N says that no frame refers to this one.
         payload[0] |= u8::from(frame.temporal == 2) << 5;
         payload[1] |= 0x60;
         payload[4] = frame.base_picture;
@@ -101,7 +101,7 @@ pub struct Received {
     pub key_frame_start: bool,
 }
 
-/// Reads a VP8 payload of ours, whatever its descriptor has been rewritten to.
+/// Reads a VP8 payload of ours, with any rewritten descriptor.
 ///
 /// Errors: `None` when the payload is not one of ours, or is damaged.
 pub fn read_video(payload: &[u8]) -> Option<Received> {

@@ -22,8 +22,8 @@ pub struct PublishPlan {
     pub video: Option<VideoPlan>,
     /// Whether the camera's video has three temporal layers.
     pub layered: bool,
-    /// Whether the camera's packets leave in small bursts, as libwebrtc's do, instead of a frame at
-    /// once.
+    /// Whether the camera's packets are sent in small bursts, as libwebrtc's are, instead of a
+    /// frame at once.
     pub paced: bool,
     /// Whether it has a microphone.
     pub audio: bool,
@@ -33,8 +33,7 @@ pub struct PublishPlan {
 const SLOT: usize = 1400;
 /// The payload of an Opus packet of 20 ms at 32 kbit/s.
 pub const AUDIO_PAYLOAD_LEN: usize = 80;
-/// The payload of a packet that says that there is silence: a byte or two in life, here with the
-/// stamp behind it.
+/// The payload of a packet of silence: a byte or two in practice, here followed by the stamp.
 const SILENCE_PAYLOAD_LEN: usize = 1 + Stamp::LEN;
 /// Their length on the 48 kHz clock.
 pub const AUDIO_TICKS: u32 = 960;
@@ -73,7 +72,7 @@ pub struct LastSent {
 }
 
 impl Publisher {
-    /// A publisher that sends nothing yet, and whose network loses as the dice say.
+    /// A publisher that sends nothing yet, whose network loses packets by `dice`.
     pub fn new(dice: Dice) -> Self {
         let (arena, sealed) = (Vec::new(), Vec::new());
         Self {
@@ -137,7 +136,7 @@ impl Publisher {
         self.unsent
     }
 
-    /// Sends what is due, and notes it. Nothing is due before the transport has keys.
+    /// Sends due packets, and records them. None are due before the transport has keys.
     pub fn send_due(&mut self, now: Instant, transport: &mut Transport, ledger: &mut Ledger) {
         if transport.profile().is_none() {
             return;

@@ -17,12 +17,12 @@ pub struct VideoPlan {
 
 /// A key frame's size in delta frames: encoders of conferences give it five to eight times as much.
 const KEY_FRAME_RATIO: f64 = 6.0;
-/// The least time between two key frames: libwebrtc ignores requests that come sooner.
+/// The least time between two key frames: libwebrtc ignores earlier requests.
 const KEY_FRAME_SPACING: Duration = Duration::from_millis(300);
 /// A source that is more than this late drops frames instead of sending them in a burst, as a
 /// camera would.
 const LATENESS_MAX: Duration = Duration::from_millis(200);
-/// How much later than due a frame may leave without being counted as late.
+/// Lateness of a frame that is not counted as late.
 const LATENESS_TOLERATED: Duration = Duration::from_millis(5);
 
 /// One frame to send.

@@ -8,7 +8,7 @@ const SILENCE: u64 = 20;
 /// How long a turn lasts, in packets: three seconds.
 const TURN: u64 = 150;
 
-/// When the owner of a microphone speaks.
+/// The times when the owner of a microphone speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speech {
     /// All the time.
@@ -19,7 +19,7 @@ pub enum Speech {
         place: u32,
         /// How many there are.
         of: u32,
-        /// How many of them speak at the same time.
+        /// The number of publishers that speak at the same time.
         at_once: u32,
     },
 }
@@ -43,7 +43,7 @@ impl Speech {
 pub struct Utterance {
     /// The 20 ms that it holds, counted from the start; by it timestamps advance.
     pub number: u64,
-    /// Whether somebody speaks.
+    /// Whether there is speech.
     pub speaking: bool,
     /// Whether speech begins here.
     pub begins: bool,

@@ -14,23 +14,24 @@ pub struct Totals {
     pub bytes: u64,
     /// Packets from a source that this receiver must not hear. Any is a fault of the server.
     pub foreign: u64,
-    /// Packets whose payload is not what a source sent.
+    /// Packets whose payload differs from the source's.
     pub damaged: u64,
     /// Packets that were decrypted and checked; the others were recognized by their headers.
     pub opened: u64,
     /// Packets that publishers have sent.
     pub ledger: Ledger,
-    /// By source and packet of the window: the latency to the last of those who got it at once.
+    /// By source and packet of the window: the latency to the last receiver that got it at first
+    /// delivery.
     slowest: Vec<Vec<u64>>,
-    /// For each source, the number of its first packet in the window; nothing is measured before
-    /// there is one.
+    /// For each source, the number of its first packet in the window; before that nothing is
+    /// measured.
     window_starts: Vec<u64>,
-    /// For each source, the number of its first packet behind the window, once the window is over.
+    /// For each source, the number of its first packet after the window, once the window is over.
     window_ends: Vec<u64>,
 }
 
 impl Totals {
-    /// Totals of receivers that know by this ledger what was sent.
+    /// Totals of receivers that use this ledger of sent packets.
     pub fn with(ledger: Ledger) -> Self {
         Self {
             ledger,
@@ -68,7 +69,7 @@ impl Totals {
         slowest[place] = slowest[place].max(latency);
     }
 
-    /// How long each packet of the window took to the last of those who got it at once.
+    /// The latency of each packet of the window to the last receiver that got it at first delivery.
     pub fn to_last(&self) -> Histogram {
         let mut histogram = Histogram::default();
         let arrived = self.slowest.iter().flatten().filter(|&&latency| latency > 0);

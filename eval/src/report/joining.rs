@@ -1,4 +1,4 @@
-//! How joining went, and what signalling it took.
+//! Durations of joining, and its signalling.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ pub struct Joining {
     pub connected: Spread,
     /// ... to the first media packet.
     pub first_media: Spread,
-    /// ... to hearing and seeing everybody who was there.
+    /// ... to receiving everybody who was there.
     pub complete: Spread,
     /// ... to having a key frame of all that is to be seen.
     pub decodable: Spread,
-    /// Processor time of the server per join while people joined, in milliseconds: the media of
-    /// those who are there is in it.
+    /// Processor time of the server per join while clients joined, in milliseconds, including the
+    /// media of those who had joined.
     pub server_cpu_ms: f64,
-    /// Of that, what joining itself took: without the media, if each replica cost what it did in
-    /// the window.
+    /// The part of it for joining itself: without the media, if each replica cost as much as in the
+    /// window.
     #[serde(default)]
     pub join_cpu_ms: f64,
     /// Processors that the server and the generator kept busy while people joined.
@@ -43,7 +43,7 @@ pub struct Spread {
     pub p99: f64,
     /// The slowest.
     pub max: f64,
-    /// How many got so far.
+    /// The number of clients that reached this.
     pub count: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct Changes {
 }
 
 impl Spread {
-    /// Of those times that there are.
+    /// Of the known times.
     pub fn of(times: impl Iterator<Item = Option<Duration>>) -> Self {
         let mut times: Vec<f64> = times.flatten().map(|time| time.as_secs_f64()).collect();
         times.sort_unstable_by(f64::total_cmp);
@@ -110,7 +110,7 @@ impl Spread {
 }
 
 impl Joining {
-    /// Tells joining from the media meanwhile, which took so many milliseconds per join.
+    /// Subtracts the cost of media from that of joining, in milliseconds per join.
     pub fn take_media(&mut self, media_ms: f64) {
         self.join_cpu_ms = (self.server_cpu_ms - media_ms).max(0.0);
     }

@@ -24,7 +24,7 @@ pub struct Report {
     pub target: String,
     /// Its shape, as given.
     pub scenario: String,
-    /// The protocol's form, the SRTP profile: what was negotiated.
+    /// The negotiated form of the protocol and SRTP profile.
     pub negotiated: String,
     /// Participants.
     pub participants: u32,
@@ -46,7 +46,7 @@ pub struct Report {
     pub replicas_received: u64,
     /// Of these, how many never arrived.
     pub lost: u64,
-    /// Packets of which receivers saw by the numbers that they were missing, and that never came.
+    /// Packets that were missing by sequence number and never arrived.
     pub given_up: u64,
     /// Of these, how many were audio, which most servers do not repeat.
     pub lost_audio: u64,
@@ -62,11 +62,11 @@ pub struct Report {
     pub repaired: u64,
     /// Packets that arrived more than once.
     pub duplicates: u64,
-    /// Packets that arrived behind a later one, repairs not counted.
+    /// Packets that arrived after a later one, without repairs.
     pub reordered: u64,
     /// Packets from sources that the receiver must not hear.
     pub foreign: u64,
-    /// Packets whose payload is not what was sent.
+    /// Packets whose payload differs from the sent one.
     pub damaged: u64,
     /// Packets that receivers decrypted, of all that they got.
     #[serde(default)]
@@ -79,9 +79,10 @@ pub struct Report {
     pub late_frames: u64,
     /// One-way latency, from just before the packet was sealed to the kernel's arrival stamp.
     pub latency: Latency,
-    /// The same until a packet had reached the last of those who got it at once, packet by packet.
+    /// The same until a packet had reached the last receiver that got it at first delivery, packet
+    /// by packet.
     pub to_last: Latency,
-    /// How the pictures of the first room came; none where nobody has any.
+    /// The quality of the videos in the first room; none if it has no video.
     pub first_room: Option<Quality>,
     /// The server's cost, where its process is known.
     pub server: Option<Cost>,
@@ -153,7 +154,7 @@ impl Cost {
         }
     }
 
-    /// With memory, for a process that had `before` before `participants` with so many
+    /// With memory, for a process whose size was `before` until `participants` with these
     /// subscriptions joined.
     pub fn with_memory(self, before: u64, after: u64, participants: u32, subscriptions: u64) -> Self {
         let grown = after.saturating_sub(before) as f64;
@@ -168,8 +169,8 @@ impl Cost {
 }
 
 impl Report {
-    /// Packets lost between the server's socket and its last send: those that no full buffer
-    /// explains. With losses on purpose it cannot be told.
+    /// Packets lost between the server's socket and its last send: those without a full buffer as
+    /// explanation. It is not known under deliberate losses.
     pub fn lost_inside(&self) -> u64 {
         if self.impairment != Impairment::default() {
             return 0;
@@ -184,12 +185,12 @@ impl Report {
         self.lost.saturating_sub(self.given_up)
     }
 
-    /// Whether the server forwarded everything it should, and nothing else.
+    /// Whether the server forwarded exactly what it should.
     pub fn is_clean(&self) -> bool {
         self.lost_inside() == 0 && self.foreign == 0 && self.damaged == 0
     }
 
-    /// Counts what one receiver has of one source's packets with these numbers.
+    /// Adds one receiver's count of one source's packets with these numbers.
     pub fn count(&mut self, source: u32, tally: &Tally, numbers: Range<u64>) {
         let window = tally.window(numbers);
         self.replicas_expected += window.expected;
@@ -201,7 +202,7 @@ impl Report {
         self.reordered += tally.reordered();
     }
 
-    /// Computes what else kept the machine busy, once the costs are known.
+    /// Computes the other load of the machine, once the costs are known.
     pub fn attribute_rest(&mut self, processors: usize) {
         self.busy_cores = processors as f64 * (1.0 - self.idle_share - self.stolen_share).max(0.0);
         let ours = self.generator.cores + self.server.map_or(0.0, |server| server.cores);

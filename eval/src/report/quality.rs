@@ -2,16 +2,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::media::Shown;
 
-/// How pictures came, of half of the streams or better.
+/// The quality of videos: of half of the streams or better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
-    /// Frames a second whose last packet came.
+    /// Frames a second whose last packet arrived.
     pub frames_per_second: f64,
     /// The worst interarrival jitter (RFC 3550) within the window, in milliseconds.
     pub jitter_ms: f64,
 }
 
-/// Ticks of a picture's clock in a millisecond.
+/// Ticks of a video clock in a millisecond.
 const TICKS: f64 = 90.0;
 
 impl Quality {

@@ -1,4 +1,4 @@
-//! From what was counted to a report.
+//! Turns counts into a report.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -46,8 +46,8 @@ impl Sample {
         Self::begin(settings).finish(settings)
     }
 
-    /// Takes what takes milliseconds, in which clients are not served; the rest comes with
-    /// [`finish`](Self::finish).
+    /// Takes the measurements that need milliseconds, in which clients are not served;
+    /// [`finish`](Self::finish) takes the rest.
     pub fn begin(settings: &Settings) -> Self {
         Self {
             others: Processes::sample(),
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// From the first participant whom the server let in to the last.
+    /// From the first participant that the server admitted to the last.
     fn letting_in(&self) -> Duration {
         let first = self.participants.iter().filter_map(Participant::joined_at).min();
         let last = self.participants.iter().filter_map(Participant::joined_at).max();

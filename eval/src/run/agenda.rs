@@ -2,8 +2,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Which publisher is next to send: asking all of them on every turn costs more than what they
-/// send, once they are hundreds.
+/// The publisher that sends next: with hundreds of publishers, asking each one on every turn costs
+/// more than their packets.
 #[derive(Default)]
 pub struct Agenda {
     due: BinaryHeap<Reverse<(Instant, usize)>>,
@@ -31,7 +31,7 @@ impl Agenda {
         self.due.peek().map(|Reverse((due, _))| *due)
     }
 
-    /// Takes out one that is due by now.
+    /// Takes out one that is due.
     pub fn take(&mut self, now: Instant) -> Option<usize> {
         let place = self.due.peek().filter(|Reverse((due, _))| *due <= now)?.0.1;
         self.due.pop();

@@ -16,14 +16,14 @@ const SPACING: Duration = Duration::from_millis(400);
 pub struct Changed {
     /// How many changes of each kind there were.
     pub changes: u32,
-    /// About a publisher who mutes her microphone, or stops.
+    /// About a publisher that mutes its microphone, or stops.
     pub mutes: Count,
-    /// About a listener who leaves.
+    /// About a listener that leaves.
     pub leaves: Count,
 }
 
 impl World {
-    /// Lets a publisher mute and unmute, then listeners leave, and counts what everybody hears
+    /// Lets a publisher mute and unmute, then listeners leave, and counts the messages to everybody
     /// about it.
     pub fn change(&mut self) -> Result<Changed, RunError> {
         let mutes = self.count_changes(|world, change| world.participants[0].mute(change % 2 == 0))?;

@@ -7,7 +7,7 @@ pub enum RunError {
     Server(SignalError),
     /// A participant was lost: its number, and why.
     Participant(u32, ParticipantError),
-    /// Not everybody heard everybody in time: those who did not.
+    /// Not everybody received everybody in time: those who did not.
     NotReady(String),
     /// The machine refused a resource.
     Machine(std::io::Error),

@@ -1,4 +1,4 @@
-//! Everybody joins, and what that took.
+//! Everybody joins; durations and costs of that.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use crate::clock;
 
 /// Without a given rate: participants that may be connecting at the same time.
 const CONNECTING_MAX: usize = 8;
-/// The next one joins after this, even if so many still connect.
+/// The next client joins after this, even if others still connect.
 const JOIN_PATIENCE: Duration = Duration::from_millis(250);
 /// When joining counts as failed, from the last that began to join.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(40);
-/// How long to serve those who are there before looking again.
+/// Time to serve the joined clients before looking again.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Durations of joining.
@@ -30,10 +30,10 @@ pub struct Joined {
 }
 
 impl World {
-    /// Joins everybody and waits until everybody hears whom they should.
+    /// Joins everybody and waits until everybody receives the intended streams.
     ///
-    /// At the rate that the settings give, or else a few at a time: what a server takes when it is
-    /// not hurried.
+    /// The rate is that of the settings, or else a few at a time, as fast as the server admits
+    /// them.
     pub fn join_all(&mut self, settings: &Settings) -> Result<Joined, RunError> {
         // Rooms of an earlier run may still be closing.
         let run = format!("{:x}", clock::wall_ns() & 0xffff_ffff_ffff);

@@ -40,14 +40,14 @@ pub struct Settings {
     /// Participants that begin to join per second; none: a few at a time, as fast as the server
     /// lets them.
     pub join_rate: Option<f64>,
-    /// One received packet in so many is decrypted; 1: all.
+    /// One received packet in this many is decrypted; 1: all.
     pub open_one_in: u32,
 }
 
-/// Behind the window: what is under way or being repaired may still arrive.
+/// Time after the window, in which packets under way or being repaired may still arrive.
 const DRAIN: Duration = Duration::from_millis(1200);
 
-/// Before the window: frames that became due while the machine was looked at leave in a burst.
+/// Time before the window: frames that became due while the machine was read are sent in a burst.
 const CATCH_UP: Duration = Duration::from_millis(100);
 
 /// Measures once.
@@ -69,12 +69,12 @@ pub fn run(settings: &Settings) -> Result<Report, RunError> {
 struct Window {
     samples: [Sample; 2],
     traffic: [Traffic; 2],
-    /// Taken behind the drain.
+    /// Read after the drain.
     drops: Drops,
 }
 
 impl World {
-    /// Serves everybody for the measured window, and for a moment behind it.
+    /// Serves everybody for the measured window, and for a moment after it.
     fn measure(&mut self, settings: &Settings) -> Result<Window, RunError> {
         let start = Sample::begin(settings);
         self.turn_until(clock::now() + CATCH_UP)?;

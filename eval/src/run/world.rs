@@ -16,7 +16,7 @@ use crate::net::{self, Inbox};
 /// How often timers are looked at.
 pub const TICK: Duration = Duration::from_millis(10);
 
-/// The clients and what they wait on.
+/// The clients and the sockets they wait on.
 pub struct World {
     epoll: Epoll,
     /// Epoll instance for the media of light clients, read at the next tick.
@@ -24,7 +24,7 @@ pub struct World {
     identity: Arc<Identity>,
     local_ip: IpAddr,
     pub(super) participants: Vec<Participant>,
-    /// Those among them who publish.
+    /// The publishers among them.
     publishers: Vec<usize>,
     agenda: Agenda,
     inbox: Inbox,
@@ -87,8 +87,7 @@ impl World {
         Ok(())
     }
 
-    /// Waits for sockets or the next deadline, no longer than until `deadline`, and serves what
-    /// there is.
+    /// Waits for sockets or the next deadline, at most until `deadline`, and serves them.
     pub(super) fn turn(&mut self, deadline: Instant) -> Result<(), RunError> {
         let wake = self
             .agenda
@@ -143,7 +142,7 @@ impl World {
         self.tick_at = now + TICK;
         self.read_pool(now)?;
         for place in 0..self.participants.len() {
-            // So many clients take longer than frames may be late.
+            // More clients than this take longer than frames may be late.
             if place % 32 == 31 {
                 self.send_media();
             }
@@ -170,7 +169,7 @@ impl World {
         let count = wait_on(&self.pool, &mut events, EpollTimeout::ZERO)?;
         for (place, event) in events[..count].iter().enumerate() {
             self.serve(now, event.data())?;
-            // So many clients take longer than frames may be late.
+            // More clients than this take longer than frames may be late.
             if place % 64 == 63 {
                 self.send_media();
             }

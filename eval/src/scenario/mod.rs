@@ -28,7 +28,7 @@ pub enum Scenario {
     Crowd {
         /// Everybody.
         participants: u32,
-        /// Those who publish, the first to join.
+        /// The publishers, the first to join.
         publishers: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! From a scenario to what each participant does.
+//! Turns a scenario into the plan of each participant.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use crate::client::Plan;
 use crate::media::{PublishPlan, Speech};
 
 impl Scenario {
-    /// The participants, publishers first in each room; `run` tells this run's rooms from those of
-    /// others.
+    /// The participants, publishers first in each room; `run` distinguishes this run's rooms from
+    /// those of others.
     pub fn plans(&self, run: &str, behaviour: &Behaviour) -> Vec<Plan> {
         (0..self.participants())
             .map(|number| match *self {
@@ -37,7 +37,7 @@ impl Scenario {
         }
     }
 
-    /// Everybody hears all publishers; whom a client shows depends on its number, so that all are
+    /// Everybody hears all publishers; the shown ones depend on a client's number, so that all are
     /// shown equally often.
     fn in_a_crowd(&self, number: u32, publishers: u32, run: &str, behaviour: &Behaviour) -> Plan {
         let publish = behaviour.publish;

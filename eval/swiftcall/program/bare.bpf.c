@@ -1,5 +1,5 @@
-// The least a program can do that sends each packet to everybody, and where all of that ends: what
-// a real one is measured beside.
+// A lower bound for a program that sends each packet to everybody, and the sink: the reference for
+// a real one.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -29,7 +29,7 @@ struct arrived {
 	__u64 greatest;
 };
 
-// By receiver; of those that arrive for nobody in particular, at the end.
+// Counts by receiver; the last entry is for packets of none of them.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, RECEIVERS_MAX + 1);
@@ -45,7 +45,7 @@ struct {
 	__uint(value_size, sizeof(struct bpf_devmap_val));
 } slots SEC(".maps");
 
-// Which of a packet's copies is the next to leave.
+// The number of the next copy of a packet.
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -139,7 +139,7 @@ int bare_xdp(struct xdp_md *context)
 	return bpf_redirect_map(&slots, 0, BPF_F_BROADCAST);
 }
 
-// Each to its receiver's port. Copies of a packet leave one after another.
+// Sends each copy to its receiver's port. Copies of a packet are sent one after another.
 SEC("xdp/devmap")
 int bare_xdp_out(struct xdp_md *context)
 {

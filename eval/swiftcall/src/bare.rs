@@ -78,7 +78,7 @@ pub fn classifier(side: &Side, name: &str, receivers: u32) -> Result<Ebpf, Box<d
     })
 }
 
-/// Puts the bare broadcast on a side's interface: so many slots, all of which name it.
+/// Puts the bare broadcast on a side's interface: `receivers` slots, all of which name it.
 pub fn broadcast(side: &Side, receivers: u32) -> Result<Ebpf, Box<dyn Error + Send + Sync>> {
     side.run(|| {
         let mut loaded = load(side, receivers)?;

@@ -1,6 +1,6 @@
-//! `weir-swiftcall`: what it costs to send one packet to many, in the kernel and out of it.
+//! `weir-swiftcall`: the cost of sending one packet to many, in the kernel and outside of it.
 //!
-//! Read `way` for what is compared, `measure` for how.
+//! Read `way` for the compared ways, `measure` for the method.
 
 #![deny(unsafe_code)]
 
@@ -34,10 +34,10 @@ struct Arguments {
     /// How often to measure everything, by turns.
     #[arg(long, default_value_t = 1)]
     rounds: u32,
-    /// The folder of results; rows are added to what is there.
+    /// The folder of results; rows are added to existing ones.
     #[arg(long, default_value = "target/swiftcall")]
     out: PathBuf,
-    /// Measure nothing, only draw what is there.
+    /// Measure nothing, only draw the existing results.
     #[arg(long)]
     draw: bool,
 }

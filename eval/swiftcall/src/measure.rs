@@ -10,7 +10,7 @@ use crate::bare::{Arrived, RECEIVERS_MAX, Sink};
 use crate::scene::{FRAME, Scene};
 use crate::way::Way;
 
-/// How long one speaks at a pace, and how long as fast as one can.
+/// Duration of sending at a pace, and of sending as fast as possible.
 const PACED: Duration = Duration::from_millis(1_500);
 const FLOOD: Duration = Duration::from_millis(400);
 /// Time in which packets still on their way arrive.
@@ -34,7 +34,7 @@ pub struct Row {
     /// Least, mean and greatest time between two packets of a receiver, in milliseconds: the least
     /// and the greatest of all receivers.
     pub deltas_ms: [f64; 3],
-    /// Copies that arrived in a second when packets came as fast as they could be sent.
+    /// Copies that arrived in a second when packets were sent as fast as possible.
     pub flood: f64,
 }
 
@@ -76,10 +76,10 @@ pub fn measure(
     })
 }
 
-/// Speaks at the pace: how many packets.
+/// Sends at the pace; returns the number of packets.
 fn speak_for(scene: &mut Scene, time: Duration) -> u32 {
     let start = clock::now();
-    // The packets of a frame come together.
+    // The packets of a frame are sent together.
     let together = u32::from(FRAME);
     let mut sent = 0;
     while start.elapsed() < time {

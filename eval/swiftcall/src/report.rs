@@ -13,7 +13,7 @@ use crate::way::Way;
 /// The columns of the file.
 pub const HEADER: &str = "way,receivers,arrived,busy_us_per_copy,instructions_per_copy,delta_min_ms,delta_mean_ms,delta_max_ms,flood_copies_per_s";
 
-/// The figures behind way and receivers.
+/// The number of figures after way and receivers.
 const FIGURES: usize = 7;
 
 /// A row of the file.

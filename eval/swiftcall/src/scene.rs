@@ -30,12 +30,12 @@ const STREAM: StreamKey = StreamKey {
 /// The media that is sent, and the header extensions that receivers want in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
-    /// Opus, as it comes.
+    /// Opus, unchanged.
     Plain,
-    /// The same, where each copy has a mid, a sending time and a transport-wide number of its own:
-    /// what browsers ask for.
+    /// The same with a mid, a sending time and a transport-wide number of its own in each copy, as
+    /// browsers request.
     Stamped,
-    /// That of VP8 in three temporal layers, a frame in ten packets. All receivers want all layers.
+    /// VP8 in three temporal layers, a frame in ten packets. All receivers want all layers.
     Layered,
 }
 
@@ -50,7 +50,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Both ends know each other's hardware address for good.
+    /// Both ends know each other's hardware address permanently.
     ///
     /// Errors: no root.
     pub fn new() -> Result<Self, Unavailable> {
@@ -62,8 +62,8 @@ impl Scene {
             side.ip(&format!("link set {} address {own}", side.interface))?;
             know(side, other.v4, theirs)?;
         }
-        // As from a network: checksums are finished when packets arrive, and what leaves is cut
-        // into packets first.
+        // As from a network: checksums are complete when packets arrive, and sent buffers are
+        // segmented first.
         pair.far.command("ethtool", "-K far0 tx off")?;
         pair.near.command("ethtool", "-K near0 tx-udp-segmentation off")?;
         let (near, far) = (pair.near.v4, pair.far.v4);
@@ -102,7 +102,7 @@ impl Scene {
         SocketAddr::new(self.pair.near.v4.into(), PORT)
     }
 
-    /// A room in which so many get what one says.
+    /// A room with `receivers` receivers of one speaker.
     pub fn room(&self, receivers: u32) -> impl Iterator<Item = Update> {
         let (near, far, media) = (self.near(), self.pair.far.v4, self.media);
         let leg = move |port| leg(near, SocketAddr::new(far.into(), port));
@@ -150,7 +150,7 @@ fn stamps(media: Media) -> ExtensionMap {
     map
 }
 
-/// The payload descriptor of VP8 (RFC 7741 section 4.2) and the first byte behind it. Every fourth
+/// The payload descriptor of VP8 (RFC 7741 section 4.2) and the first byte after it. Every fourth
 /// frame is a key frame.
 fn vp8(packet: u32) -> [u8; 7] {
     let frame = packet / u32::from(FRAME);

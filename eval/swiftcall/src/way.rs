@@ -27,7 +27,8 @@ pub enum Way {
     TcStamped,
     /// and where a layer is decided for each as well.
     TcLayered,
-    /// Weir's room in the kernel, where packets go on to the base as well, which reports them.
+    /// Weir's room in the kernel, with packets also passed to the base data plane, which reports
+    /// them.
     TcUp,
     /// A broadcast in the driver, each copy with its receiver's port.
     BareXdp,
@@ -79,7 +80,7 @@ impl Way {
         }
     }
 
-    /// Sets it up for so many receivers. It ends when what is returned is dropped.
+    /// Sets it up for `receivers` receivers. It ends when the returned value is dropped.
     pub fn start(self, scene: &mut Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
         scene.media = self.media();
         let near = &scene.pair.near;

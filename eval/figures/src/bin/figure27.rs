@@ -1,7 +1,6 @@
-//! Scallop, Figure 27: how many retransmissions sequence rewriting costs, against the loss rate.
+//! Scallop, Figure 27: the cost of sequence rewriting in retransmissions, against the loss rate.
 //!
-//! `figure27 [DIR]` prints the tables and writes the charts to DIR, `docs/rewriting` unless told
-//! otherwise.
+//! `figure27 [DIR]` prints the tables and writes the charts to DIR, by default `docs/rewriting`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

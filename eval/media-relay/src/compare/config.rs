@@ -11,14 +11,14 @@ use super::CompareError;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// All relays: first the subject, then what it is measured against, then others.
+    /// All relays: first the subject, then its reference, then others.
     pub relays: Vec<Relay>,
 }
 
 /// A relay and how to start it.
 ///
-/// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for
-/// where its files are.
+/// In `arguments` and `files`, `{address}` is the address that it serves, `{folder}` the folder of
+/// its files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relay {

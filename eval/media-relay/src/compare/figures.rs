@@ -33,11 +33,11 @@ const COMPANY_MAX: f64 = 0.1;
 const IDLE_MIN: f64 = 0.1;
 /// The most that the host may take.
 const STOLEN_MAX: f64 = 0.02;
-/// Packets of a thousand that may leave late.
+/// Late packets of a thousand that are tolerated.
 const LATE_PER_THOUSAND: u64 = 10;
 
 impl<'a> Figures<'a> {
-    /// Of one measurement among all; `None` when nothing was found.
+    /// Of one measurement among all; `None` if it failed.
     pub fn of(measured: &'a Measured, all: &'a [Measured]) -> Option<Self> {
         let same =
             |it: &&Measured| it.relay == DIRECT && it.round == measured.round && it.load.calls == measured.load.calls;
@@ -48,18 +48,18 @@ impl<'a> Figures<'a> {
         })
     }
 
-    /// Microseconds of the whole machine for each packet that arrived, less what the cable alone
-    /// takes: interrupts, kernel threads and all, but strangers too.
+    /// Microseconds of the whole machine for each packet that arrived, less those of the cable
+    /// alone: interrupts and kernel threads are included, but also other processes.
     pub fn machine_us(&self) -> Option<f64> {
         let cores = self.outcome.machine.busy_cores - self.cable?.machine.busy_cores;
         Some(self.per_packet(cores * self.outcome.seconds * 1e6))
     }
 
-    /// Processors that relaying kept busy: those of the relay, the generator and the kernel's
-    /// threads for interrupts, less those of the latter two with the cable alone.
+    /// Processors kept busy by relaying: by the relay, the generator and the kernel's threads for
+    /// interrupts, less those of the latter two with the cable alone.
     ///
-    /// A packet is handled at the expense of whoever happens to run, so these three together are
-    /// what relaying takes, whatever strangers do meanwhile.
+    /// The cost of a packet is charged to any process that happens to run. So these three together
+    /// are the cost of relaying, under any other load.
     pub fn work_cores(&self) -> Option<f64> {
         let work = |outcome: &Outcome| {
             let machine = &outcome.machine;
@@ -84,8 +84,8 @@ impl<'a> Figures<'a> {
         Some(self.per_packet(self.outcome.machine.relay_cores? * self.outcome.seconds * 1e6))
     }
 
-    /// Microseconds for each packet that arrived of whatever relays it: the relay's process, and
-    /// the thread that its interface has for itself.
+    /// Microseconds for each packet that arrived of the relaying parts: the relay's process, and
+    /// the thread of its interface.
     pub fn relaying_us(&self) -> Option<f64> {
         let machine = &self.outcome.machine;
         let cores = machine.relay_cores? + machine.poller_cores?;
@@ -148,7 +148,7 @@ pub mod tests {
     use super::*;
     use crate::outcome::{Distribution, Machine, Packets, SHARES};
 
-    /// Ten seconds, a hundred thousand packets that took so many microseconds.
+    /// Ten seconds, a hundred thousand packets with this delay in microseconds.
     pub fn measured(relay: &str, round: u32, calls: u32, busy_cores: f64, delay: f64) -> Measured {
         let outcome = Outcome {
             calls,

@@ -36,7 +36,7 @@ pub struct Options {
     pub only: Vec<String>,
     /// Rounds, where there are rounds.
     pub rounds: u32,
-    /// Calls, where the experiment does not say.
+    /// Calls, for experiments without a number of their own.
     pub calls: u32,
     /// The measured window.
     pub window: Duration,
@@ -52,7 +52,7 @@ pub struct Options {
     pub page: Option<PathBuf>,
 }
 
-/// Measures everything that was asked for; says whether everything could be measured.
+/// Runs the requested measurements; returns whether all succeeded.
 pub fn compare(options: &Options) -> Result<bool, CompareError> {
     let targets = Targets::prepare(options)?;
     targets.remarks.iter().for_each(|line| eprintln!("media-relay: {line}"));

@@ -38,7 +38,7 @@ pub struct Job {
     pub between: Between,
     /// The relay to start, if there is one.
     pub server: Option<Server>,
-    /// Whether threads of their own go on with packets at both ends of its cable.
+    /// Whether separate threads process packets at both ends of its cable.
     pub polled: bool,
 }
 
@@ -55,8 +55,8 @@ pub struct Server {
 pub type Found = Result<Outcome, String>;
 
 impl Subprocess {
-    /// Has a process do it, started by the words of `turn` if the machine is shared by turns;
-    /// returns what it found.
+    /// Runs it in a process, started by the words of `turn` if the machine is shared by turns;
+    /// returns its results.
     pub fn order(&self, turn: &[String]) -> io::Result<Vec<Found>> {
         let program = std::env::current_exe()?.display().to_string();
         let orders = self.folder.join("orders.json");
@@ -71,7 +71,7 @@ impl Subprocess {
         serde_json::from_slice(&output.stdout).map_err(|_| io::Error::other("the measuring process failed"))
     }
 
-    /// Does it, which is what the process is for.
+    /// Performs it, in the process started for it.
     pub fn perform(&self) -> Vec<Found> {
         // If this is refused, a relay and its phones disturb each other more than necessary.
         let _ = leave_a_processor();

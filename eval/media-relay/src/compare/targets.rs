@@ -43,7 +43,7 @@ pub struct Entry {
 }
 
 impl Targets {
-    /// Finds out who is here, and makes a place for each.
+    /// Finds the installed relays, and makes a place for each.
     pub fn prepare(options: &Options) -> Result<Self, CompareError> {
         let folder = std::env::temp_dir().join(&options.namespaces);
         std::fs::create_dir_all(&folder)?;
@@ -97,7 +97,8 @@ impl Targets {
     }
 }
 
-/// Prepares a place for phones that have no sockets, and says how to measure the relay there.
+/// Prepares a place for phones that have no sockets, and returns the job that measures the relay
+/// there.
 fn job(options: &Options, relay: &Relay, place: &Place, number: u8, command: Vec<String>) -> Result<Job, CompareError> {
     let namespace = format!("{}-{}", options.namespaces, relay.name);
     let other: Mac = [0x02, 0x77, 0, 0, number, 0xff];
@@ -155,13 +156,13 @@ fn direct() -> Result<Job, CompareError> {
 }
 
 /// Addresses of callers and callees: they differ in the last bit, which is all that the bare loop
-/// knows.
+/// uses.
 fn phones(number: u8) -> [Ipv4Addr; 2] {
     [10, 11].map(|last| Ipv4Addr::new(198, 18, number, last))
 }
 
-/// Lets the interface take what a program in XDP on the other end sends; a veth does so only when
-/// it polls.
+/// Lets the interface accept packets that a program in XDP on the other end sends; a veth does so
+/// only if it polls.
 fn merge_on(interface: &str) -> Result<(), CompareError> {
     shell(&format!("ethtool -K {interface} gro on"))?;
     Ok(())

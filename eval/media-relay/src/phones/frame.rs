@@ -6,7 +6,7 @@ use harness::Stamp;
 
 /// Bytes of RTP: a header and 160 samples.
 pub const RTP_LEN: usize = 172;
-/// Bytes of a frame, without what the cable adds.
+/// Bytes of a frame, without the additions of the cable.
 pub const FRAME_LEN: usize = RTP + RTP_LEN;
 /// Samples in a packet, a byte each.
 const SAMPLES: u32 = 160;
@@ -19,14 +19,14 @@ const PAYLOAD: usize = RTP + 12;
 /// An address of Ethernet.
 pub type Mac = [u8; 6];
 
-/// One phone's packets, made anew from the last one.
+/// One phone's packets; each is made from the previous one.
 #[derive(Clone, Debug)]
 pub struct Frame {
     bytes: [u8; FRAME_LEN],
 }
 
 impl Frame {
-    /// From a phone to whomever it was told to send to.
+    /// From a phone to the address that it was told.
     pub fn new(macs: [Mac; 2], from: SocketAddrV4, to: SocketAddrV4, source: u32) -> Self {
         let mut bytes = [0xd5; FRAME_LEN];
         bytes[..6].copy_from_slice(&macs[1]);
@@ -59,7 +59,7 @@ impl Frame {
         stamp.write(&mut self.bytes[PAYLOAD..]);
         put(&mut self.bytes, UDP + 6, 0);
         let checksum = !udp_sum(&self.bytes);
-        // Zero would say that there is none (RFC 768).
+        // Zero would mean that there is none (RFC 768).
         put(&mut self.bytes, UDP + 6, if checksum == 0 { 0xffff } else { checksum });
         &self.bytes
     }
@@ -70,7 +70,7 @@ impl Frame {
 pub struct Arrived {
     /// The sender's address.
     pub from: SocketAddrV4,
-    /// Whom it reached.
+    /// The address of the receiver.
     pub to: SocketAddrV4,
     /// The sender's stamp.
     pub stamp: Stamp,

@@ -1,4 +1,4 @@
-//! Both phones of every call: they send at even distances, and note what arrives.
+//! Both phones of every call: they send at even intervals, and record arrivals.
 
 mod frame;
 mod tap;
@@ -21,7 +21,7 @@ pub const INTERVAL: Duration = Duration::from_millis(20);
 pub const FIRST_PORT: u16 = 10_000;
 /// More calls than this have no ports.
 pub const CALLS_MAX: u32 = 20_000;
-/// A packet that leaves later than this behind its time is late by our own fault.
+/// A packet sent later than this after its time is late by our own fault.
 const LATE: Duration = Duration::from_millis(5);
 
 /// How phones are reached.
@@ -71,7 +71,7 @@ struct Stream {
 pub struct Arrival {
     /// Its number at its source.
     pub number: u32,
-    /// From just before the system call that sent it to the kernel's stamp behind the second cable.
+    /// From just before the system call that sent it to the kernel's stamp after the second cable.
     pub delay_ns: u32,
 }
 
@@ -94,13 +94,12 @@ pub struct Counts {
     pub late: u64,
     /// Packets that the kernel did not take.
     pub refused: u64,
-    /// Packets that reached somebody else than the other party, or from another port than they
-    /// should.
+    /// Packets that reached another phone than the other party, or had a wrong source port.
     pub foreign: u64,
 }
 
 impl Phones {
-    /// So many pairs of phones, none of which sends yet.
+    /// Pairs of phones, none of which sends yet.
     pub fn open(cables: &Cables, calls: u32) -> io::Result<Self> {
         let both = cables.interfaces[0] != cables.interfaces[1];
         let interfaces = cables.interfaces.iter().take(if both { 2 } else { 1 });
@@ -120,8 +119,7 @@ impl Phones {
         SocketAddrV4::new(self.cables.addresses[party as usize], port)
     }
 
-    /// Has both phones of a call send from now on: the caller and the callee each to where they
-    /// were told.
+    /// Starts both phones of a call: the caller and the callee, each with its destination.
     pub fn begin(&mut self, call: u32, told: [SocketAddrV4; 2]) {
         for party in [Party::Caller, Party::Callee] {
             let (from, to) = (self.address(call, party), told[party as usize]);
@@ -176,7 +174,8 @@ impl Phones {
         (call + self.calls * party as u32) as usize
     }
 
-    /// Sends whatever is due, each packet by a system call of its own, as so many phones would.
+    /// Sends the packets that are due, each with a system call of its own, as separate phones
+    /// would.
     pub fn send_due(&mut self, now: Instant) -> io::Result<()> {
         let slots = self.streams.len() as u64;
         let slot_ns = INTERVAL.as_nanos() as f64 / slots as f64;
@@ -213,12 +212,12 @@ impl Phones {
         Ok(())
     }
 
-    /// Takes whatever has arrived.
+    /// Reads the packets that have arrived.
     pub fn read(&mut self) -> io::Result<()> {
         let mut taps = std::mem::take(&mut self.taps);
         let mut outcome = Ok(());
         for tap in &mut taps {
-            // Bounded, so that those who send are not kept waiting.
+            // The loop is bounded, so that sending does not wait.
             for _ in 0..64 {
                 match tap.read(|frame, at| self.take(frame, at)) {
                     Ok(true) => {}
@@ -251,8 +250,8 @@ impl Phones {
         }
     }
 
-    /// Whether it came to the other party of its sender's call, from where that party itself sends
-    /// to.
+    /// Whether it reached the other party of its sender's call, from the address that this party
+    /// sends to.
     fn is_for_the_other(&self, arrived: &Arrived, source: usize) -> bool {
         let calls = self.calls as usize;
         if source >= 2 * calls {

@@ -1,8 +1,8 @@
-//! All phones' network card: one socket that sends and takes whole frames.
+//! The network card of all phones: one socket that sends and receives whole frames.
 //!
-//! A phone has a port of its own, but to give it a socket too would cost more than the relay does;
-//! what matters to the relay is what is on the cable. The phones' Ethernet address is nobody's, so
-//! that the kernel drops what it gave us without looking further.
+//! A phone has a port of its own, but giving it a socket too would cost more than the relay does;
+//! only the packets on the cable matter to the relay. The phones' Ethernet address belongs to no
+//! interface, so that the kernel drops frames that it has given us without further processing.
 
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -43,7 +43,7 @@ impl Tap {
             .find_map(|it| it.address?.as_link_addr().copied());
         let link: LinkAddr = link.ok_or_else(|| io::Error::other(format!("there is no interface {interface}")))?;
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        // This protocol alone: what leaves the interface is not handed back to us.
+        // Only this protocol: frames that leave the interface are not returned to us.
         let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthIp)?;
         bind(socket.as_raw_fd(), &link)?;
         setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES)?;
@@ -57,7 +57,7 @@ impl Tap {
         })
     }
 
-    /// Sends a frame; says whether the kernel took it.
+    /// Sends a frame; returns whether the kernel took it.
     pub fn send(&self, frame: &[u8]) -> io::Result<bool> {
         match send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT) {
             Ok(_) => Ok(true),
@@ -66,8 +66,8 @@ impl Tap {
         }
     }
 
-    /// Hands over what has arrived, with the kernel's stamp in nanoseconds since 1970; says whether
-    /// there may be more.
+    /// Hands over arrived frames, with the kernel's stamp in nanoseconds since 1970; returns
+    /// whether there may be more.
     pub fn read(&mut self, mut handle: impl FnMut(&[u8], u64)) -> io::Result<bool> {
         let mut arrived = [(0, 0); BATCH_MAX];
         let count = self.read_batch(&mut arrived)?;
@@ -83,8 +83,7 @@ impl Tap {
     }
 
     fn read_batch(&mut self, arrived: &mut [(usize, u64); BATCH_MAX]) -> io::Result<usize> {
-        // Headers are made anew for each call: the kernel shortens the control lengths of those it
-        // has used.
+        // Headers are created for each call: the kernel shortens the control lengths of used ones.
         let control = nix::cmsg_space!(TimeSpec, u32);
         let mut headers = MultiHeaders::<()>::preallocate(BATCH_MAX, Some(control));
         let mut slices: Vec<[IoSliceMut<'_>; 1]> = self

@@ -9,9 +9,9 @@ use sip::ng::value::{Dictionary, Value};
 /// A request about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// A port for whom is called.
+    /// A port for the called party.
     Offer,
-    /// A port for who has called.
+    /// A port for the calling party.
     Answer,
     /// The statistics of a call.
     Query,
@@ -89,7 +89,7 @@ impl Answer {
         }
     }
 
-    /// Errors: the relay's words, when it did not do what was asked.
+    /// Errors: the relay's error text, if it did not execute the command.
     pub fn accepted(&self) -> Result<(), String> {
         match self.text("result") {
             Some("ok" | "pong") => Ok(()),

@@ -1,5 +1,5 @@
-//! The SIP proxy's part: it asks the relay over `ng` in datagrams, and asks again when no answer
-//! comes.
+//! The SIP proxy: it sends requests to the relay over `ng` in datagrams, and repeats unanswered
+//! ones.
 
 mod message;
 
@@ -83,7 +83,7 @@ impl Proxy {
         let mut bytes = b"0 ".to_vec();
         message::write(message::ping(), &mut bytes);
         let mut buffer = [0; 256];
-        // Nobody listens yet: that is what is asked.
+        // The relay may not listen yet, which this is to find out.
         let _ = self.socket.send(&bytes);
         std::thread::sleep(within);
         self.socket
@@ -133,7 +133,7 @@ impl Proxy {
         self.latency.get(name(command)).cloned().unwrap_or_default()
     }
 
-    /// Takes what was answered, and asks again what was not in time.
+    /// Reads replies, and repeats overdue requests.
     pub fn step(&mut self, replies: &mut Vec<Reply>) -> io::Result<()> {
         let mut buffer = [0; 65_536];
         loop {

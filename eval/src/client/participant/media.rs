@@ -1,5 +1,4 @@
-//! A participant's media: from its sockets to what it has received, and from its sources to its
-//! sockets.
+//! A participant's media: from its sockets to its counts, and from its sources to its sockets.
 
 use std::time::Instant;
 
@@ -17,7 +16,7 @@ use crate::media::{Ledger, Totals};
 use crate::net::{Datagram, Inbox};
 
 impl Participant {
-    /// Reads what has arrived on one of its transports.
+    /// Reads one of its transports.
     pub fn handle_media(
         &mut self,
         now: Instant,
@@ -43,7 +42,7 @@ impl Participant {
         self.drain_downlink(now, totals)
     }
 
-    /// Takes what has left a thin downlink by now.
+    /// Handles the datagrams that have left a narrow downlink by now.
     pub fn drain_downlink(&mut self, now: Instant, totals: &mut Totals) -> Result<(), ParticipantError> {
         if self.downlink.is_none() {
             return Ok(());

@@ -1,16 +1,16 @@
 use std::time::Duration;
 
-/// How far a participant has come, and when: from the beginning of its connection.
+/// Times of a participant's progress, from the beginning of its connection.
 ///
-/// Clients look at what has arrived every few milliseconds, light ones every ten: by so much these
-/// times are too large.
+/// Clients look at arrivals every few milliseconds, light ones every ten: these times are too large
+/// by up to that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Milestones {
     /// The server let it in.
     pub joined: Option<Duration>,
     /// A transport has keys.
     pub connected: Option<Duration>,
-    /// The first media packet came.
+    /// The first media packet arrived.
     pub first_media: Option<Duration>,
     /// It publishes all and hears everyone it is to hear.
     pub complete: Option<Duration>,

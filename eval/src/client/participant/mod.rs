@@ -1,4 +1,4 @@
-//! A light client: joins a room, publishes and subscribes as told, and counts what it receives.
+//! A light client: joins a room, publishes and subscribes by its plan, and counts received media.
 
 mod media;
 mod milestones;
@@ -38,7 +38,7 @@ pub struct Joining<'a> {
     pub epoll: &'a Epoll,
 }
 
-/// Between two pings: what servers tell their clients to keep.
+/// Interval of pings, as servers ask of their clients.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 const PUBLISHER: usize = SignalTarget::Publisher as usize;
 const SUBSCRIBER: usize = SignalTarget::Subscriber as usize;
@@ -63,7 +63,7 @@ pub struct Participant {
     meter: Meter,
     dice: Dice,
     downlink: Option<Downlink>,
-    /// The cameras of which the server knows whether they are shown.
+    /// The cameras for which the server was told whether they are shown.
     settled: Vec<u32>,
     /// The server's name for its microphone.
     microphone: Option<String>,
@@ -142,8 +142,7 @@ impl Participant {
         &self.meter
     }
 
-    /// Packets that the numbers of what it receives said there were, and that never came, since the
-    /// window began.
+    /// Packets that are missing by sequence number and never arrived, since the window began.
     pub fn given_up(&self) -> u64 {
         self.inbound.given_up()
     }
@@ -174,7 +173,7 @@ impl Participant {
         Some(self.began_at + self.milestones.joined?)
     }
 
-    /// How far it has come.
+    /// Its progress.
     pub fn milestones(&self) -> &Milestones {
         &self.milestones
     }
@@ -194,7 +193,7 @@ impl Participant {
         self.plan.publish.is_none() || self.publisher.due().is_some()
     }
 
-    /// Reads what the server has signalled.
+    /// Reads the server's messages.
     pub fn handle_signal(&mut self, now: Instant, epoll: &Epoll) -> Result<(), ParticipantError> {
         if self.left {
             return Ok(());
@@ -252,8 +251,8 @@ impl Participant {
         Milestones::note(&mut milestones.decodable, after, decodable);
     }
 
-    /// Tells the room that its microphone is muted, or is not; media goes on, for nobody has to
-    /// hear the difference.
+    /// Tells the room that its microphone is muted, or not; its media continues, since nobody
+    /// listens to it.
     pub fn mute(&mut self, muted: bool) {
         if let Some(sid) = self.microphone.clone() {
             let request = MuteTrackRequest { sid, muted };

@@ -61,7 +61,7 @@ impl Participant {
         }
     }
 
-    /// After joining: announce tracks; a client that publishes nothing offers at once where it is
+    /// After joining: announces tracks. A client that publishes nothing offers at once, if it has
     /// to offer at all.
     fn begin(&mut self, now: Instant, epoll: &Epoll) -> Result<(), ParticipantError> {
         let tracks = self.tracks();
@@ -193,7 +193,7 @@ impl Participant {
         }
     }
 
-    /// Answers the server's offer of what there is to receive.
+    /// Answers the server's offer of media to receive.
     fn answer(&mut self, now: Instant, offered: &SessionDescription, epoll: &Epoll) -> Result<(), ParticipantError> {
         let description = Description::parse(&offered.sdp).map_err(ParticipantError::Description)?;
         let client = match description.setup {
@@ -240,7 +240,7 @@ impl Participant {
     }
 }
 
-/// The id by which a source's track is announced. The dash behind the number keeps `1` from being
+/// The id under which a source's track is announced. The dash after the number keeps `1` from being
 /// found in `11`.
 pub(super) fn track_id(source: u32) -> String {
     format!("bench-track-{source}-")

@@ -1,15 +1,15 @@
-//! Which tracks a participant shows, said as a page with adaptive streams says it.
+//! Requests for the tracks that a participant shows, as a page with adaptive streams sends them.
 
 use livekit_protocol::{ParticipantInfo, TrackInfo, UpdateTrackSettings, signal_request};
 
 use super::Participant;
 use crate::client::plan::Plan;
 
-/// The size at which a light client shows a camera: one of a row of small pictures.
+/// The size at which a light client shows a camera: one of a row of small videos.
 const SHOWN: (u32, u32) = (320, 180);
 
 impl Participant {
-    /// Says of each camera that is news whether it is shown, and how large.
+    /// Tells the server of each new camera whether it is shown, and how large.
     pub(super) fn settle_tracks(&mut self, participants: &[ParticipantInfo]) {
         if self.plan.disables.is_empty() {
             return;
@@ -36,7 +36,7 @@ impl Participant {
     }
 }
 
-/// The source behind a track of this run.
+/// The source of a track of this run.
 fn source_of(track: &TrackInfo) -> Option<u32> {
     track.name.strip_prefix("bench-track-")?.strip_suffix('-')?.parse().ok()
 }

@@ -119,7 +119,7 @@ impl Format {
 pub struct Media {
     /// Its kind.
     pub kind: Kind,
-    /// The `m=` line behind the port: protocol and formats.
+    /// The `m=` line after the port: protocol and formats.
     pub protocol: String,
     /// Its name in the bundle.
     pub mid: String,
@@ -157,7 +157,7 @@ pub struct Description {
 }
 
 impl Media {
-    /// A section with nothing in it yet.
+    /// An empty section.
     pub fn new(kind: Kind, mid: &str, direction: Direction) -> Self {
         let protocol = match kind {
             Kind::Application => "UDP/DTLS/SCTP webrtc-datachannel",

@@ -3,7 +3,7 @@ use super::{Description, Direction, Format, Kind, Media, SdpError, Setup};
 impl Description {
     /// Reads a description.
     ///
-    /// Transport attributes may stand at the session or in any section: with bundle they are the
+    /// Transport attributes may be at session level or in any section: with bundle they are the
     /// same.
     pub fn parse(text: &str) -> Result<Self, SdpError> {
         let mut transport = Transport::default();

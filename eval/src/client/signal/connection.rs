@@ -53,7 +53,7 @@ impl Connection {
     /// Sends a message; there is none to send before the server has accepted the connection.
     ///
     /// Errors: none here. A connection that the server closed is found by [`read`](Self::read),
-    /// behind what the server said last.
+    /// after the server's last message.
     pub fn send(&mut self, message: Message) {
         if let State::Open(socket) = &mut self.0 {
             let _ = socket.send(message);

@@ -21,7 +21,7 @@ use super::{Admission, SignalError};
 /// The subprotocol of its WebSockets.
 pub const PROTOCOL: &str = "janus-protocol";
 const PLUGIN: &str = "janus.plugin.videoroom";
-/// That a room exists already: somebody else of this run made it.
+/// The room exists already: another participant of this run made it.
 const ROOM_EXISTS: u64 = 427;
 const PUBLISHERS_MAX: u32 = 10_000;
 
@@ -40,14 +40,14 @@ pub struct Janus {
     translated: VecDeque<(signal_response::Message, usize)>,
 }
 
-/// How far receiving has come.
+/// The state of receiving.
 #[derive(Debug, PartialEq)]
 enum Subscriber {
     /// Nobody has published anything.
     Unneeded,
     /// A handle was asked for.
     Attaching,
-    /// There is one that has not asked for anything.
+    /// There is a handle without requests.
     Attached(Value),
     /// An offer is awaited, or its answer's acceptance.
     Negotiating(Value),
@@ -70,7 +70,7 @@ mod step {
 }
 
 impl Janus {
-    /// Of someone who has yet to be let in.
+    /// Of a participant that has yet to join.
     pub fn new(admission: Admission<'_>, subscribes: bool) -> Self {
         Self {
             room: admission.room.into(),
@@ -94,14 +94,14 @@ impl Janus {
         }
     }
 
-    /// Sends what there is to send.
+    /// Sends pending requests.
     pub fn drain(&mut self, connection: &mut Connection) {
         for request in self.outgoing.drain(..) {
             connection.send(Message::text(request.to_string()));
         }
     }
 
-    /// The next thing the server has said, in LiveKit's words, and how long it was in its own.
+    /// The next message of the server, in LiveKit's form, and its length in Janus' form.
     pub fn translated(&mut self) -> Option<(signal_response::Message, usize)> {
         self.translated.pop_front()
     }
@@ -130,7 +130,7 @@ impl Janus {
         }
     }
 
-    /// Tracks are published by an offer alone: nothing is announced before it.
+    /// Tracks are published by an offer alone, without an announcement before it.
     fn confirm(&mut self, request: &AddTrackRequest) {
         let track = TrackInfo {
             sid: request.cid.clone(),
@@ -144,7 +144,7 @@ impl Janus {
         self.say(signal_response::Message::TrackPublished(published), 0);
     }
 
-    /// Takes what the server said.
+    /// Handles a message of the server.
     ///
     /// Errors: it refused something, or the session or a media connection is over.
     pub fn hear(&mut self, text: &str) -> Result<(), SignalError> {
@@ -224,8 +224,7 @@ impl Janus {
         Ok(())
     }
 
-    /// Asks for what others publish, if there is news of it and no earlier wish is still to be
-    /// fulfilled.
+    /// Subscribes to new publishers, if no earlier request is pending.
     fn subscribe(&mut self) {
         if !self.subscribes || self.feeds.is_empty() {
             return;
@@ -260,7 +259,7 @@ impl Janus {
         self.outgoing.push(request);
     }
 
-    /// Asks the plugin. Candidates stand in the descriptions, and there are no others.
+    /// Sends a request to the plugin. Candidates are in the descriptions only.
     fn tell(&mut self, step: &str, handle: &Value, body: &Value, description: Option<(&str, &str)>) {
         let mut request = json!({"handle_id": handle, "body": body});
         if let Some((kind, sdp)) = description {

@@ -1,4 +1,5 @@
-//! How a participant and its server speak: the LiveKit protocol, or another one in its words.
+//! Signalling between a participant and its server: the LiveKit protocol, or a translation to
+//! another one.
 
 mod connection;
 mod janus;
@@ -25,11 +26,11 @@ pub enum SignalError {
     Address(String),
     /// The server could not be reached, or went away.
     Network(io::Error),
-    /// The server closed the connection, and said why.
+    /// The server closed the connection, with this reason.
     Closed(String),
     /// The server refused, or broke the WebSocket protocol.
     Refused(String),
-    /// The server sent what is no message of its protocol.
+    /// The server sent an invalid message.
     Malformed(String),
 }
 
@@ -47,8 +48,8 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Begins to connect; `epoll` reports with `token` whenever [`poll`](Self::poll) has something
-    /// to do. `query` goes behind the token.
+    /// Begins to connect; `epoll` reports with `token` whenever [`poll`](Self::poll) has work.
+    /// `query` follows the token.
     pub fn connect(
         server: &Server,
         (path, query): (&str, &str),
@@ -63,8 +64,8 @@ impl Signal {
         })
     }
 
-    /// The same with a Janus, which lets everybody in; `subscribes` is whether to ask for what
-    /// others publish.
+    /// The same with a Janus, which admits everybody; `subscribes` is whether to subscribe to
+    /// others.
     pub fn connect_to_janus(
         server: &Server,
         admission: Admission<'_>,
@@ -87,7 +88,7 @@ impl Signal {
     /// Sends a request; there is none to send before the server has accepted the connection.
     ///
     /// Errors: none here. A connection that the server closed is found by [`poll`](Self::poll),
-    /// behind what the server said last.
+    /// after the server's last message.
     pub fn send(&mut self, message: signal_request::Message) {
         match &mut self.language {
             Language::LiveKit => {

@@ -53,7 +53,7 @@ impl Server {
         format!("ws://{}/", self.host)
     }
 
-    /// The address to open a WebSocket at; `query` goes behind the token.
+    /// The address of the WebSocket; `query` follows the token.
     pub(super) fn url(&self, path: &str, query: &str, admission: Admission<'_>) -> Result<String, SignalError> {
         let token = self.token(admission)?;
         Ok(format!("ws://{}{path}?access_token={token}{query}", self.host))

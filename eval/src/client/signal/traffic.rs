@@ -7,7 +7,7 @@ use livekit_protocol::signal_response::Message;
 pub enum Purpose {
     /// The answer to joining: the room and who is in it.
     Join,
-    /// Participants who come, go or change, and what changes about the room.
+    /// Participants that join, leave or change, and changes of the room.
     Participants,
     /// Active speakers.
     Speakers,

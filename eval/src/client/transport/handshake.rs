@@ -44,7 +44,7 @@ impl Transport {
             }
             match handshake.dtls.poll_output(&mut buffer) {
                 Output::Packet(bytes) => {
-                    // DTLS repeats what is lost.
+                    // DTLS repeats lost packets.
                     let _ = self.socket.send(bytes);
                 }
                 Output::PeerCert(certificate)

@@ -1,4 +1,4 @@
-//! Media over a transport that has keys: what comes is opened, what goes is sealed.
+//! Media over a transport that has keys: received packets are decrypted, sent ones encrypted.
 
 use super::{Incoming, Transport};
 use crate::client::srtp::{header_len, seal_rtcp};

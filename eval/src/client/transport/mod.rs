@@ -77,7 +77,7 @@ impl Transport {
         })
     }
 
-    /// The socket, for waiting on it and reading from it while the transport handles what was read.
+    /// The socket, for waiting on it and reading from it while the transport handles read data.
     pub fn socket(&self) -> &Arc<UdpSocket> {
         &self.socket
     }
@@ -97,7 +97,7 @@ impl Transport {
         self.srtp.as_ref().map(|srtp| srtp.profile)
     }
 
-    /// Bytes of the tag behind a sealed RTP packet, once there are keys.
+    /// Bytes of the tag after an encrypted RTP packet, once there are keys.
     pub fn rtp_overhead(&self) -> Option<usize> {
         self.profile().map(rtp_overhead)
     }
@@ -165,7 +165,7 @@ impl Transport {
         }
     }
 
-    /// Takes a datagram; RTP and RTCP come back decrypted.
+    /// Handles a datagram; RTP and RTCP are returned decrypted.
     pub fn handle<'a>(&mut self, now: Instant, datagram: Datagram<'a>) -> Result<Incoming<'a>, TransportError> {
         match wire::classify(datagram.bytes) {
             PacketKind::Rtp => return Ok(self.open_rtp(datagram.bytes)),

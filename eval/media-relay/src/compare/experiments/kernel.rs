@@ -1,5 +1,5 @@
-//! Relaying in the kernel beside the least there is, each by the account of a thread that does
-//! nothing else.
+//! Relaying in the kernel compared with the least possible work, each measured by a thread that
+//! does nothing else.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     section,
 };
 
-/// Those that relay in XDP, the subject first.
+/// The relays in XDP, the subject first.
 const RELAYS: [&str; 2] = ["weir-ebpf", "bare"];
 
 const TARGETS: [Target; 1] = [target(RELAYS, 1.2, "relaying us/packet", |it| it.relaying_us())];

@@ -69,7 +69,7 @@ pub(super) struct Section {
     pub(super) drawing: String,
 }
 
-/// Every relay that was measured, in the order of the first round; the cable comes last.
+/// Every measured relay, in the order of the first round; the cable is last.
 fn names(all: &[Measured]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for measured in all {

@@ -1,4 +1,4 @@
-//! The machine while calls arrive and then go on.
+//! The load of the machine while calls arrive and then continue.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Calls offered in a second, as in the paper.
 const PACE: u32 = 30;
-/// Behind the last call, in seconds.
+/// Time after the last call, in seconds.
 const AFTER: Duration = Duration::from_secs(10);
 
 fn turns(targets: &Targets, options: &Options) -> Vec<Vec<Planned>> {

@@ -19,10 +19,10 @@ pub fn steady(options: &Options) -> Load {
     }
 }
 
-/// So many rounds, in each of which everyone has a turn.
+/// Rounds, in each of which every job has a turn.
 pub fn in_rounds(jobs: Vec<Job>, rounds: u32, load: Load) -> Vec<Vec<Planned>> {
     let round = |round: u32| {
-        // Nobody is always the first: what the machine does by the clock meets everyone.
+        // The first job changes, so that periodic load of the machine meets every job.
         let first = (round as usize - 1) % jobs.len();
         let mut jobs = jobs.clone();
         jobs.rotate_left(first);

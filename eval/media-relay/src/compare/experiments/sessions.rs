@@ -1,4 +1,4 @@
-//! Cost, loss and opinion as calls are added, until each relay has as many as its file says.
+//! Cost, loss and opinion scores as calls are added, until each relay has the number in its file.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -55,8 +55,8 @@ fn section(all: &[Measured]) -> Section {
     }
 }
 
-/// Which relays were not taken as far as others, for the page: by their file, not by what they
-/// could bear.
+/// The relays that were measured with fewer calls, for the page: the limit is that of their file,
+/// not their capacity.
 fn limits(all: &[Measured]) -> String {
     let most = |relay: &str| {
         let its = all.iter().filter(|measured| measured.relay == relay);

@@ -20,8 +20,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Calls offered in a second.
 const PACES: [u32; 5] = [125, 250, 500, 1_000, 2_000];
-/// For so long: a relay has four sockets for each call, of which there are often no more than
-/// 20,000.
+/// Limited, because a relay has four sockets for each call, and often no more than 20,000 are
+/// allowed.
 const SECONDS: u32 = 2;
 
 fn turns(targets: &Targets, _: &Options) -> Vec<Vec<Planned>> {

@@ -68,7 +68,7 @@ fn ratio(all: &[Measured], relays: [&str; 2], figure: impl Fn(&Figures<'_>) -> O
     Spread::of(ratios.filter(|ratio| ratio.is_finite()))
 }
 
-/// Rounds, what was found in them, which targets that meets, and what is doubtful.
+/// Rounds, their results, the targets met, and doubts.
 pub fn section(all: &[Measured], found: String, targets: &[Target], drawing: String) -> Section {
     Section {
         how: how_often(all),
