@@ -1,6 +1,7 @@
 //! One room: who is in it and who gets what from whom.
 
 pub(crate) mod data;
+mod lifetime;
 mod membership;
 mod negotiating;
 mod notices;
@@ -10,20 +11,18 @@ mod requests;
 mod speaking;
 mod subscribing;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use southbound::TrackId;
 
-use self::membership::batching::Batch;
-use self::speaking::attention::Attention;
-use self::speaking::levels::Speakers;
-use self::speaking::loudest::Voices;
-use crate::budget::Budget;
+pub(crate) use self::lifetime::Lifetime;
+use self::membership::Membership;
+use self::speaking::Speaking;
 use crate::context::{Context, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
-use crate::{Config, Notification, Output, ParticipantInfo, RoomInfo};
+use crate::{Config, Notification, Output, RoomInfo};
 
 /// One room.
 pub(crate) struct Room {
@@ -39,58 +38,20 @@ pub(crate) struct Room {
     created: Duration,
     pub(crate) metadata: String,
     pub(crate) lifetime: Lifetime,
-    /// Those who left lately, for those who were away when they did.
-    departed: VecDeque<(Instant, ParticipantInfo)>,
-    /// Participants whose subscriptions changed while this input was handled.
-    touched: BTreeSet<ParticipantKey>,
+    membership: Membership,
+    speaking: Speaking,
+    pending: Pending,
+}
+
+/// Consequences of the input that is handled, each carried out once.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Participants whose subscriptions changed.
+    negotiations: BTreeSet<ParticipantKey>,
     /// Tracks of which more or less may be wanted since.
-    demanded: BTreeSet<TrackId>,
-    /// The participant that this input comes from.
+    demands: BTreeSet<TrackId>,
+    /// The participant that the input comes from.
     actor: Option<ParticipantKey>,
-    /// Updates that wait for the next tick.
-    batch: Batch,
-    /// How much the others may yet hear of each, by identity.
-    budgets: BTreeMap<String, Budget>,
-    speakers: Speakers,
-    attention: Attention,
-    /// The place the agent was told of, for the pictures that have one.
-    attended: BTreeMap<TrackId, u8>,
-    /// Which microphones are heard; `None` when all are.
-    voices: Option<Voices>,
-    /// When everybody is told how many are here; `None` while they know.
-    census: Option<Instant>,
-}
-
-/// How long a room stays and how many it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lifetime {
-    /// How long it stays while nobody has joined.
-    pub(crate) empty_timeout: Duration,
-    /// How long it stays after the last participant left.
-    pub(crate) departure_timeout: Duration,
-    pub(crate) participants_max: usize,
-    /// Somebody has joined it.
-    pub(crate) was_joined: bool,
-}
-
-impl Lifetime {
-    /// As the operator has it.
-    pub(crate) fn of(config: &Config) -> Self {
-        Self {
-            empty_timeout: config.empty_timeout,
-            departure_timeout: config.empty_timeout,
-            participants_max: config.participants_max,
-            was_joined: false,
-        }
-    }
-
-    /// How long the room stays while it is empty.
-    pub(crate) fn grace(&self) -> Duration {
-        match self.was_joined {
-            true => self.departure_timeout,
-            false => self.empty_timeout,
-        }
-    }
 }
 
 impl Room {
@@ -105,17 +66,9 @@ impl Room {
             created: ctx.unix(),
             metadata: String::new(),
             lifetime: Lifetime::of(&ctx.core.config),
-            departed: VecDeque::new(),
-            touched: BTreeSet::new(),
-            demanded: BTreeSet::new(),
-            actor: None,
-            batch: Batch::default(),
-            budgets: BTreeMap::new(),
-            speakers: Speakers::default(),
-            attention: Attention::default(),
-            attended: BTreeMap::new(),
-            voices: ctx.core.config.voices.map(Voices::new),
-            census: None,
+            membership: Membership::default(),
+            speaking: Speaking::new(ctx.core.config.voices),
+            pending: Pending::default(),
         }
     }
 
@@ -123,10 +76,10 @@ impl Room {
     /// sections, one for all changes, and word to publishers of what is wanted of them.
     pub(crate) fn settle(&mut self, ctx: &mut Context<'_>) {
         self.postpone(ctx);
-        while let Some(key) = self.touched.pop_first() {
+        while let Some(key) = self.pending.negotiations.pop_first() {
             self.renegotiate(ctx, key);
         }
-        while let Some(track) = self.demanded.pop_first() {
+        while let Some(track) = self.pending.demands.pop_first() {
             self.tell_demand(ctx, track);
         }
     }

@@ -27,8 +27,8 @@ const TICK: Duration = Duration::from_millis(200);
 pub(in crate::room) struct Batch {
     due: Option<Instant>,
     news: BTreeMap<ParticipantKey, News>,
-    touched: BTreeSet<ParticipantKey>,
-    demanded: BTreeSet<TrackId>,
+    negotiations: BTreeSet<ParticipantKey>,
+    demands: BTreeSet<TrackId>,
 }
 
 /// News of a participant.
@@ -52,13 +52,13 @@ impl Room {
     /// The participant that this input is about, or comes from, is served at once even in a large
     /// room.
     pub(in crate::room) fn acts(&mut self, key: ParticipantKey) {
-        self.actor = Some(key);
+        self.pending.actor = Some(key);
     }
 
     /// Whether others hear later of what this participant does now.
     pub(in crate::room) fn is_told_later(&self, ctx: &Context<'_>, identity: &str) -> bool {
         // News of one identity stay in order, also from one stay to the next.
-        let mut waiting = self.batch.news.iter();
+        let mut waiting = self.membership.batch.news.iter();
         self.is_large()
             || self.news_open_at(ctx, identity).is_some()
             || waiting.any(|(key, news)| self.is_about(*key, news, identity))
@@ -80,7 +80,7 @@ impl Room {
         };
         let opens = self.news_open_at(ctx, &participant.identity);
         let held = opens.is_some() || self.is_held(key);
-        self.batch.news.insert(key, News::Changed { held });
+        self.membership.batch.news.insert(key, News::Changed { held });
         self.expect_tick(ctx, opens);
     }
 
@@ -91,25 +91,32 @@ impl Room {
         info: ParticipantInfo,
     ) {
         let opens = self.news_open_at(ctx, &info.identity);
-        self.batch.news.insert(key, News::Left(Box::new(info)));
+        self.membership.batch.news.insert(key, News::Left(Box::new(info)));
         self.expect_tick(ctx, opens);
     }
 
     /// Whether nobody begins to receive this participant yet.
     pub(in crate::room) fn is_held(&self, key: ParticipantKey) -> bool {
-        matches!(self.batch.news.get(&key), Some(News::Changed { held: true }))
+        matches!(self.membership.batch.news.get(&key), Some(News::Changed { held: true }))
     }
 
     /// Leaves to the next tick what an input made necessary for others than who acted.
     pub(in crate::room) fn postpone(&mut self, ctx: &mut Context<'_>) {
-        let actor = self.actor.take().filter(|actor| self.touched.remove(actor));
+        let actor = self
+            .pending
+            .actor
+            .take()
+            .filter(|actor| self.pending.negotiations.remove(actor));
         if !self.is_large() {
-            return self.touched.extend(actor);
+            return self.pending.negotiations.extend(actor);
         }
-        self.batch.touched.append(&mut self.touched);
-        self.batch.demanded.append(&mut self.demanded);
-        self.touched.extend(actor);
-        if !self.batch.touched.is_empty() || !self.batch.demanded.is_empty() {
+        self.membership
+            .batch
+            .negotiations
+            .append(&mut self.pending.negotiations);
+        self.membership.batch.demands.append(&mut self.pending.demands);
+        self.pending.negotiations.extend(actor);
+        if !self.membership.batch.negotiations.is_empty() || !self.membership.batch.demands.is_empty() {
             self.expect_tick(ctx, None);
         }
     }
@@ -117,21 +124,21 @@ impl Room {
     /// The next tick, and not before `earliest` if it is only for that.
     fn expect_tick(&mut self, ctx: &mut Context<'_>, earliest: Option<Instant>) {
         let at = earliest.map_or(ctx.now + TICK, |earliest| earliest.max(ctx.now + TICK));
-        if self.batch.due.is_none_or(|due| at < due) {
-            self.batch.due = Some(ctx.wake(at - ctx.now, Timer::Room(self.key)));
+        if self.membership.batch.due.is_none_or(|due| at < due) {
+            self.membership.batch.due = Some(ctx.wake(at - ctx.now, Timer::Room(self.key)));
         }
     }
 
     pub(in crate::room) fn tick_if_due(&mut self, ctx: &mut Context<'_>) {
-        if self.batch.due.is_none_or(|due| ctx.now < due) {
+        if self.membership.batch.due.is_none_or(|due| ctx.now < due) {
             return;
         }
         let Batch {
             news,
-            touched,
-            demanded,
+            negotiations,
+            demands,
             ..
-        } = std::mem::take(&mut self.batch);
+        } = std::mem::take(&mut self.membership.batch);
         let released = self.tell_news(ctx, news);
         for key in released {
             let tracks: Vec<_> = self.participants[&key].tracks.keys().copied().collect();
@@ -139,10 +146,10 @@ impl Room {
                 self.offer_to_everybody(ctx, key, track);
             }
         }
-        for key in touched {
+        for key in negotiations {
             self.renegotiate(ctx, key);
         }
-        for track in demanded {
+        for track in demands {
             self.tell_demand(ctx, track);
         }
     }
@@ -156,7 +163,7 @@ impl Room {
                 continue;
             };
             if let Some(opens) = self.news_open_at(ctx, &info.identity) {
-                self.batch.news.insert(key, news);
+                self.membership.batch.news.insert(key, news);
                 self.expect_tick(ctx, Some(opens));
                 continue;
             }
@@ -196,6 +203,7 @@ impl Room {
         };
         let concerns = |key: &&ParticipantKey| participant.subscriptions.include(**key);
         let changed = self
+            .membership
             .batch
             .news
             .iter()

@@ -20,22 +20,24 @@ const RATE: Rate = Rate {
 impl Room {
     /// When the others may hear of this identity again; `None` when they may now.
     pub(in crate::room) fn news_open_at(&self, ctx: &Context<'_>, identity: &str) -> Option<Instant> {
-        self.budgets.get(identity)?.opens_at(ctx.now, RATE)
+        self.membership.budgets.get(identity)?.opens_at(ctx.now, RATE)
     }
 
     /// Each of the others is told this many bytes about an identity.
     pub(in crate::room) fn charge_news(&mut self, ctx: &Context<'_>, identity: &str, len: usize) {
-        if let Some(budget) = self.budgets.get_mut(identity) {
+        if let Some(budget) = self.membership.budgets.get_mut(identity) {
             return budget.owe(ctx.now, RATE, len);
         }
-        if self.budgets.len() >= self.participants.len() + NEWS_REMEMBERED_MAX {
-            self.budgets.retain(|_, budget| !budget.is_full(ctx.now, RATE));
+        if self.membership.budgets.len() >= self.participants.len() + NEWS_REMEMBERED_MAX {
+            self.membership
+                .budgets
+                .retain(|_, budget| !budget.is_full(ctx.now, RATE));
         }
-        if self.budgets.len() >= self.participants.len() + NEWS_REMEMBERED_MAX {
-            self.budgets.pop_first();
+        if self.membership.budgets.len() >= self.participants.len() + NEWS_REMEMBERED_MAX {
+            self.membership.budgets.pop_first();
         }
         let mut budget = Budget::new(ctx.now, RATE);
         budget.owe(ctx.now, RATE, len);
-        self.budgets.insert(identity.to_owned(), budget);
+        self.membership.budgets.insert(identity.to_owned(), budget);
     }
 }

@@ -87,7 +87,7 @@ impl Room {
             .insert(transport, self.participant_ref(participant.key));
         ctx.command(peer.open());
         participant.subscriber = Some(peer);
-        self.touched.insert(participant.key);
+        self.pending.negotiations.insert(participant.key);
     }
 
     /// The first message: everything there is to know.

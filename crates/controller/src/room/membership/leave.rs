@@ -29,7 +29,7 @@ impl Room {
         let Some(mut participant) = self.participants.remove(&key) else {
             return;
         };
-        self.touched.remove(&key);
+        self.pending.negotiations.remove(&key);
         if let Some(connection) = participant.connection() {
             ctx.out.push(Output::End {
                 connection,
@@ -44,7 +44,7 @@ impl Room {
         }
         for subscription in participant.subscriptions.iter() {
             ctx.core.index.subscriptions.remove(&subscription.id);
-            self.demanded.insert(subscription.track);
+            self.pending.demands.insert(subscription.track);
         }
         for (id, track) in &participant.tracks {
             for id in track.ids() {
@@ -57,8 +57,7 @@ impl Room {
         if participant.permission.recorder && !self.is_recorded() {
             self.tell_population(ctx);
         }
-        self.speakers.forget(key);
-        self.attention.forget(key);
+        self.speaking.forget(key);
         if participant.tracks.values().any(|track| track.kind == MediaKind::Audio) {
             self.choose_voices(ctx);
         }
@@ -105,8 +104,8 @@ impl Room {
             self.charge_news(ctx, &info.identity, info.told_len());
             self.broadcast_update(ctx, vec![info.clone()], Some(key));
         }
-        if self.departed.len() == DEPARTED_MAX {
-            self.departed.pop_front();
+        if self.membership.departed.len() == DEPARTED_MAX {
+            self.membership.departed.pop_front();
         }
         // Participants that were away need to know who is gone, and not its last metadata.
         let gone = ParticipantInfo {
@@ -114,7 +113,7 @@ impl Room {
             attributes: BTreeMap::new(),
             ..info
         };
-        self.departed.push_back((ctx.now, gone));
+        self.membership.departed.push_back((ctx.now, gone));
     }
 
     /// Puts everybody out: the room is over.

@@ -11,3 +11,23 @@ mod rights;
 mod simulate;
 mod tick;
 mod updates;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use self::batching::Batch;
+use crate::ParticipantInfo;
+use crate::budget::Budget;
+
+/// The state of a room that is about its members as a whole.
+#[derive(Debug, Default)]
+pub(in crate::room) struct Membership {
+    /// Updates that wait for the next tick.
+    batch: Batch,
+    /// Those who left lately, for those who were away when they did.
+    departed: VecDeque<(Instant, ParticipantInfo)>,
+    /// How much the others may yet hear of each, by identity.
+    budgets: BTreeMap<String, Budget>,
+    /// When everybody is told how many are here; `None` while they know.
+    census: Option<Instant>,
+}

@@ -33,7 +33,7 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        self.actor = Some(key);
+        self.pending.actor = Some(key);
         let away_since = match participant.link {
             Link::Attached(old) => {
                 ctx.out.push(Output::End {
@@ -67,7 +67,7 @@ impl Room {
             return self.break_connection(ctx, key, connection);
         }
         self.restart_subscriber(ctx, key);
-        self.touched.insert(key);
+        self.pending.negotiations.insert(key);
         if let Some(state) = resume.sync_state {
             self.take_sync_state(ctx, key, state);
         }
@@ -83,7 +83,7 @@ impl Room {
             .values()
             .filter(|other| other.key == key || other.is_visible(ctx.core.config.visible));
         let mut infos: Vec<_> = visible.map(Participant::info).collect();
-        for (_, info) in self.departed.iter().filter(|(at, _)| *at >= away_since) {
+        for (_, info) in self.membership.departed.iter().filter(|(at, _)| *at >= away_since) {
             if !infos.iter().any(|known| known.identity == info.identity) {
                 infos.push(info.clone());
             }

@@ -1,10 +1,9 @@
 //! Failures on request: clients test with them that they recover.
 
-use crate::context::{Context, Timer};
+use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::{Link, SimulatedFault};
 use crate::room::Room;
-use crate::room::speaking::levels::{INTERVAL, Speaker};
 use crate::{Counter, EndAction, EndCause, EndReason, Notification, Output, Scenario};
 
 impl Room {
@@ -32,22 +31,6 @@ impl Room {
             Some(Scenario::SwitchCandidateProtocol) => {}
             None => ctx.count(Counter::NotAllowed),
         }
-    }
-
-    fn pretend_to_speak(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let told = [Speaker {
-            participant: key,
-            level: 0.9,
-        }];
-        let activity = southbound::AudioActivity {
-            track: southbound::TrackId(0),
-            level: 3,
-            active: INTERVAL,
-        };
-        self.speakers.hear(key, activity);
-        self.speakers.update(ctx.now);
-        ctx.wake(INTERVAL * 2, Timer::Room(self.key));
-        self.tell_speakers(ctx, &told);
     }
 
     /// As if the server had crashed: the connection breaks, and who comes back is not known.

@@ -25,7 +25,7 @@ impl Room {
         self.refresh_token_if_due(ctx, key);
         self.update_track_permissions_as_asked(ctx, key);
         self.review_demands(key);
-        self.touched.insert(key);
+        self.pending.negotiations.insert(key);
     }
 
     fn overdue(&self, ctx: &mut Context<'_>, key: ParticipantKey) -> Option<Overdue> {

@@ -57,18 +57,18 @@ impl Room {
     /// Somebody came or went. Everybody is told how many there are, once for all who come or go
     /// about the same time.
     pub(in crate::room) fn population_changed(&mut self, ctx: &mut Context<'_>) {
-        if self.census.is_none() {
+        if self.membership.census.is_none() {
             let delay = if self.is_large() {
                 CENSUS_DELAY_LARGE
             } else {
                 CENSUS_DELAY
             };
-            self.census = Some(ctx.wake(delay, Timer::Room(self.key)));
+            self.membership.census = Some(ctx.wake(delay, Timer::Room(self.key)));
         }
     }
 
     pub(in crate::room) fn tell_population_if_due(&mut self, ctx: &mut Context<'_>) {
-        if self.census.is_none_or(|due| ctx.now < due) {
+        if self.membership.census.is_none_or(|due| ctx.now < due) {
             return;
         }
         self.tell_population(ctx);
@@ -76,7 +76,7 @@ impl Room {
 
     /// Tells everybody about the room now.
     pub(crate) fn tell_population(&mut self, ctx: &mut Context<'_>) {
-        self.census = None;
+        self.membership.census = None;
         self.notify_many(ctx, self.participants.values(), Notification::Room(self.info()));
     }
 

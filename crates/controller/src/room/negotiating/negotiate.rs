@@ -136,7 +136,7 @@ impl Room {
             self.activate(ctx, key, subscription);
         }
         self.review_decoders(ctx, key);
-        self.touched.insert(key);
+        self.pending.negotiations.insert(key);
         Ok(())
     }
 
@@ -232,7 +232,7 @@ impl Room {
             .get(&key)
             .is_some_and(|found| found.subscriber.as_ref().is_some_and(|peer| peer.offering.needed))
         {
-            self.touched.insert(key);
+            self.pending.negotiations.insert(key);
         }
     }
 

@@ -114,6 +114,6 @@ impl Room {
         // The answer to an offer that was out may be lost; the new offer says all of it again.
         peer.offering.pending = None;
         peer.offering.needed = true;
-        self.touched.insert(key);
+        self.pending.negotiations.insert(key);
     }
 }

@@ -57,7 +57,7 @@ impl Room {
             return;
         }
         ctx.command(Command::Unpublish { track: name });
-        self.demanded.insert(track);
+        self.pending.demands.insert(track);
         for receiver in self.others(publisher) {
             let subscription = self.participants[&receiver].subscriptions.to(track);
             if let Some((id, SubscriptionState::Active(_, Version::Backup))) =

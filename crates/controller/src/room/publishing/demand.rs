@@ -51,7 +51,7 @@ impl Room {
                 .tracks
                 .values()
                 .filter(|track| track.demand.falls_at.is_some());
-            self.demanded.extend(falling.map(|track| track.id));
+            self.pending.demands.extend(falling.map(|track| track.id));
         }
     }
 

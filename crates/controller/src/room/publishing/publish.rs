@@ -115,7 +115,7 @@ impl Room {
             return;
         };
         ctx.command(Command::Publish(media.publication.clone()));
-        self.demanded.insert(id);
+        self.pending.demands.insert(id);
         if is_new {
             participant.published = true;
             self.choose_voices(ctx);

@@ -19,7 +19,7 @@ impl Room {
             .filter(|(key, activity)| !self.is_muted(*key, activity.track))
             .collect();
         for (key, activity) in &heard {
-            self.speakers.hear(*key, *activity);
+            self.speaking.speakers.hear(*key, *activity);
         }
         self.hear_voices(&heard);
         self.choose_voices(ctx);
@@ -36,15 +36,15 @@ impl Room {
 
     /// Nothing heard is not reported, so silence has to be noticed here.
     pub(in crate::room) fn notice_silence(&mut self, ctx: &mut Context<'_>) {
-        if self.speakers.is_due(ctx.now) && (self.speakers.anybody() || !self.attended.is_empty()) {
+        if self.speaking.speakers.is_due(ctx.now) && self.speaking.is_anybody_heard() {
             self.update_speakers(ctx);
         }
     }
 
     fn update_speakers(&mut self, ctx: &mut Context<'_>) {
-        let changed = self.speakers.update(ctx.now);
-        self.direct_attention(ctx);
-        if self.speakers.anybody() || !self.attended.is_empty() {
+        let changed = self.speaking.speakers.update(ctx.now);
+        self.rank_speakers(ctx);
+        if self.speaking.is_anybody_heard() {
             // Somewhat later than the next report is due, so as not to run ahead of it.
             ctx.wake(INTERVAL + INTERVAL / 5, Timer::Room(self.key));
         }
@@ -53,8 +53,25 @@ impl Room {
         }
     }
 
+    /// Has a participant speak for one interval, for clients that test how they show it.
+    pub(in crate::room) fn pretend_to_speak(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let told = [Speaker {
+            participant: key,
+            level: 0.9,
+        }];
+        let activity = AudioActivity {
+            track: TrackId(0),
+            level: 3,
+            active: INTERVAL,
+        };
+        self.speaking.speakers.hear(key, activity);
+        self.speaking.speakers.update(ctx.now);
+        ctx.wake(INTERVAL * 2, Timer::Room(self.key));
+        self.tell_speakers(ctx, &told);
+    }
+
     /// Speakers are told to themselves and to those who receive something of them.
-    pub(in crate::room) fn tell_speakers(&self, ctx: &mut Context<'_>, changed: &[Speaker]) {
+    fn tell_speakers(&self, ctx: &mut Context<'_>, changed: &[Speaker]) {
         for participant in self.participants.values() {
             let concerns = |speaker: &&Speaker| {
                 speaker.participant == participant.key || participant.subscriptions.include(speaker.participant)
@@ -76,6 +93,7 @@ impl Room {
             return;
         };
         let speaking = self
+            .speaking
             .speakers
             .speaking()
             .filter(|speaker| participant.subscriptions.include(speaker.participant));

@@ -15,7 +15,7 @@ use crate::track::Track;
 impl Room {
     /// Remembers how loud every microphone was in the last interval.
     pub(in crate::room) fn hear_voices(&mut self, heard: &[(ParticipantKey, AudioActivity)]) {
-        if let Some(voices) = &mut self.voices {
+        if let Some(voices) = &mut self.speaking.voices {
             let levels = heard.iter().map(|(_, activity)| (activity.track, activity.level));
             voices.hear(levels.collect());
         }
@@ -23,7 +23,9 @@ impl Room {
 
     /// Has the voices sent that a large room hears, and no others. In a small one all are.
     pub(in crate::room) fn choose_voices(&mut self, ctx: &mut Context<'_>) {
-        let Some(voices) = &mut self.voices else { return };
+        let Some(voices) = &mut self.speaking.voices else {
+            return;
+        };
         let tracks = self
             .participants
             .values()
@@ -38,11 +40,11 @@ impl Room {
     }
 
     /// Tells the agent whose pictures go with the loudest voices, when that has changed.
-    pub(in crate::room) fn direct_attention(&mut self, ctx: &mut Context<'_>) {
-        let speaking: Vec<Speaker> = self.speakers.speaking().collect();
-        self.attention.update(ctx.now, &speaking);
+    pub(in crate::room) fn rank_speakers(&mut self, ctx: &mut Context<'_>) {
+        let speaking: Vec<Speaker> = self.speaking.speakers.speaking().collect();
+        self.speaking.order.update(ctx.now, &speaking);
         let mut places: BTreeMap<TrackId, u8> = BTreeMap::new();
-        for (place, key) in (0..).zip(self.attention.places()) {
+        for (place, key) in (0..).zip(self.speaking.order.places()) {
             let tracks = self
                 .participants
                 .get(key)
@@ -53,14 +55,17 @@ impl Room {
                 .flat_map(|track| track.all_media());
             places.extend(pictures.map(|media| (media.publication.track, place)));
         }
-        let before = std::mem::replace(&mut self.attended, places);
-        for (track, place) in &self.attended {
+        let before = std::mem::replace(&mut self.speaking.ranks, places);
+        for (track, place) in &self.speaking.ranks {
             if before.get(track) != Some(place) {
                 let rank = Some(*place);
                 ctx.command(Command::SetSpeakerRank { track: *track, rank });
             }
         }
-        for track in before.into_keys().filter(|track| !self.attended.contains_key(track)) {
+        for track in before
+            .into_keys()
+            .filter(|track| !self.speaking.ranks.contains_key(track))
+        {
             // Of a track that is gone there is nothing to say.
             if ctx.core.index.tracks.contains_key(&track) {
                 ctx.command(Command::SetSpeakerRank { track, rank: None });
@@ -74,7 +79,7 @@ fn is_voice(track: &Track) -> bool {
     track.kind == MediaKind::Audio && track.media.is_some() && track.info.source != TrackSource::ScreenShareAudio
 }
 
-/// A screen has all the attention it needs already.
+/// A shared screen has no rank: the allocator prefers it to cameras.
 fn is_face(track: &Track) -> bool {
     track.kind == MediaKind::Video && track.media.is_some() && track.info.source != TrackSource::ScreenShare
 }

@@ -93,7 +93,7 @@ impl Room {
         {
             subscription.state = state;
         }
-        self.demanded.insert(track);
+        self.pending.demands.insert(track);
         self.send_subscription(ctx, receiver, id);
         self.tell_first_subscription(ctx, publisher, track);
     }

@@ -100,9 +100,9 @@ impl Room {
             paused: false,
         };
         participant.subscriptions.insert(subscription);
-        self.demanded.insert(track);
+        self.pending.demands.insert(track);
         ctx.core.index.subscriptions.insert(id, participant_ref);
-        self.touched.insert(receiver);
+        self.pending.negotiations.insert(receiver);
     }
 
     pub(in crate::room) fn end_subscription(
@@ -118,12 +118,12 @@ impl Room {
             return;
         };
         ctx.core.index.subscriptions.remove(&id);
-        self.demanded.insert(subscription.track);
+        self.pending.demands.insert(subscription.track);
         if let SubscriptionState::Active(..) = subscription.state {
             ctx.command(Command::Unsubscribe { subscription: id });
         }
         release(participant, id);
-        self.touched.insert(receiver);
+        self.pending.negotiations.insert(receiver);
     }
 
     /// The agent ends the subscriptions of a track that ends, so there is nothing to tell it.
@@ -135,7 +135,7 @@ impl Room {
             participant.subscriptions.remove(id);
             ctx.core.index.subscriptions.remove(&id);
             release(participant, id);
-            self.touched.insert(*key);
+            self.pending.negotiations.insert(*key);
         }
     }
 
@@ -213,7 +213,7 @@ impl Room {
             return;
         }
         subscription.settings = settings;
-        self.demanded.insert(track);
+        self.pending.demands.insert(track);
         self.send_subscription(ctx, receiver, id);
     }
 }

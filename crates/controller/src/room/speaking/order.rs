@@ -13,16 +13,16 @@ const LINGER: Duration = Duration::from_secs(4);
 /// Places change no more often than this.
 const CHANGE_AFTER: Duration = Duration::from_secs(1);
 
-/// The order in which speakers have the attention of one room.
+/// The order of the speakers of one room, loudest first.
 #[derive(Debug, Default)]
-pub(crate) struct Attention {
+pub(crate) struct SpeakerOrder {
     places: Vec<ParticipantKey>,
     spoke: BTreeMap<ParticipantKey, Instant>,
     changed: Option<Instant>,
 }
 
-impl Attention {
-    /// Takes in who speaks now, the places being those of [`places`](Self::places) afterwards.
+impl SpeakerOrder {
+    /// Takes the levels of this moment; [`places`](Self::places) are those of it afterwards.
     pub(crate) fn update(&mut self, now: Instant, speaking: &[Speaker]) {
         self.spoke
             .extend(speaking.iter().map(|speaker| (speaker.participant, now)));
@@ -43,7 +43,7 @@ impl Attention {
         }
     }
 
-    /// The speakers that have the attention, most of it first.
+    /// The speakers that have a place, the loudest first.
     pub(crate) fn places(&self) -> &[ParticipantKey] {
         &self.places
     }
@@ -76,36 +76,36 @@ mod tests {
     #[test]
     fn the_loudest_comes_first_and_like_voices_do_not_take_turns() {
         let ([ada, bob, cat, _], mut now) = (people(), Instant::now());
-        let mut attention = Attention::default();
-        attention.update(now, &[speaks(ada, 0.2), speaks(bob, 0.8)]);
-        assert_eq!(attention.places(), [bob, ada]);
+        let mut order = SpeakerOrder::default();
+        order.update(now, &[speaks(ada, 0.2), speaks(bob, 0.8)]);
+        assert_eq!(order.places(), [bob, ada]);
         for wobble in [0.6, 0.9, 0.7] {
             now += CHANGE_AFTER;
-            attention.update(now, &[speaks(bob, wobble), speaks(cat, 0.8)]);
-            assert_eq!(attention.places()[..2], [bob, cat]);
+            order.update(now, &[speaks(bob, wobble), speaks(cat, 0.8)]);
+            assert_eq!(order.places()[..2], [bob, cat]);
         }
     }
 
     #[test]
     fn a_place_outlasts_a_pause_and_not_much_more() {
         let ([ada, ..], now) = (people(), Instant::now());
-        let mut attention = Attention::default();
-        attention.update(now, &[speaks(ada, 0.9)]);
-        attention.update(now + LINGER / 2, &[]);
-        assert_eq!(attention.places(), [ada]);
-        attention.update(now + LINGER, &[]);
-        assert!(attention.places().is_empty());
+        let mut order = SpeakerOrder::default();
+        order.update(now, &[speaks(ada, 0.9)]);
+        order.update(now + LINGER / 2, &[]);
+        assert_eq!(order.places(), [ada]);
+        order.update(now + LINGER, &[]);
+        assert!(order.places().is_empty());
     }
 
     #[test]
     fn places_change_once_a_second_and_are_few() {
         let (all, now) = (people(), Instant::now());
-        let mut attention = Attention::default();
-        attention.update(now, &[speaks(all[0], 0.9)]);
+        let mut order = SpeakerOrder::default();
+        order.update(now, &[speaks(all[0], 0.9)]);
         let everybody = all.map(|participant| speaks(participant, 0.9));
-        attention.update(now + CHANGE_AFTER / 2, &everybody);
-        assert_eq!(attention.places(), [all[0]]);
-        attention.update(now + CHANGE_AFTER, &everybody);
-        assert_eq!(attention.places().len(), PLACES);
+        order.update(now + CHANGE_AFTER / 2, &everybody);
+        assert_eq!(order.places(), [all[0]]);
+        order.update(now + CHANGE_AFTER, &everybody);
+        assert_eq!(order.places().len(), PLACES);
     }
 }
