@@ -1,5 +1,5 @@
-// One picture in two codecs: who cannot decode VP9 gets VP8, which livekit-client publishes beside
-// it when it is asked to.
+// One video in two codecs: a browser that cannot decode VP9 gets VP8, which livekit-client
+// publishes too when it is asked to.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -31,7 +31,7 @@ function forgetVp9() {
   };
 }
 
-/** The codec in which somebody watches another. */
+/** The codec in which one participant watches another. */
 async function watched(person, from) {
   const { received } = await person.stats();
   const row = received.find((row) => row.kind === "video" && row.from === from.identity);

@@ -29,7 +29,7 @@ for (const mode of MODES) {
 
     mediaTests(call);
     trackTests(call);
-    // Messages and presence know nothing of encodings: once a mode is enough.
+    // Messages and presence do not depend on encodings: once a mode is enough.
     if (mode.simulcast) return;
     messageTests(call);
     presenceTests(call);

@@ -1,5 +1,5 @@
-// Media without encryption, in Chromium's own mode for laboratories: where a data plane that knows
-// no SRTP is to be seen with real browsers.
+// Media without encryption, in Chromium's own mode for laboratories: for tests of a data plane
+// without SRTP with real browsers.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,5 +1,5 @@
-// Two people, each codec as livekit-client publishes it by itself. Small pictures, since two cores
-// encode little, but large enough for a second spatial layer where the codec has them.
+// Two people, each codec as livekit-client publishes it by itself. The videos are small, since two
+// cores encode little, but large enough for a second spatial layer if the codec has them.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";

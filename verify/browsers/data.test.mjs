@@ -1,4 +1,4 @@
-// Two people and a lot of data: all of it arrives, in order, in whatever burst it is sent.
+// Two people and a lot of data: all of it arrives, in order, for any bursts.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -42,7 +42,7 @@ for (const mode of MODES) {
   });
 }
 
-/** Notes the number in each packet, and what a file is made of. */
+/** Records the number in each packet, and the contents of a file. */
 function listen(client) {
   client.numbers = [];
   client.room.on("dataReceived", (payload) => {

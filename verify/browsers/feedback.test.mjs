@@ -1,5 +1,5 @@
-// Receivers report on what they get: Chromium numbers every packet of a bundle, audio too, and says
-// when each arrived.
+// Receivers report on received packets: Chromium numbers every packet of a bundle, audio too, and
+// reports each arrival.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -21,7 +21,10 @@ before(async () => {
 after(() => world?.end());
 afterEach(() => world.clear());
 
-/** The reports on downlinks that the server has read so far; undefined for a server that does not say. */
+/**
+ * The reports on downlinks that the server has read so far; undefined for a server without that
+ * counter.
+ */
 async function reports() {
   const text = await (await fetch(`${world.server.url}/metrics`)).text();
   const lines = text
@@ -30,7 +33,7 @@ async function reports() {
   return lines.length > 0 ? lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0) : undefined;
 }
 
-/** For each section somebody receives on: what was agreed there. */
+/** The agreed feedback for each section that a participant receives on. */
 function agreed(person) {
   return person.run((client) => {
     const { pcManager } = client.room.engine;

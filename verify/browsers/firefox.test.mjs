@@ -69,7 +69,7 @@ describe("Firefox and Chromium", { skip: SKIP, timeout: 300_000 }, () => {
   }
 });
 
-/** A window that becomes small gets a small picture, and a large one again. */
+/** A window that becomes small gets a small video, and a large one again. */
 async function changesSize(watcher, other) {
   const ask = (quality) =>
     watcher.run(

@@ -1,5 +1,5 @@
-// Three Chromium without encryption meet through the kernel, and their Weir is killed: media goes
-// on without it, and when the next one is there people join anew by themselves, as livekit-client
+// Three Chromium without encryption meet through the kernel, and their Weir is killed: media
+// continues without it. When the next one runs, people join again by themselves, as livekit-client
 // does.
 
 import assert from "node:assert/strict";
@@ -12,7 +12,10 @@ const FRAMES_PER_S = 15;
 const SETTLE_S = 6;
 /** As long as it takes to be started again. */
 const GONE_S = 1;
-/** How long Chromium goes on sending when nobody answers its connectivity checks, and a little less. */
+/**
+ * How long Chromium continues to send without answers to its connectivity checks, less a
+ * little.
+ */
 const PATIENCE_S = 5;
 const AFTERWARDS_S = 5;
 /** How long livekit-client may wait until it tries again. */
@@ -24,7 +27,7 @@ describe("a Weir that is killed while the kernel copies", { skip: kernelIsMissin
   let recorded;
 
   before(async () => {
-    // So that what is seen does not depend on how much was known of downlinks by then.
+    // Without adaptation the result does not depend on the estimates of downlinks.
     meeting.connect({ keeps: true, adapted: false });
     await meeting.serve();
     await meeting.meet();
@@ -94,7 +97,7 @@ describe("a Weir that is killed while the kernel copies", { skip: kernelIsMissin
     return NAMES.every((name) => recorded[name].events.some(([, what]) => what === "reconnected"));
   }
 
-  /** When somebody gave up the connection that was there before. */
+  /** The time when a participant gave up its first connection. */
   function leftAt(name) {
     const [time] = recorded[name].events.find(([, what]) => what === "reconnecting") ?? [Number.POSITIVE_INFINITY];
     return time;

@@ -1,5 +1,5 @@
-// Three Chromium without encryption, one of whom publishes in layers: who asks for smaller pictures
-// gets them, the other does not notice, and userspace sees no packet of either.
+// Three Chromium without encryption, one of which publishes in layers: a receiver that asks for a
+// smaller size gets it, the other is not affected, and userspace sees no packet of either.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -42,7 +42,10 @@ for (const codec of ["vp9", "av1"]) {
       }, quality);
     }
 
-    /** Waits for pictures with so many lines, and then watches for a while: what was counted meanwhile. */
+    /**
+     * Waits for video with this many lines, and then watches for a while; returns the counts of
+     * that time.
+     */
     async function watched(what, lines) {
       const deadline = Date.now() + 15_000;
       while (Date.now() < deadline && !isSeen(await figures(), lines)) await sleep(500);

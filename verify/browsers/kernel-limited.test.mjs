@@ -1,6 +1,6 @@
 // Three Chromium without encryption meet through the kernel, and the downlink of one of them
-// becomes too narrow for both pictures as they are: it gets smaller ones or fewer a second, since
-// what left and what arrived is told of packets that no process has seen.
+// becomes too narrow for both videos: it gets smaller ones or fewer frames a second, since sent and
+// arrived packets are reported although no process has seen them.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -16,7 +16,7 @@ const NAMES = ["ada", "bob", "cat"];
 const LIMITED = "cat";
 const RATE = 400_000;
 const FRAMES = 15;
-/** A second, of an encoding that counts as sent, or of a picture that counts as shown. */
+/** Per second, of an encoding that counts as sent, or of a video that counts as shown. */
 const LEAST_FRAMES = 3;
 const ROUND_TRIP_MS = 20;
 const SETTLE_S = 12;

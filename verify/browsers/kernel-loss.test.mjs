@@ -1,5 +1,5 @@
-// Three Chromium without encryption meet through the kernel, and one of them loses packets: what it
-// asks for comes again from the publishers, to it alone, though nothing is kept anywhere between.
+// Three Chromium without encryption meet through the kernel, and one of them loses packets: the
+// publishers repeat them for it alone, although no packet is kept in between.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -20,7 +20,7 @@ describe("losses behind the kernel", { skip: kernelIsMissing(), timeout: 180_000
   let cable;
 
   before(async () => {
-    // So that all that is missing is what was lost.
+    // Without adaptation every missing packet is a lost one.
     meeting.connect({ limited: UNLUCKY, adapted: false });
     cable = await layCable(meeting.network, { seed: 1, queueMs: 500, shaper: "relay" });
     cable.set("both", { delay: `${ROUND_TRIP_MS / 2}ms` });

@@ -1,7 +1,7 @@
-// Takes the pictures of a running meeting that the documents show: `npm run picture -- meeting.png
-// quality-panel.png`.
+// Takes the screenshots of a running meeting for the documents:
+// `npm run picture -- meeting.png quality-panel.png`.
 //
-// Four drawn people instead of the browser's green test picture, everything else as it is.
+// Four drawn people instead of the browser's green test video, everything else unchanged.
 
 import { launchBrowser } from "./support/browser.mjs";
 import { drawPerson, PEOPLE } from "./support/drawn.mjs";
@@ -23,7 +23,7 @@ try {
   await third.says("Looks calm. I like it.");
   await first.says("Let us go through it together.");
   await first.sees("Jun");
-  // Until the notices of who joined have gone.
+  // Waits until the notices of joins have gone.
   await sleep(8000);
   await first.page.locator(".tile-speaking").waitFor();
   await first.page.screenshot({ path: meeting });
@@ -34,7 +34,7 @@ try {
   await server.stop();
 }
 
-/** The same meeting with the quality of every picture shown, and the chat put away. */
+/** The same meeting with the quality of every video shown, and the chat closed. */
 async function takeQuality(visitor) {
   await visitor.page.keyboard.press("Escape");
   await visitor.page.locator("body").press("q");

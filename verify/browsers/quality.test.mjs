@@ -120,7 +120,7 @@ describe("a picture the server holds back", { skip: await pageIsMissing(), timeo
   });
 });
 
-/** Stands between a page and its server, and can say what the server would. */
+/** A proxy between a page and its server, which can send the server's messages itself. */
 class Wire {
   async tap(page) {
     await page.routeWebSocket(/\/rtc/, (toPage) => {

@@ -72,7 +72,7 @@ for (const mode of MODES) {
   });
 }
 
-/** Two people who see each other. */
+/** Two people who receive each other. */
 async function pair(mode) {
   const room = freshRoom("recovery");
   const people = await Promise.all(["ada", "bob"].map((identity) => world.person(identity)));
@@ -91,10 +91,11 @@ async function meet(ada, bob) {
 }
 
 /**
- * Data flows both ways, and none of it twice.
+ * Data is delivered both ways, and none of it twice.
  *
- * Sent again and again until heard: after a full reconnect this client reports itself connected a little before it
- * stops setting data aside, and what it set aside is lost with the connection it was meant for.
+ * The message is repeated until it arrives: after a full reconnect this client reports itself
+ * connected a little before it stops queuing data, and queued data is lost with the earlier
+ * connection.
  */
 async function exchange(ada, bob) {
   for (const [from, to] of [

@@ -15,7 +15,7 @@ before(async () => {
 after(() => world?.end());
 afterEach(() => world.clear());
 
-/** Takes redundant audio out of what a browser says it can receive, as for one that never knew it. */
+/** Removes redundant audio from a browser's offers and answers, as for one without it. */
 function forgetRedundancy() {
   const write = RTCPeerConnection.prototype.setLocalDescription;
   const withoutRed = (sdp) =>
@@ -48,7 +48,10 @@ function agreed(person) {
   });
 }
 
-/** The part of what arrived that had arrived before: with redundancy, all but what was lost the first time. */
+/**
+ * The share of repeated audio among arrivals: with redundancy, all except packets that were lost
+ * the first time.
+ */
 async function repeated(person, from) {
   const { discarded, received } = await person.run(async (client, who) => {
     const stats = await client.publication(who, "microphone").track.receiver.getStats();
@@ -58,7 +61,10 @@ async function repeated(person, from) {
   return discarded / received;
 }
 
-/** One speaks and one listens: what was agreed to be sent, and whether it came with its repetitions. */
+/**
+ * One participant speaks and one listens: the agreed codec, and whether the repetitions
+ * arrived.
+ */
 async function talk(purpose, { publishDefaults, prepare } = {}) {
   const room = freshRoom(purpose);
   const [ada, bob] = await Promise.all(["ada", "bob"].map((identity) => world.person(identity)));

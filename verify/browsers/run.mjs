@@ -1,8 +1,8 @@
 // Runs the browser tests: `npm test`, or `npm test -- --test-name-pattern=mute` for some of them,
 // or `npm test -- codecs.test.mjs` for one file.
 //
-// It is here because `node --test` wants its options before its files, and so that all files share
-// one Weir.
+// It exists because `node --test` requires its options before its files, and so that all files
+// share one Weir.
 
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";

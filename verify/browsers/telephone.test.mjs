@@ -1,4 +1,4 @@
-// Can a browser and a telephone talk, when a SIP proxy has Weir join them?
+// Can a browser and a telephone talk, when a SIP proxy connects them through Weir?
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
@@ -87,11 +87,14 @@ describe("a browser and a telephone", { timeout: 120_000 }, () => {
   }
 });
 
-/** Runs in the page: begins a call, and says so in full once all addresses are known. */
+/**
+ * Runs in the page: begins a call, and returns the full description once all addresses are
+ * known.
+ */
 async function call() {
   const pc = new RTCPeerConnection();
   window.pc = pc;
-  // A level is measured of what is played.
+  // The level is measured of played audio only.
   pc.ontrack = ({ track }) => Object.assign(new Audio(), { srcObject: new MediaStream([track]) }).play();
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
   for (const track of stream.getTracks()) pc.addTrack(track, stream);
@@ -113,7 +116,7 @@ async function pickUp(sdp) {
   return pc.localDescription.sdp;
 }
 
-/** Runs in the page: what comes. */
+/** Runs in the page: the received audio. */
 async function listen() {
   const report = await window.pc.getStats();
   const found = [...report.values()].find((it) => it.type === "inbound-rtp" && it.kind === "audio");

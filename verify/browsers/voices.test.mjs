@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => world?.end());
 
-/** Of whom voice arrives within a second. */
+/** The participants whose audio arrives within a second. */
 async function heard(person) {
   const packets = async () => {
     const { received } = await person.stats();

@@ -10,7 +10,7 @@ from support.flow import audio_flows, data_flows, packet_flows, video_flows
 from support.wait import until
 
 LAYOUTS = pytest.mark.parametrize("single", [False, True], ids=["rtc", "rtc/v1"])
-# Many SCTP chunks, and below what either client lets through in one message.
+# Many SCTP chunks, and below the limit of either client for one message.
 LARGE_BYTES = 15_000
 
 

@@ -84,7 +84,8 @@ async def test_clients_that_read_nothing_cost_a_bounded_amount_of_memory():
                 sockets.callback(socket.transport.abort)
             talker = await sockets.enter_async_context(connect(address + token("deaf", "talker"), proxy=None))
             reading = asyncio.create_task(_drain(talker))
-            # Each of its changes also brings the talker a new token; where those come faster than it reads it is cut off as well.
+            # Each of its changes also sends the talker a new token; if those arrive faster than it
+            # reads, it is cut off as well.
             with contextlib.suppress(ConnectionClosed):
                 for number in range(30):
                     metadata = protocol.UpdateParticipantMetadata(
@@ -108,7 +109,8 @@ async def test_updates_of_a_participant_are_rate_limited():
             assert few < 100_000, f"{few} bytes about somebody who joins with a million capabilities"
             seconds = await chatter.says_little_often(weir.url, call.room, 300)
             many = listener.received - before - few
-            # The whole state of a participant is told with each change, so the last before the account is empty may be in full.
+            # The whole state of a participant is sent with each change, so the last one before the
+            # account is empty may be complete.
             allowed = (1 << 20) + seconds * (128 << 10) + 3 * 130_000
             assert many < allowed, f"{many} bytes about 300 changes of 10 in {seconds:.1f} s"
             assert listener.longest < 500_000

@@ -26,7 +26,7 @@ def nothing_is_left(world, within_s: float = 3) -> None:
 def test_every_call_is_heard_both_ways(world, request, figures):
     calls, rate, talk_s = (request.config.getoption(name) for name in ("calls", "rate", "talk"))
     packets = int(talk_s * PACKETS_PER_S)
-    # All of them are to be there at once, however slowly they come.
+    # All calls are to exist at once, at any rate of setup.
     held_ms = int(1000 * max(talk_s, calls / rate)) + 2 * step.SETTLE_MS
     caller = step.scenario(
         step.invite(), step.accepted(step.TALK), step.acknowledge(), step.pause(held_ms), step.hang_up()
@@ -40,7 +40,7 @@ def test_every_call_is_heard_both_ways(world, request, figures):
         figures(_figures(world, placed, packets, world.relay.process.cpu_s() - began_s))
         placed.heard_both_ways()
     if request.config.getoption("relay") == "kernel":
-        # All but what came until the parties' addresses were learned.
+        # All packets except those before the parties' addresses were learned.
         assert world.relay.relayed_in_kernel() > 2 * calls * (packets - 2 * LEARNING_S * PACKETS_PER_S)
     nothing_is_left(world)
 
@@ -175,7 +175,7 @@ def test_calls_outlive_the_relay(world, request, figures):
         pytest.skip("rtpengine keeps its calls in Redis, which is not there")
     calls, rate = (request.config.getoption(name) for name in ("calls", "rate"))
     gone_s, set_up_s = 1, calls / rate
-    # Those who came first still talk when the last ones have been found again.
+    # The first calls are still in progress when the last ones have been found again.
     packets = int((6 + set_up_s) * PACKETS_PER_S)
     talk = step.pause(1000 * packets // PACKETS_PER_S + 2 * step.SETTLE_MS)
     caller = step.scenario(step.invite(), step.accepted(step.TALK), step.acknowledge(), talk, step.hang_up())
@@ -207,7 +207,7 @@ def test_calls_whose_end_is_lost_are_gone_after_a_while(world):
         assert [each["totals"]["RTP"]["packets"] for each in told] == [2 * PACKETS] * 10
         assert [each["totals"]["RTCP"]["packets"] for each in told] == [2] * 10
         if world.relay.scores_at_once:
-            # Nothing was lost, and the way is short: as good as G.711 gets.
+            # No packet was lost, and the path is short, so the score is the best of G.711.
             scores = [stream["average MOS"]["MOS"] for each in told for stream in each["SSRC"].values()]
             assert len(scores) == 20 and min(scores) >= 43
         nothing_is_left(world, within_s=math.ceil(MEDIA_TIMEOUT_S * 2) + 1)

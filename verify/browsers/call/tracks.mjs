@@ -52,7 +52,7 @@ export function trackTests(call) {
     const packets = async () =>
       (await cat.stats()).received.find(({ from, source }) => from === "ada" && source === "camera").packetsReceived;
     await enable(false);
-    // The client waits before it tells the server, and what is on its way still arrives.
+    // The client waits before it tells the server, and packets on their way still arrive.
     await sleep(2000);
     const before = await packets();
     await bob.watches(ada);

@@ -1,5 +1,5 @@
-// A bare participant: unmodified livekit-client, what it received, and nothing else. Tests reach it
-// as `window.client`.
+// A bare participant: unmodified livekit-client and its received media, without anything else.
+// Tests reach it as `window.client`.
 
 import { ConnectionErrorReason, Room, RoomEvent, Track, VideoQuality } from "livekit-client";
 import { takeLateness } from "./lateness.js";
@@ -9,7 +9,7 @@ const decoder = new TextDecoder();
 
 const client = {
   room: undefined,
-  /** Names of the room events so far, oldest first, with what identifies their subject. */
+  /** Names of the room events so far, oldest first, with the identifier of their subject. */
   events: [],
   /** Data packets received. */
   data: [],
@@ -95,7 +95,7 @@ function nameOf(subject) {
   return subject?.identity ?? subject?.source ?? "";
 }
 
-/** Plays everything, as a page would: a browser pulls no sound that nobody listens to. */
+/** Plays everything, as a page would: a browser does not decode audio that is not played. */
 function play(room) {
   room.on(RoomEvent.TrackSubscribed, (track) => document.body.append(track.attach()));
   room.on(RoomEvent.TrackUnsubscribed, (track) => {

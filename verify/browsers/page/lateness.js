@@ -1,5 +1,5 @@
-// How late this page is with what it means to do. A machine with too much to do freezes pictures by
-// itself, and this is how a test can tell.
+// Lateness of this page's timers. An overloaded machine freezes video by itself, and a test detects
+// that here.
 
 const EVERY_MS = 50;
 

@@ -25,7 +25,7 @@ const PROGRAM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /**
  * One browser with a fresh profile; a participant is a context in it, with its own renderer process.
  *
- * `program` is what starts Chromium, where that takes more than its name.
+ * `program` is the command that starts Chromium, if that is more than its name.
  */
 export function launchBrowser(flags = [], program = PROGRAM) {
   return chromium.launch({

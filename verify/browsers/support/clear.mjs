@@ -1,9 +1,10 @@
-/** How to start a browser whose media is not encrypted, and what its pages then need. */
+/** The flags of a browser without media encryption, and the script that its pages then need. */
 export const IN_CLEAR = { flags: ["--disable-webrtc-encryption"], beforehand: withoutEncryption };
 
 /**
- * Two things livekit-client waits for do not exist in this mode: data channels, which Chromium refuses to make without DTLS, and a
- * connection state of "connected", which counts DTLS in. So the first pretend to be opening, and the second is what ICE says.
+ * Two things that livekit-client waits for do not exist in this mode: data channels, which Chromium
+ * refuses to make without DTLS, and a connection state of "connected", which includes DTLS. So the
+ * former pretend to be opening, and the latter is the state of ICE.
  */
 function withoutEncryption() {
   class Unopened extends EventTarget {

@@ -1,4 +1,4 @@
-// People for pictures of meetings: drawn, since nobody sits before a headless browser.
+// People for screenshots of meetings: drawn, since nobody sits before a headless browser.
 
 export const PEOPLE = [
   {

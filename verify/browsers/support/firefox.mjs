@@ -10,7 +10,7 @@ const NAMES = process.env.FIREFOX ? [process.env.FIREFOX] : ["firefox-esr", "fir
 const STARTUP_MS = 60_000;
 
 const PREFERENCES = {
-  // The port is the system's choice, and told in the profile.
+  // The port is chosen by the system, and written into the profile.
   "marionette.port": 0,
   "media.navigator.streams.fake": true,
   "media.navigator.permission.disabled": true,
@@ -49,8 +49,8 @@ function isExecutable(path) {
 }
 
 /**
- * A Firefox as it is installed, with as much of playwright's browser as a participant needs. Playwright drives only builds of its own; every
- * Firefox speaks Marionette. It has one page.
+ * An installed Firefox, with the part of playwright's browser interface that a participant needs.
+ * Playwright drives only builds of its own; every Firefox speaks Marionette. It has one page.
  */
 export async function launchFirefox(program) {
   const profile = mkdtempSync(join(tmpdir(), "weir-firefox-"));
@@ -124,7 +124,10 @@ class Page {
   }
 }
 
-/** Firefox's own protocol: each message is its length, a colon, and JSON; answers come in the order of their commands. */
+/**
+ * Firefox's own protocol: each message is its length, a colon, and JSON; answers arrive in the
+ * order of their commands.
+ */
 class Marionette {
   #socket;
   #received = "";

@@ -34,7 +34,10 @@ export function kernelIsMissing() {
   return false;
 }
 
-/** A network with a Weir in its hub, and people in a room of it. `close()` removes everything, also what was only half made. */
+/**
+ * A network with a Weir in its hub, and people in a room of it. `close()` removes everything,
+ * including what was created only in part.
+ */
 export class KernelMeeting {
   #parts = [];
   #newest = {};
@@ -70,7 +73,10 @@ export class KernelMeeting {
     this.server = await startServer(this.network, this.folder, { key: "devkey", secret: "secret", command });
   }
 
-  /** Everybody joins, and publishes or some of them do: `video` beside what is usual here. */
+  /**
+   * Everybody joins, and all or some of them publish: `video` overrides the usual settings
+   * here.
+   */
   async meet(video = {}, publishers = this.names) {
     const files = await bundle();
     for (const name of this.names) {
@@ -92,7 +98,10 @@ export class KernelMeeting {
     return Object.fromEntries(this.names.map((name, index) => [name, taken[index]]));
   }
 
-  /** The newest sample of everybody, by name: what was there before where nothing new was recorded since it was last asked for. */
+  /**
+   * The newest sample of everybody, by name; the earlier one if nothing new was recorded since the
+   * last call.
+   */
   async newest() {
     for (const [name, { samples }] of Object.entries(await this.take())) {
       this.#newest[name] = samples.at(-1) ?? this.#newest[name];

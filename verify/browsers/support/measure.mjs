@@ -30,13 +30,13 @@ async function observe(people, seconds) {
 
 const lateness = (person) => person.run((client) => client.takeLateness());
 
-// A frame is due every 50 ms, and a picture counts as frozen when one is 150 ms late.
+// A frame is due every 50 ms, and a video counts as frozen when one is 150 ms late.
 const LATE_MAX_MS = 120;
 const ATTEMPTS = 3;
 
 /**
- * Observes and judges. A failure on a machine that was too busy to keep its own browsers on time says nothing about the
- * server, so it is measured again; it stands when it was the last attempt.
+ * Observes and judges. A failure on a machine that was too busy for its own browsers shows nothing
+ * about the server, so it is measured again; the last attempt counts.
  */
 export async function judge(people, seconds, verdict) {
   for (let attempt = 1; ; attempt++) {
@@ -51,7 +51,7 @@ export async function judge(people, seconds, verdict) {
   }
 }
 
-/** Totals become what was added in between; a name stays as it was last. A stream that is new counts from nothing. */
+/** Totals become differences; a name keeps its last value. A new stream counts from zero. */
 function differences(before, after, keyOf) {
   const earlier = new Map(before.map((row) => [keyOf(row), row]));
   return after.map((row) => {
@@ -64,18 +64,24 @@ function differences(before, after, keyOf) {
   });
 }
 
-/** Pictures of `source` the person sent: with simulcast, those of the busiest encoding. */
+/** Frames of `source` that the person sent: with simulcast, those of the busiest encoding. */
 function picturesSent(view, source) {
   const encodings = view.sent.filter((row) => row.source === source && row.kind === "video");
   return Math.max(0, ...encodings.map((row) => Math.round(row.framesSent / spatialLayers(row.scalabilityMode))));
 }
 
-/** A browser counts each spatial layer of a picture as a frame it sent, and the picture as one frame it decoded. */
+/**
+ * A browser counts each spatial layer of a picture as a sent frame, and the picture as one decoded
+ * frame.
+ */
 function spatialLayers(mode) {
   return Number(/^L(\d)/.exec(mode)?.[1] ?? 1);
 }
 
-/** One row for every picture somebody watched: who, whose, and how much of it arrived. */
+/**
+ * One row for every watched video: the watcher, the publisher, and the share of frames that
+ * arrived.
+ */
 export function pictures(views, source = "camera") {
   return views.flatMap((view) =>
     view.received
@@ -102,7 +108,7 @@ export function pictures(views, source = "camera") {
   );
 }
 
-/** One row for every voice somebody heard. Samples are at 48 kHz whatever was sent. */
+/** One row for every received audio. Samples are at 48 kHz for any codec. */
 export function voices(views) {
   return views.flatMap((view) =>
     view.received
@@ -119,7 +125,7 @@ export function voices(views) {
   );
 }
 
-/** Holds the pictures to what the server owes. */
+/** Asserts the required share of decoded frames. */
 export function assertPictures(rows, count) {
   assert.equal(rows.length, count, `${count} pictures watched`);
   for (const row of rows) {
@@ -133,7 +139,10 @@ export function assertPictures(rows, count) {
 
 const SAMPLES_PER_SECOND_MIN = 40_000;
 
-/** Holds the voices to it: sound came throughout, and at most a tenth of it was made up by the receiver. */
+/**
+ * The same for audio: it arrived throughout, and at most a tenth of it was concealed by the
+ * receiver.
+ */
 export function assertVoices(rows, count, seconds) {
   assert.equal(rows.length, count, `${count} voices heard`);
   for (const row of rows) {

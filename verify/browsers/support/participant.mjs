@@ -28,7 +28,7 @@ export class Participant {
     return outcome;
   }
 
-  /** Joins, and returns what came of it: `{ identity, sid }` or `{ error }`. */
+  /** Joins, and returns the result: `{ identity, sid }` or `{ error }`. */
   tryJoin(room, { token: given, grant = {}, options, connect } = {}) {
     return this.page.evaluate((how) => window.client.join(how), {
       url: wsUrl(this.world.server.url),
@@ -78,7 +78,7 @@ export class Participant {
       (await this.stats()).received.find(
         (row) => row.from === other.identity && row.source === source && row.kind === "video",
       )?.framesDecoded ?? 0;
-    // Counters start anew with a new stream, so compare with the lowest value seen.
+    // Counters restart with a new stream, so compare with the lowest value seen.
     let least = await decoded();
     await waitFor(
       `${this.identity} to decode ${other.identity}'s ${source}`,
@@ -95,7 +95,7 @@ export class Participant {
     );
   }
 
-  /** Takes the renderer away, as a crash or the end of a battery would: nothing is said to the server. */
+  /** Kills the renderer, as a crash or an empty battery would: the server gets no message. */
   async kill() {
     const devtools = await this.context.newCDPSession(this.page);
     const crashed = new Promise((resolve) => this.page.once("crash", resolve));

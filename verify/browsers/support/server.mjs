@@ -15,10 +15,11 @@ const LOG_TAIL = 20_000;
 const notStarted = (binary) => `${binary} did not start. Build it first, or name a running server in WEIR_URL.`;
 
 /**
- * The server under test: the one `WEIR_URL` names, or a Weir of our own on free ports.
+ * The server under test: the one in `WEIR_URL`, or a Weir of our own on free ports.
  *
- * `own` says that it is a Weir started for the tests, which then must serve everything they look for. A test that needs other settings
- * than the defaults gives the text of a configuration, or another address than loopback, and gets a Weir of its own.
+ * `own` says that it is a Weir started for the tests, which then must serve everything they need. A
+ * test that needs other settings than the defaults gives the text of a configuration, or another
+ * address than loopback, and gets a Weir of its own.
  */
 export async function startServer({ configuration, address = LOOPBACK } = {}) {
   if (process.env.WEIR_URL && configuration === undefined && address === LOOPBACK) {

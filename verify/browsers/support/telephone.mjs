@@ -1,5 +1,4 @@
-// A telephone that knows RTP and G.711 and nothing of the web, and the proxy that sets its calls
-// up.
+// A telephone with RTP and G.711 and without WebRTC, and the proxy that sets up its calls.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -11,7 +10,7 @@ const SAMPLES = (RATE * PACKET_MS) / 1000;
 const PCMU = 0;
 const HEADER = 12;
 
-/** A telephone: it hums while it is in a call, and remembers what it heard. */
+/** A telephone: it sends a tone during a call, and records received audio. */
 export class Telephone {
   heard = [];
   #sequence = 1;
@@ -32,7 +31,7 @@ export class Telephone {
     return `${session}m=audio ${this.port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=sendrecv\r\n`;
   }
 
-  /** Hums to where a description wants sound. */
+  /** Sends the tone to the audio address of a description. */
   hum(sdp) {
     const to = Number(sdp.match(/^m=audio (\d+)/m)[1]);
     this.#timer = setInterval(() => this.socket.send(this.#packet(), to, LOOPBACK), PACKET_MS);
@@ -65,7 +64,7 @@ export class Telephone {
   }
 }
 
-/** Requests of all proxies so far: a cookie that comes again gets the old answer. */
+/** Requests of all proxies so far: a repeated cookie gets the old answer. */
 let cookies = 0;
 
 /** A SIP proxy, as far as a relay hears of it. */

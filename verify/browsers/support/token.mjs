@@ -6,7 +6,7 @@ const HOUR_S = 3600;
 
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** An access token for the development key, or for whatever `options` say instead. */
+/** An access token for the development key, unless `options` override it. */
 export function token(room, identity, options = {}) {
   const { grants = {}, name = identity, lifetime = HOUR_S, secret = SECRET, key = KEY, ...claims } = options;
   const now = Math.floor(Date.now() / 1000);

@@ -48,12 +48,12 @@ export class Visitor {
     return this.page.getByRole("toolbar").getByRole("button", { name });
   }
 
-  /** The tile of somebody's camera. */
+  /** The tile of a person's camera. */
   tile(name) {
     return this.page.locator("article[data-source=camera]").filter({ hasText: name });
   }
 
-  /** Waits until somebody's picture is there, moves, and shows something. */
+  /** Waits until a person's video is shown, moves, and is not blank. */
   async sees(name) {
     await this.playing(this.tile(name).locator("video"));
   }
@@ -88,7 +88,10 @@ export class Visitor {
   }
 }
 
-/** How far a video is, and by how much its brightest and darkest samples differ: a blank picture has no spread. */
+/**
+ * Position of a video, and the difference between its brightest and darkest samples: a blank one
+ * has none.
+ */
 function lookAt(video) {
   const canvas = document.createElement("canvas");
   canvas.width = 32;

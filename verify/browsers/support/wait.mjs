@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 export { sleep };
 
 /**
- * Calls `probe` until it returns something truthy, and returns that.
+ * Calls `probe` until it returns a truthy value, and returns that.
  *
- * `what` completes the sentence "waited N s for ...". `onTimeout` may add what was there instead.
+ * `what` completes the sentence "waited N s for ...". `onTimeout` may add the state found instead.
  */
 export async function waitFor(what, probe, { timeout = 15_000, interval = 100, onTimeout } = {}) {
   const deadline = Date.now() + timeout;

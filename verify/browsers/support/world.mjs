@@ -33,7 +33,7 @@ function populate(parts) {
   const people = new Set();
   return {
     ...parts,
-    /** Somebody who is nowhere yet. */
+    /** A person who has not joined yet. */
     async person(identity) {
       const person = await Participant.open(parts, identity);
       people.add(person);

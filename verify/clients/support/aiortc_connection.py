@@ -144,7 +144,8 @@ class Single(Connection):
             case "media_sections_requirement":
                 wanted = response.media_sections_requirement
                 self._add_sections(wanted.num_audios, wanted.num_videos)
-                # The answer to this offer comes through `handle`, so the offer cannot be awaited in it.
+                # The answer to this offer is received by `handle`, so the offer cannot be awaited
+                # in it.
                 self._spawn(self.negotiate())
             case "offer":
                 raise AssertionError("on /rtc/v1 the server never offers")

@@ -17,7 +17,8 @@ from aiortc.rtcdtlstransport import RTCDtlsTransport, SRTPProtectionProfile
 from aiortc.sdp import SessionDescription, candidate_from_sdp, candidate_to_sdp
 from livekit.protocol import rtc
 
-# aioice leaves the loopback address out of its host candidates; on a machine without a network it is the only one.
+# aioice leaves the loopback address out of its host candidates; on a machine without a network it
+# is the only one.
 aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: ["127.0.0.1"]
 
 OnTrack = Callable[[str, MediaStreamTrack], None]

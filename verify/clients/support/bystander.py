@@ -17,7 +17,7 @@ from .signalling import Signalling
 from .tokens import token
 from .wait import until
 
-# How often the speaker sends a numbered data packet, and how often somebody asks whether signalling answers.
+# Interval of the speaker's numbered data packets, and of checks that signalling answers.
 DATA_INTERVAL_S = 0.05
 PING_INTERVAL_S = 0.05
 # An answer later than this is slow. A stall of half a second makes ten of them.
@@ -148,7 +148,8 @@ class Bystander:
             await asyncio.sleep(DATA_INTERVAL_S)
 
     async def _ask(self, watch: Watch) -> None:
-        # Asked on the clock, whether or not the last answer has come: so a stall counts for as long as it lasts.
+        # It asks at fixed times, even without the last answer, so that a stall counts for its whole
+        # duration.
         while True:
             number = next(self._numbers)
             self._asked[number] = time.monotonic()

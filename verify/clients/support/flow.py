@@ -4,9 +4,10 @@ from .media import FPS, VideoWitness
 from .participant import Participant
 from .wait import until
 
-# Enough to see steady flow and the bar move through most of the picture.
+# Enough frames to see steady flow and the bar move through most of the image.
 FRAMES = 2 * FPS
-# A server that loses pictures loses them in every window; a busy machine starves an encoder or a decoder in one.
+# A server that loses frames loses them in every window; a busy machine starves an encoder or a
+# decoder in one.
 WINDOWS = 3
 
 
@@ -14,7 +15,7 @@ async def video_flows(publisher: Participant, viewer: Participant, seconds: floa
     """`viewer` decodes `publisher`'s own pictures, in order, and in some window at least 9 in 10 of those drawn."""
     them, us = publisher.identity, viewer.identity
     witness = await until(f"{us} is sent {them}'s video track", lambda: viewer.video.get(them), seconds)
-    # The first second holds the key-frame request and the encoder's start; windows come after it.
+    # The first second contains the key-frame request and the encoder's start; windows follow it.
     await _decodes(witness, FPS, seconds, f"{us} decodes more frames of {them}")
     rates = []
     while len(rates) < WINDOWS and max(rates, default=0) < 0.9:

@@ -86,7 +86,7 @@ class VideoWitness:
     def see(self, width: int, height: int, y: numpy.ndarray, u: numpy.ndarray, v: numpy.ndarray) -> None:
         """Notes one decoded frame. The planes are arrays of shape (rows, columns), chroma at half size."""
         if width < BAR_STEPS:
-            # libwebrtc hands out a tiny black picture when a receiver stops; nobody sent it.
+            # libwebrtc delivers a tiny black frame when a receiver stops, which nobody sent.
             return
         self.sizes.append((width, height))
         self.signatures.add(_colour(float(u.mean()), float(v.mean())))

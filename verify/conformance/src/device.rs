@@ -40,10 +40,10 @@ pub trait Device {
     /// Applies an entry.
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError>;
 
-    /// Takes what the agent injects.
+    /// Takes an injection of the agent.
     fn inject(&mut self, now: Instant, what: Inject<'_>);
 
-    /// Takes a datagram from the network, as it is on the wire.
+    /// Takes a datagram from the network, in its wire form.
     fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]);
 
     /// Takes datagrams that arrive together. A device with threads may work on them at the same
@@ -63,7 +63,7 @@ pub trait Device {
     /// All counters so far.
     fn counters(&mut self) -> Counters;
 
-    /// Whether what it sends to a leg with keys is sealed. The model's is in clear.
+    /// Whether its packets to a leg with keys are encrypted. The model's are not.
     fn egress_protection(&self) -> bool {
         true
     }
@@ -73,8 +73,7 @@ pub trait Device {
         true
     }
 
-    /// Whether it lives in the time it is told. One that reads a real clock cannot be held to
-    /// times.
+    /// Whether it uses the given times. A device with a real clock cannot be held to times.
     fn keeps_virtual_time(&self) -> bool {
         true
     }

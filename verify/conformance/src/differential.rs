@@ -28,8 +28,7 @@ impl fmt::Display for Difference {
 /// Makes a fresh device whose clock shows an instant.
 pub type NewDevice<'a> = &'a dyn Fn(Instant) -> Box<dyn Device>;
 
-/// Does everything in `steps` to the model and to a fresh device, and compares what is seen after
-/// every step.
+/// Applies all `steps` to the model and to a new device, and compares the results after every step.
 ///
 /// Errors: the first difference.
 pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
@@ -40,16 +39,15 @@ pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Res
     })
 }
 
-/// As [`compare`], of what is seen alone: for histories that do not keep what the invariants rest
-/// on.
+/// The same as [`compare`], without invariants: for histories that do not meet their preconditions.
 ///
 /// Errors: the first difference.
 pub fn agree(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
     side_by_side(steps, new_device, start, |_, _| Ok(()))
 }
 
-/// Compares after every step, and has what the device shows observed where it is what the model
-/// shows.
+/// Compares after every step, and passes the device's results to `observe` when they equal the
+/// model's.
 fn side_by_side(
     steps: &[Step],
     new_device: NewDevice<'_>,

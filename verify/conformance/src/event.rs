@@ -201,8 +201,7 @@ fn matches_statistics(pattern: &EventPattern, event: &Event) -> bool {
     }
 }
 
-/// Sorts events by kind and by whom they are about; the order within is the device's, and part of
-/// the contract.
+/// Sorts events by kind and by subject; the order within is the device's, and part of the contract.
 pub fn order(event: &Event) -> (u8, u32, u32) {
     match event {
         Event::Punt { path, .. } => (0, crate::step::peer_at(*path).unwrap_or(u32::MAX), 0),

@@ -39,14 +39,14 @@ pub struct Invariants {
     replicas: BTreeMap<ReplicaId, ReplicaWatch>,
     /// Datagrams that arrived at relays.
     relayed: BTreeSet<Vec<u8>>,
-    /// Packets that the agent asked for and nobody got so far: a device may send them in a later
-    /// step.
+    /// Packets that the agent injected and that did not arrive yet: a device may send them in a
+    /// later step.
     injected: Vec<Injection>,
 }
 
 impl Invariants {
-    /// For a history in which nothing is lost or late and receivers are always ready: what they get
-    /// must be decodable.
+    /// For a history without losses and delays, in which receivers are always ready: received
+    /// streams must be decodable.
     pub fn of_clean_network() -> Self {
         Invariants {
             is_clean: true,
@@ -54,9 +54,9 @@ impl Invariants {
         }
     }
 
-    /// Follows a step and judges what it made the device do.
+    /// Follows a step and judges its effects.
     ///
-    /// Errors: what was broken.
+    /// Errors: the broken invariant.
     pub fn observe(&mut self, step: &Step, observation: &Observation) -> Result<(), String> {
         match step {
             Step::Write(update) if observation.written.is_ok() => self.apply(update),
@@ -76,7 +76,7 @@ impl Invariants {
 
     /// As [`observe`](Self::observe), for datagrams that arrived together.
     ///
-    /// Errors: what was broken.
+    /// Errors: the broken invariant.
     pub fn observe_burst<'a>(
         &mut self,
         sends: impl Iterator<Item = &'a Send>,
@@ -140,7 +140,7 @@ impl Invariants {
         }
     }
 
-    /// Whether this is what the agent itself asked to be sent, which it is once.
+    /// Whether this is a datagram that the agent injected, which is sent once.
     fn is_injected(&mut self, path: Path, bytes: &[u8]) -> bool {
         let is_this = |injection: &Injection| match injection {
             Injection::Datagram(to, sent) => *to == path && sent == bytes,

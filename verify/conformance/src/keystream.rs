@@ -1,5 +1,5 @@
-//! No keystream protects two different packets. SRTP's secrecy depends on it, whatever the model
-//! says.
+//! No keystream protects two different packets. SRTP's secrecy depends on it, independently of the
+//! model.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct KeystreamCheck {
 }
 
 impl KeystreamCheck {
-    /// Looks at what a step sent.
+    /// Checks the packets of a step.
     ///
     /// Errors: a datagram under a keystream that protected another one.
     pub fn observe(&mut self, observation: &Observation) -> Result<(), String> {

@@ -1,14 +1,14 @@
-//! Holds every data plane to the model.
+//! Compares every data plane with the model.
 //!
-//! Three kinds of check share one language of [`Step`]s, what is done to a device:
+//! Three kinds of check share one language of [`Step`]s, the inputs of a device:
 //!
-//! * **vectors** ([`vector`]): text files whose title is a claim, with what must come out written
-//!   behind each step;
+//! * **vectors** ([`vector`]): text files whose title is a claim, with the expected output after
+//!   each step;
 //! * **differential** ([`differential`]): random histories ([`random`]) that drive the model and a
 //!   device side by side;
-//! * **invariants** ([`invariants`], [`keystream`]): what must hold whatever the model says.
+//! * **invariants** ([`invariants`], [`keystream`]): properties independent of the model.
 //!
-//! Read [`step`] first, then [`device`] (what a device under test must offer), then [`vector`].
+//! Read [`step`] first, then [`device`] (the interface of a device under test), then [`vector`].
 
 #![forbid(unsafe_code)]
 

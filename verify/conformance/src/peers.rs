@@ -1,4 +1,4 @@
-//! The other ends: who protects what goes in and unprotects what comes out.
+//! The peers: they protect the device's input and unprotect its output.
 
 mod together;
 
@@ -11,7 +11,7 @@ use wire::{PacketKind, RtpPacket};
 
 use crate::Send;
 
-/// The relays a device was told of.
+/// The relays written to a device.
 #[derive(Debug, Default)]
 pub struct RelayTable(BTreeMap<SocketAddr, Relay>);
 
@@ -47,7 +47,7 @@ impl RelayTable {
     }
 }
 
-/// The legs a device was told of.
+/// The legs written to a device.
 #[derive(Debug, Default)]
 pub struct LegTable(BTreeMap<LegId, Leg>);
 
@@ -153,7 +153,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// A datagram that nothing protected.
+    /// A datagram without protection.
     pub(crate) fn in_clear(bytes: &[u8]) -> Self {
         Opened {
             bytes: bytes.to_vec(),
@@ -178,7 +178,7 @@ pub struct Keystream {
 /// Every peer of one device.
 #[derive(Default)]
 pub struct Peers {
-    /// The legs as the device knows them.
+    /// The legs in the device's table.
     pub legs: LegTable,
     peers: BTreeMap<LegId, Peer>,
     relays: RelayTable,
@@ -206,7 +206,7 @@ impl Peers {
         }
     }
 
-    /// The bytes on the wire of what a peer sends; only what is sealed can be tampered with.
+    /// The bytes on the wire of a peer's datagram; only an encrypted one can be tampered with.
     pub fn on_the_wire(&mut self, send: &Send) -> Vec<u8> {
         let mut bytes = self.seal(send.path, &send.bytes);
         if let (true, Some(last)) = (send.tampered && bytes != send.bytes, bytes.last_mut()) {
@@ -230,9 +230,9 @@ impl Peers {
         }
     }
 
-    /// A datagram as the peer at `path` reads it.
+    /// A datagram as decrypted by the peer at `path`.
     ///
-    /// Errors: what its SRTP says, for a leg with keys.
+    /// Errors: those of its SRTP, for a leg with keys.
     pub fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Opened, OpenError> {
         if let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) {
             return peer.open(bytes);
@@ -297,9 +297,9 @@ impl Peer {
 /// The index of an SRTCP packet that opened.
 fn srtcp_index(profile: SrtpProfile, bytes: &[u8]) -> u64 {
     let behind = match profile {
-        // RFC 7714 section 9.1: the tag is in front of the word.
+        // RFC 7714 section 9.1: the tag precedes the word.
         SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 0,
-        // RFC 3711 section 3.4: behind it.
+        // RFC 3711 section 3.4: the tag follows the word.
         _ => profile.rtcp_tag_len(),
     };
     let word = bytes[..bytes.len() - behind].last_chunk().expect("it opened");

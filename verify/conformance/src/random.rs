@@ -33,10 +33,10 @@ pub struct Options {
 /// The behaviour of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Loses, repeats, delays, damages; legs come and go.
+    /// Loses, repeats, delays and damages packets; legs are added and removed.
     Rough,
-    /// Delivers everything in order to legs that stay, from streams in layers: what is held back is
-    /// the device's choice alone.
+    /// Delivers everything in order to permanent legs, from streams in layers: only the device
+    /// leaves packets out.
     Clean,
 }
 

@@ -10,8 +10,8 @@ use wire::{ExtensionForm, RtpPacket};
 /// length.
 pub type Element = (u8, Option<Vec<u8>>);
 
-/// Some fields of an RTP packet. To build a packet what is missing is zero or absent; to judge one
-/// what is missing is not looked at.
+/// Some fields of an RTP packet. A missing field is zero or absent in a packet that is built, and
+/// not compared in one that is judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RtpFields {
     /// Stream.

@@ -6,10 +6,10 @@ use crate::differential::Difference;
 /// How often a history is tried while it is made smaller.
 const ATTEMPTS_MAX: usize = 4_000;
 
-/// Leaves out what the failure does not need: ever smaller stretches of steps, as long as anything
-/// still fails.
+/// Removes steps that the failure does not need: ever shorter ranges, as long as any failure
+/// remains.
 ///
-/// `fails` runs a history from the beginning and gives its first difference.
+/// `fails` runs a history from the beginning and returns its first difference.
 pub fn shrink(
     mut steps: Vec<Step>,
     mut difference: Difference,

@@ -15,7 +15,7 @@ pub enum Step {
     Write(Update),
     /// A datagram arrives.
     Send(Send),
-    /// The agent asks for something to be sent or said.
+    /// The agent injects something.
     Inject(Injection),
 }
 
@@ -24,16 +24,16 @@ pub enum Step {
 pub struct Send {
     /// Between which addresses.
     pub path: Path,
-    /// In clear; the harness seals RTP and RTCP that come from a leg with keys.
+    /// Unencrypted; the harness encrypts RTP and RTCP of a leg with keys.
     pub bytes: Vec<u8>,
-    /// Whether one bit is changed after sealing; of no effect on what is sent in clear.
+    /// Whether one bit is changed after encryption; without effect on unencrypted packets.
     pub tampered: bool,
 }
 
 /// An [`Inject`] that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
-    /// A datagram as it is.
+    /// A datagram, unchanged.
     Datagram(Path, Vec<u8>),
     /// A compound RTCP packet.
     Rtcp(LegId, Vec<u8>),
@@ -41,7 +41,7 @@ pub enum Injection {
     Resend(ReplicaId, Vec<u16>),
     /// State of a replica on another device.
     Resume(ReplicaId, ReplicaSnapshot),
-    /// Another device is to go on.
+    /// Another device is to continue it.
     Release(ReplicaId),
     /// A packet in place of media.
     Fill {
@@ -56,15 +56,15 @@ pub enum Injection {
     },
     /// A burst of padding.
     Probe {
-        /// To whom.
+        /// The leg to send it to.
         leg: LegId,
         /// Its name.
         probe: u32,
         /// How fast, in bits per second.
         rate: u64,
-        /// At least so many bytes of UDP payload,
+        /// The least bytes of UDP payload.
         bytes: u32,
-        /// and so many packets.
+        /// The least packets.
         packets: u32,
     },
     /// Statistics.
@@ -118,7 +118,7 @@ impl Injection {
     }
 }
 
-/// The path of peer number `peer`. Every fourth peer speaks IPv6. Devices with real sockets
+/// The path of peer number `peer`. Every fourth peer uses IPv6. Devices with real sockets
 /// translate.
 ///
 /// Panics when `peer` is 2^16 or more.
@@ -181,7 +181,7 @@ pub fn party_of(address: SocketAddr) -> Option<u32> {
     Some(peer).filter(|peer| party_at(*peer) == address)
 }
 
-/// A key made of a number, for one direction: what [`protection`] gives a peer to send with.
+/// A key made of a number, for one direction: the sending key of a peer in [`protection`].
 pub fn master_key(profile: SrtpProfile, seed: u32) -> MasterKey {
     let Protection::Srtp { ingress, .. } = protection(profile, seed) else {
         unreachable!("protection makes keys");

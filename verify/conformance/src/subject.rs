@@ -1,4 +1,4 @@
-//! A device with its peers: takes steps, and says what was seen of each.
+//! A device with its peers: takes steps, and returns the observations of each.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,7 +44,7 @@ impl Subject {
         }
     }
 
-    /// Does one thing and collects what comes of it.
+    /// Executes one step and collects its effects.
     pub fn step(&mut self, step: &Step) -> Observation {
         let mut written = Ok(());
         match step {
@@ -64,7 +64,7 @@ impl Subject {
         self.observe(written)
     }
 
-    /// Has datagrams arrive together, and collects what comes of all of them.
+    /// Delivers datagrams together, and collects the effects of all of them.
     pub fn burst<'a>(&mut self, sends: impl Iterator<Item = &'a Send>) -> Observation {
         let sealed = sends.map(|send| Datagram {
             path: send.path,
@@ -75,7 +75,7 @@ impl Subject {
         self.observe(Ok(()))
     }
 
-    /// Collects what came since, from a device that takes its time.
+    /// Collects later effects, of a device that takes its time.
     pub fn look_again(&mut self, mut observation: Observation) -> Observation {
         let more = self.observe(observation.written);
         for (path, got) in more.got {

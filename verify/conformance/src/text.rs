@@ -39,7 +39,7 @@ pub struct Vector {
     pub file: String,
     /// Its claim: the first line.
     pub title: String,
-    /// Whether it only holds on a device that lives in the time it is told.
+    /// Whether it holds only on a device that uses the given times.
     pub needs_virtual_time: bool,
     /// Whether it only holds on a device whose peers each have an address of their own, not only a
     /// port.
@@ -68,11 +68,11 @@ pub enum Statement {
     Refuse(WriteError, Update),
     /// The next datagram on this path must be this.
     Expect(Path, Expected),
-    /// Nothing went out that was not expected already.
+    /// No further packet was sent.
     ExpectNothing,
-    /// This was told to the agent.
+    /// This event was reported to the agent.
     Event(EventPattern),
-    /// Of what replicas get, nothing was told that was not expected already.
+    /// No further selection of a replica was reported.
     NoneSelected,
     /// Counters since the last such line: these and no others.
     Count(Vec<(Counter, u64)>),
@@ -87,7 +87,7 @@ pub enum Expected {
     Bytes(Vec<u8>),
 }
 
-/// Some fields of an event; what is missing is not looked at.
+/// Some fields of an event; missing ones are not compared.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the fields are those of `dataplane::Event`")]
 pub enum EventPattern {
@@ -107,8 +107,8 @@ pub enum EventPattern {
         rid: Option<Rid>,
         repaired_rid: Option<Rid>,
     },
-    /// A replica follows another stream, or gets other layers of it. `None`: whatever the layer,
-    /// and whether or not it waits.
+    /// A replica follows another stream, or gets other layers of it. `None`: any layer, waiting or
+    /// not.
     Selected {
         replica: ReplicaId,
         source: StreamKey,

@@ -11,7 +11,7 @@ use crate::rtp::hex;
 use crate::text::{EventPattern, Expected, Line, Names, Statement, Vector, print_datagram};
 use crate::{Device, Peers, Step};
 
-/// How long a device that reads a real clock may take for what must come, and how often to look.
+/// The longest wait for an expected result of a device with a real clock, and the number of looks.
 const PATIENCE: Duration = Duration::from_secs(3);
 const ATTEMPTS: u32 = 600;
 

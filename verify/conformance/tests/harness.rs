@@ -23,13 +23,13 @@ struct Mutant {
 enum Mutation {
     /// Every fiftieth packet is not sent.
     LosesPackets,
-    /// Numbers go on without the gaps of real losses.
+    /// Numbers continue without the gaps of real losses.
     HidesLosses,
     /// Every hundredth packet is sent twice.
     Repeats,
     /// The first payload byte is changed in every fiftieth packet.
     DamagesPayloads,
-    /// Everything goes to whoever got something first.
+    /// Everything is sent to the receiver that got a packet first.
     Leaks,
     /// The marker is forgotten.
     ForgetsMarkers,
@@ -170,7 +170,7 @@ fn every_mutant_differs_from_the_model_and_is_made_small() {
     for mutation in counted.into_iter().chain(others) {
         let steps = steps_to_find(mutation, compare).unwrap_or_else(|| panic!("{mutation:?} was not found"));
         println!("{mutation:?}: {steps} steps");
-        // Those that are wrong at every fiftieth packet need fifty packets.
+        // Faults at every fiftieth packet need fifty packets.
         let most = if counted.iter().any(|one| *one as u8 == mutation as u8) {
             130
         } else {

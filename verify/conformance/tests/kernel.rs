@@ -22,7 +22,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Makes devices, and adds up what their programs counted.
+/// Makes devices, and adds up their programs' counts.
 struct Kernels<'a> {
     pair: &'a Pair,
     family: Family,
@@ -75,7 +75,7 @@ fn the_kernel_and_the_model_behind_it_keep_every_vector() {
             }
         }
         assert!(failures.is_empty(), "{failures}");
-        // Much must have been done here and not behind it.
+        // Much of the work must have been done here and not in the base.
         let counted = kernels.counted();
         assert!(
             counted[Counter::Relayed] >= 8 && counted[Counter::ForeignSource] >= 1,

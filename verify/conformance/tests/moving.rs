@@ -1,5 +1,5 @@
-//! Replicas that are let go and go on, at random: their receivers see what they see of replicas
-//! that stay.
+//! Replicas are released and resumed at random: their receivers get the same packets as those of
+//! replicas that stay.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,11 +14,11 @@ use rand::{Rng, SeedableRng};
 
 const SEEDS: std::ops::Range<u64> = 1..101;
 
-/// In so many steps a packet of each stream comes.
+/// Within this many steps, each stream has a packet.
 const SOON: usize = 40;
 
-/// A history in which nothing comes late or is asked for again: what is older than where a replica
-/// goes on is not sent any more.
+/// A history without late or repeated packets: packets from before the point of resumption are not
+/// sent any more.
 fn steps(seed: u64) -> Vec<Step> {
     let options = Options {
         steps: 500,
@@ -49,7 +49,7 @@ fn changes_soon(steps: &[Step], id: ReplicaId) -> bool {
         .any(|step| matches!(step, Step::Write(Update::SetReplica(other, _)) if *other == id))
 }
 
-/// Lets some replicas go and has them go on at once; returns how many did.
+/// Releases some replicas and resumes them at once; returns their number.
 fn to_and_fro(subject: &mut Subject, replicas: &[ReplicaId], dice: &mut StdRng) -> u32 {
     let mut moved = 0;
     for id in replicas.iter().filter(|_| dice.random_bool(0.1)) {

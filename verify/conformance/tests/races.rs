@@ -69,7 +69,7 @@ fn replica(ssrc: u32, source: Option<StreamKey>) -> Replica {
     }
 }
 
-/// Sends an audio packet every few microseconds until told to stop.
+/// Sends an audio packet every few microseconds until stopped.
 fn talk(socket: &UdpSocket, path: Path, sequence: &AtomicU16, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let fields = RtpFields {
@@ -84,9 +84,8 @@ fn talk(socket: &UdpSocket, path: Path, sequence: &AtomicU16, stop: &AtomicBool)
     }
 }
 
-/// The receiver's shard has much to write just when its replica begins to follow a stream of the
-/// other shard, whose packets come all the while: none of them may be taken for a reason to send no
-/// more.
+/// The receiver's shard has many writes just when its replica begins to follow a stream of the
+/// other shard, whose packets arrive all the time: none of them may end the forwarding.
 #[test]
 fn a_replica_that_follows_while_packets_flow_is_not_forgotten() {
     let config = UdpConfig {
@@ -151,7 +150,7 @@ fn a_replica_that_follows_while_packets_flow_is_not_forgotten() {
     });
 }
 
-/// Whether anything comes under this SSRC within a second.
+/// Whether a packet with this SSRC arrives within a second.
 fn hears(listener: &UdpSocket, ssrc: u32) -> bool {
     let deadline = now() + Duration::from_secs(1);
     let mut buffer = [0; 2_048];

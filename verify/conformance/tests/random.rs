@@ -77,8 +77,8 @@ fn the_model_keeps_the_invariants_with_keys() {
     run_seeds(10_001, 100, Srtp::Mixed, |steps, start| check(steps, &new_model, start));
 }
 
-/// Of what a decoder can do with what it gets, the model decides; a device that does what the model
-/// does need not be asked again.
+/// Only the model is checked for decodability; a device that equals the model need not be checked
+/// again.
 #[test]
 fn the_model_sends_decodable_streams_over_a_clean_network() {
     run_network(60_001, 150, Srtp::Never, Network::Clean, |steps, start| {
@@ -210,7 +210,7 @@ fn three_desks_relay_as_the_model_does() {
     run_relays(82_001, 150, |steps, start| compare(steps, &three_shards, start));
 }
 
-/// A generator that never reaches a corner proves nothing about it.
+/// A generator that never reaches a case proves nothing about it.
 #[test]
 fn random_histories_reach_every_counter_often() {
     // Queues and sockets are not the model's.
@@ -222,7 +222,7 @@ fn random_histories_reach_every_counter_often() {
         Counter::PaceQueueFull,
         Counter::SendFailed,
         Counter::KeysExhausted,
-        // Histories are for all devices, and an offload fills nothing. Vectors hold the others to
+        // Histories are for all devices, and an offload fills nothing. Vectors check the others for
         // it.
         Counter::Filled,
     ];

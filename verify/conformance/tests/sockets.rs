@@ -1,7 +1,7 @@
-//! Random histories on back ends as they run: threads, sockets, rings, and datagrams that arrive
+//! Random histories on complete back ends: threads, sockets, rings, and datagrams that arrive
 //! together.
 //!
-//! Real time is nobody's to repeat, so what depends on it is not compared here; `random.rs`
+//! Real time cannot be repeated, so results that depend on it are not compared here; `random.rs`
 //! compares everything, without sockets.
 
 use std::collections::BTreeMap;
@@ -215,8 +215,8 @@ fn bursts_to_rings_keep_the_invariants() {
     println!("{:?}", rings.counted());
 }
 
-/// Programs that other tests start have a copy of what a device had open until they run, and with
-/// it hold its program to the interface.
+/// Programs started by other tests have a copy of a device's open files until they run, which keeps
+/// the device's program on the interface.
 #[test]
 fn a_device_has_the_interface_once_the_last_one_is_gone() {
     let Some(rings) = Rings::or_skip(1) else { return };

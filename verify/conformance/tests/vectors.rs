@@ -69,8 +69,8 @@ fn sockets_keep_every_vector_over_both() {
     run_all(|start| Box::new(SocketDevice::start(Family::Both, 2, start).expect("loopback works")));
 }
 
-/// Each path's first datagram goes by socket, while the way to it is looked up, and so does what is
-/// not RTP; but much must not.
+/// Each path's first datagram is sent by socket, while the route to it is looked up, and so are
+/// packets other than RTP; but most must use the rings.
 fn rings_keep_every_vector(family: Family, workers: usize, queues: usize) {
     use backend_afxdp::Counter::{Received, Sent, Unreadable};
     let Some(rings) = Rings::with_queues_or_skip(workers, queues) else {

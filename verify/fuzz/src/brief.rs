@@ -10,13 +10,13 @@ use crate::targets::Target;
 /// Inputs between two looks at the clock.
 const BATCH: u64 = 16;
 
-/// Runs a target over its seeds and then over changed ones, for as long as `FUZZ_SECONDS` says or
-/// otherwise for `otherwise`.
+/// Runs a target over its seeds and then over mutated ones, for `FUZZ_SECONDS` or by default for
+/// `otherwise`.
 ///
-/// The inputs depend on `FUZZ_SEED` (0 when unset) alone; only how many are tried depends on the
-/// machine. `measured` is what each was run by; it may panic as well.
+/// The inputs depend on `FUZZ_SEED` (0 when unset) alone; only their number depends on the machine.
+/// `measured` runs each input; it may panic as well.
 ///
-/// Panics: when the target does, after printing the input that made it.
+/// Panics: when the target does, after printing the input.
 #[expect(clippy::disallowed_methods, reason = "a test that runs for a fixed time")]
 pub fn run(target: &Target, otherwise: Duration, measured: impl Fn(&Target, &[u8])) {
     let seeds = target.all_seeds();

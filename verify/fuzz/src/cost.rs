@@ -26,15 +26,15 @@ impl Limit {
 
 /// How many times as long the second input of a family is.
 const GROWTH: u32 = 8;
-/// The time the longer input takes may be so many times what the shorter takes: linear work takes
-/// [`GROWTH`] times as long, quadratic work 64 times.
+/// The greatest ratio of the longer input's time to the shorter's: linear work takes [`GROWTH`]
+/// times as long, quadratic work 64 times.
 const TIMES_MAX: u32 = 3 * GROWTH;
 /// Time that does not matter.
 const SLACK: Duration = Duration::from_millis(4);
 /// The shorter input, in bytes.
 const SHORT: usize = 8 << 10;
 
-/// Runs a target on a short and on a long input of a hostile family. Says what is wrong when its
+/// Runs a target on a short and on a long input of a hostile family. Returns a description if its
 /// work grows faster than the input.
 pub fn excess(target: &Target, (name, family): Family) -> Option<String> {
     let [short, long] = [SHORT, SHORT * GROWTH as usize].map(|len| best_time(target, &family(len)));

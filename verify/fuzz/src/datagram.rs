@@ -6,7 +6,7 @@ use wire::{PacketKind, RtpPacket, stun};
 
 use crate::assert_inside;
 
-/// The first look at a datagram: it must send what a parser takes to that parser.
+/// The classification of a datagram: it must name the parser that accepts it.
 pub fn classify(data: &[u8]) {
     let kind = wire::classify(data);
     if stun::is_binding_request(data) {
@@ -22,8 +22,7 @@ pub fn classify(data: &[u8]) {
     }
 }
 
-/// The user fragments of a connectivity check: only from a binding request, and as they stand in
-/// it.
+/// The user fragments of a connectivity check: only from a binding request, and as written in it.
 pub fn stun_username(data: &[u8]) {
     let Some((local, remote)) = stun::username(data) else {
         return;
@@ -61,8 +60,7 @@ pub fn dtls_records(data: &[u8]) {
     }
 }
 
-/// The messages that open data channels: a label is no longer than one may be, and comes out of the
-/// message.
+/// The messages that open data channels: a label is within its limit, and is part of the message.
 pub fn dcep(data: &[u8]) {
     let Some(agent::dcep::Message::Open(opened)) = agent::dcep::parse(data) else {
         return;

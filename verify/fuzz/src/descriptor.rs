@@ -7,8 +7,8 @@ use wire::codec::vp8::Vp8Descriptor;
 use wire::codec::vp9::Vp9Descriptor;
 use wire::codec::{Codec, is_key_frame_start};
 
-/// The VP8 descriptor: it ends inside its payload, and rewriting it touches nothing but the two
-/// fields named.
+/// The VP8 descriptor: it ends inside its payload, and rewriting it changes only the two named
+/// fields.
 pub fn vp8(data: &[u8]) {
     let is_start = is_key_frame_start(Codec::Vp8, data);
     let Ok(before) = Vp8Descriptor::parse(data) else {
@@ -33,7 +33,7 @@ pub fn vp8(data: &[u8]) {
     assert_eq!(payload, data, "writing the old values back undoes everything");
 }
 
-/// The VP9 descriptor: it ends inside its payload, and only what can be read starts a key frame.
+/// The VP9 descriptor: it ends inside its payload, and only a readable one starts a key frame.
 pub fn vp9(data: &[u8]) {
     let is_start = is_key_frame_start(Codec::Vp9, data);
     match Vp9Descriptor::parse(data) {
@@ -45,17 +45,17 @@ pub fn vp9(data: &[u8]) {
     }
 }
 
-/// H.264 units: once a start is found, more bytes behind it do not hide it.
+/// H.264 units: once a start is found, more bytes after it do not hide it.
 pub fn h264(data: &[u8]) {
     a_start_stays_one(Codec::H264, data);
 }
 
-/// H.265 units: once a start is found, more bytes behind it do not hide it.
+/// H.265 units: once a start is found, more bytes after it do not hide it.
 pub fn h265(data: &[u8]) {
     a_start_stays_one(Codec::H265, data);
 }
 
-/// The AV1 aggregation header: once a start is found, more bytes behind it do not hide it.
+/// The AV1 aggregation header: once a start is found, more bytes after it do not hide it.
 pub fn av1(data: &[u8]) {
     a_start_stays_one(Codec::Av1, data);
 }

@@ -1,5 +1,5 @@
-//! Inputs that are made to cost much for their length, of any length: what a parser does with them
-//! must grow as they do.
+//! Inputs of any length that are expensive for their length: a parser's work must grow in
+//! proportion.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ mod signalling;
 pub use relay::{NG_REQUESTS, NG_VALUES, PHONES, RTPPROXY};
 pub use signalling::{JOINS, JSON, OFFERS, TOKENS};
 
-/// A name, and an input of about so many bytes.
+/// A name, and an input of about the given number of bytes.
 pub type Family = (&'static str, fn(usize) -> Vec<u8>);
 
 const HEAD: &str = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n";
@@ -160,7 +160,7 @@ fn sctp_data(len: usize) -> Vec<u8> {
     [vec![1; 12], chunk.repeat(len.saturating_sub(12) / 20)].concat()
 }
 
-/// Records with nothing in them.
+/// Empty records.
 pub const DTLS: &[Family] = &[("dtls empty records", dtls_empty)];
 
 fn dtls_empty(len: usize) -> Vec<u8> {

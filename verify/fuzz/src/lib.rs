@@ -1,22 +1,22 @@
-//! Can a peer break us? One function for each parser, which throws bytes at it and checks what must
-//! hold for any bytes.
+//! Can a peer break a parser? There is one function for each parser, which passes bytes to it and
+//! checks the properties that must hold for any bytes.
 //!
 //! A target panics when an invariant breaks: an offset out of bounds, an iterator that does not
-//! end, a value that changes when it is written and read again. That a parser does not panic itself
-//! is checked by calling it.
+//! end, a value that changes when it is written and read again. The absence of panics in the parser
+//! itself is checked by calling it.
 //!
-//! No input may cost much for its length either: each target has a [`Limit`](cost::Limit) of what
-//! it may allocate for an input, and its work must grow as [`hostile`] inputs do.
+//! No input may be expensive for its length either: each target has a [`Limit`](cost::Limit) of its
+//! allocations for an input, and its work must grow in proportion to [`hostile`] inputs.
 //!
 //! There are three ways to run a target:
 //!
 //! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`], [`seeds_relay`],
 //!   [`seeds_signalling`] and [`hostile`] ones, always the same. On failure it prints the input.
-//!   `FUZZ_SECONDS` and `FUZZ_SEED` change how long and where from.
-//! - `make fuzz` does the same for a minute each, with what they allocate measured;
-//!   `FUZZ_SECONDS=600` and `FUZZ_TARGET=sdp` change how long and which.
+//!   `FUZZ_SECONDS` and `FUZZ_SEED` change the duration and the seed.
+//! - `make fuzz` does the same for a minute each, with allocations measured; `FUZZ_SECONDS=600` and
+//!   `FUZZ_TARGET=sdp` change the duration and the target.
 //! - `cargo +nightly fuzz run --fuzz-dir verify/fuzz/coverage <target>` runs one under libFuzzer,
-//!   guided by coverage, for as long as you like.
+//!   guided by coverage, without a time limit.
 //!
 //! To add a target: its function in a module here, its seeds in [`seeds`], one line in [`targets`]
 //! and `tests/brief.rs`, and for libFuzzer one file in `fuzz_targets` and one `[[bin]]` in

@@ -31,7 +31,7 @@ impl Dice {
     }
 }
 
-/// Makes the next input: a seed with one to six changes, or now and then nothing but noise.
+/// Makes the next input: a seed with one to six changes, or at times random bytes only.
 pub(crate) fn next_input(dice: &mut Dice, seeds: &[Vec<u8>], input: &mut Vec<u8>) {
     input.clear();
     if seeds.is_empty() || dice.below(16) == 0 {

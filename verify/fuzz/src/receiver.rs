@@ -1,4 +1,4 @@
-//! Reports of a receiver: whatever they are, another receiver's packets stay the same.
+//! Reports of a receiver: for any of them, another receiver's packets stay the same.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -21,14 +21,14 @@ const PUBLISHER: u16 = 1;
 const LIAR: u16 = 2;
 const BYSTANDER: u16 = 3;
 const ROUNDS: usize = 4;
-/// One camera, and what each receiver was told it gets it with.
+/// One camera, and the settings of each receiver's subscription to it.
 const TRACK: TrackId = TrackId(1);
 const CAMERA: Ssrc = Ssrc(11);
 /// RTP version 2, VP8, and the descriptor and first bytes of a key frame.
 const KEY_FRAME: [u8; 4] = [0x10, 0, 0, 0];
 
-/// RTCP of one receiver leaves another's entries and estimate as they are, and writes only so many
-/// of its own.
+/// RTCP of one receiver leaves another's entries and estimate unchanged, and causes a bounded
+/// number of writes of its own.
 pub fn receiver_reports(data: &[u8]) {
     static UNDISTURBED: OnceLock<(Seen, Option<Receiver>)> = OnceLock::new();
     let undisturbed = UNDISTURBED.get_or_init(|| {
@@ -106,7 +106,7 @@ impl Call {
         call
     }
 
-    /// Media flows; the liar says a part of `data` after each packet.
+    /// Media is sent; the lying receiver sends a part of `data` after each packet.
     fn play(&mut self, data: &[u8]) -> (Seen, Option<Receiver>) {
         let part = data.len().div_ceil(ROUNDS).next_multiple_of(4);
         for round in 0..ROUNDS {

@@ -9,8 +9,8 @@ use sip::plan::{RelayCommand, RelayNotice};
 use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
-/// A value that is read is read again the same after it was written, in both encodings, and a
-/// stream finds it wherever it is cut.
+/// A value is read back the same after it was written, in both encodings, and a stream finds it
+/// with any cuts.
 pub fn ng_values(data: &[u8]) {
     let Some(encoding) = Encoding::of(data) else { return };
     let Ok((value, used)) = encoding.decode(data) else {
@@ -19,7 +19,7 @@ pub fn ng_values(data: &[u8]) {
     assert!(used <= data.len());
     let mut written = Vec::new();
     encoding.encode(&value, &mut written);
-    // JSON has no bytes that are no text, and a text of them comes back replaced.
+    // JSON has no bytes other than text, so such bytes are replaced.
     assert_eq!(encoding.decode(&written), Ok((value, written.len())));
 
     let mut stream = Stream::default();

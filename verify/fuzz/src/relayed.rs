@@ -1,4 +1,4 @@
-//! Datagrams at ports that pass on what arrives, between parties with and without keys.
+//! Datagrams at relaying ports, between parties with and without keys.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -76,8 +76,8 @@ fn relay(number: u16) -> Relay {
     }
 }
 
-/// Packets that are not authentic never pass; clear packets pass unchanged or not at all, as the
-/// model says.
+/// Packets that are not authentic never pass; unencrypted packets pass unchanged or not at all, as
+/// in the model.
 pub fn relayed(data: &[u8]) {
     WORLD.with_borrow_mut(|World { now, plane, model }| {
         for number in 0..4 {

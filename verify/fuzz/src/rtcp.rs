@@ -8,12 +8,12 @@ use wire::{SequenceNumber, Ssrc};
 
 use crate::assert_inside;
 
-/// A compound: reading it ends, and each packet written again says the same.
+/// A compound: reading it ends, and each packet is read back the same after it was written.
 pub fn rtcp(data: &[u8]) {
     let packets: Vec<_> = RtcpPacket::compound(data).collect();
     // Every packet takes four bytes at least, and an error that takes none is the last.
     assert!(packets.len() <= data.len() / 4 + 1);
-    // Two bytes may speak of 8,191 packets. Reading them takes no memory; the copy that is compared
+    // Two bytes may list 8,191 packets. Reading them takes no memory; the copy for the comparison
     // does.
     let mut copied_max = 2 * data.len();
     for packet in packets.into_iter().flatten() {
@@ -93,7 +93,7 @@ fn writer(out: &mut Vec<u8>) -> RtcpWriter<'_> {
     RtcpWriter::reduced_size(out, Ssrc(1))
 }
 
-/// The single packet in what we wrote.
+/// The single packet in a written compound.
 fn only(datagram: &[u8]) -> RtcpPacket<'_> {
     let mut packets = RtcpPacket::compound(datagram).map(|packet| packet.expect("a written packet can be read"));
     let first = packets.next().expect("something was written");

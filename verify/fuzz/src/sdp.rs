@@ -3,7 +3,7 @@
 use wire::limits::DESCRIPTION_MAX;
 use wire::sdp::SessionDescription;
 
-/// Reading alone, for what it costs.
+/// Reading alone, to measure its cost.
 pub fn sdp_read(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         drop(SessionDescription::read(text));

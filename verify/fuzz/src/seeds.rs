@@ -1,4 +1,4 @@
-//! Valid inputs to start from, one function for each kind. A mutator finds little from nothing.
+//! Valid inputs to start from, one function for each kind. A mutator finds little without seeds.
 
 use wire::rtcp::{ArrivalTicks, FirEntry, ReportBlock, RtcpWriter, SenderInfo, TransportFeedbackWriter};
 use wire::{Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc, fill_padding};
@@ -171,9 +171,9 @@ pub fn av1() -> Vec<Vec<u8>> {
     vec![vec![0x18, 0x0a, 0x0b], vec![0x90, 0x32]]
 }
 
-/// Pairs of dependency descriptors, the first with its length in front: a template named, and a
-/// frame that differs from its template, after a structure with chains and one without; then
-/// everything a packet can say, twice.
+/// Pairs of dependency descriptors, the first with its length before it: one that names a template,
+/// and one that differs from its template, after a structure with chains and one without; then one
+/// with all fields, twice.
 pub fn dependency() -> Vec<Vec<u8>> {
     let l1t3 = [
         0x80, 0x00, 0x01, 0x80, 0x02, 0x14, 0xea, 0xa8, 0x60, 0x41, 0x4d, 0x14, 0x10, 0x20, 0x84, 0x27, 0x01, 0x3f,
@@ -191,7 +191,7 @@ pub fn dependency() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Redundant audio: one frame twice, one that stands alone, and two in front of an empty one.
+/// Redundant audio: one frame twice, one alone, and two before an empty one.
 pub fn red() -> Vec<Vec<u8>> {
     vec![
         vec![0xef, 0x0f, 0x00, 0x03, 0x6f, 1, 2, 3, 4, 5],
@@ -210,7 +210,7 @@ pub fn stun() -> Vec<Vec<u8>> {
     request.extend([0x80, 0x29, 0x00, 0x08, 1, 2, 3, 4, 5, 6, 7, 8]);
     request.extend([0x00, 0x08, 0x00, 0x14]);
     request.extend([0xaa; 16]);
-    // The length counts everything behind the 20 bytes of the header.
+    // The length counts all bytes after the 20 of the header.
     let len = (request.len() - 20) as u16;
     request[2..4].copy_from_slice(&len.to_be_bytes());
     vec![request]

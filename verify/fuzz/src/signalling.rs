@@ -58,7 +58,7 @@ fn node() -> Node {
     }
 }
 
-/// A request's query, behind a good token: the packed join request is unpacked only then.
+/// A request's query, with a good token: only then is the packed join request unpacked.
 pub fn admission_query(data: &[u8]) {
     static TOKEN: OnceLock<String> = OnceLock::new();
     let token = TOKEN.get_or_init(|| format!("Bearer {}", token("ada")));
@@ -111,7 +111,7 @@ pub fn join_request(data: &[u8]) {
     }
 }
 
-/// Messages of somebody who has joined cost nobody else their connection.
+/// Messages of a joined client do not close any other's connection.
 pub fn signal(data: &[u8]) {
     say(&Frame::Binary(data.to_vec().into()));
 }

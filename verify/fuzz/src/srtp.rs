@@ -1,4 +1,4 @@
-//! Protected packets, from somebody who has an address but not the keys, and from somebody who
+//! Protected packets, from a sender with an address but without the keys, and from one that
 //! replays.
 
 use backend_udp::srtp::{Opener, Sealer};
@@ -25,7 +25,7 @@ fn key(profile: SrtpProfile) -> MasterKey {
         .expect("the profile's lengths")
 }
 
-/// Nothing opens but what was sealed, and that once.
+/// Only an encrypted packet decrypts, and only once.
 pub fn srtp(data: &[u8]) {
     for profile in PROFILES {
         let (mut sealer, mut opener) = (Sealer::new(&key(profile)), Opener::new(&key(profile)));

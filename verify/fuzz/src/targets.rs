@@ -1,4 +1,4 @@
-//! All targets: what they begin from and what they may cost.
+//! All targets: their seeds and their limits.
 
 use wire::limits::{DESCRIPTION_COST, DESCRIPTION_COST_BASE};
 
@@ -21,9 +21,9 @@ pub struct Target {
     pub limit: Limit,
 }
 
-/// Cost limits of packet parsers: the values they are compared with take more than what they read.
+/// Cost limits of packet parsers: the values for comparison take more than reading.
 const PACKET: Limit = limit(64 << 10, 64);
-/// Cost limits of a whole component that is started anew for each input.
+/// Cost limits of a whole component that is started for each input.
 const WORLD: Limit = limit(8 << 20, 256);
 
 const fn limit(base: u64, per_byte: u64) -> Limit {
@@ -34,7 +34,7 @@ const fn limit(base: u64, per_byte: u64) -> Limit {
 pub const TARGETS: &[Target] = &[
     target("rtp", crate::rtp, seeds::rtp, &[], PACKET),
     target("rtcp", crate::rtcp, seeds::rtcp, hostile::RTCP, limit(64 << 10, 256)),
-    // Feedback says of up to 65,535 packets that they are lost in a few bytes.
+    // Feedback reports up to 65,535 packets as lost in a few bytes.
     target(
         "transport_feedback",
         crate::transport_feedback,
@@ -63,7 +63,7 @@ pub const TARGETS: &[Target] = &[
         hostile::SDP,
         limit(DESCRIPTION_COST_BASE as u64, DESCRIPTION_COST as u64),
     ),
-    // Written and read again as well: what is said for all sections is written in each.
+    // It is written and read again as well: session-level values are written in each section.
     target(
         "sdp",
         crate::sdp,
@@ -83,7 +83,7 @@ pub const TARGETS: &[Target] = &[
         crate::join_request,
         seeds_signalling::queries,
         hostile::JOINS,
-        // A compressed request may be 1 MiB after inflation, whatever its length.
+        // A compressed request may be 1 MiB after inflation, for any length.
         limit(16 << 20, 256),
     ),
     target(
@@ -168,7 +168,7 @@ pub fn named(name: &str) -> &'static Target {
     found.unwrap_or_else(|| panic!("no target is called {name}"))
 }
 
-/// Short enough to be changed, and long enough to show what costs.
+/// Short enough to be mutated, and long enough to show costs.
 const HOSTILE_LENS: [usize; 2] = [1 << 10, 48 << 10];
 
 impl Target {

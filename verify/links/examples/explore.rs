@@ -1,5 +1,5 @@
-//! Plays the scenarios whose name contains a text, with Weir's estimator, and says which stretches
-//! fall short; or prints one of them sample by sample.
+//! Plays the scenarios whose name contains a text, with Weir's estimator, and prints the phases
+//! that fall short; or prints one of them sample by sample.
 //!
 //! `cargo run -p links --release --example explore NAME FIRST_SEED LAST_SEED` or `... explore NAME
 //! SEED`

@@ -12,7 +12,7 @@ use links::{Candidate, Scenario, catalogue, plot, report, run};
 
 const BEGIN: &str = "<!-- table begins -->\n";
 const END: &str = "<!-- table ends -->";
-/// Other seeds than those the estimator was tuned with.
+/// Other seeds than those that the estimator was tuned with.
 const SEEDS: RangeInclusive<u64> = 101..=120;
 
 /// Drawings: file, scenario, and whether the other estimator is drawn with it.

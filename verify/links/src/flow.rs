@@ -1,5 +1,5 @@
-//! One receiver's downlink as the SFU sees it: source, pacer, estimator, and the reports that come
-//! back.
+//! One receiver's downlink on the side of the SFU: source, pacer, estimator, and the arriving
+//! reports.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ use crate::receiver::Receiver;
 use crate::repeats::Repeats;
 use crate::source::Source;
 
-/// How much faster than the estimate packets leave: fast enough that a pacer adds little delay,
-/// slow enough that the path's queue stays short.
+/// The pace as a multiple of the estimate: fast enough that a pacer adds little delay, slow enough
+/// that the path's queue stays short.
 const PACE: f64 = 2.5;
 /// A packet of padding, as a device sends it. Shape: bytes of UDP payload.
 const PADDING: u16 = 300;
@@ -51,7 +51,7 @@ pub(crate) struct Flow {
     /// Of it padding.
     pub(crate) padding_bytes: u64,
     pacer: Pacer<u16>,
-    /// In its place, where nothing is paced.
+    /// Used in place of the pacer without pacing.
     repeats: Repeats,
     source: Source,
     rng: StdRng,
@@ -171,7 +171,7 @@ impl Flow {
         });
     }
 
-    /// The receiver's reports travel back, and those that arrived are read.
+    /// The receiver's reports travel back, and arrived ones are read.
     fn hear(&mut self, now: Duration, delay: Duration) {
         let mut datagrams = Vec::new();
         self.receiver.report(now, &mut datagrams);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::scenario::Kind;
 use crate::{Sample, Scenario, Trace};
 
-/// Of the samples after settling, so many must be within the band.
+/// The share of samples after settling that must be within the band.
 const SETTLED: f64 = 0.95;
 
 /// Requirements for a stretch of constant capacity.
@@ -45,7 +45,8 @@ pub const SHARE_MIN: f64 = 0.35;
 pub struct Judgement {
     /// When the stretch begins.
     pub from: Duration,
-    /// The capacity before, if any, and in it, as far as it is of use. Shape: bits per second.
+    /// The previous capacity, if any, and the present one, as far as they are of use. Shape: bits
+    /// per second.
     pub before: Option<f64>,
     /// See `before`.
     pub capacity: f64,
@@ -56,7 +57,7 @@ pub struct Judgement {
     pub allowed: Duration,
     /// The longest queue after settling, or after it should have.
     pub queue: Duration,
-    /// Mean of the estimate over what was available, after settling or after it should have.
+    /// Mean of the estimate over the available rate, after settling or after it should have.
     pub level: f64,
     /// Part of the samples within the band, after it should have settled.
     pub within: f64,

@@ -2,8 +2,8 @@
 //!
 //! A [`Scenario`] is a link (rate over time, drop-tail queue, loss, delay, jitter, reordering,
 //! cross traffic) and the flows on it. [`run()`](run::run) plays it with an estimator per flow and
-//! gives a [`Trace`]; [`judge`] says what the trace is worth. The same scenarios run with Weir's
-//! estimator and with another one ([`peer`]).
+//! gives a [`Trace`]; [`judge`] rates the trace. The same scenarios run with Weir's estimator and
+//! with another one ([`peer`]).
 //!
 //! `cargo run -p links --release --example report` plays all of them and writes the table and the
 //! plots of `docs/bandwidth.md`.

@@ -1,4 +1,4 @@
-//! One bottleneck with a drop-tail queue, and the path behind it.
+//! One bottleneck with a drop-tail queue, and the path after it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use crate::Capacity;
 use crate::loss::{Loss, Losses};
 
-/// How far behind a reordered packet falls. Shape: milliseconds.
+/// Additional delay of a reordered packet. Shape: milliseconds.
 const REORDERED: std::ops::Range<u64> = 5..25;
 const CROSS_PACKET: u16 = 1200;
 
@@ -25,12 +25,12 @@ pub struct Path {
     pub loss: Loss,
     /// One way, without queue.
     pub delay: Duration,
-    /// Mean of what is added at random, in order.
+    /// Mean of the random delay, which keeps the order.
     pub jitter: Duration,
-    /// Part of the packets that fall behind others.
+    /// Part of the packets that are reordered.
     pub reordering: f64,
-    /// How often the receiver has no processor, and for how long at most: what arrives meanwhile it
-    /// sees when it has one again.
+    /// Interval of times in which the receiver has no processor, and their greatest length: it sees
+    /// packets of that time afterwards.
     pub stalls: Option<(Duration, Duration)>,
     /// Traffic that does not adapt, on the same queue. Shape: as a capacity.
     pub cross: Option<Capacity>,
@@ -67,13 +67,13 @@ pub(crate) struct Link {
     free_at: Duration,
     /// When the last packet in order arrived.
     in_order: Duration,
-    /// From when to when the receiver sees nothing, and chance of its own: other paths are what
-    /// they were.
+    /// Begin and end of the receiver's stall, with random numbers of its own: other paths stay the
+    /// same.
     stall: (Duration, Duration),
     stall_rng: StdRng,
     /// Bytes of cross traffic due.
     cross_due: f64,
-    /// Bytes of it offered so far.
+    /// Bytes of cross traffic offered so far.
     pub(crate) crossed: u64,
     stepped: Duration,
     /// How long the last packet waited.
@@ -112,7 +112,7 @@ impl Link {
         self.waiting.push_back(packet);
     }
 
-    /// Everything the bottleneck begins to send before `now` goes on its way.
+    /// Moves the packets on their way whose sending begins before `now`.
     pub(crate) fn step(&mut self, now: Duration, out: &mut Vec<Arrived>) {
         self.cross(now);
         while let Some(packet) = self.waiting.front().copied() {
@@ -145,7 +145,7 @@ impl Link {
         self.in_order
     }
 
-    /// When the receiver sees what arrives at this time.
+    /// The time when the receiver sees a packet that arrives at this time.
     fn seen(&mut self, at: Duration) -> Duration {
         let Some((every, most)) = self.path.stalls else {
             return at;

@@ -12,7 +12,7 @@ pub enum Loss {
     Random(f64),
     /// In bursts: a path that is good, or bad and then loses half (Gilbert-Elliott).
     Bursty {
-        /// Of all packets, so many are lost.
+        /// The share of packets that are lost.
         mean: f64,
         /// Packets a bad stretch lasts, on average.
         length: f64,

@@ -1,7 +1,6 @@
-//! Another estimator to measure ours against: the GCC of `rtc-interceptor`, a translation of
-//! Pion's.
+//! Another estimator for comparison: the GCC of `rtc-interceptor`, a translation of Pion's.
 //!
-//! It takes reports joined with what was sent, so our history joins them; it has no probes, no
+//! It takes reports matched with sent packets, so our history matches them. It has no probes, no
 //! start-up and no notion of an application that sends little, and its loss half is the rule of the
 //! 2016 draft.
 
@@ -96,7 +95,7 @@ fn packet_report(start: Instant, fate: &Fate) -> PacketReport {
         arrived: fate.arrival.is_some(),
         departure: start + Duration::from_micros(fate.sent as u64),
         arrival: fate.arrival.map(|arrival| Duration::from_micros(arrival as u64)),
-        // Transport-wide feedback says nothing of ECN.
+        // Transport-wide feedback has no ECN.
         ecn: Acknowledgement::lost(0).ecn,
     }
 }

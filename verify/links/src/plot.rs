@@ -18,7 +18,7 @@ const QUEUES: Panel = Panel {
 const HEIGHT: f64 = 400.0;
 /// The queue's scale ends here. Shape: milliseconds.
 const QUEUE_TOP: f64 = 600.0;
-/// Readable on white and on black, and to those who do not see colours alike.
+/// Readable on white and on black, and with any colour vision.
 const COLOURS: [&str; 4] = ["#2a78d6", "#e8702a", "#3a9a6b", "#b04ac0"];
 const CAPACITY: &str = "#8a8a8a";
 

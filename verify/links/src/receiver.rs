@@ -7,7 +7,7 @@ use wire::rtcp::{ArrivalTicks, TransportFeedbackWriter};
 use wire::{Ssrc, Unwrapper};
 
 const COMPOUND_MAX: usize = 1200;
-/// How long an arrival can be said again.
+/// Time in which an arrival can be reported again.
 const MEMORY: Duration = Duration::from_millis(500);
 
 /// One flow's receiver.
@@ -18,7 +18,7 @@ pub(crate) struct Receiver {
     arrivals: BTreeMap<u64, Duration>,
     /// The lowest number that arrived since the last report.
     first: Option<u64>,
-    /// The first number nothing was said about.
+    /// The first number without a report.
     next: Option<u64>,
     writer: TransportFeedbackWriter,
     /// Bytes that arrived. Shape: bytes.

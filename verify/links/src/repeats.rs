@@ -1,14 +1,13 @@
-//! Probes of a data plane that neither paces nor pads, such as one in a kernel: what leaves leaves
-//! several times.
+//! Probes of a data plane that neither paces nor pads, such as one in a kernel: sent packets are
+//! sent several times.
 
 use std::time::Duration;
 
 use bandwidth::{Probe, ProbeId};
 
-/// By so much a packet may take more with it than its time: that long the next one may be in
-/// coming.
+/// Time by which a packet may be repeated ahead: the next one may be that late.
 const AHEAD: Duration = Duration::from_millis(20);
-/// After so long a probe ends, however little it has sent.
+/// Time after which a probe ends, for any number of packets.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Of one packet.
 const COPIES_MAX: u64 = 64;

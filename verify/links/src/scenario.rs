@@ -6,7 +6,7 @@ use crate::flow::Spec;
 use crate::link::Path;
 use crate::{Capacity, Claim, Loss, Media};
 
-/// A link, the flows on it, and what is asked of them.
+/// A link, the flows on it, and their requirements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// For the table and the plot's file.
@@ -30,7 +30,7 @@ pub enum Kind {
     Settles,
     /// By how much of the time it is near a capacity that moves.
     Follows,
-    /// By what each of two flows gets.
+    /// By the shares of two flows.
     Shares,
 }
 
@@ -91,7 +91,7 @@ impl Scenario {
         self
     }
 
-    /// A receiver that has too little processor: so often, for so long at most.
+    /// A receiver that is short of processor time: its interval and greatest duration.
     fn stalls(mut self, every: u64, most: u64) -> Self {
         self.path.stalls = Some((Duration::from_millis(every), Duration::from_millis(most)));
         self
@@ -107,7 +107,7 @@ impl Scenario {
         self
     }
 
-    /// So much could be used, and less is sent by decision.
+    /// A wanted rate, of which less is sent by decision.
     fn wanted(mut self, kilobits: u32) -> Self {
         self.flows[0].wanted = Some(kilobits);
         self
@@ -136,7 +136,7 @@ impl Scenario {
         self
     }
 
-    /// The stretches in which what is available holds, as (from, to).
+    /// The phases in which the available rate is constant, as (from, to).
     pub fn phases(&self) -> Vec<(Duration, Duration)> {
         match &self.path.cross {
             Some(cross) => cross.phases(self.length),

@@ -11,7 +11,7 @@ const SOUND: Duration = Duration::from_millis(20);
 /// 32 kbit/s.
 const SOUND_BYTES: u32 = 80;
 const PACKET_MAX: u32 = 1200;
-/// Frames between key frames, and how much larger those are.
+/// Frames between key frames, and the size of those relative to others.
 const KEY_EVERY: u32 = 300;
 const KEY_FACTOR: f64 = 6.0;
 /// How much of a frame's size is chance.
@@ -19,7 +19,7 @@ const UNEVEN: f64 = 0.25;
 /// A layer is taken when it fits so well, and kept while it fits.
 const LAYER_MARGIN: f64 = 1.15;
 
-/// How the pictures' rate follows what may be sent.
+/// The relation of the video rate to the sendable rate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Media {
     /// Exactly: as an encoder does, or an SFU with many receivers' worth of layers to choose from.
@@ -53,7 +53,7 @@ impl Source {
         }
     }
 
-    /// The packets made by `now`, while so many bits per second may be sent.
+    /// The packets made by `now`, at this sendable rate in bits per second.
     pub(crate) fn produce(&mut self, now: Duration, sendable: f64, rng: &mut StdRng, out: &mut Vec<(Class, u32)>) {
         while self.next_sound <= now {
             self.next_sound += SOUND;

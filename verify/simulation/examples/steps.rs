@@ -1,9 +1,9 @@
-//! Plays what `eval/adaptation` does with real browsers ([`simulation::downlinks::steps`]), over
-//! and over.
+//! Plays the schedule of `eval/adaptation`, which uses real browsers
+//! ([`simulation::downlinks::steps`]), repeatedly.
 //!
-//! `cargo run --release -p simulation --example steps` prints how long pictures stood still in each
-//! step, over some numbers; with a number, and perhaps the bytes of a token bucket, it prints what
-//! the agent believed and did in that one.
+//! `cargo run --release -p simulation --example steps` prints how long videos froze in each step,
+//! over some seeds; with a seed, and optionally the bytes of a token bucket, it prints the agent's
+//! estimates and decisions for that one.
 
 use std::time::Duration;
 

@@ -19,7 +19,7 @@ pub struct Faults {
     pub delay_min: Duration,
     /// Added to the delay: up to this much, differently for each datagram.
     pub jitter_max: Duration,
-    /// How much later a datagram comes that is overtaken.
+    /// The greatest delay of an overtaken datagram.
     pub reordering_delay_max: Duration,
     /// A bit of a connectivity check flips. The rest is spared: media is protected in reality and
     /// in clear here, and a handshake whose unprotected half is changed may well fail.
@@ -48,7 +48,7 @@ impl Faults {
         }
     }
 
-    /// The same network with nothing going wrong any more; it is no faster.
+    /// The same network without faults; it is no faster.
     pub fn healed(&self) -> Self {
         Self {
             packet_loss_probability: 0.0,
@@ -60,8 +60,8 @@ impl Faults {
         }
     }
 
-    /// When copies of a datagram that is sent now arrive: never, once or twice. A link keeps order
-    /// but for what is overtaken on purpose: `last` is when its newest datagram arrives.
+    /// Arrivals of the copies of a datagram that is sent now: none, one or two. A link keeps the
+    /// order except for deliberate overtaking: `last` is the arrival of its newest datagram.
     pub(crate) fn carry(
         &self,
         now: Instant,

@@ -8,8 +8,8 @@ use rand::{Rng, SeedableRng};
 use crate::Faults;
 use crate::person::Grants;
 
-/// One simulated call: who takes part, what they do and when, and what their networks are like. All
-/// of it from one number.
+/// One simulated call: its participants, their actions with times, and their networks. All of it is
+/// drawn from one number.
 #[derive(Clone, Debug)]
 pub struct History {
     /// The number it was drawn from, and from which faults and choices are drawn while it is
@@ -21,33 +21,33 @@ pub struct History {
     pub steps: Vec<Step>,
     /// Faults meanwhile.
     pub faults: Faults,
-    /// Transports are protected by real DTLS handshakes. They cost a thousand times what the rest
-    /// of a handshake's history does, so most histories are in clear.
+    /// Transports are protected by real DTLS handshakes. They cost a thousand times as much as the
+    /// rest of a handshake's history, so most histories are unencrypted.
     pub dtls: bool,
     /// When people stop doing things and networks heal.
     pub quiet_after: Duration,
 }
 
-/// Somebody does something.
+/// One action of a person.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// When.
     pub at: Duration,
     /// The person, as an index.
     pub person: usize,
-    /// The action. One that makes no sense at the time is skipped, so that any part of a history is
+    /// The action. One that is impossible at the time is skipped, so that any part of a history is
     /// a history.
     pub deed: Deed,
 }
 
-/// Something a person, or fate, does. A `pick` chooses among what there is at the time.
+/// An action of a person, or an accident. A `pick` chooses among the existing objects.
 #[derive(Clone, Copy, Debug)]
 pub enum Deed {
     /// Joins the room. While in the room already it is a second client with the same identity.
     Join(How),
-    /// Says goodbye and goes.
+    /// Sends a leave message and goes.
     Leave,
-    /// Is gone without a word.
+    /// Is gone without a message.
     Vanish,
     /// Publishes a camera, a microphone or a screen.
     Publish(Device),
@@ -55,17 +55,17 @@ pub enum Deed {
     Unpublish(u32),
     /// Mutes or unmutes one of its tracks.
     Mute(u32, bool),
-    /// Asks for a track of somebody else, or asks not to have it.
+    /// Subscribes to a track of another person, or unsubscribes.
     Subscribe(u32, bool),
-    /// Says how well it wants a track of somebody else.
+    /// Sets the quality of a track of another person.
     Settings(u32, Wish),
     /// Allows or forbids one person to have its tracks.
     Permit(u32, bool),
     /// Sends a message to everybody, or to one.
     Say {
-        /// Over the channel that loses nothing.
+        /// Over the reliable channel.
         reliable: bool,
-        /// To whom; to everybody when nobody is picked.
+        /// The receiver; all if none is picked.
         to: Option<u32>,
     },
     /// Changes its name, metadata and attributes.
@@ -80,13 +80,13 @@ pub enum Deed {
     AskKeyFrames,
     /// Sends a signalling message that is none.
     SayRubbish(u32),
-    /// Sends datagrams that are nothing.
+    /// Sends meaningless datagrams.
     SendRubbish(u32),
     /// Asks the server for one of the protocol's accidents.
     Simulate(u32),
 }
 
-/// How a client speaks to the server.
+/// The form of a client's protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
     /// Two peer connections rather than one.
@@ -154,7 +154,7 @@ impl History {
     }
 }
 
-/// People come early and bring something.
+/// People join early and publish.
 fn beginning(rng: &mut StdRng, person: usize) -> Vec<Step> {
     let at = rng.random_range(Duration::ZERO..Duration::from_secs(2));
     let mut steps = vec![Step {

@@ -1,15 +1,14 @@
-//! A whole node and everybody who uses it, in one thread, under one clock that only moves when it
-//! is told to.
+//! A whole node and all its users, in one thread, under one virtual clock.
 //!
-//! A [`History`] is a list of things people do: join, publish, mute, lose their network, come back,
-//! send rubbish. It is drawn from one number, and so is every fault of every link. [`run`] plays it
-//! against the real controller and the real agent over the [`Model`](dataplane::Model), and looks
-//! at each packet that leaves: whether its receiver may have it, whether its number is the right
-//! one, whether its keystream was used before. When all is quiet again it asks whether everybody
-//! hears everybody, and when all have left it asks whether anything is left of them.
+//! A [`History`] is a list of people's actions: join, publish, mute, lose their network, return,
+//! send garbage. It is drawn from one number, and so is every fault of every link. [`run`] plays it
+//! against the real controller and the real agent over the [`Model`](dataplane::Model), and checks
+//! each sent packet: whether its receiver may have it, whether its number is right, and whether its
+//! keystream was used before. When all is quiet again it checks that everybody receives everybody,
+//! and when all have left it checks that no state is left.
 //!
-//! Reading order: [`history`](History) is what happens, `world` makes it happen, `session` is one
-//! client, `checks` is what must hold.
+//! Reading order: [`history`](History) has the actions, `world` executes them, `session` is one
+//! client, `checks` are the invariants.
 
 #![forbid(unsafe_code)]
 

@@ -31,11 +31,11 @@ pub(crate) enum Done {
     Send(ConnectionId, Frame),
     /// Closes a signalling connection.
     Close(ConnectionId, u16),
-    /// Says what happened.
+    /// Reports an event.
     Event(Event),
     /// Sends a datagram.
     Depart(Egress),
-    /// Sends a message on a data channel; only in clear, where nothing carries it.
+    /// Sends a message on a data channel; only unencrypted, where it has no transport.
     Message(String, Arc<[u8]>),
 }
 
@@ -115,8 +115,8 @@ impl Node {
         done
     }
 
-    /// A message arrives on the data channel of what has this user fragment; `None` when it is not
-    /// connected.
+    /// A message arrives on the data channel of the transport with this user fragment; `None` if it
+    /// is not connected.
     pub(crate) fn message(&mut self, now: Instant, ufrag: &str, label: &str, payload: Vec<u8>) -> Option<Vec<Done>> {
         let transport = *self
             .ufrags
@@ -162,7 +162,7 @@ impl Node {
         self.agent.is_idle()
     }
 
-    /// Passes on what the parts say to each other until none has anything to say.
+    /// Passes messages between the parts until there are none.
     fn settle(&mut self, now: Instant, outputs: Vec<Output>, mut notices: Vec<Notice>, done: &mut Vec<Done>) {
         let mut outputs = VecDeque::from(outputs);
         loop {
@@ -195,7 +195,7 @@ impl Node {
     fn command(&mut self, now: Instant, mut command: Command, notices: &mut Vec<Notice>, done: &mut Vec<Done>) {
         match &mut command {
             Command::Open(open) => drop(self.ufrags.insert(open.local.ufrag.clone(), open.transport)),
-            // A peer that promises nothing gets clear RTP.
+            // A peer without a fingerprint gets clear RTP.
             Command::Connect { remote, .. } if !self.dtls => remote.fingerprints.clear(),
             Command::Close { transport } => drop(self.connected.remove(transport)),
             Command::Send { to, payload, .. } if !self.dtls => {

@@ -1,4 +1,4 @@
-//! Somebody with a token.
+//! A person with a token.
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use wire::Ssrc;
 
 use crate::checks::{Invariant, Violation};
 
-/// The model, and what was written to it, remembered apart from the model's own memory.
+/// The model, and the entries written to it, kept separately from the model's own.
 pub(crate) struct Plane {
     model: Model,
     legs: BTreeMap<LegId, Leg>,
@@ -20,8 +20,7 @@ pub(crate) struct Plane {
     followed: BTreeMap<ReplicaId, StreamKey>,
     lives: u64,
     events: VecDeque<Event>,
-    /// Replicas that have begun to follow a stream, by leg life and SSRC, since somebody last
-    /// looked.
+    /// Replicas that have begun to follow a stream, by leg life and SSRC, since the last look.
     switched: Vec<(u64, Ssrc)>,
     /// Writes that are not allowed.
     refused: Option<Violation>,
@@ -42,7 +41,7 @@ pub(crate) enum Role {
     Media,
     /// Retransmissions of the media with this SSRC.
     Repair(Ssrc),
-    /// Its replica was removed. Nothing may be sent with it any more.
+    /// Its replica was removed. No packet may be sent with it any more.
     Spent,
 }
 
@@ -82,13 +81,13 @@ impl Plane {
         position.map(|position| self.switched.swap_remove(position)).is_some()
     }
 
-    /// Which life of the leg this is, and what the SSRC is used for in it.
+    /// The life of this leg, and the use of the SSRC in it.
     pub(crate) fn role(&self, leg: LegId, ssrc: Ssrc) -> Option<(u64, Role)> {
         let leg = self.legs.get(&leg)?;
         Some((leg.life, *leg.ssrcs.get(&ssrc)?))
     }
 
-    /// Whether any leg has a path to somebody this is true of.
+    /// Whether any leg has a path with this property.
     pub(crate) fn any_path(&self, is_theirs: impl Fn(&Path) -> bool) -> bool {
         self.legs.values().flat_map(|leg| &leg.paths).any(is_theirs)
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Things that happen at a time; those of one time happen in the order they were put in.
+/// Events with times; those of one time are in the order of insertion.
 pub(crate) struct Queue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
     next: u64,

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{History, Invariant, run};
 
-/// Leaves out whatever the failure does not need, trying at most `runs_max` times. The same
-/// invariant must fail; `None` is a panic.
+/// Removes steps that the failure does not need, in at most `runs_max` runs. The same invariant
+/// must fail; `None` is a panic.
 pub fn shrink(history: &History, invariant: Option<Invariant>, runs_max: usize) -> History {
     let mut smallest = history.clone();
     let mut runs = 0;

@@ -1,8 +1,7 @@
 //! The stamp at the end of every simulated media packet, which names its source.
 //!
-//! A data plane may not touch payload bytes behind the codec's descriptor, so the stamp arrives as
-//! it was sent, and a packet that leaves the node says by itself whose it is and which number it
-//! had.
+//! A data plane may not change payload bytes after the codec's descriptor, so the stamp arrives
+//! unchanged, and each sent packet identifies its source and its original number.
 
 use wire::Codec;
 

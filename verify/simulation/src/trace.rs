@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Lines kept.
 const LINES_MAX: usize = 120;
 
-/// The last things that happened. Costs nothing while nobody wants it.
+/// The last events. It costs nothing while it is not used.
 pub(crate) struct Trace {
     lines: Option<VecDeque<String>>,
 }

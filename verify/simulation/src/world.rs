@@ -1,4 +1,4 @@
-//! The world: it lets time pass, carries what is sent, and has everything looked at.
+//! The world: it lets time pass, delivers packets and messages, and has everything checked.
 
 mod actions;
 mod carry;
@@ -28,12 +28,12 @@ use crate::session::Session;
 use crate::trace::Trace;
 use crate::{Faults, History, Violation};
 
-/// How long all is quiet before everybody must get what they asked for.
+/// How long all is quiet before everybody must get their subscriptions.
 const QUIET: Duration = Duration::from_secs(9);
-/// The same where there are handshakes: one that lost its last flight to a bad network repeats it
-/// after eight seconds, or is given up and begun anew after twenty.
+/// The same with handshakes: one that lost its last flight to a bad network repeats it after eight
+/// seconds, or is given up and restarted after twenty.
 const QUIET_WITH_HANDSHAKES: Duration = Duration::from_secs(40);
-/// How long after the last client has gone nothing may be left of anybody.
+/// Time after the last client has gone at which no state may be left.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(100);
 
 /// The result of a history.
@@ -99,7 +99,7 @@ enum ScheduledEvent {
     ToNode(Path, Vec<u8>),
     /// A datagram arrives at a client.
     ToClient(SocketAddr, Vec<u8>),
-    /// A signalling message arrives at the node, with the sources it says are over.
+    /// A signalling message arrives at the node, with the sources that it ends.
     Heard(ConnectionId, Frame, Option<Box<signal_request::Message>>, Vec<u32>),
     /// A signalling message arrives at a client.
     Told(ConnectionId, Box<signal_response::Message>),
@@ -107,17 +107,17 @@ enum ScheduledEvent {
     NodeLoses(ConnectionId),
     /// A client finds its signalling connection broken.
     ClientLoses(ConnectionId),
-    /// A client tries to go on on a new connection.
+    /// A client tries to resume on a new connection.
     Resume(usize),
-    /// A person comes back as a new client, with what it published.
+    /// A person returns as a new client, with its sources.
     Return(usize),
-    /// A message arrives at the node on the data channel of what has this user fragment.
+    /// A message arrives at the node on the data channel of the transport with this user fragment.
     Message(usize, String, &'static str, Vec<u8>),
     /// Networks heal.
     Quiet,
-    /// Everybody must get what they asked for.
+    /// Everybody must get their subscriptions.
     Judge,
-    /// Nothing may be left of anybody.
+    /// No state may be left.
     End,
 }
 
@@ -146,7 +146,7 @@ struct World<'a> {
     /// Connections whose end the node knows.
     closed: BTreeSet<ConnectionId>,
     messages: u64,
-    /// How many rooms the node says there are.
+    /// The number of rooms in the node's events.
     rooms: i64,
     over: bool,
     summary: Summary,
@@ -160,18 +160,18 @@ enum Way {
     Down,
 }
 
-/// A signalling connection. It keeps order, so nothing arrives before what was sent earlier.
+/// A signalling connection. It keeps order, so a message arrives after earlier ones.
 struct Connection {
     session: usize,
     node_hears_at: Instant,
     client_hears_at: Instant,
     /// Messages under way are lost.
     broken: bool,
-    /// The node has closed it and listens no more; what it said before still arrives.
+    /// The node has closed it and reads no more; its earlier messages still arrive.
     shut: bool,
-    /// Opened to go on where the client was.
+    /// Opened to resume.
     resumes: bool,
-    /// Whether anything was said on it.
+    /// Whether the node has sent a message on it.
     answered: bool,
     inbox: Inbox,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use simulation::downlinks::steps::{frozen, meeting, risen, spans};
 use simulation::downlinks::{Meeting, Outcome, SETTLED, Way, play};
 
-/// How many meetings, unless `WEIR_MEETINGS` says otherwise.
+/// The number of meetings, unless `WEIR_MEETINGS` is set.
 const MEETINGS: u64 = 8;
 
 fn meetings() -> impl Iterator<Item = (u64, Meeting)> {

@@ -1,4 +1,4 @@
-//! A thousand histories, or the one that `WEIR_SEED` names.
+//! A thousand histories, or the one of `WEIR_SEED`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use simulation::{Failure, History, Summary, run, shrink};
 
-/// How many histories, unless `WEIR_HISTORIES` says otherwise.
+/// The number of histories, unless `WEIR_HISTORIES` is set.
 const HISTORIES: u64 = 1_000;
 const THREADS: usize = 2;
 /// How often a failing history is tried with something left out.
@@ -72,7 +72,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
-/// Plays the history of a seed; a failure is made small and told.
+/// Plays the history of a seed; a failure is shrunk and reported.
 fn play(seed: u64) -> Result<Summary, String> {
     let history = History::random(seed);
     match catch_unwind(AssertUnwindSafe(|| run(&history, false))) {

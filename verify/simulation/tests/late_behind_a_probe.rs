@@ -86,7 +86,7 @@ fn model(now: Instant) -> Model {
     model
 }
 
-/// The picture id a frame of one packet arrives with, when it does. Without a picture it is a
+/// The picture id that a frame of one packet arrives with, if it does. Without a picture it is a
 /// probe.
 fn send(model: &mut Model, now: Instant, ssrc: u32, sequence: u8, picture: Option<(u8, u8)>) -> Option<u16> {
     let mut bytes = vec![

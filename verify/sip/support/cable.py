@@ -19,7 +19,8 @@ _NEEDED = ["ip", "ethtool", "clang", "setpriv"]
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
-# A veth takes what a program on the other end sends only where there is a program at this end.
+# A veth accepts packets that a program on the other end sends only if there is a program at this
+# end.
 _PASS = """
 __attribute__((section("xdp"), used)) int pass(void *context) { return 2; }
 char _license[] __attribute__((section("license"), used)) = "Dual MIT/GPL";

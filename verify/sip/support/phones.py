@@ -25,7 +25,7 @@ class Account:
     reports_sent: int = 0
     reports_heard: int = 0
     damaged: int = 0
-    # Packets by who sent them and from where, and which numbers each sender's had.
+    # Packets by sender and source address, and each sender's numbers.
     heard: dict[int, int] = field(default_factory=dict)
     numbers: dict[int, set[int]] = field(default_factory=dict)
     sources: set[tuple[str, int]] = field(default_factory=set)
@@ -109,7 +109,7 @@ class Phones:
         for phone in self._all():
             self._selector.register(phone.rtp, selectors.EVENT_READ, phone.hear)
             self._selector.register(phone.rtcp, selectors.EVENT_READ, phone.hear_report)
-        # Phones speak one after the other within 20 ms, not all at once.
+        # Phones send one after the other within 20 ms, not all at once.
         self._turns = [self._all()[turn::_TICKS] for turn in range(_TICKS)]
         self._orders: list[tuple[Path, int, list[Phone], int]] = []
         self._ended = threading.Event()

@@ -17,7 +17,7 @@ RTPPROXY_PORT = 22222
 MEDIA_PORTS = range(30000, 40000)
 # How long Weir learns where a party sends from; rtpengine takes three seconds.
 LEARNING_S = 0.5
-# A call in which nothing moves is given up after this time, so that tests need not wait a minute for it.
+# A call without media is given up after this time, so that tests need not wait a minute for it.
 MEDIA_TIMEOUT_S = 3
 ROOT = Path(__file__).resolve().parents[3]
 

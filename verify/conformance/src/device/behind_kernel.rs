@@ -9,11 +9,11 @@ use veth::Pair;
 
 use super::{Device, Family, SocketDevice};
 
-/// A cable on which programs can send, and what all programs on it counted.
+/// A cable on which programs can send, and the counts of all programs on it.
 pub struct BehindKernel {
     pair: Arc<Pair>,
     statistics: RefCell<Vec<Statistics>>,
-    /// Makes the far end take what programs send.
+    /// Lets the far end accept packets sent by programs.
     _taking: Pass,
 }
 

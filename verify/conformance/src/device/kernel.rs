@@ -1,5 +1,5 @@
-//! Relays in the kernel in front of the model: the program runs on frames nobody sends, and what it
-//! leaves goes to the base.
+//! Relays in the kernel before the model: the program runs on frames that are never sent, and
+//! packets that it passes go to the base data plane.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,7 +24,7 @@ const PAYLOAD_MAX: usize = 3_000;
 pub struct KernelDevice {
     plane: Layered<Base, RelayOffload>,
     interface: u32,
-    /// Relays and their parties are here as IPv6 addresses, which the harness knows nothing of.
+    /// Relays and their parties have IPv6 addresses here, unknown to the harness.
     is_v6: bool,
     sent: Vec<Datagram>,
     /// When each relay passed on something last, in the harness's time.
@@ -35,9 +35,9 @@ pub struct KernelDevice {
 struct Base(ModelDevice);
 
 impl KernelDevice {
-    /// On the near end of a cable, inside of its namespace. Everybody is behind the far end.
+    /// On the near end of a cable, inside of its namespace. All parties are at the far end.
     ///
-    /// Panics when it cannot be: whoever has a cable can have this.
+    /// Panics if it fails: a process that may make a cable may make this too.
     pub fn new(pair: &Pair, family: Family, origin: Instant) -> Self {
         let config = RelayConfig {
             interfaces: vec![pair.near.interface.to_owned()],
@@ -61,7 +61,7 @@ impl KernelDevice {
         self.plane.offload().statistics()
     }
 
-    /// Has every address lie behind the far end of a cable.
+    /// Routes every address to the far end of a cable.
     pub fn prepare(side: &Side) {
         for (family, gateway) in [("-4", "10.77.0.2"), ("-6", "fd77::2")] {
             let neighbour =
@@ -102,7 +102,7 @@ impl KernelDevice {
         }
     }
 
-    /// The path of a relay; that of a leg is as it is.
+    /// The path of a relay; that of a leg stays unchanged.
     fn real_path(&self, path: Path) -> Path {
         match relay_of(path.local) {
             Some(_) => Path {
@@ -134,7 +134,7 @@ impl KernelDevice {
         }
     }
 
-    /// The kernel's verdict on a datagram; `None` if it goes on to the base.
+    /// The kernel's verdict on a datagram; `None` if it passes to the base data plane.
     fn run(&mut self, path: Path, bytes: &[u8]) -> Option<Vec<Datagram>> {
         if bytes.len() > PAYLOAD_MAX || path.local.is_ipv4() != path.remote.is_ipv4() {
             return None;

@@ -1,4 +1,4 @@
-//! The model, with just enough SRTP in front of it to take what is on the wire.
+//! The model, with just enough SRTP before it to read packets from the wire.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -14,14 +14,14 @@ use wire::{PacketKind, RtpPacket};
 use super::{Datagram, Device, STARTED_AT};
 use crate::peers::LegTable;
 
-/// [`Model`] as a device: opens what comes in, leaves what goes out in clear, and reports sizes as
-/// they are on the wire.
+/// [`Model`] as a device: decrypts arriving packets, sends unencrypted ones, and reports sizes as
+/// on the wire.
 pub struct ModelDevice {
     model: Model,
     legs: LegTable,
     openers: BTreeMap<LegId, (MasterKey, Opener)>,
     relay_openers: BTreeMap<SocketAddr, (MasterKey, Opener)>,
-    /// Traffic of relays that the model does not know of.
+    /// Traffic of relays that the model did not see.
     unseen: BTreeMap<SocketAddr, RelayTraffic>,
     /// Datagrams dropped before the model saw them.
     dropped: Counters,
@@ -47,7 +47,7 @@ impl ModelDevice {
         }
     }
 
-    /// The clear bytes of what is on the wire, or why there are none.
+    /// The decrypted bytes of a packet, or the reason that there are none.
     fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Vec<u8>, Counter> {
         let mut opened = bytes.to_vec();
         let opener = match self.model.relay_key(Ingress { path, bytes }) {
@@ -109,7 +109,7 @@ impl ModelDevice {
         }
     }
 
-    /// Adds what protection takes to the sizes in an event.
+    /// Adds the overhead of protection to the sizes in an event.
     fn grow(&self, event: &mut Event) {
         let overhead = |leg| self.legs.profile(leg).map_or(0, rtp_overhead);
         match event {
@@ -154,7 +154,7 @@ impl Device for ModelDevice {
         self.model.write(now, update.clone())?;
         self.legs.apply(&update);
         self.remember_keys(&update);
-        // The last word of a relay that is removed.
+        // The last counts of a relay that is removed.
         self.collect(Vec::new());
         if let Update::RemoveRelay(at) = &update {
             self.unseen.remove(at);

@@ -9,7 +9,7 @@ use veth::Pair;
 
 use super::{Device, Family, SocketDevice};
 
-/// A cable, and what all devices on it counted of their rings.
+/// A cable, and the counts of all devices on it about their rings.
 pub struct Rings {
     pair: Arc<Pair>,
     workers: usize,
@@ -32,9 +32,9 @@ impl Rings {
         })
     }
 
-    /// A fresh device, once the last one is gone.
+    /// A new device, once the last one is gone.
     ///
-    /// Panics when a cable can be had and a device on it not: that is what is tested.
+    /// Panics if a cable is possible and a device on it is not: that is under test.
     pub fn device(&self, family: Family, start: Instant) -> Box<dyn Device> {
         let device = SocketDevice::start_on_rings(self.pair.clone(), family, self.workers, start);
         let (device, statistics) = device.unwrap_or_else(|error| panic!("{error}"));

@@ -21,14 +21,14 @@ use running::Running;
 use super::free::once_free;
 use super::{Datagram, Device, STARTED_AT};
 
-/// How long to wait for what must come.
+/// How long to wait for an expected packet.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long nothing must happen before we believe that nothing will: after one datagram, and after
-/// several at once.
+/// Time without packets after which no more are expected: after one datagram, and after several at
+/// once.
 const QUIET: Duration = Duration::from_millis(2);
 const QUIET_AFTER_BURST: Duration = Duration::from_millis(6);
-/// And before a worker is asked where something stands: what another worker handed to it may not
-/// have been looked at, though everybody else's copy is out.
+/// The same before a worker's state is read: a packet that another worker passed to it may still
+/// wait, though all other copies are sent.
 const QUIET_BEFORE_ASKING: Duration = Duration::from_millis(25);
 
 /// Which addresses the peers have.
@@ -38,7 +38,7 @@ pub enum Family {
     V4,
     /// All IPv6.
     V6,
-    /// Each as its path says, at one socket that takes both.
+    /// Each as its path states, at one socket for both.
     Both,
 }
 
@@ -56,7 +56,7 @@ pub struct SocketDevice {
     plane: Box<dyn Running>,
     ground: Ground,
     family: Family,
-    /// By what the harness calls their address.
+    /// By the harness's name of their address.
     peers: BTreeMap<SocketAddr, Peer>,
     /// The real addresses of relays.
     relays: BTreeMap<SocketAddr, SocketAddr>,
@@ -97,8 +97,8 @@ impl SocketDevice {
         Ok(Self::new("udp over sockets", Box::new(plane), Ground::Loopback, family))
     }
 
-    /// [`AfxdpPlane`] with `workers` threads, at the near end of a cable; and what goes by its
-    /// rings.
+    /// [`AfxdpPlane`] with `workers` threads, at the near end of a cable; and counts of packets on
+    /// its rings.
     ///
     /// Errors: the back end's.
     pub fn start_on_rings(
@@ -126,9 +126,9 @@ impl SocketDevice {
     }
 
     /// [`UdpPlane`] with `workers` threads behind relays in the kernel, at the near end of a cable;
-    /// and what the program counts.
+    /// and the program's counts.
     ///
-    /// Panics when it cannot be: whoever has a cable can have this.
+    /// Panics if it fails: a process that may make a cable may make this too.
     pub fn start_behind_kernel(
         pair: Arc<Pair>,
         family: Family,
@@ -207,7 +207,7 @@ impl SocketDevice {
         }
     }
 
-    /// Waits until everything that must come has, and then until nothing comes any more.
+    /// Waits until all expected packets have arrived, and then until no more do.
     fn settle(&mut self, quiet: Duration, must: impl Fn(&Counters, Seen) -> bool) {
         let started = clock();
         let mut quiet_since = started;
@@ -226,7 +226,7 @@ impl SocketDevice {
         }
     }
 
-    /// Whether what the counters say went out has come in.
+    /// Whether every packet counted as sent has arrived.
     fn complete(&self, counters: &Counters) -> bool {
         let out = counters[Counter::Forwarded] + counters[Counter::Resent] + counters[Counter::Relayed] + self.injected;
         let punts = [

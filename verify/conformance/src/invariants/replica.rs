@@ -11,9 +11,9 @@ use super::truth::Truth;
 
 pub(super) struct ReplicaWatch {
     pub entry: Replica,
-    /// Whom it may get packets from now.
+    /// The streams that it may get packets of now.
     allowed: BTreeSet<StreamKey>,
-    /// Whom it follows, as far as could be seen.
+    /// The stream that it follows, as far as that is visible.
     followed: Option<StreamKey>,
     /// Source number to own number, since it began to follow.
     placed: BTreeMap<u64, u64>,
@@ -145,8 +145,7 @@ impl ReplicaWatch {
             (Some(_), _) => Err(format!("resent another packet than was sent under {original}")),
             (None, None) => Ok(()),
             (None, Some(tag)) => {
-                // It could not be sent the first time, when it came late; its place is still its
-                // own.
+                // It arrived too late to be sent the first time; its number is still reserved.
                 let (_, source) = sources.of_tag(tag).ok_or("resent a payload that it did not get")?;
                 let before = self
                     .placed

@@ -11,7 +11,7 @@ pub const TAG_LEN: usize = 8;
 /// The shortest end of a tag that still tells packets apart, when a changed header took the rest.
 const TAG_MIN: usize = 5;
 
-/// The tag of a payload; `None` for one that is too short to tell.
+/// The tag of a payload; `None` for one that is too short.
 pub fn tag_of(payload: &[u8]) -> Option<[u8; TAG_LEN]> {
     let end = &payload[payload.len().saturating_sub(TAG_LEN)..];
     let mut tag = [0; TAG_LEN];
@@ -19,7 +19,7 @@ pub fn tag_of(payload: &[u8]) -> Option<[u8; TAG_LEN]> {
     (end.len() >= TAG_MIN).then_some(tag)
 }
 
-/// Every stream in the table and what arrived of it.
+/// Every stream in the table and its arrived packets.
 #[derive(Default)]
 pub(super) struct Sources {
     streams: BTreeMap<StreamKey, Source>,
@@ -43,14 +43,14 @@ impl Sources {
         self.by_tag.retain(|_, (tagged, _)| *tagged != key);
     }
 
-    /// Removes every stream of a leg, and says which there were.
+    /// Removes every stream of a leg, and returns them.
     pub fn remove_leg(&mut self, leg: LegId) -> Vec<StreamKey> {
         let keys: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == leg).copied().collect();
         keys.iter().for_each(|key| self.remove(*key));
         keys
     }
 
-    /// Follows a datagram that came in, in clear.
+    /// Follows an arrived datagram, unencrypted.
     pub fn arrived(&mut self, leg: LegId, bytes: &[u8]) {
         let Ok(packet) = RtpPacket::parse(bytes) else { return };
         let ssrc = packet.ssrc();

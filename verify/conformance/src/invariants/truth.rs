@@ -2,17 +2,17 @@
 
 use super::sources::TAG_LEN;
 
-/// How tags begin that stand behind a truth.
+/// Prefix of tags of payloads that end in a truth.
 pub const LAYERED: u64 = 0x7a68 << 48;
 
-/// A packet's frame, and what that refers to. Frames are numbered within their stream.
+/// A packet's frame and its references. Frames are numbered within their stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
     /// Its frame.
     pub frame: u32,
     /// The frames without which it cannot be decoded.
     pub referred: Vec<u32>,
-    /// The sender's picture ends with it.
+    /// It is the last packet of the sender's picture.
     pub ends_picture: bool,
 }
 
@@ -26,7 +26,7 @@ impl Truth {
         bytes
     }
 
-    /// The truth in a payload; `None` when its tag does not say there is one.
+    /// The truth in a payload; `None` if its tag has another prefix.
     pub fn of(payload: &[u8]) -> Option<Self> {
         let (rest, tag) = payload.split_last_chunk::<TAG_LEN>()?;
         if u64::from_be_bytes(*tag) >> 48 != LAYERED >> 48 {

@@ -1,14 +1,15 @@
-//! Opening datagrams that came together.
+//! Decryption of datagrams that arrived together.
 //!
-//! Several relays seal with one key, and their workers send by themselves: packets on one path may
-//! overtake each other, and nobody sees which of two paths was sent to first. A receiver guesses a
-//! packet's roll-over counter from what it opened before. Once numbers are far apart, the same
-//! packets open in one order and not in another, so the order in which sockets happened to be read
-//! says nothing of the device.
+//! Several relays share one key, and their workers send independently: packets on one path may
+//! overtake each other, and the order of sending on two paths is not visible. A receiver guesses a
+//! packet's roll-over counter from earlier packets. Once numbers are far apart, the same packets
+//! decrypt in one order and not in another, so the order in which sockets happened to be read shows
+//! nothing about the device.
 //!
-//! Such packets are opened in the order of their indexes. All of them open in this order if each
-//! index was the nearest to the highest one sealed before it, in whichever order that was. An index
-//! that was not still fails. A key of one relay's is opened in the order of arrival.
+//! Such packets are decrypted in the order of their indexes. All of them decrypt in this order if
+//! each index was the nearest to the highest one before it, for any order of those. An index that
+//! was not the nearest still fails. Packets under a key of one relay are decrypted in the order of
+//! arrival.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +21,13 @@ use super::{Opened, Peers, party, sealed};
 use crate::Datagram;
 use crate::rtp::RtpFields;
 
-/// How far a receiver is moved at once: near enough for it to know the roll-over counter.
+/// The longest step of a receiver: short enough for it to know the roll-over counter.
 const STRIDE: u64 = 30_000;
-/// How many roll-overs ahead of what was opened an index is looked for.
+/// Roll-overs after the highest decrypted index in which an index is looked for.
 const ROLLOVERS_AHEAD: u64 = 8;
 
 impl Peers {
-    /// Opens datagrams that came together. Each result is at the place of its datagram.
+    /// Decrypts datagrams that arrived together. Each result is at the place of its datagram.
     ///
     /// Errors: as for [`open`](Self::open).
     pub fn open_together(&mut self, datagrams: &[Datagram]) -> Vec<Result<Opened, OpenError>> {
@@ -70,7 +71,7 @@ impl Peers {
     }
 }
 
-/// Whether an SRTP packet opens under an index: for a receiver that has come just that far.
+/// Whether an SRTP packet decrypts under an index, for a receiver at that index.
 fn is_under(key: &MasterKey, ssrc: u32, index: u64, bytes: &[u8], header_len: usize) -> bool {
     let (mut sealer, mut opener) = (Sealer::new(key), Opener::new(key));
     for before in (index % STRIDE..index).step_by(STRIDE as usize) {
@@ -81,7 +82,7 @@ fn is_under(key: &MasterKey, ssrc: u32, index: u64, bytes: &[u8], header_len: us
     opened.is_ok_and(|opened| opened.index == index)
 }
 
-/// An RTP packet of nothing but its header.
+/// An RTP packet with only a header.
 fn header(ssrc: u32, number: u16) -> Vec<u8> {
     let fields = RtpFields {
         ssrc: Some(ssrc),

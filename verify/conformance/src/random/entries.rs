@@ -28,7 +28,7 @@ impl Tables {
         if self.legs.len() >= LEGS_MAX {
             return None;
         }
-        // Ids come back: a leg that was removed may be written again.
+        // Ids are reused: a leg that was removed may be written again.
         let id = LegId(rng.random_range(1..12));
         if self.legs.contains_key(&id) {
             return None;
@@ -181,7 +181,7 @@ impl Tables {
         Some(Step::Write(Update::SetReplica(id, replica.clone())))
     }
 
-    /// A change of what a replica gets, and nothing else.
+    /// A change of a replica's selection only.
     pub fn change_selection(&mut self, rng: &mut StdRng) -> Option<Step> {
         let id = self.random_replica(rng)?;
         let source = self.random_stream(rng);

@@ -1,9 +1,8 @@
-//! A stream in layers, as encoders make them: pictures in a fixed rhythm, each in one frame a
-//! spatial layer, each frame saying what it refers to.
+//! A stream in layers, as encoders make them: pictures in a fixed rhythm, each with one frame a
+//! spatial layer, each frame with its references.
 //!
-//! Every payload ends in the truth: which frame it belongs to, which frames that one refers to, and
-//! whether the picture ends here. The invariants judge by it, so they need to understand no
-//! descriptor.
+//! Every payload ends in the truth: its frame, the references of that frame, and whether the
+//! picture ends here. The invariants use it, so they need no descriptor.
 
 mod written;
 
@@ -34,7 +33,7 @@ enum Kind {
 
 /// One packet of such a stream.
 pub(super) struct LayerPacket {
-    /// A picture begins with it.
+    /// It is the first packet of a picture.
     pub starts_picture: bool,
     pub ends_picture: bool,
     /// The first bytes of the payload.
@@ -51,7 +50,7 @@ pub(super) struct Scalable {
     structure: Arc<DependencyStructure>,
     /// Numbers between frames that belong to other encodings.
     step: u16,
-    /// Pictures refer to those of their own rate, and only now and then not: VP8 and VP9 without
+    /// References are to pictures of the same rate, with exceptions: VP8 and VP9 without
     /// descriptor.
     is_tangled: bool,
     flexible: bool,
@@ -88,13 +87,13 @@ struct FramePlan {
     number: u16,
     uid: u32,
     referred: Vec<(u16, u32)>,
-    /// Refers to a picture before it.
+    /// Refers to an earlier picture.
     inter_picture: bool,
     inter_layer: bool,
     refers_above: bool,
     /// Refers to pictures of the base layer only.
     sync: bool,
-    /// Nothing behind it refers to what is before it, above its own rate.
+    /// No later picture above its own rate refers to an earlier one.
     up: bool,
     template: u8,
     chain_diffs: Vec<u8>,
@@ -159,7 +158,7 @@ impl Scalable {
         }
     }
 
-    /// Leaves out numbers, as a sender does that numbers the frames it dropped.
+    /// Skips numbers, as a sender that numbers dropped frames.
     pub fn jump(&mut self, by: u16) {
         self.number = self.number.wrapping_add(by);
     }
@@ -205,9 +204,9 @@ impl Scalable {
         }
     }
 
-    /// How many sizes are made of a picture. To keep to its rate an encoder leaves out the highest
-    /// now and then, which goes on from where it was. Not in the pictures of the middle rate: what
-    /// comes behind them refers to them.
+    /// The number of sizes in a picture. To keep its rate an encoder omits the highest at times,
+    /// which then continues from its last frame. It is not omitted in pictures of the middle rate,
+    /// because later pictures refer to them.
     fn sizes_of_picture(&self, rng: &mut StdRng, key: bool) -> u8 {
         let may_leave_out = self.kind == Kind::L3T3Key && self.with_descriptor && !key && self.since_key % 4 != 2;
         if may_leave_out && rng.random_bool(0.2) {
@@ -224,7 +223,7 @@ impl Scalable {
         }
         let of = usize::from(spatial);
         let mut referred: Vec<(u16, u32)> = Vec::new();
-        // A sender that tangles its rates lets go of what is behind once in three times.
+        // A sender with tangled rates drops its earlier references once in three times.
         let lets_go = !self.is_tangled || (self.since_key / 4).is_multiple_of(3);
         if !key {
             referred.extend(self.references(temporal, of, lets_go));

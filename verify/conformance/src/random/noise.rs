@@ -18,7 +18,7 @@ impl Tables {
             0 => vec![0, 1, 0, 0],
             1 => vec![22, 0xfe, 0xfd],
             2 => vec![0x80, rng.random_range(192..224), 0, 1, 0, 0, 0, 7],
-            // An RTP header of a stream nobody knows, or of nothing.
+            // An RTP header of an unknown stream, or of none.
             3 => vec![0x80, rng.random(), 0, 1, 0, 0, 0, 0, 0, 0, 0, rng.random_range(0..3)],
             4 => vec![rng.random_range(128..192), rng.random_range(0..192)],
             _ => Vec::new(),

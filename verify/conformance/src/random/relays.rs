@@ -1,4 +1,4 @@
-//! Random relays, and parties that send to them what parties send, and what they do not.
+//! Random relays, and parties that send them valid and invalid packets.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -71,7 +71,7 @@ impl Generator {
                 known.then_some(Step::Inject(Injection::Datagram(path, bytes)))
             }
             940..990 => Some(self.set(relay)),
-            // Now and then one that is not there, which is refused.
+            // At times one that does not exist, which is refused.
             _ => {
                 self.relays.remove(&relay);
                 self.sealed_with.remove(&relay);
@@ -216,7 +216,7 @@ impl Generator {
         Some(Step::Send(Send { path, bytes, tampered }))
     }
 
-    /// The next packet of an SSRC, or one that was lost, or came already, or is from another time.
+    /// The next packet of an SSRC, or a lost, repeated or very old one.
     fn rtp(&mut self) -> Vec<u8> {
         let ssrc = self.rng.random_range(1..4);
         let newest = *self

@@ -1,5 +1,4 @@
-//! Histories for replicas that number by frames: what matters to them is what is left out, lost and
-//! late.
+//! Histories for replicas that number by frames, which depend on packets left out, lost and late.
 
 use dataplane::{Replica, Rewriting, Update};
 use rand::rngs::StdRng;
@@ -18,8 +17,8 @@ pub fn numbered(steps: Vec<Step>, rewriting: Rewriting) -> Vec<Step> {
     steps.into_iter().map(number).collect()
 }
 
-/// A history of which one packet in ten is lost on the way here, and one in ten comes behind some
-/// of those after it.
+/// A history of which one packet in ten is lost on the way here, and one in ten arrives after some
+/// later ones.
 pub fn disturbed(steps: Vec<Step>, seed: u64) -> Vec<Step> {
     let mut rng = StdRng::seed_from_u64(seed);
     let (mut on_time, mut late) = (Vec::new(), Vec::new());

@@ -33,11 +33,11 @@ pub(super) struct Sender {
     /// Whether it makes no mistakes.
     is_clean: bool,
     sent: VecDeque<RtpFields>,
-    /// Whether nothing from before its last jump is still on its way.
+    /// Whether no packet from before its last jump is still on its way.
     pub may_jump: bool,
 }
 
-/// How a VP8 sender numbers pictures.
+/// Numbering of pictures by a VP8 sender.
 #[derive(Clone, Copy)]
 enum Ids {
     None,
@@ -244,7 +244,7 @@ impl Sender {
         if !rng.random_bool(0.03) {
             self.rtx_sequence = sequence.wrapping_add(if rng.random_bool(0.05) { 3 } else { 1 });
         }
-        // Mostly what the packet had at first, as a sender does it.
+        // Mostly the packet's first extensions, as a sender repeats it.
         let extensions = match rng.random_bool(0.7) {
             true => original.extensions.clone(),
             false => Some(extensions(rng, map)).filter(|list| !list.is_empty()),

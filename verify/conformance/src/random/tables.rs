@@ -1,4 +1,4 @@
-//! Entries that a history has written so far, its senders and its network.
+//! Written entries of a history so far, its senders and its network.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ use super::{Network, Options, Srtp};
 use crate::rtp::RtpFields;
 use crate::{Injection, Send, Step};
 
-/// The largest packet that fits whatever extensions and tag it gets.
+/// The largest packet that fits with any extensions and tag.
 const SIZE_MAX_SEALED: usize = 1_350;
 /// Some of these do not fit, and some not with their receiver's extensions.
 const SIZE_MAX_CLEAR: usize = DATAGRAM_MAX + 3;
@@ -26,9 +26,9 @@ pub(super) struct Tables {
     pub keys: BTreeMap<LegId, Protection>,
     pub streams: BTreeMap<StreamKey, (Stream, Sender)>,
     pub replicas: BTreeMap<ReplicaId, (Replica, Progress)>,
-    /// Numbers for whatever needs a new one: legs, peers, SSRCs, keys, tags.
+    /// Next number for legs, peers, SSRCs, keys and tags.
     next: u32,
-    /// On their way: in how many sends from now, from whom, what.
+    /// Packets on their way: the sends until delivery, the path, and the bytes.
     held: VecDeque<(u32, Path, Vec<u8>)>,
 }
 
@@ -72,7 +72,7 @@ impl Tables {
         self.legs.get(&leg)?.paths.choose(rng).copied()
     }
 
-    /// One sender sends something, and the network does with it what networks do.
+    /// One sender sends a packet, and the network loses, delays or repeats it.
     pub fn media(&mut self, rng: &mut StdRng, steps: &mut Vec<Step>) {
         let Some(key) = self.random_stream(rng) else { return };
         let Some(path) = self.path_from(rng, key.leg) else {
@@ -122,7 +122,7 @@ impl Tables {
         }
     }
 
-    /// Delivers what was held long enough.
+    /// Delivers packets that were held long enough.
     fn release(&mut self, steps: &mut Vec<Step>) {
         let held = std::mem::take(&mut self.held);
         for (left, path, bytes) in held {
@@ -168,8 +168,8 @@ fn send(rng: &mut StdRng, path: Path, bytes: Vec<u8>) -> Step {
     })
 }
 
-/// Changes one bit of the header, but not of the sequence number or the end of the SSRC: what a
-/// packet is must be no question.
+/// Changes one bit of the header, but not of the sequence number or the end of the SSRC: the
+/// packet's identity must stay clear.
 fn corrupt(rng: &mut StdRng, bytes: &mut [u8], fields: &RtpFields, tag: u64) {
     let places = (0..bytes.len().min(24)).filter(|at| ![2, 3, 9, 10, 11].contains(at));
     let at = places.choose(rng).expect("a header has bytes");

@@ -1,4 +1,4 @@
-//! Dependency descriptors as a person writes them.
+//! Dependency descriptors in text.
 //!
 //! `dd 5 frame 13 template 6 start end`: extension 5 with three bytes. `with L3T3_KEY` puts the
 //! structure into it, `under L3T3_KEY` says which one is in force where fields of other lengths are
@@ -12,7 +12,7 @@ use super::structures::structure;
 use super::words::{Number, Problem, Words, number, problem};
 use crate::rtp::Element;
 
-/// Reads what follows `dd`, up to the first word it does not know.
+/// Reads the words after `dd`, up to the first unknown one.
 pub(super) fn element(words: &mut Words<'_>) -> Result<Element, Problem> {
     let id = words.number("an extension id")?;
     let mut in_force = None;

@@ -208,7 +208,7 @@ fn mapping(text: &str) -> Result<ReplicaFormat, Problem> {
     })
 }
 
-/// `150ms`: at least so long
+/// `150ms`: the minimum.
 fn playout_delay(text: &str) -> Result<PlayoutDelay, Problem> {
     let millis = text.strip_suffix("ms").unwrap_or(text);
     Ok(PlayoutDelay::at_least(Duration::from_millis(number(millis, "a time")?)))

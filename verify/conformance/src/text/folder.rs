@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::{Names, Vector, parse};
 
-/// Reads every vector below a folder, in the order of their paths; `change` sees each text first.
+/// Reads every vector below a folder, in the order of their paths; `change` is applied to each text
+/// first.
 ///
 /// # Panics
 ///
-/// When a file cannot be read or is no vector: the tests that ask for vectors cannot go on then.
+/// Panics if a file cannot be read or is no vector: tests of vectors cannot run then.
 pub fn read_folder(folder: &Path, change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
     let mut files = Vec::new();
     collect(folder, &mut files);

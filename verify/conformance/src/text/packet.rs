@@ -228,7 +228,7 @@ impl Payload {
             bytes.extend(self.picture_id.clone().unwrap_or_default());
             bytes.push(layers);
             bytes.extend((!flexible).then_some(self.tl0.unwrap_or(0)));
-            // Its references are not looked at: one, to the picture before.
+            // Its references are not compared: one, to the previous picture.
             bytes.extend((flexible && first & 0x40 != 0).then_some(1 << 1));
         }
         if let Some(first) = self.vp8 {

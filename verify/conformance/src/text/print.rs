@@ -74,7 +74,7 @@ fn print_step(step: &Step, names: &Names) -> String {
     }
 }
 
-/// A datagram as fields where that says everything, in hexadecimal otherwise.
+/// A datagram as fields if they are complete, in hexadecimal otherwise.
 pub fn print_datagram(bytes: &[u8]) -> String {
     match RtpFields::of(bytes).filter(|fields| fields.encode() == bytes) {
         Some(fields) => fields.to_string(),

@@ -7,7 +7,7 @@ use super::names::Names;
 use super::words::{Problem, Words, number, problem, split};
 use crate::step::{master_key, seed_of};
 
-/// The default: an open port that takes nothing.
+/// The default: an open port that accepts nothing.
 pub(super) const SILENT: Relay = Relay {
     accept: Accept::Nobody,
     ingress_protection: RelayProtection::Clear,
@@ -83,7 +83,7 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
         Accept::Nobody => "nobody".into(),
         Accept::Only(peer) => format!("only {}", names.of_party(peer)),
         Accept::Learn { within: None, window } => format!("learn window {window}"),
-        // A peer has the same port wherever it is.
+        // A peer has the same port at any address.
         Accept::Learn {
             within: Some(ip),
             window,

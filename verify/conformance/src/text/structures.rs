@@ -1,4 +1,4 @@
-//! Dependency structures by name: those Chromium sends, captured.
+//! Dependency structures by name: those of Chromium, captured.
 
 use std::sync::Arc;
 

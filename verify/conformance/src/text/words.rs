@@ -33,7 +33,7 @@ impl<'a> Words<'a> {
         self.0.peek().copied()
     }
 
-    /// The next word, which must be there.
+    /// The next word, which is required.
     pub fn word(&mut self, what: &str) -> Result<&'a str, Problem> {
         self.next()
             .ok_or_else(|| Problem(format!("{what} is missing at the end of the line")))

@@ -7,7 +7,8 @@ use wire::{Codec, RtpPacket, Ssrc, Unwrapper};
 use super::{Invariant, Violation};
 use crate::stamp::Stamp;
 
-/// Every RTP packet that ever left. A leg is told from others with the same id by its life.
+/// Every RTP packet that was ever sent. A leg is distinguished from others with the same id by its
+/// life.
 #[derive(Default)]
 pub(crate) struct Ledger {
     media: HashMap<(u64, Ssrc), Media>,
@@ -47,7 +48,7 @@ impl Ledger {
         self.probes.entry((source, encoding)).or_default().insert(number);
     }
 
-    /// A replica's packet leaves. `begins` is whether the replica has just begun to follow a
+    /// Checks a packet of a replica. `begins` is whether the replica has just begun to follow a
     /// stream.
     pub(crate) fn media(&mut self, life: u64, packet: &RtpPacket<'_>, begins: bool) -> Result<Stamp, Violation> {
         let broken = |what: String| {
@@ -125,16 +126,16 @@ impl Ledger {
         Ok(stamp)
     }
 
-    /// How many packets may have been lost between the last that was sent and the newest probe
-    /// behind it: their numbers stay theirs, as does that of a probe that was lost itself.
+    /// The number of packets that may have been lost between the last sent one and the newest probe
+    /// after it: their numbers stay reserved, as does that of a probe that was lost itself.
     fn lost_behind(&self, last: &Stamp) -> u64 {
         let probes = self.probes.get(&(last.source, last.encoding));
         let newest = probes.and_then(|probes| probes.range(last.number + 1..).next_back());
         newest.map_or(0, |newest| newest - last.number - 1)
     }
 
-    /// A retransmission leaves. `None` is one without media, for a gap that was never filled or as
-    /// part of a probe.
+    /// Checks a retransmission. The result is `None` for one without media, for a gap that was
+    /// never filled or as part of a probe.
     pub(crate) fn repair(&mut self, life: u64, packet: &RtpPacket<'_>, of: Ssrc) -> Result<Option<Stamp>, Violation> {
         let repair = self.repairs.entry((life, packet.ssrc())).or_default();
         let number = repair.numbers.extend(packet.sequence().0);
@@ -218,7 +219,7 @@ fn neighbours(earlier: &Sent, later: &Sent, distance: u64, probes: Option<&BTree
     }
 }
 
-/// VP8's picture id, where the simulated clients put it.
+/// VP8's picture id, at the position that the simulated clients use.
 fn picture(packet: &RtpPacket<'_>, codec: Codec) -> Option<u16> {
     let payload = packet.payload();
     (codec == Codec::Vp8).then(|| u16::from_be_bytes([payload[2], payload[3]]) & 0x7fff)

@@ -11,17 +11,17 @@ pub(crate) use permissions::{Facts, Permissions};
 /// An invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Invariant {
-    /// Nobody receives what they may not: not what they did not subscribe to or are not allowed,
-    /// not after leaving, not their own.
+    /// Nobody receives media that they may not: without a subscription or permission, after
+    /// leaving, or their own.
     Permissions,
-    /// Source numbers map to replica numbers injectively and in order, late packets go out under
+    /// Source numbers map to replica numbers injectively and in order, late packets are sent under
     /// their own number, no loss is hidden, and timestamps and picture ids do not jump back.
     Numbers,
     /// A (key, SSRC, index) protects one packet, ever; an SSRC is not used twice on a leg.
     Keystream,
     /// Table entries belong to present participants, and every write is valid.
     Tables,
-    /// Everybody who joins is answered, and when all is quiet everybody gets what they asked for.
+    /// Everybody who joins is answered, and when all is quiet everybody gets their subscriptions.
     Liveness,
     /// Received media is as described.
     Description,

@@ -22,13 +22,13 @@ pub(crate) struct Permissions {
 struct Standing {
     identity: String,
     grants: Grants,
-    /// Whether it is in its room, by what the server has heard and said.
+    /// Whether it is in its room, by the messages that the server has received and sent.
     present: bool,
     auto_subscribe: bool,
     wishes: HashMap<String, bool>,
     /// Clients that may receive its tracks; `None` is all.
     audience: Option<BTreeSet<String>>,
-    /// Tracks it was receiving, and said it does not want now.
+    /// Tracks that it was receiving, and has disabled.
     disabled: BTreeSet<String>,
     /// Tracks it has received since it last subscribed to them.
     receiving: BTreeSet<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Facts {
     pub(crate) session: usize,
     /// Whether its publisher's token allows it.
     pub(crate) allowed: bool,
-    /// Its publisher said that it is over.
+    /// Its publisher ended it.
     pub(crate) over: bool,
     /// The server's names of it: more than one after it was announced again.
     pub(crate) sids: Vec<String>,
@@ -78,7 +78,7 @@ impl Permissions {
         self.sessions[session].present
     }
 
-    /// The server says that a client is in its room now. The previous client of its name must be
+    /// The server announced that a client is in its room. The previous client of its name must be
     /// gone.
     pub(crate) fn joined(&mut self, session: usize) -> Result<(), Violation> {
         if let Some(twin) = self.present(self.sessions[session].grants.room, &self.sessions[session].identity) {
@@ -91,7 +91,7 @@ impl Permissions {
         Ok(())
     }
 
-    /// The server says that a participant is gone; returns which client that was.
+    /// The server announced that a participant is gone; returns that client.
     pub(crate) fn left(&mut self, room: &str, identity: &str) -> Option<usize> {
         let session = self.present(room, identity)?;
         self.gone(session);
@@ -109,7 +109,8 @@ impl Permissions {
             .position(|found| found.present && found.grants.room == room && found.identity == identity)
     }
 
-    /// The server has heard this of a client; with an offer come the sources that it says are over.
+    /// The server received this message of a client; with an offer come the sources that end with
+    /// it.
     pub(crate) fn heard(&mut self, session: usize, message: &signal_request::Message, over: &[u32]) {
         use signal_request::Message;
         over.iter()
@@ -147,7 +148,8 @@ impl Permissions {
         }
     }
 
-    /// Those who may not have a client's tracks any more start over when they may again.
+    /// Clients that lose the permission for a client's tracks have to start again when they regain
+    /// it.
     fn revoke(&mut self, publisher: usize) {
         let audience = self.sessions[publisher].audience.clone();
         let sids: Vec<String> = self
@@ -169,7 +171,7 @@ impl Permissions {
         }
     }
 
-    /// The server has said this to a client.
+    /// The server sent this message to a client.
     pub(crate) fn said(&mut self, session: usize, message: &signal_response::Message) {
         match message {
             signal_response::Message::TrackPublished(published) => {
@@ -188,7 +190,7 @@ impl Permissions {
         }
     }
 
-    /// A packet of a source leaves for a client. Says whether it may.
+    /// A packet of a source is sent to a client. Returns whether it may be.
     pub(crate) fn media(&mut self, receiver: usize, source: u32) -> Result<(), Violation> {
         let facts = &self.sources[source as usize];
         let why = match self.may_receive(receiver, facts) {
@@ -209,9 +211,9 @@ impl Permissions {
         Ok(())
     }
 
-    /// Whether a client must be getting a source when all is quiet; being muted is not known here.
-    /// Of a source that was announced again nobody here knows under which name it is offered, so
-    /// all must be wanted.
+    /// Whether a client must be getting a source when all is quiet; muting is not known here. For a
+    /// source that was announced again, the offered name is not known here, so all names must be
+    /// wanted.
     pub(crate) fn is_owed(&self, receiver: usize, source: u32) -> bool {
         let facts = &self.sources[source as usize];
         let wanted = facts.sids.iter().all(|sid| self.sessions[receiver].wants(sid));
@@ -252,7 +254,7 @@ impl Permissions {
         }
     }
 
-    /// A client says something on a data channel. The number names the message.
+    /// A client sends a message on a data channel. The number identifies it.
     pub(crate) fn message_said(&mut self, id: u64, session: usize, to: Option<String>, reliable: bool) {
         self.messages.insert(
             id,
@@ -265,8 +267,7 @@ impl Permissions {
         );
     }
 
-    /// A message leaves for a client. Says whether it may, and whether it says the truth about its
-    /// sender.
+    /// A message is sent to a client. Returns whether it may be, and whether its sender is right.
     pub(crate) fn message_sent(&mut self, receiver: usize, payload: &[u8]) -> Result<(), Violation> {
         use prost::Message as _;
         let Ok(packet) = DataPacket::decode(payload) else {
@@ -302,7 +303,7 @@ impl Permissions {
         &self.sources[source as usize].sids
     }
 
-    /// The source that a track id stands for.
+    /// The source of a track id.
     pub(crate) fn source_of(&self, sid: &str) -> Option<u32> {
         self.by_sid.get(sid).copied()
     }

@@ -1,4 +1,4 @@
-//! That the checks find what they are for.
+//! Tests that the checks find their faults.
 
 use livekit_protocol::{
     LeaveRequest, TrackInfo, TrackPublishedResponse, UpdateSubscription, signal_request, signal_response,
@@ -15,7 +15,7 @@ const LIFE: u64 = 1;
 const MEDIA: Ssrc = Ssrc(7);
 const REPAIR: Ssrc = Ssrc(8);
 
-/// An audio packet of source 0: which number it leaves under, and which it had.
+/// An audio packet of source 0: its sent number, and its original one.
 fn packet(ssrc: Ssrc, sequence: u16, prefix: &[u8], number: u64) -> Vec<u8> {
     let timestamp = number as u32 * 960;
     let header = RtpHeader {

@@ -21,7 +21,7 @@ use super::{Meeting, Outcome};
 const CHECK: Duration = Duration::from_secs(5);
 /// Between two looks at how receivers do.
 const LOOK: Duration = Duration::from_millis(200);
-/// SSRCs of what receivers get: audio is even in the tens.
+/// SSRCs of sent streams: audio is even in the tens.
 const SOUND_SSRC: u32 = 5_000;
 const PICTURE_SSRC: u32 = 6_000;
 
@@ -248,7 +248,7 @@ fn transport(peer: usize) -> TransportId {
     TransportId(peer as u64 + 1)
 }
 
-/// Of a sender's smallest picture.
+/// Of a sender's smallest size.
 fn ssrc(sender: usize) -> Ssrc {
     Ssrc(10 * (sender as u32 + 1))
 }

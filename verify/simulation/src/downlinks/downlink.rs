@@ -1,4 +1,4 @@
-//! The way to one receiver, whose rate changes, and what comes of what was sent on it.
+//! The path to one receiver with its changing rate, and the results.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use virtual_device::Link;
 use wire::rtcp::RtcpWriter;
 use wire::{RtpPacket, SequenceNumber, Ssrc};
 
-/// How often a receiver asks for the same packet, and how many times, as browsers do that do not
-/// know the round trip.
+/// Interval and number of requests for the same packet, as of browsers that do not know the round
+/// trip.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 const ASK_TIMES: u32 = 10;
 
@@ -35,20 +35,20 @@ impl Way {
     }
 }
 
-/// The way, with what is on it.
+/// The path, with the packets on it.
 pub(super) struct Downlink {
     way: Way,
     pub(super) link: Link,
     start: Instant,
     /// The frames of each stream, by their time.
     frames: BTreeMap<u32, BTreeMap<u32, Frame>>,
-    /// Packets of pictures that were lost, by stream and number.
+    /// Lost video packets, by stream and number.
     lost: BTreeMap<(u32, u16), Lost>,
     /// Packets that were sent again.
     pub(super) sent_again: u64,
     /// Bytes sent in each second.
     pub(super) sent: Vec<u64>,
-    /// When sound was sent last, and the longest time without any.
+    /// When audio was sent last, and the longest time without any.
     sound: BTreeMap<u32, Instant>,
     pub(super) longest_silence: Duration,
 }
@@ -70,7 +70,7 @@ impl Downlink {
         }
     }
 
-    /// A packet leaves towards the receiver.
+    /// Sends a packet to the receiver.
     pub(super) fn take(&mut self, now: Instant, bytes: &[u8], sound: bool) {
         let Ok(packet) = RtpPacket::parse(bytes) else { return };
         let second = (now - self.start).as_secs() as usize;
@@ -86,8 +86,8 @@ impl Downlink {
         }
     }
 
-    /// A packet of a picture, or one that repeats it: those go out in a stream of their own, the
-    /// next one (RFC 4588).
+    /// A video packet, or its repetition: those are sent in a stream of their own, the next one
+    /// (RFC 4588).
     fn picture(&mut self, now: Instant, packet: RtpPacket<'_>, arrival: Option<Instant>) {
         let ssrc = packet.ssrc().0;
         let original = match packet.payload() {
@@ -108,7 +108,7 @@ impl Downlink {
             }
             None if is_new => {
                 frame.missing += 1;
-                // The next packet tells of it, behind what stands in the queue.
+                // The next packet reveals it, after the packets in the queue.
                 let ask_at = now + self.link.queue + self.link.delay;
                 self.lost.insert(original, Lost { ask_at, asked: 0 });
             }

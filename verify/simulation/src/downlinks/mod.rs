@@ -1,9 +1,9 @@
-//! Receivers at the end of thin links: the agent and the model in virtual time, with real reports
-//! from the other end.
+//! Receivers behind narrow links: the agent and the model in virtual time, with real reports from
+//! the other end.
 //!
-//! A [`Meeting`] is drawn from a number: who sends, how each receiver wants what, and what its
-//! downlink carries when. [`play`] plays it and says what was seen; the last stretch is long enough
-//! for everything to have settled. That receivers do not touch each other is seen by playing a
+//! A [`Meeting`] is drawn from a number: its senders, each receiver's subscriptions, and the
+//! schedule of its downlink. [`play`] plays it and returns the results; the last stretch is long
+//! enough for everything to have settled. The independence of receivers is tested by playing a
 //! meeting twice, with another downlink for one of them.
 
 mod call;
@@ -30,13 +30,12 @@ pub const SETTLED: Duration = Duration::from_secs(12);
 pub struct Meeting {
     /// How many send a camera and a microphone.
     pub senders: usize,
-    /// Everybody gets everything; the size at which each wants each camera, and the way to it.
+    /// Everybody gets everything; the wanted size of each camera, and the path to the receiver.
     pub receivers: Vec<(Vec<(u16, u16)>, Way)>,
     /// The encodings of each camera.
     pub film: Film,
-    /// How much more than another frame a key frame takes. With 1 every frame is one: then
-    /// receivers do not touch each other through the publisher, of whom all get the key frame that
-    /// one asked for.
+    /// Size of a key frame relative to another frame. With 1 every frame is one: then receivers do
+    /// not affect each other through the publisher, whose key frames go to all.
     pub key_factor: usize,
     /// How long it lasts.
     pub length: Duration,
@@ -78,17 +77,17 @@ impl Default for Film {
 pub struct Outcome {
     /// Rate sent to it in each second. Shape: bits per second.
     pub sent: Vec<u64>,
-    /// The longest time in which no sound of somebody was sent to it.
+    /// The longest time in which no audio of one sender was sent to it.
     pub longest_silence: Duration,
     /// How it does in the end.
     pub state: Receiver,
     /// How it did, five times a second.
     pub history: Vec<(Duration, Receiver)>,
-    /// When each whole frame of each sender's pictures had arrived.
+    /// Arrival of each whole frame of each sender's video.
     pub frames: Vec<Vec<Duration>>,
     /// Packets that found the queue full.
     pub dropped: u64,
-    /// Packets of pictures that were sent again.
+    /// Video packets that were sent again.
     pub sent_again: u64,
     /// Every entry that was written for it, and when.
     pub written: Vec<(Duration, ReplicaId, Replica)>,

@@ -9,8 +9,8 @@ use wire::rtcp::RtcpPacket;
 
 use super::Film;
 
-/// Which layer frames are of, and how large those of each are beside the average, as Chromium's VP8
-/// encoder makes them.
+/// The temporal layers of frames, and the size of each layer's relative to the average, as
+/// Chromium's VP8 encoder makes them.
 const PATTERN: [u8; 4] = [0, 2, 1, 2];
 const SHARES: [f64; 3] = [1.4, 0.82, 0.89];
 /// How much of a scene is left in the next frame.
@@ -21,7 +21,7 @@ const SOUND_BYTES: usize = 80;
 
 /// One publisher's media.
 pub(super) struct Sender {
-    /// Of the smallest picture; the larger ones and the sound follow.
+    /// Of the smallest size; the larger ones and the audio follow.
     pub(super) ssrc: Ssrc,
     next_frame: Instant,
     next_sound: Instant,
@@ -51,7 +51,7 @@ impl Sender {
         }
     }
 
-    /// RTCP came.
+    /// RTCP arrived.
     pub(super) fn receive_rtcp(&mut self, now: Instant, compound: &[u8]) {
         for packet in RtcpPacket::compound(compound).flatten() {
             if let RtcpPacket::Pli(pli) = packet
@@ -98,7 +98,7 @@ impl Sender {
         let packets = size.div_ceil(PACKET_MAX).max(1);
         for packet in 0..packets {
             let mut payload = self.descriptor(temporal, packet == 0);
-            // Of a frame's first byte one bit says what kind it is.
+            // One bit of a frame's first byte marks key frames.
             payload.push(u8::from(!is_key));
             payload.resize((size / packets).max(payload.len()), 0);
             let timestamp = self.frames * (90_000 / self.film.frames as u32);
@@ -116,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// How much more than usual there is to see: it comes and goes, and no frame is like the other.
+    /// Relative amount of motion: it varies, and no two frames are alike.
     fn weight(&mut self, encoding: usize) -> f64 {
         let uneven = self.film.uneven;
         let (slow, quick) = (self.rng.random_range(-1.0..=1.0), self.rng.random_range(-1.0..=1.0));

@@ -12,7 +12,7 @@ pub const STEPS: [(u64, u64); 4] = [(15, 4_000_000), (40, 1_000_000), (65, 500_0
 pub const END: u64 = 120;
 const FRAMES: u64 = 15;
 
-/// The meeting, with cameras that this number makes, through a token bucket of so many bytes.
+/// The meeting, with cameras made from this number, through a token bucket of `bucket` bytes.
 pub fn meeting(seed: u64, bucket: u32) -> Meeting {
     let [(_, first), rest @ ..] = STEPS;
     let rates = std::iter::once((0, first)).chain(rest);
@@ -44,7 +44,7 @@ pub fn spans() -> impl Iterator<Item = Range<u64>> {
     STEPS.iter().map(|step| step.0).zip(ends).map(|(from, to)| from..to)
 }
 
-/// For how long a picture stood still, as browsers count: gaps of more than three times the usual,
+/// Time for which a video was frozen, as browsers count: gaps of more than three times the usual,
 /// and of 150 ms more than that. Shape: seconds.
 pub fn frozen(frames: &[Duration], within: &Range<u64>) -> f64 {
     let mut usual = 1.0 / FRAMES as f64;

@@ -9,7 +9,7 @@ use wire::sdp::{
 };
 use wire::{Codec, MediaKind, Mid, Ssrc};
 
-/// One media section of the client's own, and what it is for.
+/// One media section of the client's own, and its purpose.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) media: MediaSection,
@@ -70,8 +70,8 @@ static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
 fn parse(text: &str) -> SessionDescription {
     let mut description = SessionDescription::parse(text).expect("a browser wrote it");
     for section in &mut description.sections {
-        // The simulated client has few codecs: most of what a browser lists is dead weight in a
-        // thousand histories.
+        // The simulated client has few codecs: most of a browser's are of no use in a thousand
+        // histories.
         let known: Vec<_> = section
             .formats
             .iter()
@@ -145,7 +145,7 @@ fn section(template: &MediaSection, mid: usize, usage: Usage) -> Section {
     Section { media, usage }
 }
 
-/// How a section of the server's offer is answered by a client that takes all it knows.
+/// The answer to a section of the server's offer, of a client that takes all it knows.
 pub(crate) fn answered(offered: &MediaSection) -> MediaSection {
     let mut media = MediaSection::new(offered.kind.clone(), offered.mid);
     media.protocol.clone_from(&offered.protocol);

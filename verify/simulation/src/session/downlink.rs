@@ -24,9 +24,9 @@ pub(crate) struct Downlink {
     report_at: Option<Instant>,
 }
 
-/// One SSRC the server told of.
+/// One SSRC announced by the server.
 struct Stream {
-    /// The track the description says it carries.
+    /// The track that the description states.
     sid: String,
     repair: Option<Ssrc>,
     numbers: Unwrapper,
@@ -38,15 +38,15 @@ struct Missing {
     ask_at: Instant,
 }
 
-/// A media packet that came.
+/// An arrived media packet.
 pub(crate) struct Received {
     pub(crate) stamp: Stamp,
-    /// The track that its SSRC stands for, when the client has been told.
+    /// The track of its SSRC, if the client knows it.
     pub(crate) sid: Option<String>,
 }
 
 impl Downlink {
-    /// The server says what it sends on a section.
+    /// The server describes what it sends on a section.
     pub(crate) fn told(&mut self, section: &MediaSection, track_id: Option<&String>) {
         let sid = track_id
             .cloned()
@@ -64,7 +64,7 @@ impl Downlink {
         stream.sid = sid;
     }
 
-    /// A packet came. Retransmissions are unwrapped.
+    /// A packet arrived. Retransmissions are unwrapped.
     pub(crate) fn receive(&mut self, now: Instant, packet: &RtpPacket<'_>) -> Option<Received> {
         let ssrc = packet.ssrc();
         if let Some(stream) = self.streams.get_mut(&ssrc) {

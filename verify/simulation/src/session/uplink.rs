@@ -168,7 +168,7 @@ impl Source {
         });
     }
 
-    /// Sends what is due.
+    /// Sends due packets.
     pub(crate) fn tick(&mut self, through: &mut Through<'_>) {
         let Some(agreed) = &self.agreed else { return };
         if self.send_at <= through.now {
@@ -195,7 +195,7 @@ impl Source {
         }
     }
 
-    /// Forgets what it has sent before, as a source that starts again does.
+    /// Forgets earlier packets, as a source that restarts does.
     pub(crate) fn unmuted(&mut self) {
         self.encodings
             .iter_mut()

@@ -37,7 +37,7 @@ impl Session {
         }
     }
 
-    /// Announces what was wanted before it was in the room.
+    /// Announces sources that were published before it was in the room.
     pub(super) fn announce_sources(&mut self, now: Instant, out: &mut Vec<Effect>) {
         for source in &self.sources {
             out.push(say(signal_request::Message::AddTrack(source.announcement())));
@@ -182,7 +182,7 @@ impl Session {
         out.push(Effect::Over { rejoin: false });
     }
 
-    /// Its receiver has lost every picture.
+    /// Its receiver has lost every video.
     pub(crate) fn ask_key_frames(&self, out: &mut Vec<Effect>) {
         let peer = if self.how.dual { super::SUBSCRIBER } else { PUBLISHER };
         let mut datagrams = Vec::new();

@@ -71,8 +71,8 @@ impl World<'_> {
         self.sessions.push(session);
         self.permissions
             .add_session(identity(person), self.people[person].clone(), how.auto_subscribe);
-        // A second client with the same name: the first is told to go, and its person is with the
-        // second now.
+        // A second client with the same name: the first is told to leave, and the person uses the
+        // second from now on.
         self.current[person] = Some(index);
         let mut effects = Vec::new();
         for (device, muted) in devices {
@@ -145,7 +145,7 @@ impl World<'_> {
         client.publish(self.now, id, device, out);
     }
 
-    /// Gone without a word.
+    /// Leaves without a message.
     fn vanish(&mut self, session: usize) -> Result<(), Violation> {
         self.sessions[session].phase = Phase::Over;
         self.forget(session);
@@ -175,7 +175,7 @@ impl World<'_> {
         self.queue.put(at, ScheduledEvent::NodeLoses(connection));
     }
 
-    /// The client gives up and its person comes back as a new one.
+    /// The client gives up and its person returns as a new one.
     fn start_over(&mut self, person: usize, session: usize) -> Result<(), Violation> {
         self.vanish(session)?;
         self.current[person] = Some(session);
@@ -184,7 +184,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A person comes back as a new client and publishes what it published before.
+    /// A person returns as a new client and publishes its sources again.
     pub(super) fn come_back(&mut self, person: usize) -> Result<(), Violation> {
         let Some(before) = self.current[person]
             .map(|session| &self.sessions[session])
@@ -201,7 +201,7 @@ impl World<'_> {
         self.join(person, how, devices)
     }
 
-    /// A client goes on where it was, on a new connection.
+    /// A client resumes on a new connection.
     pub(super) fn resume(&mut self, session: usize) -> Result<(), Violation> {
         let client = &mut self.sessions[session];
         if client.phase != Phase::Resuming {
@@ -267,7 +267,7 @@ impl World<'_> {
         );
     }
 
-    /// Says something on a data channel. In clear nothing carries it but this.
+    /// Sends a message on a data channel. Without encryption this is its only transport.
     fn speak(&mut self, session: usize, reliable: bool, to: Option<u32>) {
         let client = &self.sessions[session];
         let Some(ufrag) = client
@@ -286,7 +286,7 @@ impl World<'_> {
             .put(at, ScheduledEvent::Message(session, ufrag, label, payload));
     }
 
-    /// A client that is over may still be heard; it does nothing more.
+    /// Messages of a client that is over may still arrive; it sends no more.
     pub(super) fn forget(&mut self, session: usize) {
         let person = self.sessions[session].person;
         if self.current[person] == Some(session) {

@@ -1,4 +1,4 @@
-//! Carrying what is sent, both ways, and looking at it on the way.
+//! Delivers packets and messages in both directions, and checks them on the way.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl World<'_> {
         self.effects(session, effects)
     }
 
-    /// Does what a client wants done.
+    /// Executes a client's effects.
     pub(super) fn effects(&mut self, session: usize, effects: Vec<Effect>) -> Result<(), Violation> {
         self.note_addresses(session);
         for effect in effects {
@@ -121,7 +121,7 @@ impl World<'_> {
         self.effects(session, effects)
     }
 
-    /// A client says something. Sometimes the connection breaks over it.
+    /// A client sends a message. Sometimes the connection breaks at it.
     pub(super) fn say(
         &mut self,
         connection: ConnectionId,
@@ -145,7 +145,7 @@ impl World<'_> {
             .put(at, ScheduledEvent::Heard(connection, frame, message, over));
     }
 
-    /// The node hears what a client said.
+    /// The node receives a client's message.
     pub(super) fn heard(
         &mut self,
         connection: ConnectionId,
@@ -194,7 +194,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A client hears what the node said.
+    /// A client receives the node's message.
     pub(super) fn told(&mut self, connection: ConnectionId, message: Message) -> Result<(), Violation> {
         let Some(state) = self.connections.get(&connection).filter(|state| !state.broken) else {
             return Ok(());
@@ -226,7 +226,7 @@ impl World<'_> {
         }
     }
 
-    /// Does what the node wants done, and looks at all of it.
+    /// Executes the node's effects, and checks all of them.
     pub(super) fn carry_out(&mut self, done: Vec<Done>) -> Result<(), Violation> {
         let mut departed = Vec::new();
         for done in done {
@@ -315,12 +315,12 @@ impl World<'_> {
         state.shut = true;
         let at = state.client_hears_at;
         self.queue.put(self.now, ScheduledEvent::NodeLoses(connection));
-        // A client that was not told to leave comes back.
+        // A client that was not told to leave returns.
         self.queue
             .put(at.max(self.now), ScheduledEvent::ClientLoses(connection));
     }
 
-    /// Notes what the node says of itself; returns the client that is gone.
+    /// Records an event of the node; returns the client that is gone.
     fn node_reports(&mut self, event: &Event) -> Result<Option<usize>, Violation> {
         self.note(|| format!("{event:?}"));
         match event {
@@ -339,7 +339,7 @@ impl World<'_> {
         Ok(None)
     }
 
-    /// A datagram leaves the node.
+    /// The node sends a datagram.
     fn depart(&mut self, egress: Egress) -> Result<(), Violation> {
         let Egress { leg, path, mut bytes } = egress;
         let owner = self.owners.get(&path.remote).copied();
@@ -395,7 +395,7 @@ impl World<'_> {
     }
 }
 
-/// The first words of a message, without what is said before every session description.
+/// The beginning of a message, without the common prefix of session descriptions.
 fn summary(text: &str) -> String {
     text.replace("v=0\\r\\n", "").chars().take(160).collect()
 }

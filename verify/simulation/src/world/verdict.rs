@@ -6,13 +6,13 @@ use super::{FORGOTTEN_AFTER, ScheduledEvent, World};
 use crate::session::Phase;
 use crate::{Invariant, Violation};
 
-/// How long ago the newest packet of a source that flows may have come.
+/// Greatest age of the newest packet of a flowing source.
 const SILENCE_MAX: Duration = Duration::from_millis(1_200);
 /// How long a client waits for the first message.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 impl World<'_> {
-    /// Everybody must get what they asked for; then everybody goes.
+    /// Everybody must get their subscriptions; then everybody leaves.
     pub(super) fn judge(&mut self) -> Result<(), Violation> {
         self.note(|| "everybody must get their tracks".to_owned());
         let present: Vec<usize> = self
@@ -84,7 +84,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Nothing may be left of anybody.
+    /// No state may be left.
     pub(super) fn end(&mut self) -> Result<(), Violation> {
         self.over = true;
         let left = self.node.plane.len();

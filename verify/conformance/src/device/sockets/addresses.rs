@@ -22,7 +22,7 @@ impl SocketDevice {
         }
     }
 
-    /// The real addresses behind a path; the peer's socket is opened on first use.
+    /// The real addresses of a path; the peer's socket is opened on first use.
     pub(super) fn real(&mut self, path: Path) -> Path {
         let (device, peer) = self.ends(path);
         let ground = &self.ground;

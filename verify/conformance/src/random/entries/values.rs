@@ -72,14 +72,14 @@ pub fn extension_map(rng: &mut StdRng, network: Network) -> ExtensionMap {
     map
 }
 
-/// How long a receiver is to hold pictures back, where it is told.
+/// The playout delay of a receiver, if there is one.
 pub fn playout_delay(rng: &mut StdRng) -> Option<PlayoutDelay> {
     let millis = [0, 150, 20_000].into_iter().choose(rng).expect("some");
     rng.random_bool(0.3)
         .then(|| PlayoutDelay::at_least(Duration::from_millis(millis)))
 }
 
-/// Which layers a receiver wants: often all.
+/// The layers that a receiver wants: often all.
 pub fn target(rng: &mut StdRng) -> Layer {
     match rng.random_bool(0.35) {
         true => Layer::HIGHEST,
@@ -90,7 +90,7 @@ pub fn target(rng: &mut StdRng) -> Layer {
     }
 }
 
-/// Which size goes on beside the target's: often none.
+/// The size to keep beside the target's: often none.
 pub fn fallback_spatial(rng: &mut StdRng) -> Option<u8> {
     rng.random_bool(0.5).then(|| rng.random_range(0..3))
 }

@@ -1,5 +1,4 @@
-//! How a packet says of what frame it is part: the head of its payload, and the dependency
-//! descriptor.
+//! The marks of a packet's frame: the head of its payload, and the dependency descriptor.
 
 use wire::Codec;
 use wire::codec::dependency::{

@@ -27,7 +27,7 @@ pub(super) struct Encoding {
     first_picture: u16,
     first_timestamp: u32,
     pub(super) key_frame_wanted: bool,
-    /// The node has reported on it: it knows which encoding this is.
+    /// The node has reported on it, so it knows its encoding.
     pub(super) known: bool,
     pub(super) packets: u32,
     /// Number, the payload type that repairs it, and the packet.
@@ -93,7 +93,7 @@ impl Encoding {
             stamp.write(&mut payload);
             self.send(through, agreed, rid, (timestamp, position + 1 == packets), &payload, 0);
         }
-        // Now and then a probe, which takes a number and means nothing.
+        // At times a probe, which takes a number and has no media.
         if is_video && through.rng.random_bool(0.05) {
             through.probes.push((name.0, name.1, self.number));
             self.send(through, agreed, rid, (timestamp, false), &[], 20);
@@ -101,7 +101,8 @@ impl Encoding {
         self.frame += 1;
     }
 
-    /// The descriptor of a frame: enough for a switch to tell key frames and to renumber pictures.
+    /// The descriptor of a frame: enough for a switch to recognise key frames and to renumber
+    /// pictures.
     fn descriptor(&self, codec: Codec, key: bool, first: bool) -> Vec<u8> {
         match codec {
             Codec::Vp8 => {
@@ -119,7 +120,7 @@ impl Encoding {
                     u8::from(!key),
                 ]
             }
-            // Fragments of an IDR slice or of another one; the first says that it is.
+            // Fragments of an IDR slice or of another one; the first is marked as such.
             Codec::H264 => vec![0x7c, u8::from(first) << 7 | if key { 5 } else { 1 }],
             _ => Vec::new(),
         }
@@ -211,7 +212,7 @@ impl Encoding {
     }
 }
 
-/// Extensions that name an encoding the node does not know yet.
+/// Extensions that identify an encoding that the node does not know yet.
 fn names(agreed: &Agreed, rid: Option<&str>, rid_kind: ExtensionKind) -> Vec<(u8, Vec<u8>)> {
     let mid = Some((ExtensionKind::Mid, agreed.mid.as_bytes()));
     let rid = rid.map(|rid| (rid_kind, rid.as_bytes()));
