@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+/// The old name of `weir detach`, which is still understood.
+const OLD_DETACH: &str = "take-down";
+
 /// A media switch for real-time calls.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, arg_required_else_help = true)]
@@ -25,7 +28,8 @@ pub enum Command {
     /// and why.
     Inspect(Inspect),
     /// End forwarding in the kernel that a switch left behind.
-    TakeDown(TakeDown),
+    #[command(alias = OLD_DETACH)]
+    Detach(Detach),
 }
 
 /// How to run the switch. Flags come before environment variables, those before the file, that
@@ -76,6 +80,11 @@ pub struct Serve {
     pub log_json: bool,
 }
 
+/// Whether this process was started by the old name of `weir detach`.
+pub fn is_old_detach() -> bool {
+    std::env::args().nth(1).as_deref() == Some(OLD_DETACH)
+}
+
 /// Whether API keys stand on this process's command line.
 pub fn has_keys_argument() -> bool {
     let mut arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
@@ -93,9 +102,9 @@ pub struct Inspect {
     pub token: Option<String>,
 }
 
-/// What to end.
+/// The forwarding to end.
 #[derive(Debug, Args)]
-pub struct TakeDown {
+pub struct Detach {
     /// The folder that `rtc: {ebpf: {pins: ...}}` names.
     #[arg(long, default_value = "/sys/fs/bpf/weir")]
     pub pins: PathBuf,

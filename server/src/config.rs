@@ -4,6 +4,7 @@ mod changes;
 mod error;
 mod front;
 mod media;
+mod renamed;
 mod rooms;
 mod secrets;
 mod sip;
@@ -18,7 +19,7 @@ pub use changes::{changes, is_reloaded};
 pub use error::ConfigError;
 pub use front::{Limits, Metrics};
 use media::RtcFile;
-pub use media::{Crypto, Dataplane, Ebpf, KernelPath, Offload, Rooms, Rtc};
+pub use media::{Crypto, Rtc};
 pub use rooms::{Audio, Room};
 use secrets::Keys;
 pub use sip::{Interface, Network, Sip};
@@ -113,6 +114,7 @@ impl Config {
             .transpose()?
             .unwrap_or_default();
         let mut warnings = warnings(arguments, &file);
+        warnings.extend(renamed::warnings(&written));
         let key_file = arguments.key_file.as_deref().or(file.key_file.as_deref());
         warnings.extend(key_file.and_then(secrets::warn_of_readers));
         let mut keys = file.keys;
@@ -127,6 +129,7 @@ impl Config {
         let dev_key = (arguments.dev && keys.is_empty()).then(|| DEV_KEY.to_owned());
         keys.extend(dev_key.iter().map(|key| (key.clone(), DEV_SECRET.into())));
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
+        let dataplane = file.rtc.dataplane(arguments.workers);
         let node_ips = first_of([arguments.node_ip.clone(), file.rtc.node_ip]).unwrap_or_default();
         let sip = file.sip.map(|sip| sip.complete(|| media_interface(&bind, &node_ips)));
         Ok(Config {
@@ -137,18 +140,8 @@ impl Config {
             rtc: Rtc {
                 port: arguments.rtc_port.or(file.rtc.port).unwrap_or(7882),
                 node_ips,
-                workers: arguments
-                    .workers
-                    .or(file.rtc.workers)
-                    .filter(|workers| *workers > 0)
-                    .unwrap_or_else(cores),
-                coalesce: media::coalesce(file.rtc.coalesce_us),
-                precedence: file.rtc.precedence.unwrap_or(true),
+                dataplane,
                 cpu_latency: file.rtc.cpu_latency_us,
-                dataplane: file.rtc.dataplane,
-                afxdp: file.rtc.afxdp,
-                offload: file.rtc.offload,
-                ebpf: file.rtc.ebpf,
                 crypto: file.rtc.crypto,
                 adaptation: file.rtc.adaptation.unwrap_or(true),
                 policy: file.rtc.policy,
@@ -264,14 +257,11 @@ fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
     ))
 }
 
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 #[cfg(test)]
 mod tests {
     use super::media::Rewriter;
     use super::*;
+    use crate::dataplane::{Base, Offload};
 
     fn error(text: &str) -> String {
         File::parse("weir.yaml", text).map(|_| ()).unwrap_err().to_string()
@@ -297,9 +287,9 @@ mod tests {
     #[test]
     fn packets_go_through_sockets_unless_somebody_says_otherwise() {
         let rtc = |text: &str| File::parse("weir.yaml", text).unwrap().rtc;
-        assert_eq!(rtc("rtc: {}\n").dataplane, Dataplane::Udp);
+        assert_eq!(rtc("rtc: {}\n").dataplane, Base::Udp);
         let afxdp = rtc("rtc: {dataplane: afxdp, afxdp: {interfaces: [eth0, eth1]}}\n");
-        assert_eq!(afxdp.dataplane, Dataplane::Afxdp);
+        assert_eq!(afxdp.dataplane, Base::Afxdp);
         assert_eq!(afxdp.afxdp.interfaces, ["eth0", "eth1"]);
         assert!(error("rtc: {dataplane: magic}\n").contains("magic"));
         assert!(error("rtc: {afxdp: {interface: eth0}}\n").contains("interface"));
@@ -322,7 +312,7 @@ mod tests {
             ..Default::default()
         };
         let config = Config::load(&arguments).unwrap();
-        assert_eq!((config.port, config.rtc.port, config.rtc.workers), (9, 2, 3));
+        assert_eq!((config.port, config.rtc.port, config.rtc.dataplane.workers), (9, 2, 3));
         assert_eq!(&*config.keys["a"], secret);
     }
 

@@ -1,12 +1,12 @@
-//! `weir inspect`: where a running switch's entries run, and `weir take-down`: the end of what one
+//! `weir inspect`: the places of a running switch's entries, and `weir detach`: the end of what one
 //! left in the kernel.
 
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::cli;
+use crate::{cli, dataplane};
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -33,8 +33,12 @@ pub fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
 }
 
 /// Takes programs off interfaces, and frees what they kept.
-pub fn take_down(arguments: cli::TakeDown) -> Result<(), Box<dyn Error>> {
+pub fn detach(arguments: cli::Detach) -> Result<(), Box<dyn Error>> {
+    if cli::is_old_detach() {
+        // Where nobody reads it nothing is lost.
+        let _ = writeln!(io::stderr(), "weir: `weir take-down` is called `weir detach` now");
+    }
     let pins = arguments.pins.display();
-    backend_ebpf::take_down(&arguments.pins).map_err(|error| format!("cannot take down what is in {pins}: {error}"))?;
+    dataplane::ebpf::detach(&arguments.pins).map_err(|error| format!("cannot detach what is in {pins}: {error}"))?;
     Ok(())
 }

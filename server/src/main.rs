@@ -13,6 +13,7 @@ mod clock;
 mod config;
 mod controller_task;
 mod cpu_latency;
+mod dataplane;
 mod dev;
 mod guest;
 mod handshakes;
@@ -31,7 +32,6 @@ mod page;
 mod parts;
 mod patient;
 mod places;
-mod plane;
 mod receivers;
 mod reload;
 mod scrape;
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         cli::Command::Serve(arguments) => serve::run(arguments),
         cli::Command::Token(arguments) => token::run(arguments),
         cli::Command::Inspect(arguments) => inspect::run(arguments),
-        cli::Command::TakeDown(arguments) => inspect::take_down(arguments),
+        cli::Command::Detach(arguments) => inspect::detach(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

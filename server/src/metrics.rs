@@ -1,6 +1,6 @@
 //! What `/metrics` shows, in the OpenMetrics text format.
 
-mod offload;
+mod device;
 mod receivers;
 mod rtpengine;
 mod sip;
@@ -11,14 +11,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use backend_afxdp::Statistics;
+use dataplane::Statistics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-pub use offload::Offloaded;
 pub use receivers::{Named, Summary, write_named};
 pub use text::Text;
 
@@ -49,12 +48,8 @@ struct Values {
     control_closed: BTreeMap<Closed, u64>,
     /// Lines that the log has lost.
     log: Option<Lost>,
-    /// Where there are any.
-    rings: Option<Statistics>,
-    /// Where there is an offload.
-    offload: Option<Offloaded>,
-    /// Why there is none.
-    no_offload: Option<String>,
+    /// The parts of the data plane.
+    devices: Vec<Arc<dyn Statistics>>,
     /// Where SIP proxies are served.
     sip: Option<Figures>,
     sip_denied: u64,
@@ -88,32 +83,19 @@ impl Metrics {
         values.agent = agent;
     }
 
-    /// Shows what goes by AF_XDP rings, too.
-    pub fn watch_rings(&self, rings: Statistics) {
-        self.values().rings = Some(rings);
+    /// Shows what the parts of the data plane say of themselves, too.
+    pub fn watch_dataplane(&self, devices: Vec<Arc<dyn Statistics>>) {
+        self.values().devices = devices;
     }
 
-    /// Shows what the kernel forwards, too.
-    pub fn watch_offload(&self, offload: Offloaded) {
-        self.values().offload = Some(offload);
-    }
-
-    /// Shows why the kernel forwards nothing.
-    pub fn no_offload(&self, reason: String) {
-        self.values().no_offload = Some(reason);
-    }
-
-    /// The place of relays and of every entry of the data plane; the reason if all run in one
-    /// place.
+    /// Things in the data plane, each with its place in a line.
     pub fn entries(&self) -> String {
-        let values = self.values();
-        match (values.offload.clone(), &values.no_offload) {
-            (Some(offload), _) => {
-                drop(values);
-                offload.list()
-            }
-            (None, Some(reason)) => format!("relays\tby sockets: {reason}\n"),
-            (None, None) => "relays\tby sockets\n".to_owned(),
+        let devices = self.values().devices.clone();
+        let places = devices.iter().flat_map(|device| device.places());
+        let list: String = places.map(|(thing, place)| format!("{thing}\t{place}\n")).collect();
+        match list.is_empty() {
+            true => "relays\tby sockets\n".to_owned(),
+            false => list,
         }
     }
 
@@ -169,10 +151,9 @@ impl Metrics {
         if let Some(figures) = &values.sip {
             sip::write_sip(figures, values.sip_denied, &values.control_closed, &mut text);
         }
-        if let Some(offload) = &values.offload {
-            offload.write(&mut text);
-        }
-        offload::write_place(values.offload.as_ref(), values.no_offload.as_deref(), &mut text);
+        let devices = values.devices.clone();
+        drop(values);
+        device::write(&devices, &mut text);
         text
     }
 
@@ -192,16 +173,6 @@ impl Collector for Metrics {
             "reason",
             plane,
         )?;
-        if let Some(rings) = values.rings.as_ref().map(Statistics::read) {
-            let rings = rings.iter().map(|(counter, value)| (counter.name(), value));
-            family(
-                &mut encoder,
-                "afxdp",
-                "What went by AF_XDP rings, and what by socket beside them, by reason",
-                "reason",
-                rings,
-            )?;
-        }
         let agent = values.agent.iter().map(|(counter, value)| (counter.name(), value));
         family(
             &mut encoder,

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tracing::{error, info, warn};
 
 use crate::clock::Clocks;
-use crate::config::{Config, Crypto};
+use crate::config::{self, Config, Crypto};
 use crate::cpu_latency::CpuLatency;
 use crate::health::Health;
 use crate::http::{self, Http};
@@ -29,7 +29,7 @@ use crate::reload::Reload;
 use crate::scrape::Scrape;
 use crate::settings::{Current, Settings, api_keys};
 use crate::signals::{Asked, Signals};
-use crate::{cli, controller_task, listen, media_thread, plane, sip};
+use crate::{cli, controller_task, dataplane, listen, media_thread, sip};
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -76,7 +76,14 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let waker = media_thread::Waker::default();
 
     let to_wake = waker.clone();
-    let plane = plane::open(&config, clocks.media, Arc::new(move || to_wake.wake()), &metrics)?;
+    let wake = Arc::new(move || to_wake.wake());
+    let bound = config.bind.iter();
+    let bound = bound
+        .map(|address| SocketAddr::new(*address, config.rtc.port))
+        .collect();
+    let calls = config.sip.as_ref().map(calls);
+    let opened = dataplane::open(&config.rtc.dataplane, bound, calls.as_ref(), clocks.media, wake)?;
+    metrics.watch_dataplane(opened.statistics);
     let candidates = candidates(&config)?;
     let certificate = Certificate::generate()?;
     let fingerprints = certificate.fingerprints();
@@ -100,8 +107,15 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let listeners = media_thread::Listeners { notices, relay_notices };
     let (observer, questions) = Observer::new(waker.clone());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
-    let (commands, node_ended) =
-        media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), cpu_latency)?;
+    let (commands, node_ended) = media_thread::start(
+        agent,
+        opened.plane,
+        waker,
+        listeners,
+        questions,
+        metrics.clone(),
+        cpu_latency,
+    )?;
     let controller = Controller::new(controller_config(&config, api_keys(&config)), clocks.wall, seed()?);
     let (controller, controller_ended) = controller_task::start(controller, noticed, commands.clone(), metrics.clone());
     let mut parts = Parts::new(node_ended, controller_ended);
@@ -179,6 +193,14 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         tokio::time::sleep(GOODBYE).await;
     }
     outcome
+}
+
+/// The calls that a data plane may relay.
+fn calls(sip: &config::Sip) -> dataplane::Calls {
+    dataplane::Calls {
+        addresses: sip.interfaces.iter().map(|interface| interface.address).collect(),
+        outlive: sip.state.is_some(),
+    }
 }
 
 fn announce(config: &Config) {

@@ -264,6 +264,10 @@ impl DataPlane for AfxdpPlane {
         counters
     }
 
+    fn statistics(&self) -> Vec<Arc<dyn dataplane::Statistics>> {
+        vec![Arc::new(self.statistics.clone())]
+    }
+
     fn ping_workers(&mut self) {
         self.plane.ping_workers();
     }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dataplane::Family;
+
 counting::counters! {
     /// What this back end counts besides what every data plane counts.
     pub enum Counter {
@@ -54,5 +56,17 @@ impl Statistics {
             }
         }
         sum
+    }
+}
+
+impl dataplane::Statistics for Statistics {
+    fn families(&self) -> Vec<Family> {
+        let counts = self.read();
+        let counts = counts.iter().map(|(counter, value)| (counter.name(), value));
+        vec![Family::by_reason(
+            "afxdp",
+            "What went by AF_XDP rings, and what by socket beside them, by reason",
+            counts,
+        )]
     }
 }

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use backend_ebpf::{Counter, RelayConfig, RelayOffload};
-use dataplane::{Accept, Hop, Offload, Path, Relay, RelayProtection, Update};
+use dataplane::{Accept, Hop, Path, Relay, RelayProtection};
 use veth::frame::Frame;
 use veth::{Pair, pair_or_skip};
 
@@ -73,8 +73,7 @@ fn measure(pair: &Pair, like: IpAddr, relays: u16, times: u32) {
 }
 
 fn offer(offload: &mut RelayOffload, at: SocketAddr, relay: Relay) {
-    let update = Update::SetRelay(at, Box::new(relay));
-    offload.offer(Instant::now(), &update).expect("there is room");
+    offload.set(Instant::now(), at, &relay).expect("there is room");
 }
 
 fn relay(accept: SocketAddr, local: SocketAddr, remote: SocketAddr) -> Relay {

@@ -16,7 +16,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod attach;
-mod both;
 mod clock;
 mod endpoint;
 mod error;
@@ -28,7 +27,6 @@ mod pins;
 mod relay;
 
 pub use attach::{Attached, Path};
-pub use both::Both;
 pub use error::{EbpfError, Step};
 pub use fanout::{Copies, CopiesAt, Fanout, FanoutConfig, RoomsPath};
 pub use interfaces::{interfaces_with, is_loopback};
@@ -36,6 +34,7 @@ pub use pass::Pass;
 pub use pins::{take_down, take_down_rooms};
 pub use relay::{
     Complexity, Counter, Counters, Found, Hook, RelayConfig, RelayOffload, Statistics, Tried, Whereabouts,
+    families_of_none,
 };
 
 /// How many interfaces there may be.

@@ -10,7 +10,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Instant;
 
 use backend_ebpf::{Counter, Hook, RelayConfig, RelayOffload};
-use dataplane::{Offload, Update};
 use nix::sys::socket::sockopt::ReceiveTimeout;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, recv, setsockopt, socket};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -97,8 +96,9 @@ fn relay_in_stack(pair: &Pair, parties: &Parties) -> RelayOffload {
     let started = pair.near.run(|| RelayOffload::start(&config, Instant::now()));
     let mut offload = started.expect("whoever may make namespaces may do this");
     for from in [0, 1] {
-        let update = Update::SetRelay(parties.ours[from], Box::new(parties.relay(from)));
-        offload.offer(Instant::now(), &update).expect("it is taken");
+        offload
+            .set(Instant::now(), parties.ours[from], &parties.relay(from))
+            .expect("it is taken");
     }
     offload
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, UdpSocket};
 use std::time::Instant;
 
 use backend_ebpf::{Attached, Counter, Hook, Pass, Path, RelayConfig, RelayOffload};
-use dataplane::{Offload, Update};
+use dataplane::Offload;
 use support::*;
 use veth::{Pair, pair_or_skip};
 
@@ -47,8 +47,9 @@ fn start(pair: &Pair, hook: Hook, interfaces: &[&str]) -> RelayOffload {
 fn call(offload: &mut RelayOffload, parties: &Parties) {
     let before = offload.statistics().read()[Counter::Relayed];
     for from in 0..2 {
-        let update = Update::SetRelay(parties.ours[from], Box::new(parties.relay(from)));
-        offload.offer(Instant::now(), &update).expect("it is taken");
+        offload
+            .set(Instant::now(), parties.ours[from], &parties.relay(from))
+            .expect("it is taken");
     }
     let mut buffer = [0; 2_000];
     for number in 0..100 {
@@ -142,9 +143,7 @@ fn parties_on_this_machine_are_relayed_by_way_of_the_loopback() {
             assert!(socket.recv(&mut [0; 9]).is_err(), "{address}");
         }
         for at in parties.ours {
-            offload
-                .offer(Instant::now(), &Update::RemoveRelay(at))
-                .expect("it was there");
+            offload.remove(Instant::now(), at);
         }
     }
 }
@@ -193,7 +192,7 @@ fn an_interface_that_lets_nothing_go_any_more_is_noticed() {
     let begun = Instant::now();
     while whereabouts.found()[0].path == Path::Driver {
         assert!(begun.elapsed() < PATIENCE);
-        pair.near.run(|| offload.poll());
+        pair.near.run(|| offload.next_written());
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_eq!(

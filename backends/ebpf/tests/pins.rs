@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use backend_ebpf::{Attached, Counter, EbpfError, Hook, Path as RunsAt, RelayConfig, RelayOffload, take_down};
-use dataplane::{Offload, Update};
+use dataplane::Offload;
 use kept::{Process, while_sending, with_pins};
 use support::*;
 
@@ -48,8 +48,7 @@ fn serve(hook: Hook) {
     for line in std::io::stdin().lines() {
         let addresses: Vec<SocketAddr> = line.unwrap().split(' ').map(|word| word.parse().unwrap()).collect();
         let relay = relay(addresses[1], addresses[2], addresses[3]);
-        let update = Update::SetRelay(addresses[0], Box::new(relay));
-        offload.offer(Instant::now(), &update).unwrap();
+        offload.set(Instant::now(), addresses[0], &relay).unwrap();
         println!(
             "> has {} of them unconfirmed {}",
             offload.relays(),
@@ -131,8 +130,9 @@ fn what_nobody_offers_again_is_swept() {
     let parties = Parties::new(&pair, pair.near.v4.into());
     with_pins(&pair, |pins| {
         let offer = |offload: &mut RelayOffload, from: usize| {
-            let update = Update::SetRelay(parties.ours[from], Box::new(parties.relay(from)));
-            offload.offer(Instant::now(), &update).unwrap();
+            offload
+                .set(Instant::now(), parties.ours[from], &parties.relay(from))
+                .unwrap();
         };
         let mut offload = RelayOffload::start(&config(pins), Instant::now()).unwrap();
         offer(&mut offload, 0);
@@ -141,10 +141,10 @@ fn what_nobody_offers_again_is_swept() {
         let keep = Duration::from_millis(200);
         let mut offload = RelayOffload::start(&RelayConfig { keep, ..config(pins) }, Instant::now()).unwrap();
         assert_eq!((offload.relays(), offload.unconfirmed()), (2, 2));
-        offload.poll();
+        offload.next_written();
         assert_eq!(offload.relays(), 2);
         thread::sleep(keep);
-        offload.poll();
+        offload.next_written();
         assert_eq!((offload.relays(), offload.unconfirmed()), (0, 0));
         drop(offload);
         assert_eq!(RelayOffload::start(&config(pins), Instant::now()).unwrap().relays(), 0);
@@ -167,8 +167,7 @@ fn tables_of_another_size_are_not_adopted() {
             .unwrap()
         };
         let mut offload = start(64);
-        let update = Update::SetRelay(parties.ours[0], Box::new(parties.relay(1)));
-        offload.offer(Instant::now(), &update).unwrap();
+        offload.set(Instant::now(), parties.ours[0], &parties.relay(1)).unwrap();
         drop(offload);
         let offload = start(65);
         assert_eq!((offload.relays(), offload.found()[0].attached), (0, Attached::Native));

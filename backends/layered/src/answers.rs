@@ -1,49 +1,104 @@
-//! What the offload has to say to reports the base has not answered yet.
+//! The offloads' parts of reports the base has not answered yet.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use dataplane::{Event, RelayTraffic};
+use dataplane::{Event, RelayTraffic, WriteId};
 
-/// What a relay did in the offload, at some time.
-pub(crate) type Part = (RelayTraffic, Option<Instant>);
+/// The counts of a relay in one place or several, at some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Part(RelayTraffic, Option<Instant>);
 
-/// The offload's part of each answer that is still to come, in the order of the questions.
+/// The offloads' parts of each answer that is still to come, in the order of the questions.
 ///
 /// Kept from when the question was put: when the answer comes, the relay may be gone from the
-/// offload, or be another one at the same address.
+/// offloads, or be another one at the same address.
 #[derive(Debug, Default)]
-pub(crate) struct Answers(HashMap<SocketAddr, VecDeque<Part>>);
+pub(crate) struct Answers {
+    expected: HashMap<SocketAddr, VecDeque<Expected>>,
+    ready: VecDeque<Event>,
+}
+
+#[derive(Debug)]
+struct Expected {
+    part: Part,
+    /// Removals whose outcome is to come, and with it the last word of their offload.
+    waits: Vec<WriteId>,
+    /// The base's answer.
+    base: Option<Part>,
+}
+
+impl Part {
+    /// From what a place says.
+    pub(crate) fn new(traffic: Option<(RelayTraffic, Option<Instant>)>) -> Self {
+        traffic.map_or_else(Part::default, |(traffic, last)| Part(traffic, last))
+    }
+
+    /// Both together.
+    pub(crate) fn and(self, other: Part) -> Part {
+        let traffic = RelayTraffic {
+            packets: self.0.packets + other.0.packets,
+            bytes: self.0.bytes + other.0.bytes,
+            dropped: self.0.dropped + other.0.dropped,
+        };
+        Part(traffic, self.1.max(other.1))
+    }
+}
 
 impl Answers {
-    /// The base has been asked about a relay.
-    pub(crate) fn expect(&mut self, at: SocketAddr, part: Option<Part>) {
-        self.0.entry(at).or_default().push_back(part.unwrap_or_default());
-    }
-
-    /// The base's answer, with the offload's part added.
-    pub(crate) fn complete(&mut self, at: SocketAddr, traffic: RelayTraffic, last: Option<Instant>) -> Event {
-        let (part, part_last) = self.take(at);
-        Event::RelayTraffic {
-            at,
-            traffic: RelayTraffic {
-                packets: traffic.packets + part.packets,
-                bytes: traffic.bytes + part.bytes,
-                dropped: traffic.dropped + part.dropped,
-            },
-            last: last.max(part_last),
-        }
-    }
-
-    fn take(&mut self, at: SocketAddr) -> Part {
-        let Some(parts) = self.0.get_mut(&at) else {
-            return Part::default();
+    /// The base has been asked about a relay, of which the offloads say this, and more once these
+    /// writes are done.
+    pub(crate) fn expect(&mut self, at: SocketAddr, part: Part, waits: Vec<WriteId>) {
+        let expected = Expected {
+            part,
+            waits,
+            base: None,
         };
-        let part = parts.pop_front().unwrap_or_default();
-        if parts.is_empty() {
-            self.0.remove(&at);
+        self.expected.entry(at).or_default().push_back(expected);
+    }
+
+    /// The base's answer. One that nobody asked for through us goes on as it is.
+    pub(crate) fn answered(&mut self, at: SocketAddr, traffic: RelayTraffic, last: Option<Instant>) {
+        let waiting = self.expected.get_mut(&at);
+        let first = waiting.and_then(|waiting| waiting.iter_mut().find(|expected| expected.base.is_none()));
+        match first {
+            Some(expected) => expected.base = Some(Part(traffic, last)),
+            None => self.ready.push_back(Event::RelayTraffic { at, traffic, last }),
         }
-        part
+        self.complete(at);
+    }
+
+    /// The outcome of a removal has come, and this is the last word of its offload.
+    pub(crate) fn removed(&mut self, at: SocketAddr, write: WriteId, last_word: Part) {
+        for expected in self.expected.get_mut(&at).into_iter().flatten() {
+            if let Some(position) = expected.waits.iter().position(|waits| *waits == write) {
+                expected.waits.swap_remove(position);
+                expected.part = expected.part.and(last_word);
+            }
+        }
+        self.complete(at);
+    }
+
+    /// The next answer that is complete, in the order of the questions about each relay.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        self.ready.pop_front()
+    }
+
+    fn complete(&mut self, at: SocketAddr) {
+        let Some(waiting) = self.expected.get_mut(&at) else {
+            return;
+        };
+        while let Some(expected) = waiting.front()
+            && let Some(base) = expected.base
+            && expected.waits.is_empty()
+        {
+            let Part(traffic, last) = base.and(expected.part);
+            self.ready.push_back(Event::RelayTraffic { at, traffic, last });
+            waiting.pop_front();
+        }
+        if waiting.is_empty() {
+            self.expected.remove(&at);
+        }
     }
 }

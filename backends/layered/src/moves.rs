@@ -1,17 +1,31 @@
 //! Replicas on their way from the base to the offload.
 //!
 //! The base is asked to let one go and says where it stands; until then it may have been paused, or
-//! taken its source away, and gone on from there. Such an answer is of no use to anybody.
+//! lost its source, and gone on from there. Such an answer is of no use to anybody.
+//!
+//! An offload may answer later whether it goes on with one. Nobody sends the replica until then,
+//! and if it is paused or loses its source meanwhile, it begins anew with a key frame.
 
 use std::collections::BTreeMap;
 
-use dataplane::{LegId, ReplicaId, Update};
+use dataplane::{LegId, ReplicaId, ReplicaSnapshot, Update};
 
 use crate::voices::Voices;
 
-/// What the base was asked, and has not answered yet.
+/// The questions to the base, and those to the offload behind them, that are not answered yet.
 #[derive(Debug, Default)]
-pub(crate) struct Moves(BTreeMap<ReplicaId, Asked>);
+pub(crate) struct Moves {
+    asked: BTreeMap<ReplicaId, Asked>,
+    pending: BTreeMap<ReplicaId, Pending>,
+}
+
+/// The base has let it go, and the offload has not answered.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    leg: LegId,
+    /// Its state, to go on from if the offload refuses.
+    from: Option<ReplicaSnapshot>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Asked {
@@ -21,11 +35,11 @@ struct Asked {
 }
 
 impl Moves {
-    /// The base is asked for a replica to this leg; false where an earlier answer is still to come.
+    /// The base is asked for a replica to this leg; false if an earlier answer is still to come.
     pub(crate) fn ask(&mut self, id: ReplicaId, leg: LegId) -> bool {
-        let is_new = !self.0.contains_key(&id);
+        let is_new = !self.asked.contains_key(&id) && !self.pending.contains_key(&id);
         if is_new {
-            self.0.insert(id, Asked { leg, holds: true });
+            self.asked.insert(id, Asked { leg, holds: true });
         }
         is_new
     }
@@ -35,9 +49,11 @@ impl Moves {
         match update {
             Update::SetReplica(id, replica) if replica.paused || replica.source.is_none() => self.forget(*id),
             Update::RemoveReplica(_) | Update::RemoveLeg(_) | Update::RemoveStream(_) => {
-                self.0.retain(|id, _| voices.sent_by_base(*id).is_some());
-                let has_source = |id| voices.sent_by_base(id).is_some_and(|replica| replica.source.is_some());
-                let without: Vec<ReplicaId> = self.0.keys().copied().filter(|id| !has_source(*id)).collect();
+                self.asked.retain(|id, _| voices.sent_by_base(*id).is_some());
+                self.pending.retain(|id, _| voices.replica(*id).is_some());
+                let has_source = |id| voices.replica(id).is_some_and(|replica| replica.source.is_some());
+                let moving = self.asked.keys().chain(self.pending.keys()).copied();
+                let without: Vec<ReplicaId> = moving.filter(|id| !has_source(*id)).collect();
                 without.into_iter().for_each(|id| self.forget(id));
             }
             _ => {}
@@ -45,18 +61,36 @@ impl Moves {
     }
 
     fn forget(&mut self, id: ReplicaId) {
-        if let Some(asked) = self.0.get_mut(&id) {
+        if let Some(asked) = self.asked.get_mut(&id) {
             asked.holds = false;
+        }
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.from = pending.from.map(|from| ReplicaSnapshot { source: None, ..from });
         }
     }
 
     /// The answer has come: the leg, and whether it still holds.
     pub(crate) fn answered(&mut self, id: ReplicaId) -> Option<(LegId, bool)> {
-        self.0.remove(&id).map(|asked| (asked.leg, asked.holds))
+        self.asked.remove(&id).map(|asked| (asked.leg, asked.holds))
+    }
+
+    /// The offload has been asked to go on from there, and answers later.
+    pub(crate) fn begin(&mut self, id: ReplicaId, leg: LegId, from: Option<ReplicaSnapshot>) {
+        self.pending.insert(id, Pending { leg, from });
+    }
+
+    /// Whether the offload is yet to answer.
+    pub(crate) fn is_pending(&self, id: ReplicaId) -> bool {
+        self.pending.contains_key(&id)
+    }
+
+    /// The offload has answered: the leg, and where the replica stands.
+    pub(crate) fn ended(&mut self, id: ReplicaId) -> Option<(LegId, Option<ReplicaSnapshot>)> {
+        self.pending.remove(&id).map(|pending| (pending.leg, pending.from))
     }
 
     /// Whether another replica to a leg is asked for.
     pub(crate) fn has(&self, leg: LegId) -> bool {
-        self.0.values().any(|asked| asked.leg == leg)
+        self.asked.values().any(|asked| asked.leg == leg) || self.pending.values().any(|pending| pending.leg == leg)
     }
 }

@@ -1,11 +1,12 @@
-//! Which entry runs where.
+//! The place of each entry.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dataplane::{LegId, Refused, ReplicaId, StreamKey, Update};
+use dataplane::statistics::Kind;
+use dataplane::{Family, LegId, Refused, ReplicaId, Sample, Statistics, StreamKey, Update};
 
 /// Names an entry of any table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,34 +21,53 @@ pub enum Entry {
     Replica(ReplicaId, LegId),
 }
 
-/// Where an entry runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The place of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In the offload.
-    Offload,
-    /// In the base, for this reason.
-    Base(Refused),
+    /// The base.
+    #[default]
+    Base,
+    /// The base, until the offload of this name has answered.
+    Pending(&'static str),
+    /// The offload of this name.
+    Offload(&'static str),
 }
 
-/// Where every entry of a [`Layered`](crate::Layered) runs: a handle to look at from anywhere.
+/// The place of an entry, and the offloads that refused it, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Placed {
+    /// The place.
+    pub place: Place,
+    /// The name of each offload that was asked and refused, with its reason.
+    pub refusals: Vec<(&'static str, Refused)>,
+}
+
+/// The places of all entries of a layer: a handle to look at from anywhere.
 #[derive(Clone, Debug, Default)]
 pub struct Places(Arc<Mutex<Table>>);
 
 #[derive(Debug, Default)]
 struct Table {
-    entries: BTreeMap<Entry, Place>,
+    entries: BTreeMap<Entry, Placed>,
     refusals: BTreeMap<Refused, u64>,
 }
 
 impl Places {
-    /// Every entry and where it runs, in order.
-    pub fn entries(&self) -> Vec<(Entry, Place)> {
-        self.with(|table| table.entries.iter().map(|(entry, place)| (*entry, *place)).collect())
+    /// Every entry and its place, in order.
+    pub fn entries(&self) -> Vec<(Entry, Placed)> {
+        self.with(|table| {
+            table
+                .entries
+                .iter()
+                .map(|(entry, placed)| (*entry, placed.clone()))
+                .collect()
+        })
     }
 
-    /// How many entries run in the offload.
+    /// How many entries run in an offload.
     pub fn offloaded(&self) -> usize {
-        self.with(|table| table.entries.values().filter(|place| **place == Place::Offload).count())
+        let is_offloaded = |placed: &&Placed| matches!(placed.place, Place::Offload(_));
+        self.with(|table| table.entries.values().filter(is_offloaded).count())
     }
 
     /// How often an entry was refused so far, by reason.
@@ -61,22 +81,48 @@ impl Places {
         })
     }
 
-    pub(crate) fn has_relay(&self, at: SocketAddr) -> bool {
-        self.with(|table| table.entries.contains_key(&Entry::Relay(at)))
+    /// The base has a new value of an entry, and no offload yet.
+    pub(crate) fn begin(&self, entry: Entry) {
+        self.with(|table| drop(table.entries.insert(entry, Placed::default())));
     }
 
-    /// Notes what an offload said to an entry.
-    pub(crate) fn offered(&self, update: &Update, answer: Result<(), Refused>) {
+    /// An offload of this name has refused an entry.
+    pub(crate) fn refused(&self, entry: Entry, name: &'static str, refused: Refused) {
         self.with(|table| {
-            let place = match answer {
-                Ok(()) => Place::Offload,
-                Err(refused) => Place::Base(refused),
-            };
-            if table.change(update, place)
-                && let Place::Base(refused) = place
-            {
-                *table.refusals.entry(refused).or_default() += 1;
-            }
+            *table.refusals.entry(refused).or_default() += 1;
+            let placed = table.entries.entry(entry).or_default();
+            placed.place = Place::Base;
+            placed.refusals.push((name, refused));
+        });
+    }
+
+    /// An entry is there now.
+    pub(crate) fn settled(&self, entry: Entry, place: Place) {
+        self.with(|table| table.entries.entry(entry).or_default().place = place);
+    }
+
+    /// Notes what the only offload of a layer says to an entry.
+    pub(crate) fn offered(&self, update: &Update, name: &'static str, answer: Result<(), Refused>) {
+        let Some(entry) = Entry::of(update) else {
+            return self.remove(update);
+        };
+        self.begin(entry);
+        match answer {
+            Ok(()) => self.settled(entry, Place::Offload(name)),
+            Err(refused) => self.refused(entry, name, refused),
+        }
+    }
+
+    /// Forgets what goes with a removal.
+    pub(crate) fn remove(&self, update: &Update) {
+        self.with(|table| match update {
+            Update::RemoveRelay(at) => drop(table.entries.remove(&Entry::Relay(*at))),
+            Update::RemoveStream(key) => drop(table.entries.remove(&Entry::Stream(*key))),
+            Update::RemoveReplica(id) => table
+                .entries
+                .retain(|entry, _| !matches!(entry, Entry::Replica(other, _) if other == id)),
+            Update::RemoveLeg(id) => table.entries.retain(|entry, _| !entry.is_of(*id)),
+            _ => {}
         });
     }
 
@@ -86,37 +132,49 @@ impl Places {
     }
 }
 
-impl Table {
-    /// Whether something was put into a table.
-    fn change(&mut self, update: &Update, place: Place) -> bool {
-        let entry = match update {
-            Update::SetRelay(at, _) => Entry::Relay(*at),
-            Update::SetLeg(id, _) => Entry::Leg(*id),
-            Update::SetStream(key, _) => Entry::Stream(*key),
-            Update::SetReplica(id, replica) => Entry::Replica(*id, replica.leg),
-            _ => {
-                self.remove(update);
-                return false;
-            }
+impl Statistics for Places {
+    fn families(&self) -> Vec<Family> {
+        let offloaded = Sample {
+            labels: Vec::new(),
+            value: self.offloaded() as u64,
         };
-        self.entries.insert(entry, place);
-        true
+        let refusals = self.refusals();
+        let refusals = refusals.iter().map(|(refused, count)| (refused.name(), *count));
+        vec![
+            Family {
+                name: "offload_entries",
+                kind: Kind::Gauge,
+                help: "Entries of the data plane that run in an offload",
+                samples: vec![offloaded],
+            },
+            Family::by_reason(
+                "offload_refused",
+                "Entries that an offload was offered and refused, by reason",
+                refusals,
+            ),
+        ]
     }
 
-    fn remove(&mut self, update: &Update) {
-        match update {
-            Update::RemoveRelay(at) => drop(self.entries.remove(&Entry::Relay(*at))),
-            Update::RemoveStream(key) => drop(self.entries.remove(&Entry::Stream(*key))),
-            Update::RemoveReplica(id) => self
-                .entries
-                .retain(|entry, _| !matches!(entry, Entry::Replica(other, _) if other == id)),
-            Update::RemoveLeg(id) => self.entries.retain(|entry, _| !entry.is_of(*id)),
-            _ => {}
-        }
+    fn places(&self) -> Vec<(String, String)> {
+        let entries = self.entries().into_iter();
+        entries
+            .map(|(entry, placed)| (entry.to_string(), placed.to_string()))
+            .collect()
     }
 }
 
 impl Entry {
+    /// The entry that an update writes, if it writes one.
+    fn of(update: &Update) -> Option<Self> {
+        match update {
+            Update::SetRelay(at, _) => Some(Entry::Relay(*at)),
+            Update::SetLeg(id, _) => Some(Entry::Leg(*id)),
+            Update::SetStream(key, _) => Some(Entry::Stream(*key)),
+            Update::SetReplica(id, replica) => Some(Entry::Replica(*id, replica.leg)),
+            _ => None,
+        }
+    }
+
     /// Whether it is this leg, or goes with it.
     fn is_of(&self, id: LegId) -> bool {
         match self {
@@ -138,11 +196,29 @@ impl fmt::Display for Entry {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Placed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Offload => f.write_str("offload"),
-            Place::Base(refused) => write!(f, "base: {refused}"),
+        let mut reasons = self.refusals.clone();
+        let place = match self.place {
+            Place::Offload(name) => name,
+            Place::Base => "base",
+            Place::Pending(name) => {
+                reasons.push((name, Refused::Pending));
+                "base"
+            }
+        };
+        f.write_str(place)?;
+        match &reasons[..] {
+            [] => Ok(()),
+            // With one offload there is no question which.
+            [(_, refused)] if place == "base" => write!(f, " ({refused})"),
+            reasons => {
+                let reasons: Vec<String> = reasons
+                    .iter()
+                    .map(|(name, refused)| format!("{name}: {refused}"))
+                    .collect();
+                write!(f, " ({})", reasons.join(", "))
+            }
         }
     }
 }

@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dataplane::{Leg, LegId, Update};
 use wire::{ExtensionKind, ExtensionMap};
 
-/// Every leg, and whether the offload stamps its packets. Empty for an offload that takes no
-/// replicas.
+/// Every leg, and whether the offload stamps its packets.
 #[derive(Debug, Default)]
 pub(crate) struct Stamped {
     legs: BTreeMap<LegId, Leg>,

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::{Offload, Replica, ReplicaId, ReplicaSnapshot, Update};
+use dataplane::{Replica, ReplicaId, ReplicaOffload, ReplicaSnapshot, Update};
 
-/// Every replica, and whether the base has it paused for this reason. Empty for an offload that
-/// takes none.
+use crate::moves::Moves;
+
+/// Every replica, and whether the base has it paused for this reason.
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
     voices: BTreeMap<ReplicaId, Voice>,
@@ -28,9 +29,9 @@ struct Voice {
 impl Voices {
     /// What the base is told before the offload is asked. A new replica is silent until somebody is
     /// to send it, so that never two do.
-    pub(crate) fn for_base(&self, update: &Update, offload: &impl Offload) -> Update {
+    pub(crate) fn for_base(&self, update: &Update) -> Update {
         match update {
-            Update::SetReplica(id, replica) if offload.takes_replicas() => {
+            Update::SetReplica(id, replica) => {
                 let is_silent = self.voices.get(id).is_none_or(|voice| voice.is_silent);
                 let paused = replica.paused || is_silent;
                 Update::SetReplica(
@@ -46,10 +47,7 @@ impl Voices {
     }
 
     /// What the base is to be told after the offload was.
-    pub(crate) fn changes(&mut self, update: &Update, offload: &impl Offload) -> Vec<Update> {
-        if !offload.takes_replicas() {
-            return Vec::new();
-        }
+    pub(crate) fn changes(&mut self, update: &Update, offload: &impl ReplicaOffload, moves: &Moves) -> Vec<Update> {
         if let Update::SetReplica(id, replica) = update {
             let known = self.voices.get(id);
             let voice = Voice {
@@ -65,10 +63,11 @@ impl Voices {
             .iter_mut()
             .filter(|(id, voice)| is_concerned(update, **id, &voice.replica))
         {
-            let was_silent = std::mem::replace(&mut voice.is_silent, offload.sends(*id));
+            let is_silent = offload.sends(*id) || moves.is_pending(*id);
+            let was_silent = std::mem::replace(&mut voice.is_silent, is_silent);
             if was_silent && !voice.is_silent {
                 let snapshot = offload.snapshot(*id);
-                voice.snapshot = snapshot.map(|from| first_behind(from.next));
+                voice.go_on(snapshot);
                 self.snapshots.extend(snapshot.map(|from| (*id, from)));
             }
             if voice.is_silent || was_silent {
@@ -81,6 +80,25 @@ impl Voices {
     /// Where replicas go on in the base, before they are to.
     pub(crate) fn take_snapshots(&mut self) -> Vec<(ReplicaId, ReplicaSnapshot)> {
         std::mem::take(&mut self.snapshots)
+    }
+
+    /// A replica, as it should be.
+    pub(crate) fn replica(&self, id: ReplicaId) -> Option<&Replica> {
+        self.voices.get(&id).map(|voice| &voice.replica)
+    }
+
+    /// The same as an entry.
+    pub(crate) fn entry(&self, id: ReplicaId) -> Option<Update> {
+        self.replica(id).map(|replica| Update::SetReplica(id, replica.clone()))
+    }
+
+    /// The base sends a replica again: what it is to have of it, once it was told where that goes
+    /// on.
+    pub(crate) fn give_back(&mut self, id: ReplicaId, from: Option<ReplicaSnapshot>) -> Option<Update> {
+        let voice = self.voices.get_mut(&id).filter(|voice| voice.is_silent)?;
+        voice.go_on(from);
+        self.snapshots.extend(from.map(|from| (id, from)));
+        Some(Update::SetReplica(id, voice.said()))
     }
 
     /// A replica the base sends, as it should be.
@@ -120,6 +138,12 @@ impl Voices {
 }
 
 impl Voice {
+    /// The base sends it from there on.
+    fn go_on(&mut self, from: Option<ReplicaSnapshot>) {
+        self.is_silent = false;
+        self.snapshot = from.map(|from| first_behind(from.next));
+    }
+
     /// What the base is to have of it.
     fn said(&self) -> Replica {
         match self.is_silent {

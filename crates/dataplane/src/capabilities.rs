@@ -4,7 +4,7 @@ use wire::ExtensionForms;
 
 use crate::Rewriting;
 
-/// What a device can do.
+/// The abilities of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Whether legs and relays may have SRTP keys.

@@ -1,12 +1,13 @@
 //! How a device is driven: the control handle the agent holds.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wire::codec::Layer;
 use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
-use crate::{Capabilities, Counters, LegId, Path, ReplicaId, ReplicaSnapshot, StreamKey, Update};
+use crate::{Capabilities, Counters, LegId, Path, ReplicaId, ReplicaSnapshot, Statistics, StreamKey, Update};
 
 /// The agent's handle on a device that forwards media by table. Devices differ in speed, never in
 /// meaning: [`Model`](crate::Model) is the meaning.
@@ -28,6 +29,11 @@ pub trait DataPlane {
     /// The sum of all counters so far.
     fn counters(&mut self) -> Counters;
 
+    /// The numbers and places that operators see, one for each part that has some.
+    fn statistics(&self) -> Vec<Arc<dyn Statistics>> {
+        Vec::new()
+    }
+
     /// Asks whatever moves packets for a sign of life, to be looked for with
     /// [`workers_answered`](Self::workers_answered).
     fn ping_workers(&mut self) {}
@@ -36,36 +42,6 @@ pub trait DataPlane {
     /// [`ping_workers`](Self::ping_workers).
     fn workers_answered(&mut self) -> bool {
         true
-    }
-}
-
-impl<T: DataPlane + ?Sized> DataPlane for Box<T> {
-    fn capabilities(&self) -> Capabilities {
-        (**self).capabilities()
-    }
-
-    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        (**self).write(now, update)
-    }
-
-    fn inject(&mut self, now: Instant, what: Inject<'_>) {
-        (**self).inject(now, what);
-    }
-
-    fn poll(&mut self) -> Option<Event> {
-        (**self).poll()
-    }
-
-    fn counters(&mut self) -> Counters {
-        (**self).counters()
-    }
-
-    fn ping_workers(&mut self) {
-        (**self).ping_workers();
-    }
-
-    fn workers_answered(&mut self) -> bool {
-        (**self).workers_answered()
     }
 }
 

@@ -19,6 +19,7 @@
 //!    extensions.
 //! 5. **protect, emit**: with the receiver's keys, from the local address the receiver chose.
 
+mod boxed;
 pub mod capabilities;
 pub mod counter;
 pub mod device;
@@ -27,7 +28,9 @@ pub mod model;
 pub mod offload;
 pub mod protection;
 pub mod relay;
+pub mod replica_offload;
 pub mod snapshot;
+pub mod statistics;
 pub mod table;
 
 pub use capabilities::{Capabilities, RewritingModes};
@@ -37,10 +40,12 @@ pub use device::{
     WriteError,
 };
 pub use model::{Egress, Ingress, Model};
-pub use offload::{Offload, Reason, Refused};
+pub use offload::{Answer, Offload, Reason, Refused, WriteId, Written};
 pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};
 pub use relay::{Accept, Hop, Relay, RelayProtection};
+pub use replica_offload::ReplicaOffload;
 pub use snapshot::{Decided, ReplicaSnapshot};
+pub use statistics::{Family, Sample, Statistics};
 pub use table::{
     Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update,
 };

@@ -1,102 +1,91 @@
-//! A device in the way of packets to a base: what it takes need no longer reach the base, the rest
-//! does.
+//! Devices in front of a base: the packets of an entry that one takes need not reach the base, all
+//! others do.
 //!
-//! The base can do everything and has every entry, so nothing depends on an offload: where it is
-//! full, gone or not capable, packets go on to the base untouched. An offload therefore never
-//! refuses an entry for good, it only says why the entry runs in the base for now.
+//! The base can do everything and has every entry, so nothing depends on an offload: if it is full,
+//! gone or not capable, packets reach the base untouched. An offload therefore never refuses an
+//! entry for good, it only says why the entry runs in the base.
+//!
+//! [`Offload`] takes relays, [`ReplicaOffload`](crate::ReplicaOffload) rooms. A device that is not
+//! in this process answers a write later: it returns [`Answer::Pending`] and tells the outcome as
+//! [`Written`]. Until then the entry runs in the base.
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
-use crate::{
-    Counters, Event, LegId, RelayTraffic, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey, StreamStatistics,
-    Update,
-};
+use crate::{Counters, Relay, RelayTraffic, Statistics};
 
-/// A device that forwards some of a base's packets before they get there.
+/// A device that forwards some of a base's relays before their packets get there.
 pub trait Offload {
-    /// Offers an entry that the base has, or tells of the removal of one that the base still has.
+    /// Offers a relay that the base has, or with `None` tells of the removal of one that the base
+    /// still has.
     ///
-    /// After `Ok` packets of the entry need no longer reach the base; those may that want something
-    /// which is not there yet. After an error they all do: an earlier value of the same entry is
-    /// gone from here. Every entry is offered, those of tables this device knows nothing of as
-    /// well. A removal is never refused; what was never here needs no removing.
-    fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused>;
+    /// After [`Answer::Taken`] packets of the relay need no longer reach the base; those may that
+    /// want something which is missing here. After [`Answer::Refused`] they all do: an earlier
+    /// value of the same entry is gone from here. After [`Answer::Pending`] they may go by an
+    /// earlier value that was taken, until [`Offload::next_written`] tells the outcome.
+    ///
+    /// Writes to one relay take effect in their order. A removal is never refused; a relay that was
+    /// never here needs no removing.
+    fn offer(&mut self, now: Instant, write: WriteId, at: SocketAddr, relay: Option<&Relay>) -> Answer;
 
-    /// The next event, as of a [`DataPlane`](crate::DataPlane).
-    fn poll(&mut self) -> Option<Event>;
+    /// The next outcome of a pending write, in any order. Each is told once, as
+    /// [`Refused::Gone`] if the device does not answer any more. The loss of a relay that was taken
+    /// is told as an error of the write that brought it. Called often: a device does here what it
+    /// has to do from time to time.
+    fn next_written(&mut self) -> Option<Written> {
+        None
+    }
 
-    /// What a relay did here since it was first offered, over replacements and refusals, and when
-    /// the last datagram came that went on; `None` when it did nothing. Asked once after the
-    /// relay's removal, this is the last word of it.
+    /// The counts of a relay here since it was first offered, over replacements and refusals, and
+    /// when the last datagram came that went on; `None` when it did nothing. Asked once after the
+    /// relay's removal is done, this is the last word of it. A device that is reached over a
+    /// connection answers with the counts it read last.
     fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)>;
 
     /// The sum of all counters so far: of packets that did not reach the base, which counts those
     /// that did.
     fn counters(&mut self) -> Counters;
 
-    /// Whether it takes replicas at all. If not, nobody need ask about them.
-    fn takes_replicas(&self) -> bool {
-        false
+    /// The name of the place, for operators.
+    fn name(&self) -> &'static str {
+        "offload"
     }
 
-    /// Whether a replica is sent from here, so that the base must not send it: its stream's packets
-    /// may reach the base all the same, for other replicas of it.
-    fn sends(&self, _replica: ReplicaId) -> bool {
-        false
+    /// The numbers and places that operators see.
+    fn statistics(&self) -> Vec<Arc<dyn Statistics>> {
+        Vec::new()
     }
+}
 
-    /// Where a replica is to go on in the base, after packets of it were sent from here. `None`
-    /// where none were, or where it is still here.
-    fn snapshot(&self, _replica: ReplicaId) -> Option<ReplicaSnapshot> {
-        None
-    }
+/// Names one write to an offload. Used once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WriteId(pub u64);
 
-    /// A replica that the base sends and that could be sent from here, as far as is known here.
-    /// Each is told once, and room is kept for it until [`Offload::take_over`] is called, or it is
-    /// removed.
-    fn next_candidate(&mut self) -> Option<ReplicaId> {
-        None
-    }
+/// The answer of an offload to a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done.
+    Taken,
+    /// It is not done, for this reason.
+    Refused(Refused),
+    /// The outcome comes later.
+    Pending,
+}
 
-    /// Goes on with a replica where the base stopped, or does not where nothing can be said of
-    /// that. Its leg's next packet has this transport-wide number, if they are not numbered here
-    /// yet. The base sends no more of the replica if this is `Ok`, and goes on with it if not.
-    fn take_over(
-        &mut self,
-        _replica: ReplicaId,
-        _from: Option<ReplicaSnapshot>,
-        _transport_sequence: u16,
-    ) -> Result<(), Refused> {
-        Err(Refused::Unsupported(Reason::Table))
-    }
+/// The outcome of a pending write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Which write.
+    pub write: WriteId,
+    /// Whether it is done, and if not, why.
+    pub outcome: Result<(), Refused>,
+}
 
-    /// Packets of a replica that is sent from here, which its receiver asks for again, by the
-    /// replica's numbers. Nothing is kept here: what the publisher can be asked for comes as an
-    /// [`Event::NackUpstream`], and who asked is remembered.
-    fn nack(&mut self, _now: Instant, _replica: ReplicaId, _sequences: &[u16]) {}
-
-    /// A leg whose packets get their sending times and transport-wide numbers here from now on,
-    /// each told once. The base's packets to it are to have neither: two cannot count together.
-    fn next_stamped(&mut self) -> Option<LegId> {
-        None
-    }
-
-    /// Sends more to a leg, as of [`Inject::Probe`](crate::Inject::Probe); false where the leg's
-    /// packets are not numbered here, and the base is to do it.
-    fn probe(&mut self, _leg: LegId, _probe: u32, _rate: u64, _bytes: u32, _packets: u32) -> bool {
-        false
-    }
-
-    /// What a replica that is sent from here did.
-    fn replica_statistics(&self, _replica: ReplicaId) -> Option<ReplicaStatistics> {
-        None
-    }
-
-    /// What arrived of a stream of which replicas are sent from here.
-    fn stream_statistics(&self, _stream: StreamKey) -> Option<StreamStatistics> {
-        None
+impl From<Result<(), Refused>> for Answer {
+    fn from(outcome: Result<(), Refused>) -> Self {
+        outcome.map_or_else(Answer::Refused, |()| Answer::Taken)
     }
 }
 
@@ -109,6 +98,8 @@ pub enum Refused {
     Full,
     /// The device does not answer.
     Gone,
+    /// The device has not answered yet.
+    Pending,
 }
 
 /// What a device cannot do.
@@ -145,6 +136,7 @@ impl Refused {
             Refused::Unsupported(reason) => reason.name(),
             Refused::Full => "full",
             Refused::Gone => "gone",
+            Refused::Pending => "pending",
         }
     }
 }

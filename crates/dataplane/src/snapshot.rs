@@ -1,11 +1,11 @@
 //! How one device goes on where another stopped.
 //!
 //! From an offload to its base: the offload sends no more of a replica, and says where it stands
-//! ([`Offload::snapshot`](crate::Offload::snapshot)); the base is told
+//! ([`ReplicaOffload::snapshot`](crate::ReplicaOffload::snapshot)); the base is told
 //! ([`Inject::Resume`](crate::Inject::Resume)). From a base to its offload: the base is asked to
 //! let go ([`Inject::Release`](crate::Inject::Release)), sends no more of it, and says where it
 //! stands ([`Event::Released`](crate::Event::Released)); the offload is told
-//! ([`Offload::take_over`](crate::Offload::take_over)), or the base again.
+//! ([`ReplicaOffload::take_over`](crate::ReplicaOffload::take_over)), or the base again.
 //!
 //! Only one of the two sends at any time, and the second begins behind the last number of the
 //! first. So no number is used twice and none decreases. A packet that arrives while neither sends

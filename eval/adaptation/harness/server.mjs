@@ -50,7 +50,7 @@ function weirCommand(network, folder, { adaptation, kernel }) {
   if (kernel) {
     // A packet that an interface has merged from several cannot be copied.
     shell(`ip netns exec ${network.namespace("hub")} ethtool -K bridge gro off`);
-    rtc.push("clear_rtp: true", "offload: ebpf", 'ebpf: {interfaces: [bridge], rooms: seen, pins: ""}');
+    rtc.push("clear_rtp: true", "offload: ebpf", 'ebpf: {interfaces: [bridge], rooms: copy_and_pass, pins: ""}');
   }
   const config = join(folder, "weir.yaml");
   writeFileSync(config, `rtc: {${rtc.join(", ")}}\n`);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use backend_ebpf::{Fanout, FanoutConfig, RoomsPath};
 use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Clock, DataPlane, Offload};
+use dataplane::{Clock, DataPlane, ReplicaOffload};
 use harness::clock;
 use wire::NtpTime;
 

@@ -1,10 +1,11 @@
 //! What an operator may set about media.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+
+use crate::dataplane::{self, Base, Offload, afxdp, ebpf};
 
 /// The file's form.
 #[derive(Debug, Default, Deserialize)]
@@ -13,13 +14,14 @@ pub(super) struct RtcFile {
     pub(super) port: Option<u16>,
     pub(super) node_ip: Vec<IpAddr>,
     pub(super) workers: Option<usize>,
-    pub(super) dataplane: Dataplane,
-    pub(super) afxdp: Afxdp,
+    pub(super) dataplane: Base,
+    pub(super) afxdp: afxdp::Settings,
     pub(super) offload: Offload,
-    pub(super) ebpf: Ebpf,
+    pub(super) ebpf: ebpf::Settings,
     pub(super) crypto: Crypto,
     pub(super) coalesce_us: u64,
-    pub(super) precedence: Option<bool>,
+    #[serde(alias = "precedence")]
+    pub(super) realtime_workers: Option<bool>,
     pub(super) cpu_latency_us: Option<u32>,
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
@@ -32,9 +34,24 @@ pub(super) struct RtcFile {
 /// Longer than this would be heard. Shape: microseconds.
 const COALESCE_MAX: u64 = 5_000;
 
-/// How long workers wait, of what the file says.
-pub(super) fn coalesce(microseconds: u64) -> Duration {
-    Duration::from_micros(microseconds.min(COALESCE_MAX))
+impl RtcFile {
+    /// The settings of the data plane, with this many workers if the command line says so.
+    pub(super) fn dataplane(&self, workers: Option<usize>) -> dataplane::Settings {
+        let workers = workers.or(self.workers).filter(|workers| *workers > 0);
+        dataplane::Settings {
+            workers: workers.unwrap_or_else(cores),
+            coalesce: Duration::from_micros(self.coalesce_us.min(COALESCE_MAX)),
+            realtime_workers: self.realtime_workers.unwrap_or(true),
+            base: self.dataplane,
+            afxdp: self.afxdp.clone(),
+            offload: self.offload,
+            ebpf: self.ebpf.clone(),
+        }
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Which implementation of AES-GCM encrypts media.
@@ -55,22 +72,10 @@ pub struct Rtc {
     pub port: u16,
     /// Addresses for candidates; empty means the machine's own.
     pub node_ips: Vec<IpAddr>,
-    /// Worker threads.
-    pub workers: usize,
-    /// What moves packets.
-    pub dataplane: Dataplane,
-    /// Settings of that choice.
-    pub afxdp: Afxdp,
-    /// What moves some of them before that.
-    pub offload: Offload,
-    /// Settings of that choice.
-    pub ebpf: Ebpf,
+    /// The data plane.
+    pub dataplane: dataplane::Settings,
     /// The implementation that encrypts media.
     pub crypto: Crypto,
-    /// How long workers wait for more when something has come; zero is not at all.
-    pub coalesce: Duration,
-    /// Whether workers that take little of the machine go before others on it.
-    pub precedence: bool,
     /// Within how many microseconds processors are to wake up while media flows; as late as the
     /// machine likes where nothing is said.
     pub cpu_latency: Option<u32>,
@@ -86,104 +91,6 @@ pub struct Rtc {
     pub last_n: usize,
     /// Whether peers that offer media without encryption get it. For laboratories only.
     pub clear_rtp: bool,
-}
-
-/// What moves packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dataplane {
-    /// Sockets, which always work.
-    #[default]
-    Udp,
-    /// AF_XDP rings on some interfaces, and sockets beside them; where that cannot be, sockets
-    /// alone.
-    Afxdp,
-}
-
-/// Settings of AF_XDP.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Afxdp {
-    /// On which interfaces RTP is taken.
-    pub interfaces: Vec<String>,
-}
-
-/// What moves packets before they get to where all of them could be moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Offload {
-    /// Nothing.
-    None,
-    /// Where SIP proxies are served and this machine allows it, the kernel relays calls that need
-    /// no key.
-    #[default]
-    Auto,
-    /// The kernel, on some interfaces, relays what needs no key; where that cannot be, nothing
-    /// does.
-    Ebpf,
-}
-
-/// Settings of forwarding in the kernel.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Ebpf {
-    /// On which interfaces packets are looked at; where none is named, on those that have the
-    /// addresses of SIP calls, and on the loopback.
-    pub interfaces: Vec<String>,
-    /// Whether rooms whose media is not encrypted are copied there, too.
-    pub rooms: Rooms,
-    /// Where in the kernel they are.
-    pub rooms_path: KernelPath,
-    /// How many relays the kernel may have.
-    pub relays_max: u32,
-    /// Where in the kernel they are.
-    pub relays_path: KernelPath,
-    /// Where in a BPF file system entries and programs outlive the process; empty is nowhere.
-    pub pins: PathBuf,
-    /// How long entries that were found there may stay without being ordered again, in seconds.
-    pub keep: u64,
-}
-
-impl Default for Ebpf {
-    fn default() -> Self {
-        Ebpf {
-            interfaces: Vec::new(),
-            rooms: Rooms::None,
-            rooms_path: KernelPath::Auto,
-            relays_max: 16_384,
-            relays_path: KernelPath::Auto,
-            pins: PathBuf::from("/sys/fs/bpf/weir"),
-            keep: 60,
-        }
-    }
-}
-
-/// Rooms in the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Rooms {
-    /// None.
-    #[default]
-    None,
-    /// Their packets go on to userspace as well, which reports how they arrived, and hears who
-    /// speaks.
-    Seen,
-    /// Userspace sees nothing of what is copied.
-    Unseen,
-}
-
-/// Where in the kernel packets are met.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KernelPath {
-    /// In the driver where all interfaces can, otherwise in the stack.
-    #[default]
-    Auto,
-    /// In the stack.
-    Tc,
-    /// In the driver; where that cannot be, rooms are left to sockets, and relays run as if they
-    /// were there.
-    Xdp,
 }
 
 /// How what a downlink carries is divided.
@@ -230,7 +137,7 @@ impl Rewriter {
     }
 }
 
-impl From<Rewriter> for dataplane::Rewriting {
+impl From<Rewriter> for ::dataplane::Rewriting {
     fn from(rewriter: Rewriter) -> Self {
         match rewriter {
             Rewriter::Exact => Self::Exact,

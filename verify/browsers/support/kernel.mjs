@@ -148,7 +148,7 @@ export class KernelMeeting {
   }
 
   #writeSettings(pins, adapted) {
-    const ebpf = `{interfaces: [bridge], rooms: unseen, pins: "${pins}"}`;
+    const ebpf = `{interfaces: [bridge], rooms: copy, pins: "${pins}"}`;
     writeFileSync(
       join(this.folder, "weir.yaml"),
       `rtc: {clear_rtp: true, adaptation: ${adapted}, offload: ebpf, ebpf: ${ebpf}}\n`,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dataplane::Statistics;
+
 use super::kernel::Kernel;
 use crate::{EbpfError, Path};
 
@@ -40,6 +42,12 @@ impl CopiesAt {
 impl fmt::Display for CopiesAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Statistics for CopiesAt {
+    fn places(&self) -> Vec<(String, String)> {
+        vec![("rooms".to_owned(), self.to_string())]
     }
 }
 

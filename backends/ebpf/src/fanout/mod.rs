@@ -4,7 +4,7 @@
 //! What is taken are legs without encryption, streams without retransmissions, and the replicas of
 //! those; see [`fit`] for what is not. A stream may have replicas here and others in the base: its
 //! packets go up then, and the base sends only what is not sent here
-//! ([`sends`](dataplane::Offload::sends)).
+//! ([`sends`](dataplane::ReplicaOffload::sends)).
 //!
 //! Read `program/fanout/fanout.bpf.c` for what becomes of a packet, then [`table`] for what the
 //! kernel is told, and when.
@@ -152,8 +152,9 @@ impl Fanout {
         })
     }
 
-    /// Has `wake` called whenever there is something to [`poll`](Offload::poll), but not all the
-    /// time: what there is can wait some milliseconds.
+    /// Has `wake` called whenever there is something to
+    /// [`poll`](dataplane::ReplicaOffload::poll), but not all the time: it can wait some
+    /// milliseconds.
     ///
     /// Errors: why it cannot be. Then somebody has to look.
     pub fn wake_with(&mut self, wake: Arc<dyn Fn() + Send + Sync>) -> Result<(), EbpfError> {

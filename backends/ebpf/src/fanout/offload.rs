@@ -1,12 +1,12 @@
-//! What the agent asks of it, and what it says of itself: the contract of an offload.
+//! The contract of an offload for replicas, kept.
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::limits::PROBE_PACKETS_MAX;
 use dataplane::{
-    Counter, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaSnapshot,
-    ReplicaStatistics, StreamKey, StreamStatistics, Update,
+    Answer, Counter, Counters, Event, LegId, Reason, Refused, ReplicaId, ReplicaOffload, ReplicaSnapshot,
+    ReplicaStatistics, Statistics, StreamKey, StreamStatistics, Update, WriteId,
 };
 
 use super::{Fanout, layout};
@@ -14,7 +14,7 @@ use super::{Fanout, layout};
 /// The most that one probe sends.
 const PROBE_BYTES_MAX: u32 = 65_536;
 
-impl Offload for Fanout {
+impl ReplicaOffload for Fanout {
     fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
         self.sweep(now);
         match update {
@@ -56,10 +56,6 @@ impl Offload for Fanout {
         self.log.next(&mut self.table, &self.clock)
     }
 
-    fn relay_traffic(&mut self, _at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
-        None
-    }
-
     fn counters(&mut self) -> Counters {
         let counts = self.table.kernel.counts();
         let mut counters = Counters::default();
@@ -68,10 +64,6 @@ impl Offload for Fanout {
         }
         counters[Counter::NoRetransmission] += self.not_resent;
         counters
-    }
-
-    fn takes_replicas(&self) -> bool {
-        true
     }
 
     fn sends(&self, replica: ReplicaId) -> bool {
@@ -88,12 +80,13 @@ impl Offload for Fanout {
 
     fn take_over(
         &mut self,
+        _write: WriteId,
         replica: ReplicaId,
         from: Option<ReplicaSnapshot>,
         transport_sequence: u16,
-    ) -> Result<(), Refused> {
-        self.table
-            .take_over(self.clock.now(), replica, from, transport_sequence)
+    ) -> Answer {
+        let now = self.clock.now();
+        self.table.take_over(now, replica, from, transport_sequence).into()
     }
 
     fn nack(&mut self, _now: Instant, replica: ReplicaId, sequences: &[u16]) {
@@ -132,6 +125,14 @@ impl Offload for Fanout {
             source: source.and_then(|state| self.table.stream_of(state)),
             timestamp_offset: cell.progress.timestamp_offset,
         })
+    }
+
+    fn name(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn statistics(&self) -> Vec<Arc<dyn Statistics>> {
+        vec![Arc::new(self.copies_at())]
     }
 
     /// Without jitter, which is for who sees packets arrive.

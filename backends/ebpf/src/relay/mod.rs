@@ -6,6 +6,7 @@ mod hook;
 mod kernel;
 mod letting_go;
 mod plan;
+mod report;
 mod slots;
 mod table;
 #[cfg(test)]
@@ -19,7 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use aya::programs::ProgramFd;
-use dataplane::{Counter as Meaning, Counters as Meanings, Event, Offload, Reason, Refused, RelayTraffic, Update};
+use dataplane::{
+    Answer, Counter as Meaning, Counters as Meanings, Offload, Refused, Relay, RelayTraffic, WriteId, Written,
+};
 
 pub use counter::{Counter, Counters, Statistics};
 pub use hook::Hook;
@@ -28,6 +31,8 @@ pub(crate) use kernel::allow_look_ups;
 use crate::clock::Monotonic;
 use crate::{Attached, EbpfError, Path, is_loopback};
 use kernel::Kernel;
+use report::Report;
+pub use report::families_of_none;
 use table::Table;
 
 /// Where relays are taken off the way to the stack.
@@ -143,6 +148,20 @@ impl RelayOffload {
         self.whereabouts.clone()
     }
 
+    /// Has the kernel do this with what arrives at an address; it answers at once.
+    ///
+    /// Errors: why it does not.
+    pub fn set(&mut self, now: Instant, at: SocketAddr, relay: &Relay) -> Result<(), Refused> {
+        self.sweep(now);
+        self.table.set(at, relay)
+    }
+
+    /// Has the kernel do nothing more there.
+    pub fn remove(&mut self, now: Instant, at: SocketAddr) {
+        self.sweep(now);
+        self.table.remove(at);
+    }
+
     /// How many relays the kernel has.
     pub fn relays(&self) -> usize {
         self.table.len()
@@ -229,19 +248,17 @@ pub struct Complexity {
 }
 
 impl Offload for RelayOffload {
-    fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
-        self.sweep(now);
-        match update {
-            Update::SetRelay(at, relay) => self.table.set(*at, relay),
-            Update::RemoveRelay(at) => {
-                self.table.remove(*at);
-                Ok(())
+    fn offer(&mut self, now: Instant, _write: WriteId, at: SocketAddr, relay: Option<&Relay>) -> Answer {
+        match relay {
+            Some(relay) => self.set(now, at, relay).into(),
+            None => {
+                self.remove(now, at);
+                Answer::Taken
             }
-            _ => Err(Refused::Unsupported(Reason::Table)),
         }
     }
 
-    fn poll(&mut self) -> Option<Event> {
+    fn next_written(&mut self) -> Option<Written> {
         let now = self.clock.now();
         self.sweep(now);
         self.look_after(now);
@@ -271,6 +288,17 @@ impl Offload for RelayOffload {
             meanings[Meaning::Received] += counted[counter];
         }
         meanings
+    }
+
+    fn name(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn statistics(&self) -> Vec<Arc<dyn dataplane::Statistics>> {
+        vec![Arc::new(Report {
+            statistics: self.statistics.clone(),
+            whereabouts: self.whereabouts.clone(),
+        })]
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use backend_ebpf::{Fanout, FanoutConfig};
 use dataplane::{
-    Counter, Leg, LegId, Offload, Path, Protection, Reason, Refused, Replica, ReplicaFormat, ReplicaId, Rewriting,
-    Stream, StreamFormat, StreamKey, Update,
+    Counter, Leg, LegId, Path, Protection, Reason, Refused, Replica, ReplicaFormat, ReplicaId, ReplicaOffload,
+    Rewriting, Stream, StreamFormat, StreamKey, Update,
 };
 use veth::{Pair, pair_or_skip};
 use wire::codec::Layer;

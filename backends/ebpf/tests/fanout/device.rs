@@ -13,8 +13,8 @@ use backend_ebpf::{Fanout, FanoutConfig, Pass, RoomsPath, Tried};
 use backend_udp::InlinePlane;
 use conformance::device::STARTED_AT;
 use conformance::{Datagram, Device};
-use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Offload, Path, Update, WriteError};
-use layered::Layered;
+use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, ReplicaOffload, Update, WriteError};
+use layered::ReplicaLayer;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt};
 use veth::{Pair, pair_or_skip};
 
@@ -121,7 +121,7 @@ impl Cable {
             while catch(tap).is_some() {}
         }
         Box::new(KernelDevice {
-            plane: Layered::new(InlinePlane::new(1, clock), fanout),
+            plane: ReplicaLayer::new(InlinePlane::new(1, clock), fanout),
             interface: self.interface,
             caught: self.caught.clone(),
             goes_up: self.goes_up.clone(),
@@ -141,7 +141,7 @@ impl Cable {
 }
 
 struct KernelDevice {
-    plane: Layered<InlinePlane, Fanout>,
+    plane: ReplicaLayer<InlinePlane, Fanout>,
     interface: u32,
     caught: Rc<OwnedFd>,
     goes_up: Rc<OwnedFd>,

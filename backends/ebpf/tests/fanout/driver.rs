@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use backend_ebpf::{Copies, EbpfError, Fanout, FanoutConfig, Pass, RelayConfig, RelayOffload, RoomsPath};
-use dataplane::{LegId, Offload, Protection, ReplicaId, Update};
+use dataplane::{LegId, Protection, ReplicaId, ReplicaOffload, Update};
 use veth::Pair;
 
 use crate::cable::{Room, leg, replica, with_families};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use backend_ebpf::{Fanout, FanoutConfig};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane, LegId, Protection, Replica, ReplicaId, Update};
-use layered::Layered;
+use layered::ReplicaLayer;
 use wire::extension::{PlayoutDelay, parse_transport_sequence};
 use wire::{ExtensionKind, ExtensionMap, NtpTime, RtpPacket};
 
@@ -120,9 +120,10 @@ fn who_moves_while_packets_arrive_hears_one_stream() {
                 ..FanoutConfig::default()
             };
             let fanout = Fanout::start(&config, start).unwrap_or_else(|error| panic!("{error}"));
-            let mut plane = Layered::new(base, fanout);
-            let write =
-                |plane: &mut Layered<_, _>, update| plane.write(Instant::now(), update).expect("it can be written");
+            let mut plane = ReplicaLayer::new(base, fanout);
+            let write = |plane: &mut ReplicaLayer<_, _>, update| {
+                plane.write(Instant::now(), update).expect("it can be written")
+            };
             write(
                 &mut plane,
                 Update::SetLeg(LegId(0), leg(near, speaker.local_addr().unwrap(), Protection::Clear)),

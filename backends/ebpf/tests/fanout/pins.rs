@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use backend_ebpf::{Fanout, FanoutConfig, RelayConfig, RelayOffload, RoomsPath, take_down, take_down_rooms};
-use dataplane::{Counter, LegId, Offload, Protection, ReplicaId, Update};
+use dataplane::{Counter, LegId, Protection, ReplicaId, ReplicaOffload, Update};
 use veth::{Pair, pair_or_skip};
 
 use crate::cable::{PATIENCE, STREAM, drain, leg, packet, replica, socket, stream};

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use dataplane::{Event, LegId, Offload, Protection, Replica, ReplicaId, Update};
+use dataplane::{Event, LegId, Protection, Replica, ReplicaId, ReplicaOffload, Update};
 use wire::extension::parse_transport_sequence;
 use wire::{ExtensionKind, ExtensionMap, Mid, RtpPacket};
 

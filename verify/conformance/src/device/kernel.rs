@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use backend_ebpf::{EbpfError, RelayConfig, RelayOffload, Statistics, Tried};
 use dataplane::{Accept, Capabilities, Counter, Counters, DataPlane, Event, Inject, Path, Relay, Update, WriteError};
-use layered::{Entry, Layered};
+use layered::{Entry, RelayLayer};
 use veth::frame::Frame;
 use veth::{Pair, Side};
 
@@ -22,7 +22,7 @@ const PAYLOAD_MAX: usize = 3_000;
 /// [`RelayOffload`] in front of the model. Lives on a thread inside of the namespace it was made
 /// for.
 pub struct KernelDevice {
-    plane: Layered<Base, RelayOffload>,
+    plane: RelayLayer<Base, RelayOffload>,
     interface: u32,
     /// Relays and their parties have IPv6 addresses here, unknown to the harness.
     is_v6: bool,
@@ -48,7 +48,7 @@ impl KernelDevice {
         let offload = once_free(is_taken, || RelayOffload::start(&config, now()));
         let offload = offload.expect("the program can be had here");
         KernelDevice {
-            plane: Layered::new(Base(ModelDevice::new(origin)), offload),
+            plane: RelayLayer::new(Base(ModelDevice::new(origin)), vec![offload]),
             interface: nix::net::if_::if_nametoindex(pair.near.interface).expect("it is there"),
             is_v6: family == Family::V6,
             sent: Vec::new(),
@@ -58,7 +58,7 @@ impl KernelDevice {
 
     /// Counters of the program, to be read when the device is gone.
     pub fn statistics(&self) -> Statistics {
-        self.plane.offload().statistics()
+        self.plane.offloads()[0].statistics()
     }
 
     /// Routes every address to the far end of a cable.
@@ -141,9 +141,7 @@ impl KernelDevice {
         }
         let frame = Frame::new(path.remote, path.local, bytes).bytes();
         let interface = self.interface;
-        let (tried, out) = self
-            .plane
-            .offload_mut()
+        let (tried, out) = self.plane.offloads_mut()[0]
             .try_frame(interface, &frame)
             .expect("the kernel runs it");
         match tried {

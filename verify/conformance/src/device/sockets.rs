@@ -13,7 +13,7 @@ use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane, Statistics};
 use backend_ebpf::{EbpfError, RelayConfig, RelayOffload};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
-use layered::Layered;
+use layered::RelayLayer;
 use veth::Pair;
 
 use running::Running;
@@ -148,12 +148,12 @@ impl SocketDevice {
             let base = UdpPlane::start(config(address, workers), clock_from(origin), Arc::new(|| {}));
             let is_taken = |error: &EbpfError| matches!(error, EbpfError::Taken(_));
             let offload = once_free(is_taken, || RelayOffload::start(&offload, clock()));
-            Layered::new(
+            RelayLayer::new(
                 base.expect("there are ports"),
-                offload.expect("the program can be had here"),
+                vec![offload.expect("the program can be had here")],
             )
         });
-        let statistics = plane.offload().statistics();
+        let statistics = plane.offloads()[0].statistics();
         let device = Self::new("udp behind the kernel", Box::new(plane), Ground::Cable(pair), family);
         (device, statistics)
     }

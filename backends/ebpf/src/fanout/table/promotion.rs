@@ -70,7 +70,7 @@ impl EntryTable {
         // What else is in the way is in an entry.
         let by_others = |why: &Refused| match why {
             Refused::Full | Refused::Unsupported(Reason::Companion | Reason::Extensions) => true,
-            Refused::Unsupported(_) | Refused::Gone => false,
+            Refused::Unsupported(_) | Refused::Gone | Refused::Pending => false,
         };
         let may_move = |home: &Home| matches!(home, Home::Base { begun: true, why } if by_others(why));
         let here: Vec<ReplicaId> = self

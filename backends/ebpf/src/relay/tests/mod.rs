@@ -8,7 +8,7 @@ mod way;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use dataplane::{Accept, Hop, Offload, Path, Relay, RelayProtection, Update};
+use dataplane::{Accept, Hop, Path, Relay, RelayProtection};
 use veth::frame::Frame;
 use veth::{Pair, Side, pair_or_skip};
 
@@ -95,8 +95,7 @@ impl Bench {
     }
 
     fn set(&mut self, at: SocketAddr, relay: Relay) {
-        let update = Update::SetRelay(at, Box::new(relay));
-        self.offload.offer(Instant::now(), &update).expect("it is taken");
+        self.offload.set(Instant::now(), at, &relay).expect("it is taken");
     }
 
     /// A frame from the caller to our first port.

@@ -1,6 +1,7 @@
 //! What is relayed, and what that does to a frame.
 
 use super::*;
+use dataplane::Offload;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use veth::frame::checksum;
@@ -95,12 +96,11 @@ fn a_relay_counts_until_it_is_removed() {
             },
             ..bench.relay(0)
         };
-        let update = Update::SetRelay(at, Box::new(learning));
-        bench.offload.offer(start, &update).unwrap_err();
+        bench.offload.set(start, at, &learning).unwrap_err();
         bench.passes(&bench.frame(&rtp(100)).bytes(), None);
         bench.set(at, bench.relay(0));
         bench.run(&bench.frame(&rtp(100)).bytes());
-        bench.offload.offer(start, &Update::RemoveRelay(at)).unwrap();
+        bench.offload.remove(start, at);
         bench.passes(&bench.frame(&rtp(100)).bytes(), None);
         assert_eq!(bench.offload.relay_traffic(at).unwrap().0.packets, 4);
         assert_eq!(bench.offload.relay_traffic(at), None);
@@ -113,10 +113,7 @@ fn a_relay_counts_until_it_is_removed() {
 fn a_relay_is_not_in_the_kernel_while_the_port_it_leaves_from_is_not_ours() {
     with_benches(|bench| {
         let frame = bench.frame(&rtp(100)).bytes();
-        bench
-            .offload
-            .offer(Instant::now(), &Update::RemoveRelay(bench.ours[1]))
-            .unwrap();
+        bench.offload.remove(Instant::now(), bench.ours[1]);
         bench.passes(&frame, None);
         bench.set(bench.ours[1], bench.relay(1));
         assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&rtp(100))));
@@ -193,10 +190,7 @@ fn a_relay_that_is_replaced_or_removed_is_so_at_once() {
             };
             bench.set(bench.ours[0], other);
             bench.drops(&frame, Counter::ForeignSource);
-            bench
-                .offload
-                .offer(Instant::now(), &Update::RemoveRelay(bench.ours[0]))
-                .unwrap();
+            bench.offload.remove(Instant::now(), bench.ours[0]);
             bench.passes(&frame, None);
             bench.set(bench.ours[0], bench.relay(0));
         }

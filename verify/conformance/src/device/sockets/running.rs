@@ -6,7 +6,7 @@ use backend_afxdp::AfxdpPlane;
 use backend_ebpf::RelayOffload;
 use backend_udp::UdpPlane;
 use dataplane::DataPlane;
-use layered::Layered;
+use layered::RelayLayer;
 
 /// A data plane with threads.
 pub(super) trait Running: DataPlane + Send {
@@ -34,7 +34,7 @@ impl Running for AfxdpPlane {
     }
 }
 
-impl Running for Layered<UdpPlane, RelayOffload> {
+impl Running for RelayLayer<UdpPlane, RelayOffload> {
     fn local_addr(&self) -> SocketAddr {
         self.base().local_addr()
     }

@@ -1,43 +1,48 @@
-//! The device.
+//! Rooms: one offload, which sends some of the replicas. Several in a row are one layer in front of
+//! another, since a layer is a data plane too.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::{
-    Capabilities, Counters, DataPlane, Event, Inject, LegId, Offload, ReplicaId, ReplicaSnapshot, ReplicaStatistics,
-    Update, WriteError,
+    Answer, Capabilities, Counters, DataPlane, Event, Inject, LegId, Refused, ReplicaId, ReplicaOffload,
+    ReplicaSnapshot, ReplicaStatistics, Statistics, Update, WriteError, WriteId, Written,
 };
 
 use crate::Places;
-use crate::answers::Answers;
 use crate::moves::Moves;
 use crate::stamped::Stamped;
 use crate::voices::Voices;
 
-/// A base with an offload in front of it.
+/// A base with an offload for replicas in front of it.
 #[derive(Debug)]
-pub struct Layered<B, O> {
+pub struct ReplicaLayer<B, O> {
     base: B,
     offload: O,
     places: Places,
-    answers: Answers,
     voices: Voices,
     moves: Moves,
     stamped: Stamped,
+    /// Which replica a take-over that is pending is of.
+    take_overs: BTreeMap<WriteId, ReplicaId>,
+    writes: u64,
     /// When the agent last said what time it is.
     now: Option<Instant>,
 }
 
-impl<B: DataPlane, O: Offload> Layered<B, O> {
+impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
     /// Puts an offload in front of a base. Neither has entries of ours yet.
     pub fn new(base: B, offload: O) -> Self {
-        Layered {
+        ReplicaLayer {
             base,
             offload,
             places: Places::default(),
-            answers: Answers::default(),
             voices: Voices::default(),
             moves: Moves::default(),
             stamped: Stamped::default(),
+            take_overs: BTreeMap::new(),
+            writes: 0,
             now: None,
         }
     }
@@ -69,31 +74,21 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
 
     /// The base has it first, so that there is no moment at which nobody has it.
     fn set(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        let told = self.stamped.for_base(self.voices.for_base(&update, &self.offload));
+        let told = self.stamped.for_base(self.voices.for_base(&update));
         self.base.write(now, told)?;
-        if self.offload.takes_replicas() {
-            self.stamped.keep(&update);
-        }
+        self.stamped.keep(&update);
         let answer = self.offload.offer(now, &update);
-        self.places.offered(&update, answer);
+        self.places.offered(&update, self.offload.name(), answer);
         self.hand_over_stamps(now)?;
         self.moves.heed(&update, &self.voices);
-        let changes = self.voices.changes(&update, &self.offload);
-        for (replica, from) in self.voices.take_snapshots() {
-            self.base.inject(now, Inject::Resume { replica, from });
-        }
-        changes.into_iter().try_for_each(|change| self.base.write(now, change))
+        let changes = self.voices.changes(&update, &self.offload, &self.moves);
+        self.apply(now, changes)
     }
 
     /// The offload loses it first, for the same reason.
     fn remove(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         let answer = self.offload.offer(now, &update);
-        if let Update::RemoveRelay(at) = update
-            && self.places.has_relay(at)
-        {
-            self.answers.expect(at, self.offload.relay_traffic(at));
-        }
-        self.places.offered(&update, answer);
+        self.places.offered(&update, self.offload.name(), answer);
         self.voices.forget(&update);
         self.moves.heed(&update, &self.voices);
         self.stamped.forget(&update);
@@ -106,7 +101,8 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         while let Some(id) = self.offload.next_candidate() {
             let leg = self.voices.sent_by_base(id).map(|replica| replica.leg);
             let Some(leg) = leg.filter(|leg| self.moves.ask(id, *leg)) else {
-                let _ = self.offload.take_over(id, None, 0);
+                let write = self.next_write();
+                let _ = self.offload.take_over(write, id, None, 0);
                 continue;
             };
             let change = self.stamped.lend(leg);
@@ -124,19 +120,93 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         from: Option<ReplicaSnapshot>,
         transport_sequence: u16,
     ) {
-        match self.offload.take_over(id, from, transport_sequence) {
-            Ok(()) => {
-                if let Some((entry, change)) = self.voices.silence(id) {
-                    self.places.offered(&entry, Ok(()));
-                    self.tell_base(now, Some(change));
-                }
+        let write = self.next_write();
+        match self.offload.take_over(write, id, from, transport_sequence) {
+            Answer::Taken => {
+                self.silence(now, id, Ok(()));
             }
-            Err(_) => {
+            Answer::Refused(_) => {
                 if let Some(from) = from {
                     self.base.inject(now, Inject::Resume { replica: id, from });
                 }
             }
+            Answer::Pending => {
+                if self.silence(now, id, Err(Refused::Pending)) {
+                    self.moves.begin(id, leg, from);
+                    self.take_overs.insert(write, id);
+                }
+            }
         }
+        self.close(now, leg);
+    }
+
+    /// The base sends no more of a replica. False where there is no such replica any more.
+    fn silence(&mut self, now: Instant, id: ReplicaId, answer: Result<(), Refused>) -> bool {
+        let Some((entry, change)) = self.voices.silence(id) else {
+            return false;
+        };
+        self.places.offered(&entry, self.offload.name(), answer);
+        self.tell_base(now, Some(change));
+        true
+    }
+
+    /// The outcome of a take-over that was pending.
+    fn written(&mut self, now: Instant, written: Written) {
+        let Some(id) = self.take_overs.remove(&written.write) else {
+            return;
+        };
+        let Some((leg, from)) = self.moves.ended(id) else {
+            return;
+        };
+        match written.outcome {
+            Ok(()) => {
+                if let Some(entry) = self.voices.entry(id) {
+                    self.places.offered(&entry, self.offload.name(), Ok(()));
+                }
+            }
+            Err(refused) => self.give_back(now, id, from, refused),
+        }
+        self.close(now, leg);
+    }
+
+    /// The base goes on with a replica that it was silent of.
+    fn give_back(&mut self, now: Instant, id: ReplicaId, from: Option<ReplicaSnapshot>, refused: Refused) {
+        let Some(change) = self.voices.give_back(id, from) else {
+            return;
+        };
+        if let Some(entry) = self.voices.entry(id) {
+            self.places.offered(&entry, self.offload.name(), Err(refused));
+        }
+        // The base has the replica already, so that it can say nothing against it.
+        let _ = self.apply(now, vec![change]);
+    }
+
+    /// Tells the base where replicas go on there, and then what has changed of them.
+    fn apply(&mut self, now: Instant, changes: Vec<Update>) -> Result<(), WriteError> {
+        for (replica, from) in self.voices.take_snapshots() {
+            self.base.inject(now, Inject::Resume { replica, from });
+        }
+        changes.into_iter().try_for_each(|change| self.base.write(now, change))
+    }
+
+    /// Takes in what the offload has answered meanwhile, and what it has lost.
+    fn settle(&mut self, now: Instant) {
+        while let Some(written) = self.offload.next_written() {
+            self.written(now, written);
+        }
+        while let Some(id) = self.offload.next_returned() {
+            let from = self.offload.snapshot(id);
+            self.give_back(now, id, from, Refused::Gone);
+        }
+    }
+
+    fn next_write(&mut self) -> WriteId {
+        self.writes += 1;
+        WriteId(self.writes)
+    }
+
+    /// One move of a leg's replicas is over.
+    fn close(&mut self, now: Instant, leg: LegId) {
         // A leg that is gone has nothing to be stamped.
         let _ = self.hand_over_stamps(now);
         if !self.moves.has(leg) {
@@ -185,35 +255,26 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
     }
 }
 
-impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
+impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
     fn capabilities(&self) -> Capabilities {
         let base = self.base.capabilities();
-        Capabilities {
-            copies: base.copies || self.offload.takes_replicas(),
-            ..base
-        }
+        Capabilities { copies: true, ..base }
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         self.now = Some(now);
         match update {
-            Update::SetLeg(..)
-            | Update::SetPace(..)
-            | Update::SetStream(..)
-            | Update::SetReplica(..)
-            | Update::SetRelay(..) => self.set(now, update),
-            Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) | Update::RemoveRelay(_) => {
-                self.remove(now, update)
+            Update::SetLeg(..) | Update::SetPace(..) | Update::SetStream(..) | Update::SetReplica(..) => {
+                self.set(now, update)
             }
+            Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => self.remove(now, update),
+            Update::SetRelay(..) | Update::RemoveRelay(_) => self.base.write(now, update),
         }
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
         self.now = Some(now);
         match what {
-            Inject::ReportRelay { at } if self.places.has_relay(at) => {
-                self.answers.expect(at, self.offload.relay_traffic(at));
-            }
             // The base has nothing of it that its receiver would know.
             Inject::Resend { replica, sequences } if self.offload.sends(replica) => {
                 return self.offload.nack(now, replica, sequences);
@@ -232,10 +293,10 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
 
     fn poll(&mut self) -> Option<Event> {
         if let Some(now) = self.now {
+            self.settle(now);
             self.ask_for_replicas(now);
         }
         match self.next_of_base() {
-            Some(Event::RelayTraffic { at, traffic, last }) => Some(self.answers.complete(at, traffic, last)),
             Some(Event::Replica(id, there)) => {
                 let here = self.offload.replica_statistics(id);
                 Some(Event::Replica(id, here.map_or(there, |here| together(here, there))))
@@ -257,6 +318,17 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
         let mut counters = self.base.counters();
         counters.add(&self.offload.counters());
         counters
+    }
+
+    fn statistics(&self) -> Vec<Arc<dyn Statistics>> {
+        let places: Arc<dyn Statistics> = Arc::new(self.places.clone());
+        let below = self.base.statistics();
+        self.offload
+            .statistics()
+            .into_iter()
+            .chain([places])
+            .chain(below)
+            .collect()
     }
 
     fn ping_workers(&mut self) {

@@ -1,0 +1,89 @@
+//! The numbers and places of relays, for operators.
+
+use dataplane::statistics::Kind;
+use dataplane::{Family, Sample};
+
+use super::{Found, Statistics, Whereabouts};
+use crate::Path;
+
+/// Relays in the kernel, as operators see them.
+pub(super) struct Report {
+    pub(super) statistics: Statistics,
+    pub(super) whereabouts: Whereabouts,
+}
+
+impl dataplane::Statistics for Report {
+    fn families(&self) -> Vec<Family> {
+        let counts = self.statistics.read();
+        let counts = counts.iter().map(|(counter, value)| (counter.name(), value));
+        let found = self.whereabouts.found();
+        let places = [Path::Driver, Path::Stack, Path::Generic].map(|path| {
+            let there: Vec<&Found> = found.iter().filter(|found| found.path == path).collect();
+            let reason = there.iter().find_map(|found| found.why_not.as_deref());
+            sample(name_of(path), reason.unwrap_or_default(), there.len() as u64)
+        });
+        vec![
+            Family::by_reason(
+                "ebpf",
+                "What became of packets to relays that the kernel looked at, by reason",
+                counts,
+            ),
+            interfaces(places.into()),
+        ]
+    }
+
+    fn places(&self) -> Vec<(String, String)> {
+        vec![("relays".to_owned(), place_of(&self.whereabouts.found()))]
+    }
+}
+
+/// The families of a machine where the kernel relays nothing, for this reason.
+pub fn families_of_none(reason: &str) -> Vec<Family> {
+    vec![interfaces(vec![sample("sockets", reason, 1)])]
+}
+
+fn interfaces(samples: Vec<Sample>) -> Family {
+    Family {
+        name: "offload_interfaces",
+        kind: Kind::Gauge,
+        help: "Interfaces at which the kernel relays calls, by where; of sockets, which relay everything else, 1 with the reason where it relays none",
+        samples,
+    }
+}
+
+fn sample(path: &str, reason: &str, value: u64) -> Sample {
+    Sample {
+        labels: vec![("path", path.to_owned()), ("reason", reason.to_owned())],
+        value,
+    }
+}
+
+fn name_of(path: Path) -> &'static str {
+    match path {
+        Path::Driver => "driver",
+        Path::Stack => "stack",
+        Path::Generic => "generic",
+    }
+}
+
+/// In words: the place, where it is one for all interfaces, or else each with its interfaces.
+fn place_of(found: &[Found]) -> String {
+    let is_one = found.windows(2).all(|pair| pair[0].path == pair[1].path);
+    if is_one && found.iter().all(|found| found.why_not.is_none()) {
+        return found.first().map_or_else(String::new, |found| found.path.to_string());
+    }
+    let names = |path: Path| {
+        let there = found
+            .iter()
+            .filter(|found| found.path == path)
+            .map(|found| match &found.why_not {
+                Some(why_not) => format!("{}, as {why_not}", found.interface),
+                None => found.interface.clone(),
+            });
+        there.collect::<Vec<_>>().join(", ")
+    };
+    let places = [Path::Driver, Path::Stack, Path::Generic].map(|path| (path, names(path)));
+    let places = places.into_iter().filter(|(_, names)| !names.is_empty());
+    let places = places.map(|(path, names)| format!("{path} ({names})"));
+    places.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,321 @@
+//! Relays: several offloads in a row, of which the first that takes an entry has it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use dataplane::{
+    Answer, Capabilities, Counters, DataPlane, Event, Inject, Offload, Relay, Statistics, Update, WriteError, WriteId,
+    Written,
+};
+
+use crate::answers::{Answers, Part};
+use crate::places::{Entry, Place, Places};
+
+/// A base with offloads for relays in front of it, the first one first.
+#[derive(Debug)]
+pub struct RelayLayer<B, O> {
+    base: B,
+    offloads: Vec<O>,
+    places: Places,
+    entries: HashMap<SocketAddr, State>,
+    /// The relay that the newest write to its holder is of.
+    owners: HashMap<WriteId, SocketAddr>,
+    removals: BTreeMap<WriteId, Removal>,
+    answers: Answers,
+    writes: u64,
+    /// When the agent last said what time it is.
+    now: Option<Instant>,
+}
+
+/// A relay that the base has.
+#[derive(Debug, Default)]
+struct State {
+    /// Counts since the relay was first written: of offloads that have it no more.
+    before: Part,
+    /// The offload that has it, or may have it.
+    holder: Option<usize>,
+    /// The newest write to the holder, and while that is pending, the value.
+    write: Option<(WriteId, Option<Box<Relay>>)>,
+}
+
+/// A removal whose outcome is to come.
+#[derive(Clone, Copy, Debug)]
+struct Removal {
+    at: SocketAddr,
+    offload: usize,
+    /// The relay itself is still there, elsewhere.
+    is_move: bool,
+}
+
+impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
+    /// Puts offloads in front of a base. None of them has entries of ours yet.
+    pub fn new(base: B, offloads: Vec<O>) -> Self {
+        RelayLayer {
+            base,
+            offloads,
+            places: Places::default(),
+            entries: HashMap::new(),
+            owners: HashMap::new(),
+            removals: BTreeMap::new(),
+            answers: Answers::default(),
+            writes: 0,
+            now: None,
+        }
+    }
+
+    /// The base.
+    pub fn base(&self) -> &B {
+        &self.base
+    }
+
+    /// The same, to be used for what is not an entry.
+    pub fn base_mut(&mut self) -> &mut B {
+        &mut self.base
+    }
+
+    /// The offloads, in their order.
+    pub fn offloads(&self) -> &[O] {
+        &self.offloads
+    }
+
+    /// The same, to be used for what is not an entry.
+    pub fn offloads_mut(&mut self) -> &mut [O] {
+        &mut self.offloads
+    }
+
+    /// Which relay runs where, readable while this runs.
+    pub fn places(&self) -> Places {
+        self.places.clone()
+    }
+
+    /// The base has it first, so that there is no moment at which nobody has it.
+    fn set(&mut self, now: Instant, at: SocketAddr, relay: Box<Relay>) -> Result<(), WriteError> {
+        self.base.write(now, Update::SetRelay(at, relay.clone()))?;
+        self.entries.entry(at).or_default();
+        self.places.begin(Entry::Relay(at));
+        self.offer(now, at, relay, 0);
+        Ok(())
+    }
+
+    /// Offers an entry to the offloads from this one on, until one takes it or answers later.
+    fn offer(&mut self, now: Instant, at: SocketAddr, relay: Box<Relay>, first: usize) {
+        for offload in first..self.offloads.len() {
+            let write = self.next_write();
+            let answer = self.offloads[offload].offer(now, write, at, Some(&relay));
+            let name = self.offloads[offload].name();
+            let state = self.entries.get_mut(&at).expect("the base has it");
+            match answer {
+                Answer::Refused(refused) => {
+                    if state.holder == Some(offload) {
+                        // It has no value any more, but its counts.
+                        state.holder = None;
+                        self.own(at, None);
+                    }
+                    self.places.refused(Entry::Relay(at), name, refused);
+                    continue;
+                }
+                Answer::Taken => self.places.settled(Entry::Relay(at), Place::Offload(name)),
+                Answer::Pending => self.places.settled(Entry::Relay(at), Place::Pending(name)),
+            }
+            let value = (answer == Answer::Pending).then_some(relay);
+            let before = state.holder.replace(offload);
+            self.own(at, Some((write, value)));
+            if let Some(before) = before.filter(|before| *before != offload) {
+                self.move_away(now, at, before);
+            }
+            return;
+        }
+        self.own(at, None);
+        let state = self.entries.get_mut(&at).expect("the base has it");
+        if let Some(before) = state.holder.take() {
+            self.move_away(now, at, before);
+        }
+    }
+
+    /// This write to its holder is the newest of a relay, or there is no holder.
+    fn own(&mut self, at: SocketAddr, write: Option<(WriteId, Option<Box<Relay>>)>) {
+        let Some(state) = self.entries.get_mut(&at) else { return };
+        if let Some((old, _)) = &state.write {
+            self.owners.remove(old);
+        }
+        self.owners.extend(write.iter().map(|(write, _)| (*write, at)));
+        state.write = write;
+    }
+
+    /// Another place has a relay from now on than this offload.
+    fn move_away(&mut self, now: Instant, at: SocketAddr, offload: usize) {
+        if let Err(word) = self.remove_from(now, at, offload, true) {
+            self.remember(at, word);
+        }
+    }
+
+    /// Removes a relay from an offload: the write that is pending, or the last word.
+    fn remove_from(&mut self, now: Instant, at: SocketAddr, offload: usize, is_move: bool) -> Result<WriteId, Part> {
+        let write = self.next_write();
+        match self.offloads[offload].offer(now, write, at, None) {
+            Answer::Pending => {
+                self.removals.insert(write, Removal { at, offload, is_move });
+                Ok(write)
+            }
+            Answer::Taken | Answer::Refused(_) => Err(Part::new(self.offloads[offload].relay_traffic(at))),
+        }
+    }
+
+    fn remember(&mut self, at: SocketAddr, word: Part) {
+        if let Some(state) = self.entries.get_mut(&at) {
+            state.before = state.before.and(word);
+        }
+    }
+
+    /// The offloads lose it first, so that there is no moment at which nobody has it.
+    fn remove(&mut self, now: Instant, at: SocketAddr) -> Result<(), WriteError> {
+        self.own(at, None);
+        if let Some(state) = self.entries.remove(&at) {
+            let (mut part, mut waits) = (state.before, Vec::new());
+            // One that refused it may have counted something earlier.
+            for offload in 0..self.offloads.len() {
+                match self.remove_from(now, at, offload, false) {
+                    Ok(write) => waits.push(write),
+                    Err(word) => part = part.and(word),
+                }
+            }
+            let moves = self
+                .removals
+                .iter()
+                .filter(|(_, removal)| removal.at == at && removal.is_move);
+            waits.extend(moves.map(|(write, _)| *write));
+            self.answers.expect(at, part, waits);
+            self.places.remove(&Update::RemoveRelay(at));
+        }
+        self.base.write(now, Update::RemoveRelay(at))
+    }
+
+    fn next_write(&mut self) -> WriteId {
+        self.writes += 1;
+        WriteId(self.writes)
+    }
+
+    /// Takes in what offloads have answered meanwhile.
+    fn settle(&mut self, now: Instant) {
+        for offload in 0..self.offloads.len() {
+            while let Some(written) = self.offloads[offload].next_written() {
+                match self.removals.remove(&written.write) {
+                    Some(removal) => self.removed(removal, written.write),
+                    None => self.written(now, offload, written),
+                }
+            }
+        }
+    }
+
+    fn removed(&mut self, removal: Removal, write: WriteId) {
+        let Removal { at, offload, is_move } = removal;
+        let is_back = || self.entries.get(&at).is_some_and(|state| state.holder == Some(offload));
+        // One that has it again tells all of it at once, later.
+        let word = match is_move && is_back() {
+            true => Part::default(),
+            false => Part::new(self.offloads[offload].relay_traffic(at)),
+        };
+        if is_move {
+            self.remember(at, word);
+        }
+        self.answers.removed(at, write, word);
+    }
+
+    /// The outcome of a write, or the loss of what it wrote. Of an entry only the newest write to
+    /// its holder counts.
+    fn written(&mut self, now: Instant, offload: usize, written: Written) {
+        let Some(at) = self.owners.get(&written.write).copied() else {
+            return;
+        };
+        let Some(state) = self.entries.get_mut(&at) else { return };
+        let name = self.offloads[offload].name();
+        let value = state.write.as_mut().and_then(|(_, value)| value.take());
+        match written.outcome {
+            Ok(()) => self.places.settled(Entry::Relay(at), Place::Offload(name)),
+            Err(refused) => {
+                state.holder = None;
+                self.own(at, None);
+                self.places.refused(Entry::Relay(at), name, refused);
+                // One that was lost later runs in the base until it is written again.
+                if let Some(relay) = value {
+                    self.offer(now, at, relay, offload + 1);
+                }
+            }
+        }
+    }
+
+    /// The offloads' counts of a relay that the base is asked about.
+    fn part_of(&mut self, at: SocketAddr) -> Option<Part> {
+        let before = self.entries.get(&at)?.before;
+        let parts = self
+            .offloads
+            .iter_mut()
+            .map(|offload| Part::new(offload.relay_traffic(at)));
+        Some(parts.fold(before, Part::and))
+    }
+}
+
+impl<B: DataPlane, O: Offload> DataPlane for RelayLayer<B, O> {
+    fn capabilities(&self) -> Capabilities {
+        self.base.capabilities()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.now = Some(now);
+        match update {
+            Update::SetRelay(at, relay) => self.set(now, at, relay),
+            Update::RemoveRelay(at) => self.remove(now, at),
+            update => self.base.write(now, update),
+        }
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.now = Some(now);
+        if let Inject::ReportRelay { at } = what
+            && let Some(part) = self.part_of(at)
+        {
+            self.answers.expect(at, part, Vec::new());
+        }
+        self.base.inject(now, what);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.answers.next() {
+                return Some(event);
+            }
+            match self.base.poll() {
+                Some(Event::RelayTraffic { at, traffic, last }) => self.answers.answered(at, traffic, last),
+                Some(event) => return Some(event),
+                None => {
+                    self.settle(self.now?);
+                    return self.answers.next();
+                }
+            }
+        }
+    }
+
+    fn counters(&mut self) -> Counters {
+        let mut counters = self.base.counters();
+        for offload in &mut self.offloads {
+            counters.add(&offload.counters());
+        }
+        counters
+    }
+
+    fn statistics(&self) -> Vec<Arc<dyn Statistics>> {
+        let own = self.offloads.iter().flat_map(Offload::statistics);
+        let places: Arc<dyn Statistics> = Arc::new(self.places.clone());
+        own.chain(self.base.statistics()).chain([places]).collect()
+    }
+
+    fn ping_workers(&mut self) {
+        self.base.ping_workers();
+    }
+
+    fn workers_answered(&mut self) -> bool {
+        self.base.workers_answered()
+    }
+}

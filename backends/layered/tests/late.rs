@@ -1,0 +1,111 @@
+//! Offloads that answer a write later, in another order or with a refusal: until then the entry
+//! runs in the base.
+
+#![expect(clippy::disallowed_methods, reason = "tests start the clock")]
+
+mod support;
+
+use dataplane::{Counter, DataPlane, Inject, WriteId};
+use support::{Pretended, World, port, relay, with_key};
+
+#[test]
+fn an_entry_runs_in_the_base_until_the_offload_has_answered() {
+    let mut world = World::with([Pretended::late("switch")]);
+    world.set(1, relay(1));
+    assert_eq!(world.words(1), "base (pending)");
+    assert!(world.packet(1));
+    assert_eq!(world.plane.base_mut().counters()[Counter::Relayed], 1);
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None);
+    assert_eq!(world.words(1), "switch");
+    assert!(world.packet(1));
+    assert_eq!(world.plane.base_mut().counters()[Counter::Relayed], 1);
+    assert_eq!(world.plane.counters()[Counter::Relayed], 2);
+}
+
+#[test]
+fn a_late_refusal_offers_the_entry_to_the_next_offload() {
+    let mut world = World::with([Pretended::late("switch"), Pretended::new("kernel", 1)]);
+    world.set(1, with_key(1));
+    world.set(2, relay(1));
+    world.offload(0).room = 0;
+    world.offload(0).settle(1);
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None);
+    assert_eq!(world.words(1), "base (switch: srtp, kernel: srtp)");
+    assert_eq!(world.words(2), "kernel (switch: full)");
+}
+
+#[test]
+fn of_one_entry_only_the_newest_write_counts() {
+    let mut world = World::with([Pretended::late("switch")]);
+    world.set(1, relay(1));
+    world.set(1, with_key(1));
+    world.set(1, relay(1));
+    // Answers come in any order.
+    for (position, words) in [(1, "base (pending)"), (0, "base (pending)"), (0, "switch")] {
+        world.offload(0).settle(position);
+        assert_eq!(world.plane.poll(), None);
+        assert_eq!(world.words(1), words);
+    }
+    // The first value was taken, but the second has no place there.
+    world.set(1, with_key(1));
+    assert_eq!(world.words(1), "base (pending)");
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None);
+    assert_eq!(world.words(1), "base (srtp)");
+    assert!(world.offload(0).relays.is_empty());
+}
+
+#[test]
+fn an_entry_that_is_gone_before_the_answer_stays_gone() {
+    let mut world = World::with([Pretended::late("switch")]);
+    world.set(1, relay(1));
+    world.remove(1);
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None, "the last word is not complete");
+    assert_eq!(world.words(1), "nowhere");
+    world.offload(0).settle(0);
+    assert_eq!(world.report().0, 0);
+    assert!(world.offload(0).relays.is_empty());
+}
+
+#[test]
+fn the_last_word_of_a_relay_waits_for_its_offload() {
+    let mut world = World::with([Pretended::late("switch")]);
+    world.set(1, relay(1));
+    world.packet(1);
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None);
+    world.packet(1);
+    world.remove(1);
+    // It is not removed there yet, and a new one has the port already.
+    world.packet(1);
+    world.set(1, relay(1));
+    world.plane.inject(world.now, Inject::ReportRelay { at: port(1) });
+    assert_eq!(world.plane.poll(), None);
+    world.offload(0).settle(0);
+    let mut reports = Vec::new();
+    for _ in 0..4 {
+        reports.extend(world.plane.poll());
+    }
+    assert_eq!(reports.len(), 2, "{reports:?}");
+    let packets = reports.into_iter().map(|event| match event {
+        dataplane::Event::RelayTraffic { traffic, .. } => traffic.packets,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(packets.collect::<Vec<_>>()[0], 3, "one in the base, two in the switch");
+}
+
+#[test]
+fn an_offload_that_loses_an_entry_later_is_not_missed() {
+    let mut world = World::with([Pretended::late("switch")]);
+    world.set(1, relay(1));
+    let write: WriteId = world.offload(0).asked[0].0;
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None);
+    world.offload(0).lose(write, port(1));
+    assert_eq!(world.plane.poll(), None);
+    assert_eq!(world.words(1), "base (gone)");
+    assert!(world.packet(1));
+}

@@ -1,0 +1,154 @@
+//! The data plane: a base that takes every entry, and offloads in front of it that take what they
+//! can.
+//!
+//! A back end is one folder under `backends` and one `match` arm here. A module below this one has
+//! its settings and starts it. The rest of the program knows it as a [`DataPlane`], and shows what
+//! its [`Statistics`] say.
+
+pub mod afxdp;
+pub mod ebpf;
+
+use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use backend_udp::{UdpConfig, UdpPlane};
+use dataplane::{Clock, DataPlane, Statistics};
+use layered::{AnyPlane, Offloads};
+use serde::Deserialize;
+use tracing::{info, warn};
+
+/// So many connections are one worker's while few are connected: a few meetings.
+const FEW_LEGS: usize = 64;
+
+/// Called whenever there is something to poll.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// The choices of an operator.
+#[derive(Debug)]
+pub struct Settings {
+    /// Worker threads.
+    pub workers: usize,
+    /// How long workers wait for more when something has come; zero is not at all.
+    pub coalesce: Duration,
+    /// Whether lightly loaded workers run at real-time priority.
+    pub realtime_workers: bool,
+    /// The base.
+    pub base: Base,
+    /// Settings of AF_XDP.
+    pub afxdp: afxdp::Settings,
+    /// The offload.
+    pub offload: Offload,
+    /// Settings of forwarding in the kernel.
+    pub ebpf: ebpf::Settings,
+}
+
+/// The bases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Base {
+    /// Sockets, which always work.
+    #[default]
+    Udp,
+    /// AF_XDP rings on some interfaces, and sockets beside them; sockets alone if that cannot be.
+    Afxdp,
+}
+
+/// The offloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Offload {
+    /// None.
+    None,
+    /// If SIP proxies are served and this machine allows it, the kernel relays calls that need no
+    /// key.
+    #[default]
+    Auto,
+    /// The kernel, on some interfaces, relays what needs no key; if that cannot be, nothing does.
+    Ebpf,
+}
+
+/// The calls of SIP proxies that are to be relayed.
+#[derive(Debug)]
+pub struct Calls {
+    /// The addresses they use.
+    pub addresses: Vec<IpAddr>,
+    /// Whether they are to outlive the process.
+    pub outlive: bool,
+}
+
+/// A data plane that runs.
+pub struct Opened {
+    /// The data plane.
+    pub plane: AnyPlane,
+    /// Its parts as operators see them, and those that could not be started.
+    pub statistics: Vec<Arc<dyn Statistics>>,
+}
+
+/// Starts what the operator wants on these addresses. A part this machine cannot have is no reason
+/// not to serve: sockets do the same, only slower.
+///
+/// Errors: not even sockets can be had.
+pub fn open(
+    settings: &Settings,
+    addresses: Vec<SocketAddr>,
+    calls: Option<&Calls>,
+    clock: Clock,
+    wake: Wake,
+) -> Result<Opened, Box<dyn Error>> {
+    let base = open_base(settings, addresses, clock, wake.clone())?;
+    let (offloads, absent) = match settings.offload {
+        Offload::None => ebpf::none("rtc.offload is none"),
+        Offload::Auto | Offload::Ebpf => ebpf::start(settings, calls, wake),
+    };
+    Ok(compose(base, offloads, absent))
+}
+
+/// Puts offloads in front of a base, and together what operators see of them.
+fn compose(base: AnyPlane, offloads: Offloads, absent: Vec<Arc<dyn Statistics>>) -> Opened {
+    let plane = offloads.in_front_of(base);
+    let mut statistics = plane.statistics();
+    statistics.extend(absent);
+    Opened { plane, statistics }
+}
+
+/// Starts what can do everything.
+fn open_base(
+    settings: &Settings,
+    addresses: Vec<SocketAddr>,
+    clock: Clock,
+    wake: Wake,
+) -> Result<AnyPlane, Box<dyn Error>> {
+    let port = addresses.first().map_or(0, SocketAddr::port);
+    let udp = UdpConfig {
+        addresses,
+        workers: settings.workers,
+        coalesce: settings.coalesce,
+        pack_legs: FEW_LEGS,
+        realtime_workers: is_realtime(settings),
+        ..UdpConfig::default()
+    };
+    match settings.base {
+        Base::Udp => {}
+        Base::Afxdp => match afxdp::start(&settings.afxdp, udp.clone(), clock, wake.clone()) {
+            Ok(plane) => return Ok(Box::new(plane)),
+            Err(reason) => warn!(%reason, "no AF_XDP, packets go through sockets"),
+        },
+    }
+    let plane = UdpPlane::start(udp, clock, wake).map_err(|error| format!("cannot open UDP port {port}: {error}"))?;
+    Ok(Box::new(plane))
+}
+
+/// Whether workers may have real-time priority, and are to.
+fn is_realtime(settings: &Settings) -> bool {
+    let is_wanted = settings.realtime_workers;
+    let is_permitted = is_wanted && UdpPlane::may_run_realtime();
+    if is_wanted && !is_permitted {
+        info!("workers take turns with other programs: real-time priority needs root, CAP_SYS_NICE or LimitRTPRIO=1");
+    }
+    is_permitted
+}
+
+#[cfg(test)]
+mod tests;
