@@ -13,7 +13,7 @@ const Meeting = lazy(() => loadMeeting().then((module) => ({ default: module.Mee
 /** The screen: before the meeting, in it, or after it. */
 type Place = { at: "lobby" } | { at: "meeting"; pass: Pass; choices: Choices } | { at: "after"; ending: Ending };
 
-/** The whole page. It holds nothing but the place; each place is a screen of its own. */
+/** The whole page. It holds only the current screen; each screen is a component of its own. */
 export function App() {
   const [invitation] = useState(() => readInvitation(window.location));
   const [choices, setChoices] = useState(loadChoices);

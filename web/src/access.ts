@@ -5,7 +5,7 @@ export interface Pass {
   server: string;
 }
 
-/** Why no pass was given. Named by what the person can do about it. */
+/** The reason that no pass was given, named by what the person can do about it. */
 export class AccessError extends Error {
   constructor(
     readonly why: "unreachable" | "token-needed" | "refused",

@@ -6,7 +6,7 @@ export interface Choices {
   name: string;
   camera: boolean;
   microphone: boolean;
-  /** A device id, or "" for whatever the browser takes by default. */
+  /** A device id, or "" for the browser's default. */
   cameraId: string;
   microphoneId: string;
 }

@@ -1,7 +1,7 @@
 /** A capturing device, by the name people use for it. */
 export type Device = "camera" | "microphone" | "screen";
 
-/** Plain words for why a device gave nothing. Browsers report this as the `name` of a DOMException. */
+/** Plain words for a failure of a device. Browsers report this as the `name` of a DOMException. */
 export function deviceTrouble(device: Device, error: unknown): string {
   const name = error instanceof Error ? error.name : "";
   switch (name) {

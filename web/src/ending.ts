@@ -2,7 +2,7 @@
 export interface Ending {
   title: string;
   detail: string;
-  /** "calm" is an ending somebody wanted; "problem" is one nobody did. */
+  /** "calm" is an intended ending, "problem" is not. */
   tone: "calm" | "problem";
   /** Label of the button that goes back; `undefined` if going back makes no sense. */
   again: string | undefined;

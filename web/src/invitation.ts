@@ -28,7 +28,7 @@ export function forgetToken(): void {
   sessionStorage.removeItem(TOKEN_KEY);
 }
 
-/** The address to send to somebody else: this room, and no token. */
+/** The address for an invitation: this room, and no token. */
 export function invitationLink(room: string): string {
   const link = new URL("/", window.location.origin);
   link.searchParams.set("room", room);

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import type { Ending } from "../ending";
 import { Wordmark } from "../ui/Mark";
 
-/** The page after a meeting: what happened, and the way back. */
+/** The page after a meeting: the ending, and a way back. */
 export function After({ room, ending, onRejoin }: { room: string; ending: Ending; onRejoin: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null);
   // The screen changed under the reader: put them, and their screen reader, at its beginning.

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** A bar that follows the microphone, so that people know it hears them before anybody else has to tell them. */
+/** A bar that follows the microphone, so that people see that it works before they join. */
 export function Level({ stream }: { stream: MediaStream }) {
   const bar = useRef<HTMLSpanElement>(null);
 

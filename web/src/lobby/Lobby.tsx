@@ -12,11 +12,11 @@ interface LobbyProps {
   invitation: Invitation;
   choices: Choices;
   onJoin: (pass: Pass, choices: Choices) => void;
-  /** Called once the lobby is on screen: a good moment to load what comes next. */
+  /** Called once the lobby is on screen: a good moment to load the meeting. */
   onReady: () => void;
 }
 
-/** Before the meeting: see yourself, say your name, go in. */
+/** Before the meeting: a preview, the name, and a button to join. */
 export function Lobby({ invitation, choices: remembered, onJoin, onReady }: LobbyProps) {
   const [choices, setChoices] = useState(remembered);
   const [token, setToken] = useState(invitation.token);

@@ -61,7 +61,7 @@ export function Preview({ preview, choices, onChange }: PreviewProps) {
   );
 }
 
-/** Your own picture the way a mirror shows it. */
+/** The own video as in a mirror. */
 function Mirror({ stream }: { stream: MediaStream }) {
   const video = useRef<HTMLVideoElement>(null);
   useEffect(() => {

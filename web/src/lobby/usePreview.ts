@@ -54,7 +54,7 @@ function useCapture(device: Device, on: boolean, id: string): Capture {
 }
 
 async function open(device: Device, id: string): Promise<MediaStream> {
-  // Not `exact`: a remembered device that is gone gives way to the default one.
+  // Not `exact`: a remembered device that is gone is replaced by the default one.
   const from = id ? { deviceId: { ideal: id } } : {};
   return navigator.mediaDevices.getUserMedia(
     device === "camera" ? { video: { ...from, width: { ideal: 1280 }, height: { ideal: 720 } } } : { audio: from },

@@ -36,7 +36,7 @@ export function ChatPanel({ messages, sending, onSend, onTrouble, onClose }: Cha
 
 const FOLLOWING_MS = 120_000;
 
-/** Whether a message continues what the same person wrote just before, so that it needs no name of its own. */
+/** Whether a message continues the previous one of the same person, so that it needs no name. */
 function isFollowing(before: ReceivedChatMessage | undefined, message: ReceivedChatMessage): boolean {
   return (
     before !== undefined &&
@@ -72,7 +72,7 @@ function Composer({ sending, onSend, onTrouble }: Pick<ChatPanelProps, "sending"
     try {
       await onSend(message);
     } catch {
-      // Give the words back: they were not said.
+      // Restore the draft, which was not sent.
       setDraft(message);
       onTrouble("Your message was not sent. Try again.");
     }

@@ -9,7 +9,7 @@ interface FocusViewProps {
   onPin: (reference: TrackReferenceOrPlaceholder) => void;
 }
 
-/** One picture large, the others in a strip beside it (below it on narrow screens). */
+/** One video large, the others in a strip beside it (below it on narrow screens). */
 export function FocusView({ focus, others, isPinned, onPin }: FocusViewProps) {
   return (
     <div className="focus">

@@ -13,7 +13,10 @@ interface GalleryProps {
 
 const NARROW_PX = 600;
 
-/** Everybody, as large as the space allows. More people than fit a page are a page away; who speaks comes forward. */
+/**
+ * Everybody, as large as the space allows. Further people are on further pages; speakers move to
+ * the front.
+ */
 export function Gallery({ people, onPin }: GalleryProps) {
   const box = useRef<HTMLDivElement>(null);
   const size = useSize(box);

@@ -19,7 +19,7 @@ interface MeetingProps {
   onEnd: (ending: Ending) => void;
 }
 
-/** A stay in a room, from the first connection to the last word. */
+/** A stay in a room, from the first connection to its end. */
 export function Meeting({ room: roomName, pass, choices, onEnd }: MeetingProps) {
   const { notices, notify } = useNotices();
   const room = useMeeting(pass, choices, { onEnd, onTrouble: notify });

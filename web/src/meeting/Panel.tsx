@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react";
 import { Icon } from "../ui/Icon";
 
-/** The frame around what opens beside the stage. */
+/** The frame of panels beside the stage. */
 export function Panel({ title, children, onClose }: { title: string; children: ReactNode; onClose: () => void }) {
   const id = useId();
   return (

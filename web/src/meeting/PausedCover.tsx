@@ -1,7 +1,7 @@
 import { Avatar } from "../ui/Avatar";
 import { Icon } from "../ui/Icon";
 
-/** Stands before a picture that the server holds back: calm, where the last frame would look like a person frozen. */
+/** Covers a video that the server pauses, so that the last frame does not look frozen. */
 export function PausedCover({ name }: { name: string }) {
   return (
     <div className="tile-paused">

@@ -6,7 +6,7 @@ import { Gallery } from "./Gallery";
 import { OpenPanelsContext } from "./quality/openPanels";
 import { useOpenPanels } from "./quality/useOpenPanels";
 
-/** The pictures: a gallery of everybody, or one of them large with the others beside it. */
+/** The videos: a gallery of everybody, or one of them large with the others beside it. */
 export function Stage() {
   const people = useTracks([{ source: Track.Source.Camera, withPlaceholder: true }]);
   const screens = useTracks([Track.Source.ScreenShare]);

@@ -28,7 +28,7 @@ interface TileProps {
   pin?: Pin | undefined;
 }
 
-/** One person's camera, or one shared screen, with who it is and how they are. */
+/** One person's camera, or one shared screen, with the name and state of the person. */
 export function Tile({ reference, size, pin }: TileProps) {
   const { participant, source } = reference;
   const isScreen = source === Track.Source.ScreenShare;

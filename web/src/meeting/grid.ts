@@ -6,8 +6,8 @@ export interface Size {
 
 export const GAP_PX = 12;
 
-// A picture is cropped to its tile, never stretched, so a tile stays near a camera's shape: upright
-// only where the screen is.
+// A video is cropped to its tile, never stretched, so a tile stays near a camera's shape: it is
+// upright only on an upright screen.
 const WIDEST = 16 / 9;
 const NARROWEST_LYING = 4 / 3;
 const NARROWEST_UPRIGHT = 3 / 4;

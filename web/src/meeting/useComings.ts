@@ -3,7 +3,7 @@ import { type RemoteParticipant, RoomEvent } from "livekit-client";
 import { useEffect } from "react";
 import { nameOf } from "./person";
 
-/** Says who comes and goes. Those who were there first are not news. */
+/** Announces joins and departures. People who were there first are not announced. */
 export function useComings(onNotice: (words: string) => void): void {
   const room = useRoomContext();
   useEffect(() => {

@@ -12,7 +12,7 @@ interface MeetingHooks {
 }
 
 const ROOM_OPTIONS: RoomOptions = {
-  // Ask for pictures no larger than they are shown, and send none that nobody watches.
+  // Request videos no larger than displayed, and send none that nobody watches.
   adaptiveStream: true,
   dynacast: true,
 };

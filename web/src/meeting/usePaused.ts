@@ -2,13 +2,14 @@ import { isTrackReference, type TrackReferenceOrPlaceholder } from "@livekit/com
 import { ParticipantEvent, Track } from "livekit-client";
 import { useEffect, useState } from "react";
 
-/** How long an old picture stays covered when the browser does not say that there is a new one. */
+/** How long an old frame stays covered when the browser does not report a new one. */
 const NEXT_FRAME_MS = 3000;
 
 /**
- * Whether the server holds a picture back because this connection does not carry it.
+ * Whether the server pauses a video because this connection does not carry it.
  *
- * Ends with the first new frame rather than with the server's word, so that the old one is not seen again.
+ * Ends with the first new frame rather than with the server's message, so that the old one is not
+ * seen again.
  */
 export function usePaused(reference: TrackReferenceOrPlaceholder): boolean {
   const { participant } = reference;

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** Calls `action` on a single key, unless somebody is writing or holds a modifier. */
+/** Calls `action` on a single key, unless the person is writing or holds a modifier. */
 export function useShortcut(key: string, action: () => void): void {
   const latest = useRef(action);
   latest.current = action;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** How many messages came since the chat was last looked at. */
+/** The number of messages since the chat was last open. */
 export function useUnread(total: number, looking: boolean): number {
   const [seen, setSeen] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A person without a picture: their initials on a colour that is always the same for them. */
+/** A person without video: their initials on a colour that is always the same for them. */
 export function Avatar({ name, small = false }: { name: string; small?: boolean }) {
   return (
     <span

@@ -8,7 +8,7 @@ interface DeviceSelectProps {
   onChange: (deviceId: string) => void;
 }
 
-/** Chooses one of the machine's devices. Shows nothing where there is nothing to choose. */
+/** Chooses one of the machine's devices. Shows nothing without alternatives. */
 export function DeviceSelect({ label, kind, devices, value, onChange }: DeviceSelectProps) {
   const id = useId();
   const choices = devices.filter((device) => device.kind === kind && device.deviceId !== "");

@@ -1,6 +1,6 @@
 const WEB_ADDRESS = /(https?:\/\/[^\s<>"']+)/g;
 
-/** Text with its web addresses made into links. Everything else stays text, whatever it looks like. */
+/** Text with its web addresses made into links. Everything else stays text. */
 export function Linked({ text }: { text: string }) {
   return text.split(WEB_ADDRESS).map((part, index) =>
     // Splitting by a pattern with one group leaves what matched at the odd places.

@@ -1,4 +1,4 @@
-/** Weir's mark: water that comes level, steps down over a weir, and goes on. */
+/** Weir's mark: level water that steps down over a weir and flows on. */
 export function Mark({ size = 32 }: { size?: number }) {
   return (
     <svg

@@ -10,7 +10,10 @@ interface ToggleProps {
   onClick: () => void;
 }
 
-/** A round switch. Its name stays the same and `aria-pressed` says its state, as screen readers expect of switches. */
+/**
+ * A round switch. Its name stays the same and `aria-pressed` has its state, as screen readers
+ * expect of switches.
+ */
 export function Toggle({ on, icons, label, disabled = false, shortcut, onClick }: ToggleProps) {
   const hint = `${label} ${on ? "is on" : "is off"}${shortcut ? ` (${shortcut.toUpperCase()})` : ""}`;
   return (

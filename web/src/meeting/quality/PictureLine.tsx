@@ -7,7 +7,7 @@ interface PictureLineProps {
   codec: string;
 }
 
-/** The picture in one line. */
+/** The video in one line. */
 export function PictureLine({ width, height, fps, codec }: PictureLineProps) {
   return (
     <p className="quality-head">

@@ -14,7 +14,7 @@ interface ReceivedQualityProps {
   paused: boolean;
 }
 
-/** Somebody else's picture as it arrives here, and what the server says about it. */
+/** Another person's video as it arrives here, and the server's view of it. */
 export function ReceivedQuality({ received, rates, trackSid, paused }: ReceivedQualityProps) {
   const view = useServerView();
   const subscription = view?.subscriptions.find(({ track }) => track === trackSid);

@@ -29,7 +29,7 @@ export function ServerPart({ view, subscription }: Belief) {
   );
 }
 
-/** Why nothing is granted. */
+/** The reason that nothing is granted. */
 const STATES: Record<string, string> = {
   undecided: "not yet",
   no_room: "no room",

@@ -3,7 +3,7 @@ import { createContext, useContext, useEffect, useMemo, useRef, useSyncExternalS
 import type { Pass } from "../../access";
 import { ServerPoll, type ServerView } from "./server";
 
-/** Whom the panels of a meeting ask for the server's view: one poll for all of them. */
+/** The source of the server's view for the panels of a meeting: one poll for all of them. */
 export const ServerPollContext = createContext<ServerPoll | undefined>(undefined);
 
 /** The poll of one stay in a room. */

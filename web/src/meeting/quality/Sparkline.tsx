@@ -1,7 +1,10 @@
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** The last minute of a rate, newest at the right. Decorative: the number beside it says the same. */
+/**
+ * The last minute of a rate, newest at the right. Decorative: the number beside it has the same
+ * information.
+ */
 export function Sparkline({ values, places = 60 }: { values: number[]; places?: number }) {
   const top = Math.max(...values, 1) * 1.1;
   const x = (index: number) => WIDTH - ((values.length - 1 - index) * WIDTH) / (places - 1);

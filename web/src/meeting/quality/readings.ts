@@ -4,7 +4,7 @@
  */
 export type Reading = Received | Sent;
 
-/** A track somebody else sends. */
+/** A track of another person. */
 export interface Received {
   kind: "received";
   width: number;
@@ -19,11 +19,11 @@ export interface Received {
   /** Since the track began. */
   freezes: number;
   frozen: number;
-  /** Whether the picture froze within the last few seconds. */
+  /** Whether the video froze within the last few seconds. */
   frozeLately: boolean;
 }
 
-/** One's own track: what leaves this computer. */
+/** The own track, as sent. */
 export interface Sent {
   kind: "sent";
   codec: string;
@@ -44,7 +44,7 @@ export interface SentEncoding {
   height: number;
   fps: number;
   rate: number;
-  /** How many layers it carries, as `L3T3`, where the browser says. */
+  /** The layers in it, as `L3T3`, if the browser reports them. */
   layers: string;
   limitation: "none" | "bandwidth" | "cpu" | "other";
 }
@@ -55,7 +55,7 @@ export interface SentEncoding {
  */
 type Row = RTCStats & Partial<RTCInboundRtpStreamStats> & Partial<RTCOutboundRtpStreamStats> & Extra;
 
-/** Fields browsers report that TypeScript's library does not know. */
+/** Fields of browsers that TypeScript's library does not have. */
 interface Extra {
   rid?: string;
   mimeType?: string;
@@ -79,7 +79,7 @@ const WINDOW_MS = 10_000;
 export class Meter {
   #past: Map<string, Row>[] = [];
 
-  /** The reading of this moment; `undefined` while the report says nothing of a picture or sound. */
+  /** The present reading; `undefined` while the report has no video or audio. */
   read(report: RTCStatsReport): Reading | undefined {
     const rows = new Map<string, Row>();
     for (const row of report.values()) rows.set(row.id, row as Row);

@@ -3,7 +3,7 @@
  * `/api/receivers/me`.
  */
 export interface ServerView {
-  /** `null` where nothing is measured. */
+  /** `null` if nothing is measured. */
   downlink: Downlink | null;
   subscriptions: Subscription[];
 }
@@ -27,9 +27,9 @@ export interface Downlink {
 /** One track this participant gets. */
 export interface Subscription {
   track: string;
-  /** `sent`, or why nothing is. */
+  /** `sent`, or the reason that it is not. */
   state: string;
-  /** `null` where nothing limits it. */
+  /** `null` for no limit. */
   wanted: { width: number | null; height: number | null; encoding_max: number | null; spatial_max: number | null };
   granted: Target | null;
   current: Target | null;
@@ -37,7 +37,7 @@ export interface Subscription {
   arrives: Layer[];
 }
 
-/** A simulcast version, and the highest layer inside it; `null` where nothing limits the layer. */
+/** A simulcast version, and the highest layer inside it; `null` for no limit of the layer. */
 export interface Target {
   encoding: number;
   spatial: number | null;
@@ -51,9 +51,9 @@ export interface Layer extends Target {
 }
 
 const ASK_EVERY_MS = 1500;
-/** One that says no may have been asked in the middle of a reconnection. */
+/** A refusal may be due to a reconnection in progress. */
 const REFUSED_MS = 30_000;
-/** A connection that media fills up may hold an answer back for long; one that is late is about something else. */
+/** A connection full of media may delay an answer; a late answer is out of date. */
 const LATE_MS = 4000;
 
 /**

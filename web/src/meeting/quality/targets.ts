@@ -1,9 +1,12 @@
 import type { Layer, ServerView, Subscription, Target } from "./server";
 
-/** A picture of this part of the area it is shown on counts as covering it, as it does for the server. */
+/** A video with this part of the displayed area counts as covering it, as in the server. */
 const ENOUGH = 0.8;
 
-/** Whether a subscription gets less than it wants and arrives, because the downlink does not carry more. */
+/**
+ * Whether a subscription gets less than is wanted and arrives, because the downlink does not carry
+ * more.
+ */
 export function isReduced({ downlink }: ServerView, { granted, arrives, wanted }: Subscription): boolean {
   if (!downlink || downlink.allocated_bps >= downlink.wanted_bps) return false;
   const best = bestWanted(arrives, wanted);
@@ -15,14 +18,14 @@ export function isReduced({ downlink }: ServerView, { granted, arrives, wanted }
   return area(sent) < area(best) || (sent.temporal ?? 0) < fastest;
 }
 
-/** Whether a larger picture is granted than is sent: it waits for a key frame of that one. */
+/** Whether a larger size is granted than is sent, and waits for its key frame. */
 export function awaitsBetter({ granted, current, arrives }: Subscription): boolean {
   const next = granted && layerOf(granted, arrives);
   const now = current && layerOf(current, arrives);
   return Boolean(next && now && area(now) < area(next));
 }
 
-/** The smallest picture that covers the size it is shown at, or the largest there is. */
+/** The smallest size that covers the displayed one, or the largest that arrives. */
 function bestWanted(arrives: Layer[], wanted: Subscription["wanted"]): Layer | undefined {
   const allowed = arrives.filter(
     (layer) =>
@@ -38,7 +41,7 @@ function area({ width, height }: Layer): number {
   return width * height;
 }
 
-/** The layer a target comes to: the highest that arrives at or below it. */
+/** The actual layer of a target: the highest that arrives at or below it. */
 export function layerOf(target: Target, arrives: Layer[]): Layer | undefined {
   const within = (top: number | null, layer: number | null) => top === null || (layer ?? 0) <= top;
   const covered = arrives.filter(
@@ -57,7 +60,10 @@ function rank({ spatial, temporal }: Layer): number {
   return 16 * (spatial ?? 0) + (temporal ?? 0);
 }
 
-/** Which version, and which layers of it: `S1 T2`. Only what there is to choose from is named, and a version only where its size does not. */
+/**
+ * The version and layers: `S1 T2`. Only alternatives are named, and a version only if its size
+ * does not identify it.
+ */
 export function layerWords(target: Target | null, arrives: Layer[]): string {
   const layer = target && layerOf(target, arrives);
   if (!layer) return "";

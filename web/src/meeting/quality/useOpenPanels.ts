@@ -2,7 +2,10 @@ import { useEffect, useMemo, useState } from "react";
 import { useShortcut } from "../useShortcut";
 import type { OpenPanels } from "./openPanels";
 
-/** Keeps which tiles show their quality. `q` opens all of `tiles`, or closes what is open; Escape closes. */
+/**
+ * The tiles that show their quality. `q` opens all of `tiles`, or closes what is open; Escape
+ * closes.
+ */
 export function useOpenPanels(tiles: string[]): OpenPanels {
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set());
   useShortcut("q", () => setOpen((current) => new Set(current.size > 0 ? [] : tiles)));

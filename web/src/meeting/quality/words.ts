@@ -14,7 +14,7 @@ export interface Belief {
   subscription: Subscription;
 }
 
-/** Below this part of what the downlink carries, less is sent for a while. */
+/** Below this part of the capacity, less is sent for a while. */
 const DRAINING = 0.95;
 
 /** From here on loss is heard and seen. */
