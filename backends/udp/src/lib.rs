@@ -27,13 +27,17 @@ pub mod control;
 pub mod shard;
 pub mod srtp;
 
+mod channel;
 mod config;
+mod hash;
 mod inline;
 mod net;
 mod packing;
 mod plane;
 mod prefetch;
 mod relays;
+mod slab;
+mod sorted;
 mod turns;
 mod wakeup;
 mod worker;

@@ -7,7 +7,7 @@ use dataplane::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX};
 use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey, WriteError};
 use wire::Ssrc;
 
-use crate::shard::{Generation, Source};
+use crate::channel::{Generation, Source};
 
 /// How many legs there may be.
 pub(super) const LEGS_MAX: usize = 65_536;

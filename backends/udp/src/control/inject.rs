@@ -4,7 +4,7 @@ use dataplane::{Counter, Inject, ReplicaId};
 use pacing::Probe;
 
 use super::Control;
-use super::command::{Fill, ShardCommand};
+use crate::channel::{Fill, ShardCommand};
 
 impl Control {
     /// Passes on an injection of the agent. One that finds no room is counted and lost.

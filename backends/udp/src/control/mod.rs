@@ -1,19 +1,14 @@
 //! The agent's handle: validates entries, gives every leg to a shard, and collects what the shards
 //! report.
 //!
-//! `index` lists all entries and refuses invalid ones. `command` is sent to the shards, `inject`
-//! makes commands of injections, and `events` makes events of the shards' reports. A control handle
-//! does not depend on threads: the same one drives shards with threads and shards without.
+//! `index` lists all entries and refuses invalid ones, and `inject` makes commands of injections. A
+//! control handle does not depend on threads: the same one drives shards with threads and shards
+//! without.
 
 mod affinity;
-mod command;
-mod events;
 mod index;
 mod inject;
-mod link;
-
-pub(crate) use command::{Fill, ShardCommand};
-pub(crate) use link::{WorkerEnds, WorkerLink};
+mod mesh;
 
 use std::sync::Arc;
 
@@ -21,11 +16,12 @@ use dataplane::{
     Capabilities, Clock, Counters, Event, Leg, LegId, Replica, ReplicaId, Stream, StreamKey, Update, WriteError,
 };
 
-use crate::shard::{SHARDS_MAX, Shard, Source};
+use crate::channel::{ShardCommand, Source, WorkerLink};
+use crate::shard::{SHARDS_MAX, Shard};
 use crate::wakeup::Wakeup;
 use affinity::PathAffinity;
 use index::{LEGS_MAX, REPLICAS_MAX, STREAMS_MAX, TableIndex};
-use link::shard_parts;
+use mesh::shard_parts;
 
 /// Drives any number of shards.
 pub struct Control {

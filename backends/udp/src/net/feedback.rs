@@ -7,7 +7,7 @@ use dataplane::Path;
 
 use super::receive::Receiver;
 use super::socket::Socket;
-use crate::shard::reports::FEEDBACK_DELAY;
+use crate::channel::FEEDBACK_DELAY;
 
 /// How long the sockets are not polled once something has arrived, which is the longest wait of
 /// feedback. Feedback contains the arrival times of packets, and the kernel stamps its own arrival.

@@ -15,11 +15,11 @@ use dataplane::{Counter, Path};
 use super::port::{LockedPort, PacketContext, Port, lock};
 use super::shard::RelayShardCommand;
 use super::{BUFFER, RelayEgress, RelaySocket};
-use crate::control::{WorkerEnds, WorkerLink};
+use crate::channel::CounterPage;
+use crate::channel::Reports;
+use crate::channel::{WorkerEnds, WorkerLink};
+use crate::hash::Mixed;
 use crate::net::PortSocket;
-use crate::shard::counters::CounterPage;
-use crate::shard::hash::Mixed;
-use crate::shard::reports::Reports;
 use crate::worker::Network;
 
 /// The smallest number of cached ports at which closed ones are dropped.

@@ -10,9 +10,9 @@ use wire::{PacketKind, RtpPacket};
 
 use super::RelayEgress;
 use super::keystream::Keystream;
-use crate::shard::counters::CounterPage;
-use crate::shard::report::{PuntedRef, Report};
-use crate::shard::reports::Reports;
+use crate::channel::CounterPage;
+use crate::channel::Reports;
+use crate::channel::{PuntedRef, Report};
 use crate::srtp::{OpenError, Opener};
 
 /// Bytes of an RTCP packet that are always in clear: its header and its sender.

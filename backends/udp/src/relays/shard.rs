@@ -10,11 +10,11 @@ use rtrb::Consumer;
 
 use super::port::{Destination, LockedPort, PacketContext, Port, SourceFilter, Unprotect, lock};
 use super::{Immediate, RelaySocket};
-use crate::control::WorkerEnds;
-use crate::shard::counters::CounterPage;
-use crate::shard::report::Report;
-use crate::shard::reports::Reports;
-use crate::shard::slab::Slab;
+use crate::channel::CounterPage;
+use crate::channel::Report;
+use crate::channel::Reports;
+use crate::channel::WorkerEnds;
+use crate::slab::Slab;
 
 /// How many commands are taken before packets are processed.
 const COMMANDS_PER_TURN: usize = 256;

@@ -13,7 +13,7 @@ use super::keystream::Keystream;
 use super::port::{Destination, Protect, Unprotect};
 use super::shard::{RelayEntry, RelayShard, RelayShardCommand};
 use super::{RelaySocket, SocketFactory};
-use crate::control::WorkerLink;
+use crate::channel::WorkerLink;
 use crate::srtp::Opener;
 use crate::wakeup::Wakeup;
 

@@ -7,9 +7,8 @@ use std::time::Instant;
 use dataplane::{Path, ReplicaId};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::Generation;
-use super::loan::take_back;
-use super::packet::Packet;
+use crate::channel::{Generation, take_back};
+use crate::shard::packet::Packet;
 use crate::wakeup::Wakeup;
 
 /// How many messages may wait in one ring.
@@ -59,7 +58,7 @@ pub(crate) struct Received {
 pub(crate) struct HandoffRing {
     to: Producer<Handoff>,
     pub(crate) from: Consumer<Handoff>,
-    /// Wakes the other.
+    /// PaceTimers the other.
     wakeup: Arc<Wakeup>,
     pushed: bool,
     /// Datagrams on loan to the other, oldest first.
@@ -116,7 +115,7 @@ impl HandoffRing {
         self.push(Handoff::Datagram(loan))
     }
 
-    /// Ends a batch: wakes the other shard if it was sent anything.
+    /// Ends a batch: pace_timers the other shard if it was sent anything.
     pub(crate) fn settle(&mut self) {
         if std::mem::take(&mut self.pushed) {
             self.wakeup.wake();

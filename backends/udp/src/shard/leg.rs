@@ -5,15 +5,14 @@ use std::ops::Range;
 
 use dataplane::limits::SSRCS_PER_LEG_MAX;
 use dataplane::{Leg, LegId, MasterKey, Path, Protection, ReplicaId};
-use wire::{Mid, Rid, Ssrc};
+use wire::Ssrc;
 
-use super::egress::RunKey;
-use super::pace::Pace;
+use crate::channel::UnknownStream;
 use crate::prefetch;
+use crate::shard::egress::pace::Pace;
+use crate::shard::egress::runs::RunKey;
+use crate::sorted::insert_sorted;
 use crate::srtp::{Opener, Sealer, StreamIndexes};
-
-/// What a packet of an unknown stream says of itself.
-pub(crate) type Description = (Ssrc, Option<Mid>, Option<Rid>, Option<Rid>);
 
 /// A leg, in the shard that owns it.
 pub(crate) struct LegState {
@@ -28,7 +27,7 @@ pub(crate) struct LegState {
     pub(crate) streams: Vec<(Ssrc, usize)>,
     /// Sorted by id.
     pub(crate) replicas: Vec<(ReplicaId, usize)>,
-    pub(crate) unknown: Vec<Description>,
+    pub(crate) unknown: Vec<UnknownStream>,
     pub(crate) transport_sequence: u16,
     /// The egress run of the current batch.
     pub(crate) run: RunKey,
@@ -164,20 +163,5 @@ fn keys_of(protection: &Protection) -> Option<(&MasterKey, &MasterKey)> {
     match protection {
         Protection::Srtp { ingress, egress } => Some((ingress, egress)),
         Protection::Pending | Protection::Clear => None,
-    }
-}
-
-/// Adds to a sorted list, or replaces the value.
-pub(crate) fn insert_sorted<K: Ord + Copy, V>(list: &mut Vec<(K, V)>, key: K, value: V) {
-    match list.binary_search_by_key(&key, |entry| entry.0) {
-        Ok(found) => list[found].1 = value,
-        Err(place) => list.insert(place, (key, value)),
-    }
-}
-
-/// Removes from a sorted list.
-pub(crate) fn remove_sorted<K: Ord + Copy, V>(list: &mut Vec<(K, V)>, key: K) {
-    if let Ok(found) = list.binary_search_by_key(&key, |entry| entry.0) {
-        list.remove(found);
     }
 }

@@ -6,49 +6,30 @@
 //! datagrams that arrived at the wrong shard, references to packets for replicas elsewhere, and
 //! packets to send again.
 //!
-//! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds
-//! its number in its `stream`; `fanout` has it wait for its replicas, to whom `serve` offers it,
-//! audio first, in quanta; `replica` decides and numbers, `select` says which layers; `header`
-//! writes it into the receiver's `egress` run. `pace` keeps what may not leave yet. `tables`
-//! applies commands, `resend` does what the agent asks for.
+//! The folders follow the packet: [`ingress`] classifies and unprotects a datagram and finds its
+//! stream, [`fanout`] queues it for the stream's replicas and serves them, audio first, in quanta,
+//! [`select`] decides which layers a [`replica`] gets, and [`egress`] rewrites, paces and seals it.
+//! Beside them, `tables` applies commands, and `messages` acts on messages of other shards.
 //!
 //! Driving one: [`take_commands`](Shard::take_commands), [`take_handoffs`](Shard::take_handoffs),
 //! [`receive`](Shard::receive) for each datagram, [`work`](Shard::work) until nothing is left,
 //! [`flush`](Shard::flush), [`settle`](Shard::settle).
 
 mod bits;
-mod cache;
-mod demux;
-mod descriptor;
 mod egress;
-mod extensions;
 mod fanout;
-mod filling;
-mod frame;
-mod frame_numbering;
-mod frame_wait;
-pub(crate) mod hash;
-mod header;
+pub(crate) mod handoff;
 mod ingress;
 mod leg;
-mod loan;
-mod pace;
+mod messages;
 mod packet;
 mod replica;
-mod resend;
 mod routes;
-mod segment;
 mod select;
-mod serve;
-pub(crate) mod slab;
+mod statistics;
 mod stream;
 mod tables;
 mod window;
-
-pub(crate) mod counters;
-pub(crate) mod handoff;
-pub(crate) mod report;
-pub(crate) mod reports;
 
 pub use egress::{Run, Transmit};
 
@@ -56,25 +37,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dataplane::{Clock, Counter, LegId, ReplicaId, StreamKey};
+use dataplane::{Clock, Counter, LegId, ReplicaId};
 use rtrb::Consumer;
 
-use crate::control::ShardCommand;
-use counters::CounterPage;
-use egress::Egress;
-use fanout::FanoutQueues;
-use frame_wait::OpenFrames;
-use handoff::HandoffRing;
-use hash::Mixed;
-use header::Layouts;
-use leg::LegState;
-use pace::Wakes;
-use packet::Pool;
-use replica::ReplicaState;
-use reports::Reports;
-use routes::{Route, Routes};
-use slab::Slab;
-use stream::StreamState;
+use crate::channel::{CounterPage, Generation, Reports, ShardCommand};
+use crate::hash::Mixed;
+use crate::shard::egress::header::Layouts;
+use crate::shard::egress::pace::PaceTimers;
+use crate::shard::egress::runs::EgressRuns;
+use crate::shard::fanout::queues::FanoutQueues;
+use crate::shard::handoff::HandoffRing;
+use crate::shard::ingress::frame_wait::OpenFrames;
+use crate::shard::leg::LegState;
+use crate::shard::packet::pool::Pool;
+use crate::shard::replica::ReplicaState;
+use crate::shard::routes::Routes;
+use crate::shard::stream::StreamState;
+use crate::slab::Slab;
 
 /// How many replicas one call of [`Shard::work`] serves before it looks whether something more
 /// urgent came.
@@ -82,23 +61,6 @@ pub const QUANTUM: usize = 256;
 
 /// How many shards there can be: one bit each in a stream's listeners.
 pub const SHARDS_MAX: usize = 64;
-
-/// How many messages of one other shard are taken at a time.
-const HANDOFFS_PER_TURN: usize = 256;
-
-/// One generation of a stream entry. An entry that is removed and added again is another stream: a
-/// packet of the old one that is still between shards must not be taken for one of the new.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Generation(pub(crate) u32);
-
-/// The stream that a replica follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) key: StreamKey,
-    pub(crate) generation: Generation,
-    /// The shard that owns it.
-    pub(crate) shard: usize,
-}
 
 /// One worker's tables and packet path.
 pub struct Shard {
@@ -123,11 +85,11 @@ pub struct Shard {
     /// Frames of which a part has arrived.
     open_frames: OpenFrames,
     pool: Pool,
-    egress: Egress,
+    egress: EgressRuns,
     layouts: Layouts,
-    /// When to look at what waits for its leg's pace.
-    wakes: Wakes,
-    /// For RTCP on its way in, and anything on its way out that is not media.
+    /// When the pacers of legs are due.
+    pace_timers: PaceTimers,
+    /// The buffer that RTCP is unprotected in.
     scratch: Vec<u8>,
 }
 
@@ -157,26 +119,11 @@ impl Shard {
             queues: FanoutQueues::default(),
             open_frames: OpenFrames::default(),
             pool: Pool::default(),
-            egress: Egress::new(),
+            egress: EgressRuns::new(),
             layouts: Layouts::new(),
-            wakes: Wakes::default(),
+            pace_timers: PaceTimers::default(),
             scratch: Vec::new(),
         }
-    }
-
-    /// Takes messages of other shards; returns how many.
-    pub fn take_handoffs(&mut self, now: Instant) -> usize {
-        let mut taken = 0;
-        for other in 0..self.rings.len() {
-            for _ in 0..HANDOFFS_PER_TURN {
-                let Some(Ok(message)) = self.rings[other].as_mut().map(|ring| ring.from.pop()) else {
-                    break;
-                };
-                self.handle_handoff(now, other, message);
-                taken += 1;
-            }
-        }
-        taken
     }
 
     /// Whether packets still wait for their replicas.
@@ -186,8 +133,8 @@ impl Shard {
 
     /// Whether commands or messages wait: asked between arming the wake-up and going to sleep.
     pub fn has_messages(&self) -> bool {
-        let handle_handoff = self.rings.iter().flatten().any(|ring| !ring.from.is_empty());
-        handle_handoff || !self.commands.is_empty()
+        let has_handoffs = self.rings.iter().flatten().any(|ring| !ring.from.is_empty());
+        has_handoffs || !self.commands.is_empty()
     }
 
     /// Sends everything written since the last time.
@@ -211,7 +158,7 @@ impl Shard {
     /// When to [`work`](Self::work), [`flush`](Self::flush) and [`settle`](Self::settle) even if
     /// nothing happens.
     pub fn due(&self) -> Option<Instant> {
-        self.reports.due().into_iter().chain(self.wakes.next()).min()
+        self.reports.due().into_iter().chain(self.pace_timers.next()).min()
     }
 
     /// How many legs, streams and replicas it owns.

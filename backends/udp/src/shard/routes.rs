@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use dataplane::Path;
 
-use super::hash::Mixed;
+use crate::hash::Mixed;
 
 /// Where datagrams between two addresses belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Route {
+pub(crate) enum Route {
     /// To a leg here, at this place.
     Here(usize),
     /// To a leg of another shard.
@@ -17,14 +17,14 @@ pub(super) enum Route {
 
 /// The routes of a shard, by addresses.
 #[derive(Debug, Default)]
-pub(super) struct Routes {
+pub(crate) struct Routes {
     all: HashMap<Path, Route, Mixed>,
     /// The one that was found last: the packets of a picture arrive one behind the other.
     last: Option<(Path, Route)>,
 }
 
 impl Routes {
-    pub(super) fn find(&mut self, path: &Path) -> Option<Route> {
+    pub(crate) fn find(&mut self, path: &Path) -> Option<Route> {
         if let Some((last, route)) = &self.last
             && last == path
         {
@@ -35,12 +35,12 @@ impl Routes {
         Some(route)
     }
 
-    pub(super) fn insert(&mut self, path: Path, route: Route) {
+    pub(crate) fn insert(&mut self, path: Path, route: Route) {
         self.last = None;
         self.all.insert(path, route);
     }
 
-    pub(super) fn remove(&mut self, path: &Path) {
+    pub(crate) fn remove(&mut self, path: &Path) {
         self.last = None;
         self.all.remove(path);
     }

@@ -4,12 +4,12 @@ use dataplane::{Clock, Stream, StreamFormat, StreamKey, StreamStatistics};
 use wire::extension::PlayoutDelay;
 use wire::{NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
-use super::Generation;
-use super::cache::Cache;
-use super::frame::FrameReader;
-use super::frame_wait::FrameWait;
-use super::packet::PacketInfo;
-use super::window::Window;
+use crate::channel::Generation;
+use crate::shard::ingress::cache::Cache;
+use crate::shard::ingress::frame_wait::FrameWait;
+use crate::shard::packet::PacketInfo;
+use crate::shard::packet::frame::FrameReader;
+use crate::shard::window::Window;
 
 /// A stream, in the shard that owns its leg.
 #[derive(Debug)]

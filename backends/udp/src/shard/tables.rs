@@ -4,12 +4,13 @@ use std::time::Instant;
 
 use dataplane::{Leg, LegId, Path, Protection, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 
-use super::leg::{LegState, insert_sorted, remove_sorted};
-use super::replica::ReplicaState;
-use super::report::Report;
-use super::stream::StreamState;
-use super::{Generation, Route, Shard, Source};
-use crate::control::ShardCommand;
+use crate::channel::{Generation, Report, ShardCommand, Source};
+use crate::shard::Shard;
+use crate::shard::leg::LegState;
+use crate::shard::replica::ReplicaState;
+use crate::shard::routes::Route;
+use crate::shard::stream::StreamState;
+use crate::sorted::{insert_sorted, remove_sorted};
 
 /// How many commands are applied before packets are processed.
 const COMMANDS_PER_TURN: usize = 256;

@@ -4,7 +4,7 @@ use dataplane::Counter;
 use dataplane::limits::REORDER_MAX;
 use wire::Unwrapper;
 
-use super::bits::RecentBits;
+use crate::shard::bits::RecentBits;
 
 /// The newest [`REORDER_MAX`] numbers of one SSRC, extended to 64 bits.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use dataplane::limits::FRAMES_MAX;
 
 use super::decision::Decision;
 use super::state::SelectionState;
-use crate::shard::frame::{FrameId, Numbering};
+use crate::shard::packet::frame::{FrameId, Numbering};
 
 /// The decisions about the newest [`FRAMES_MAX`] frames, in the order of the frames.
 ///

@@ -18,7 +18,7 @@ use wire::{Codec, RtpTimestamp};
 
 pub(super) use decision::{Active, Decision, Wanted};
 
-use super::frame::{Dependencies, Frame, FrameId, Numbering, Rules};
+use crate::shard::packet::frame::{Dependencies, Frame, FrameId, Numbering, Rules};
 use history::{Found, History};
 use state::{Aim, SelectionState, bit};
 

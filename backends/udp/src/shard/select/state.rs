@@ -8,7 +8,7 @@ use wire::codec::Layer;
 use wire::codec::dependency::{DecodeTargets, DependencyStructure};
 
 use super::decision::{Active, Wanted};
-use crate::shard::frame::{Dependencies, Frame, Rules, Vp8Rules};
+use crate::shard::packet::frame::{Dependencies, Frame, Rules, Vp8Rules};
 
 /// The selection after some frame.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use wire::codec::dependency::Indication;
 
 use super::Selection;
 use super::state::{Aim, Target};
-use crate::shard::frame::{Dependencies, Frame, FrameId, Rules, Vp9Rules};
+use crate::shard::packet::frame::{Dependencies, Frame, FrameId, Rules, Vp9Rules};
 
 impl Selection {
     /// Switches as near to the wanted layer as `frame`, the newest so far, allows.

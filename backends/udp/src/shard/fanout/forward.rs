@@ -1,0 +1,58 @@
+//! Forwarding of one packet to one replica.
+
+use dataplane::Counter;
+
+use crate::channel::Report;
+use crate::shard::Shard;
+use crate::shard::egress::rewrite::{BatchTime, Rewrite, RtpIdentity};
+use crate::shard::fanout::queues::QueuedPacket;
+
+impl Shard {
+    /// Forwards a packet to one replica of its stream: select, number, rewrite, send.
+    pub(crate) fn forward(&mut self, place: usize, queued: &QueuedPacket, time: &BatchTime) -> Result<(), Counter> {
+        let packet = &queued.packet;
+        let replica = &mut self.replicas[place];
+        let leg = &self.legs[replica.leg];
+        let info = packet.info();
+        if replica.entry.paused {
+            return Err(Counter::Paused);
+        }
+        let sendable = match (
+            packet.payload().is_empty(),
+            leg.is_ready(),
+            replica.format(info.payload_type),
+        ) {
+            (true, ..) => Err(Counter::PaddingOnly),
+            (_, false, _) => Err(Counter::NotReady),
+            (.., None) => Err(Counter::NotNegotiated),
+            (_, true, Some(format)) => {
+                let payload = replica.payload(&format, info).ok_or(Counter::Malformed);
+                payload.map(|payload| (format.payload_type, payload))
+            }
+        };
+        let before = replica.selected();
+        if !replica.is_following(info) {
+            sendable?;
+            if let Some(before) = replica.begin(packet)? {
+                self.queues.remove(before.generation, replica.id);
+            }
+        }
+        let decided = replica.decide(packet, sendable.map(drop), queued.is_late);
+        if let Some(selected) = replica.selected().filter(|after| Some(*after) != before) {
+            self.reports
+                .send(&self.counters, Report::Selected(replica.id, selected));
+        }
+        let (number, decision) = decided?;
+        let (payload_type, payload) = sendable?;
+        let identity = RtpIdentity {
+            ssrc: replica.entry.ssrc,
+            payload_type,
+            // Numbers start in cycle one, so that packets before the first have one too; SRTP
+            // counts from zero.
+            index: number - (1 << 16),
+            original: None,
+        };
+        let mut rewrite = Rewrite::new(replica, packet, payload, identity, &decision, queued.padding);
+        self.send(place, packet, &mut rewrite, time)
+    }
+}

@@ -1,0 +1,281 @@
+//! The replicas of each stream, and the packets that wait for them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dataplane::ReplicaId;
+use wire::MediaKind;
+
+use crate::channel::Generation;
+use crate::hash::Mixed;
+use crate::shard::packet::Packet;
+use crate::slab::Slab;
+use crate::sorted::{insert_sorted, remove_sorted};
+
+/// How many packets may wait for their replicas in one shard, of audio and of video each. Packets
+/// beyond that are lost, and counted.
+const WAITING_MAX: usize = 4_096;
+
+/// How many packets of a stream are forwarded to a replica together: most often a whole frame, so
+/// that they are sent in one run.
+const TOGETHER: usize = 32;
+
+/// The most bytes of padding of a packet.
+const PADDING_MAX: u8 = 2;
+
+/// A video packet that has waited longer than this is too late to be of use.
+const HOPELESS: Duration = Duration::from_millis(250);
+
+/// The fan-outs of a shard by stream, and the queues of those with packets waiting.
+#[derive(Default)]
+pub(crate) struct FanoutQueues {
+    places: HashMap<Generation, usize, Mixed>,
+    fanouts: Slab<Fanout>,
+    audio: Queue,
+    video: Queue,
+}
+
+/// The fan-outs with packets waiting, served round-robin, and the number of their packets.
+#[derive(Default)]
+struct Queue {
+    places: VecDeque<usize>,
+    waiting: usize,
+}
+
+/// The replicas here of one stream, sorted by id, and its packets that wait for them.
+#[derive(Debug, Default)]
+struct Fanout {
+    generation: Generation,
+    replicas: Vec<(ReplicaId, usize)>,
+    waiting: VecDeque<Arc<Packet>>,
+    /// The rest of an interrupted batch.
+    batch: Batch,
+    /// The queue it is in.
+    queued: Option<MediaKind>,
+}
+
+/// Packets that are forwarded together to one replica after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) packets: Vec<QueuedPacket>,
+    /// The last replica served, when the batch was interrupted. The list may change meanwhile; its
+    /// order does not.
+    served: Option<ReplicaId>,
+}
+
+/// A packet in a batch, and its outcome in this shard.
+#[derive(Debug)]
+pub(crate) struct QueuedPacket {
+    pub(crate) packet: Arc<Packet>,
+    /// Bytes of padding that make it as long as the packets next to it.
+    pub(crate) padding: u8,
+    pub(crate) progress: Progress,
+    /// Whether it has waited so long that the shard must be overloaded.
+    pub(crate) is_late: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// Whether a replica here followed the stream.
+    pub(crate) followed: bool,
+    /// Whether a replica here was sent the packet.
+    pub(crate) sent: bool,
+}
+
+/// A fan-out taken out to be served, to be [put back](FanoutQueues::put_back).
+pub(crate) struct Checkout {
+    place: usize,
+    fanout: Fanout,
+}
+
+impl FanoutQueues {
+    /// Adds a replica to a stream's fan-out.
+    pub(crate) fn add(&mut self, generation: Generation, id: ReplicaId, replica: usize) {
+        let fanouts = &mut self.fanouts;
+        let place = *self.places.entry(generation).or_insert_with(|| {
+            fanouts.insert(Fanout {
+                generation,
+                ..Fanout::default()
+            })
+        });
+        insert_sorted(&mut fanouts[place].replicas, id, replica);
+    }
+
+    /// Removes a replica from a stream's fan-out.
+    pub(crate) fn remove(&mut self, generation: Generation, id: ReplicaId) {
+        if let Some(place) = self.places.get(&generation).copied() {
+            remove_sorted(&mut self.fanouts[place].replicas, id);
+            self.tidy(place);
+        }
+    }
+
+    /// Removes a stream; returns the replicas that followed it.
+    pub(crate) fn forget(&mut self, generation: Generation) -> Vec<(ReplicaId, usize)> {
+        let Some(place) = self.places.get(&generation).copied() else {
+            return Vec::new();
+        };
+        let replicas = std::mem::take(&mut self.fanouts[place].replicas);
+        self.tidy(place);
+        replicas
+    }
+
+    /// Whether a stream has replicas here.
+    pub(crate) fn has(&self, generation: Generation) -> bool {
+        let place = self.places.get(&generation);
+        place.is_some_and(|place| !self.fanouts[*place].replicas.is_empty())
+    }
+
+    /// Queues a packet for its replicas; returns it when too many packets wait, or no replica here
+    /// follows its stream.
+    pub(crate) fn push(&mut self, packet: Arc<Packet>) -> Result<(), Rejected> {
+        let info = packet.info();
+        let Some(place) = self.places.get(&info.generation).copied() else {
+            return Err(Rejected::Unfollowed(packet));
+        };
+        // A stream may change its kind while packets of it wait: those are served first.
+        let queued = self.fanouts[place].queued;
+        let kind = queued.unwrap_or(info.kind);
+        let queue = self.queue(kind);
+        if queue.waiting >= WAITING_MAX {
+            return Err(Rejected::Full(packet));
+        }
+        queue.waiting += 1;
+        if queued.is_none() {
+            queue.places.push_back(place);
+        }
+        let fanout = &mut self.fanouts[place];
+        fanout.queued = Some(kind);
+        fanout.waiting.push_back(packet);
+        Ok(())
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.audio.places.is_empty() && self.video.places.is_empty()
+    }
+
+    /// Takes out the next fan-out to be served.
+    pub(crate) fn next(&mut self, kind: MediaKind) -> Option<Checkout> {
+        let place = self.queue(kind).places.pop_front()?;
+        Some(Checkout {
+            place,
+            fanout: std::mem::take(&mut self.fanouts[place]),
+        })
+    }
+
+    /// Puts a fan-out back, after all others if it still has packets waiting.
+    pub(crate) fn put_back(&mut self, checkout: Checkout, kind: MediaKind) {
+        let Checkout { place, mut fanout } = checkout;
+        let has_packets = !(fanout.waiting.is_empty() && fanout.batch.packets.is_empty());
+        fanout.queued = has_packets.then_some(kind);
+        if has_packets {
+            self.queue(kind).places.push_back(place);
+        }
+        self.fanouts[place] = fanout;
+        self.tidy(place);
+    }
+
+    /// Subtracts packets that were taken into a batch from those waiting.
+    pub(crate) fn begun(&mut self, kind: MediaKind, packets: usize) {
+        self.queue(kind).waiting -= packets;
+    }
+
+    fn queue(&mut self, kind: MediaKind) -> &mut Queue {
+        match kind {
+            MediaKind::Audio => &mut self.audio,
+            MediaKind::Video => &mut self.video,
+        }
+    }
+
+    /// Drops a fan-out without replicas. A queued one is dropped after its batch.
+    fn tidy(&mut self, place: usize) {
+        let fanout = &self.fanouts[place];
+        if fanout.replicas.is_empty() && fanout.queued.is_none() {
+            self.places.remove(&fanout.generation);
+            self.fanouts.remove(place);
+        }
+    }
+}
+
+/// Why a packet was not queued.
+pub(crate) enum Rejected {
+    Unfollowed(Arc<Packet>),
+    Full(Arc<Packet>),
+}
+
+impl Checkout {
+    /// Continues the batch that was interrupted, or starts one of the oldest packets. Returns how
+    /// many packets were taken from the queue, and passes those that waited too long to `hopeless`.
+    pub(crate) fn begin(&mut self, now: Instant, mut hopeless: impl FnMut(Arc<Packet>)) -> usize {
+        if !self.fanout.batch.packets.is_empty() {
+            return 0;
+        }
+        self.fanout.batch.served = None;
+        let count = self.fanout.waiting.len().min(TOGETHER);
+        for packet in self.fanout.waiting.drain(..count) {
+            let (kind, age) = (packet.info().kind, now.saturating_duration_since(packet.info().at));
+            if kind == MediaKind::Video && age > HOPELESS {
+                hopeless(packet);
+                continue;
+            }
+            self.fanout.batch.packets.push(QueuedPacket {
+                packet,
+                padding: 0,
+                progress: Progress::default(),
+                is_late: false,
+            });
+        }
+        if self.fanout.batch.packets.len() > 1 {
+            even_out(&mut self.fanout.batch.packets);
+        }
+        count
+    }
+
+    /// The batch, and its next replicas within `budget` packets: at least one.
+    pub(crate) fn part(&mut self, budget: usize) -> (&mut Batch, &[(ReplicaId, usize)]) {
+        let Fanout { replicas, batch, .. } = &mut self.fanout;
+        let start = batch
+            .served
+            .map_or(0, |served| replicas.partition_point(|(id, _)| *id <= served));
+        let most = (budget / batch.packets.len().max(1)).max(1);
+        let part = &replicas[start..replicas.len().min(start.saturating_add(most))];
+        if let Some((last, _)) = part.last() {
+            batch.served = Some(*last);
+        }
+        (batch, part)
+    }
+
+    /// Ends the batch if all replicas have been served; returns its packets then.
+    pub(crate) fn end(&mut self) -> impl Iterator<Item = QueuedPacket> {
+        let last = self.fanout.replicas.last().map(|(id, _)| *id);
+        let is_over = last.is_none() || last <= self.fanout.batch.served;
+        let count = if is_over { self.fanout.batch.packets.len() } else { 0 };
+        self.fanout.batch.packets.drain(..count)
+    }
+
+    pub(crate) fn has_packets(&self) -> bool {
+        !(self.fanout.waiting.is_empty() && self.fanout.batch.packets.is_empty())
+    }
+}
+
+/// Pads video packets of nearly the same length to the longest: encoders cut a frame into packets
+/// whose lengths differ by a byte, which would end a run in the middle of each frame.
+fn even_out(packets: &mut [QueuedPacket]) {
+    let mut rest = packets;
+    while !rest.is_empty() {
+        let (mut least, mut most) = (usize::MAX, 0);
+        let alike = rest.iter().take_while(|queued| {
+            let len = queued.packet.payload().len();
+            (least, most) = (least.min(len), most.max(len));
+            let is_picture = queued.packet.info().kind == MediaKind::Video;
+            is_picture && most - least <= usize::from(PADDING_MAX)
+        });
+        let count = alike.count().max(1);
+        let (stretch, others) = rest.split_at_mut(count);
+        let longest = stretch.iter().map(|queued| queued.packet.payload().len()).max();
+        for queued in stretch {
+            queued.padding = (longest.unwrap_or_default() - queued.packet.payload().len()) as u8;
+        }
+        rest = others;
+    }
+}

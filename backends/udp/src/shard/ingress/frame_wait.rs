@@ -1,0 +1,167 @@
+//! Waiting for the rest of a frame that has arrived in part.
+//!
+//! A frame that was sent at once arrives within some tens of microseconds, and a worker that is
+//! woken by its first packet finds only that one. A frame forwarded in two parts costs each
+//! receiver two runs instead of one. So an otherwise idle worker waits for the rest if waits for
+//! this stream have helped before. If a sender paces, or a slow link spreads a frame, it does not
+//! wait, and only tries again now and then.
+
+use crate::shard::Shard;
+use crate::shard::stream::StreamState;
+use crate::slab::Slab;
+
+/// The largest balance of useful and useless waits.
+const BALANCE_MAX: i8 = 8;
+/// A stream whose waits were useless is waited for once in so many frames.
+const SELDOM: u8 = 32;
+
+/// The history of waits for a stream's frames: the first wait for a frame, and those after it. A
+/// paced frame arrives in bursts, and the first wait may bring its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameWait {
+    first: Waits,
+    again: Waits,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Waits {
+    /// Useful waits less useless ones, which count twice.
+    balance: i8,
+    passed: u8,
+}
+
+impl FrameWait {
+    fn waits(&mut self, again: bool) -> &mut Waits {
+        match again {
+            true => &mut self.again,
+            false => &mut self.first,
+        }
+    }
+}
+
+impl Waits {
+    /// Whether to wait for the rest of a frame.
+    fn is_worth_it(&mut self) -> bool {
+        self.passed = (self.passed + 1) % SELDOM;
+        self.balance >= 0 || self.passed == 0
+    }
+
+    /// Records whether more arrived in the wait.
+    fn waited(&mut self, arrived: bool) {
+        self.balance = match arrived {
+            true => (self.balance + 1).min(BALANCE_MAX),
+            // A wait that is useful half of the time does not pay.
+            false => (self.balance - 2).max(-BALANCE_MAX),
+        };
+    }
+}
+
+/// The streams whose last packet is not the last one of its frame.
+#[derive(Debug, Default)]
+pub(crate) struct OpenFrames {
+    /// The places of such streams.
+    open: Vec<usize>,
+    /// Those that are waited for, and how many packets each had before.
+    awaited: Vec<(usize, u64)>,
+}
+
+impl OpenFrames {
+    /// Records a packet, which may be the last of its frame.
+    #[inline]
+    pub(crate) fn arrived(&mut self, stream: usize, ends: bool) {
+        match self.open.iter().rposition(|open| *open == stream) {
+            Some(place) if ends => drop(self.open.swap_remove(place)),
+            None if !ends => self.open.push(stream),
+            Some(_) | None => {}
+        }
+    }
+
+    /// Forgets all frames: what has arrived is sent now, whole or not.
+    pub(crate) fn forget(&mut self) {
+        self.open.clear();
+        self.awaited.clear();
+    }
+
+    fn is_worth_it(&mut self, streams: &mut Slab<StreamState>, again: bool) -> bool {
+        self.awaited.clear();
+        for place in &self.open {
+            let stream = &mut streams[*place];
+            if stream.frame_wait.waits(again).is_worth_it() {
+                self.awaited.push((*place, stream.statistics.packets));
+            }
+        }
+        !self.awaited.is_empty()
+    }
+
+    fn waited(&mut self, streams: &mut Slab<StreamState>, again: bool) {
+        for (place, before) in self.awaited.drain(..) {
+            let stream = &mut streams[place];
+            let arrived = stream.statistics.packets > before;
+            stream.frame_wait.waits(again).waited(arrived);
+        }
+    }
+}
+
+impl Shard {
+    /// Whether a short wait, or one more, is likely to bring the rest of frames of which a part has
+    /// arrived since the last [`work`](Self::work). A worker that waits calls
+    /// [`waited`](Self::waited) after it has received again.
+    pub fn awaits_frame_end(&mut self, again: bool) -> bool {
+        self.open_frames.is_worth_it(&mut self.streams, again)
+    }
+
+    /// Records that a wait, or one more, is over.
+    pub fn waited(&mut self, again: bool) {
+        self.open_frames.waited(&mut self.streams, again);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of so many frames are waited for.
+    fn waits(rest: &mut Waits, frames: usize, arrived: impl Fn(usize) -> bool) -> usize {
+        let waited = (0..frames).filter(|frame| {
+            let waits = rest.is_worth_it();
+            if waits {
+                rest.waited(arrived(*frame));
+            }
+            waits
+        });
+        waited.count()
+    }
+
+    #[test]
+    fn what_comes_in_time_is_waited_for_and_what_does_not_hardly_ever() {
+        let mut rest = Waits::default();
+        assert_eq!(waits(&mut rest, 100, |_| true), 100);
+        assert!(waits(&mut rest, 320, |_| false) <= 15);
+        assert!(waits(&mut rest, 320, |_| false) <= 10);
+        assert!(
+            waits(&mut rest, 320, |_| true) > 50,
+            "it is noticed when it comes again"
+        );
+    }
+
+    #[test]
+    fn a_wait_that_helps_half_of_the_time_is_not_worth_it() {
+        let mut rest = Waits::default();
+        waits(&mut rest, 1_000, |frame| frame % 2 == 0);
+        assert!(waits(&mut rest, 320, |frame| frame % 2 == 0) <= 40);
+    }
+
+    #[test]
+    fn a_frame_is_open_until_its_end() {
+        let mut open_frames = OpenFrames::default();
+        open_frames.arrived(3, false);
+        open_frames.arrived(5, false);
+        open_frames.arrived(3, false);
+        assert_eq!(open_frames.open, [3, 5]);
+        open_frames.arrived(3, true);
+        open_frames.arrived(7, true);
+        assert_eq!(open_frames.open, [5]);
+        open_frames.forget();
+        assert!(open_frames.open.is_empty());
+    }
+}

@@ -1,0 +1,362 @@
+//! One replica: which packets it gets, and under which number.
+
+pub(crate) mod frame_numbering;
+pub(crate) mod segment;
+
+use std::time::Instant;
+
+use dataplane::limits::ALIGNMENT_MAX_SECONDS;
+use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey};
+use wire::codec::Layer;
+use wire::{Codec, PayloadType};
+
+use crate::channel::{Generation, Source};
+use crate::shard::packet::frame::Frame;
+use crate::shard::packet::vp8::Vp8Ids;
+use crate::shard::packet::{Packet, PacketInfo, Span};
+use crate::shard::replica::frame_numbering::FrameNumbering;
+use crate::shard::replica::segment::{Last, Offsets, Segment};
+use crate::shard::select::{Decision, Selection, Wanted};
+
+/// A replica, in the shard that owns its leg.
+#[derive(Debug)]
+pub(crate) struct ReplicaState {
+    pub(crate) id: ReplicaId,
+    /// The entry; what it says of the source is in `source` and `current`.
+    pub(crate) entry: Replica,
+    /// The place of its leg.
+    pub(crate) leg: usize,
+    /// Where it should come from.
+    pub(crate) source: Option<Source>,
+    /// Where it comes from now.
+    pub(crate) current: Option<Source>,
+    /// The last segment, kept while nothing is followed: the next one continues it.
+    pub(crate) segment: Option<Segment>,
+    /// Where another device stopped, as long as nothing is followed.
+    continues: Option<Box<ReplicaSnapshot>>,
+    /// Another device is to go on with it.
+    let_go: bool,
+    /// Which layers of it.
+    pub(crate) selection: Selection,
+    /// How many segments there were: tells whether an answer from another shard still fits.
+    pub(crate) segments: u32,
+    pub(crate) statistics: ReplicaStatistics,
+    /// SRTP index of the next retransmission.
+    pub(crate) rtx_next: u64,
+}
+
+impl ReplicaState {
+    pub(crate) fn new(id: ReplicaId, entry: Replica, leg: usize, source: Option<Source>) -> Self {
+        ReplicaState {
+            id,
+            rtx_next: entry.rtx.map_or(0, |(_, first)| u64::from(first)),
+            entry,
+            leg,
+            source,
+            current: None,
+            segment: None,
+            continues: None,
+            let_go: false,
+            selection: Selection::new(),
+            segments: 0,
+            statistics: ReplicaStatistics::default(),
+        }
+    }
+
+    /// Changes what may change.
+    pub(crate) fn replace(&mut self, entry: Replica, source: Option<Source>) {
+        if entry.paused || source.is_none() {
+            self.current = None;
+            self.let_go = false;
+        }
+        self.source = source;
+        self.entry = entry;
+        self.continues = self.continues.take().filter(|from| self.can_go_on(from));
+    }
+
+    fn can_go_on(&self, from: &ReplicaSnapshot) -> bool {
+        let is_source = self.source.map(|source| source.key) == from.source;
+        self.current.is_none() && !self.entry.paused && is_source
+    }
+
+    /// Is to go on where another device stopped.
+    pub(crate) fn expect(&mut self, now: Instant, from: ReplicaSnapshot) {
+        self.let_go = false;
+        if self.current.is_none() {
+            self.segment = Some(Segment::behind(&from, now));
+            self.continues = Some(Box::new(from));
+        }
+    }
+
+    /// Where another device would go on.
+    pub(crate) fn stands(&self) -> Option<ReplicaSnapshot> {
+        let source = |source: Source| source.generation;
+        let current = self
+            .current
+            .filter(|current| self.source.map(source) == Some(current.generation));
+        let (Some(current), Some(segment)) = (current, &self.segment) else {
+            return self
+                .continues
+                .as_deref()
+                .copied()
+                .filter(|from| from.source.is_some() && self.can_go_on(from));
+        };
+        let (temporal, held_back, decided) = self.selection.stands()?;
+        let (last, offsets) = (&segment.last, &segment.offsets);
+        let is_named = last.frame.is_some() || segment.frame_numbering.is_some();
+        (!is_named).then(|| ReplicaSnapshot {
+            source: Some(current.key),
+            newest: segment.newest() as u16,
+            next: segment.next() as u16,
+            timestamp_offset: offsets.timestamp,
+            picture_offset: offsets.vp8.minus_pictures(held_back).picture,
+            tl0_offset: offsets.vp8.tl0,
+            layer: Layer { spatial: 0, temporal },
+            last: (last.timestamp, last.vp8.picture, last.vp8.tl0),
+            frame: None,
+            decided,
+        })
+    }
+
+    /// Whether it has followed nothing yet, and may.
+    pub(crate) fn is_to_begin(&self) -> bool {
+        self.segments == 0 && !self.entry.paused && !self.let_go && self.continues.is_none()
+    }
+
+    /// Number and timestamp of a packet in place of media.
+    pub(crate) fn next_fill(&self, now: Instant, clock_rate: u32) -> (u64, u32) {
+        let Some(before) = &self.segment else {
+            return ((1 << 16) + u64::from(self.entry.first_sequence), 0);
+        };
+        let elapsed = now.saturating_duration_since(before.last.at).as_nanos();
+        let ticks = (elapsed * u128::from(clock_rate) / 1_000_000_000).max(1) as u32;
+        (before.next(), before.last.timestamp.wrapping_add(ticks))
+    }
+
+    /// One was sent: media goes on behind it.
+    pub(crate) fn filled(&mut self, now: Instant, number: u64, timestamp: u32) {
+        let last = Last {
+            number: (1 << 16) - 1,
+            at: now,
+            capture: None,
+            timestamp,
+            vp8: Vp8Ids::default(),
+            frame: None,
+        };
+        self.segment = Some(Segment::start(1 << 16, number + 1, Offsets::default(), last));
+    }
+
+    /// Sends no more, until it is to go on.
+    pub(crate) fn let_go(&mut self) {
+        self.let_go = true;
+        self.current = None;
+        self.continues = None;
+    }
+
+    pub(crate) fn forget(&mut self, generation: Generation) {
+        self.continues = self
+            .continues
+            .take()
+            .filter(|_| self.source.is_none_or(|source| source.generation != generation));
+        self.let_go &= self.source.is_none_or(|source| source.generation != generation);
+        self.source = self.source.filter(|source| source.generation != generation);
+        self.current = self.current.filter(|current| current.generation != generation);
+    }
+
+    /// The streams whose packets it must see.
+    pub(crate) fn follows(&self) -> [Option<Generation>; 2] {
+        let generation = |source: Option<Source>| source.map(|source| source.generation);
+        let (source, current) = (generation(self.source), generation(self.current));
+        [source, current.filter(|current| Some(*current) != source)]
+    }
+
+    /// The replica's payload type for the source's, and that of its retransmissions.
+    pub(crate) fn format(&self, payload_type: PayloadType) -> Option<ReplicaFormat> {
+        let mut formats = self.entry.formats.iter();
+        formats.find(|format| format.source == payload_type).copied()
+    }
+
+    /// Where in a packet of this format is what it sends; `None` when that cannot be found.
+    pub(crate) fn payload(&self, format: &ReplicaFormat, info: &PacketInfo) -> Option<Span> {
+        match format.primary_only && info.codec == Codec::Red {
+            true => info.primary,
+            false => Some(info.payload),
+        }
+    }
+
+    /// The payload type that padding is sent with, if there are retransmissions.
+    pub(crate) fn padding_type(&self) -> Option<PayloadType> {
+        self.entry.rtx?;
+        self.entry.formats.iter().find_map(|format| format.rtx)
+    }
+
+    /// What it forwards now, the highest layer it gets, and whether it waits for a key frame.
+    pub(crate) fn selected(&self) -> Option<(StreamKey, Layer, bool)> {
+        let (layer, awaits_key_frame) = self.selection.report();
+        Some((self.current?.key, layer, awaits_key_frame))
+    }
+
+    /// Whether it follows the stream of this packet.
+    pub(crate) fn is_following(&self, info: &PacketInfo) -> bool {
+        self.current
+            .is_some_and(|current| current.generation == info.generation)
+    }
+
+    /// Begins to follow the source it should come from with `packet`, if that is one to begin with;
+    /// returns what it followed before.
+    pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
+        let info = packet.info();
+        if self.let_go {
+            return Err(Counter::Paused);
+        }
+        if let Some(from) = self.continues.as_ref().filter(|from| self.can_go_on(from)) {
+            let ahead = from.ahead(info.number as u16).ok_or(Counter::BeforeSwitch)?;
+            return Ok(self.go_on(ahead, info));
+        }
+        match info.newest && info.starts {
+            true => Ok(self.follow(packet)),
+            false => Err(Counter::AwaitingKeyFrame),
+        }
+    }
+
+    /// Goes on where another device stopped, with a packet so far behind the last one there.
+    fn go_on(&mut self, ahead: u64, info: &PacketInfo) -> Option<Source> {
+        let from = self.continues.take()?;
+        let (timestamp, picture, tl0) = from.last;
+        let first = info.number - (ahead - 1);
+        let offsets = Offsets {
+            timestamp: from.timestamp_offset,
+            vp8: Vp8Ids {
+                picture: from.picture_offset,
+                tl0: from.tl0_offset,
+            },
+            frame: 0,
+        };
+        let last = Last {
+            number: first - 1,
+            at: info.at,
+            capture: info.capture,
+            timestamp,
+            vp8: Vp8Ids { picture, tl0 },
+            frame: None,
+        };
+        self.segment = Some(Segment::start(first, (1 << 16) + u64::from(from.next), offsets, last));
+        self.selection.resume(Wanted::of(&self.entry), from.layer, from.decided);
+        self.segments = self.segments.wrapping_add(1);
+        std::mem::replace(&mut self.current, self.source)
+    }
+
+    /// Starts to follow the source it should come from with `packet`; returns what it followed
+    /// before.
+    fn follow(&mut self, packet: &Packet) -> Option<Source> {
+        let info = packet.info();
+        let number = info.frame.as_ref().and_then(Frame::number);
+        let (egress_first, offsets) = match &self.segment {
+            None => ((1 << 16) + u64::from(self.entry.first_sequence), Offsets::default()),
+            Some(before) => {
+                let timestamp = before.last.timestamp.wrapping_add(ticks_between(&before.last, info));
+                let offsets = Offsets {
+                    timestamp: timestamp.wrapping_sub(info.timestamp.0),
+                    vp8: before.last.vp8.offset_to_follow(packet.vp8_ids()),
+                    frame: frame_offset(before.last.frame, number),
+                };
+                (before.next(), offsets)
+            }
+        };
+        let last = Last {
+            number: info.number - 1,
+            at: info.at,
+            capture: info.capture,
+            timestamp: 0,
+            vp8: Vp8Ids::default(),
+            frame: self.segment.as_ref().and_then(|before| before.last.frame),
+        };
+        let frame_numbering = FrameNumbering::start(self.entry.rewriting, info, egress_first);
+        let segment = Segment::start(info.number, egress_first, offsets, last);
+        self.segment = Some(segment.numbered(frame_numbering));
+        self.selection.restart(Wanted::of(&self.entry));
+        self.segments = self.segments.wrapping_add(1);
+        std::mem::replace(&mut self.current, self.source)
+    }
+
+    /// The number `packet` goes out under and what was decided about its frame, or why it does not;
+    /// either way it is accounted for. When it `is_late` only the lowest frame rate is sent.
+    #[inline]
+    pub(crate) fn decide(
+        &mut self,
+        packet: &Packet,
+        sendable: Result<(), Counter>,
+        is_late: bool,
+    ) -> Result<(u64, Decision), Counter> {
+        let info = packet.info();
+        let wanted = Wanted::of(&self.entry);
+        let segment = self.segment.as_mut().expect("a followed stream has a segment");
+        if segment.starts_behind(info.number) {
+            return Err(Counter::BeforeSwitch);
+        }
+        let is_sendable = sendable.is_ok();
+        let decision = match (sendable, &info.frame) {
+            (Ok(()), Some(frame)) => self.selection.decide(wanted, is_late, info.codec, frame, info.marker),
+            (Ok(()), None) => self.selection.without_layers(Ok(())),
+            (Err(reason), _) => self.selection.without_layers(Err(reason)),
+        };
+        let number = match &mut segment.frame_numbering {
+            None => {
+                segment.account(info.number, decision.send.is_ok());
+                decision.send.map(|()| segment.number(info.number))
+            }
+            Some(frame_numbering) if is_sendable => {
+                frame_numbering.number(info, self.selection.temporal(), decision.send)
+            }
+            Some(_) => Err(decision.send.err().unwrap_or(Counter::NotSelected)),
+        }?;
+        if info.number > segment.last.number {
+            let frame = info.frame.as_ref().and_then(Frame::number);
+            let offsets = &segment.offsets;
+            segment.last = Last {
+                number: info.number,
+                at: info.at,
+                capture: info.capture,
+                timestamp: info.timestamp.0.wrapping_add(offsets.timestamp),
+                vp8: packet.vp8_ids().plus(offsets.vp8.minus_pictures(decision.held_back)),
+                frame: frame.map_or(segment.last.frame, |number| Some(number.wrapping_add(offsets.frame))),
+            };
+        }
+        Ok((number, decision))
+    }
+
+    pub(crate) fn report(&self) -> ReplicaStatistics {
+        ReplicaStatistics {
+            source: self.current.map(|current| current.key),
+            timestamp_offset: self.segment.as_ref().map_or(0, |segment| segment.offsets.timestamp),
+            ..self.statistics
+        }
+    }
+}
+
+/// What makes frame numbers go on: nothing where they do already, as between the encodings of a
+/// sender that numbers their frames together.
+fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
+    match last.zip(first) {
+        Some((last, first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),
+        _ => 0,
+    }
+}
+
+/// Timestamp units between the last packet of one segment and the first of the next: at least one.
+///
+/// By the senders' wall clocks where both packets have a sender report and they agree with reason;
+/// else by when they arrived.
+fn ticks_between(last: &Last, first: &PacketInfo) -> u32 {
+    let rate = i128::from(first.codec.clock_rate());
+    let captured = last
+        .capture
+        .zip(first.capture)
+        .map(|(last, first)| first.0.wrapping_sub(last.0) as i64);
+    let believed = captured.filter(|elapsed| elapsed.unsigned_abs() >> 32 < ALIGNMENT_MAX_SECONDS as u64);
+    let ticks = match believed {
+        Some(elapsed) => (i128::from(elapsed) * rate) >> 32,
+        None => first.at.saturating_duration_since(last.at).as_nanos() as i128 * rate / 1_000_000_000,
+    };
+    ticks.max(1) as u32
+}
