@@ -61,7 +61,7 @@ export function Preview({ preview, choices, onChange }: PreviewProps) {
   );
 }
 
-/** The own video as in a mirror. */
+/** The participant's own video, mirrored. */
 function Mirror({ stream }: { stream: MediaStream }) {
   const video = useRef<HTMLVideoElement>(null);
   useEffect(() => {

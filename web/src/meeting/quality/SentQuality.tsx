@@ -5,7 +5,7 @@ import type { Sent, SentEncoding } from "./readings";
 import { Sparkline } from "./Sparkline";
 import { LOSS_SEEN, partWords, rateWords, sizeWords, timeWords, verdictOnSent } from "./words";
 
-/** The own video as it is sent. */
+/** The participant's own video as it is sent. */
 export function SentQuality({ sent, rates }: { sent: Sent; rates: number[] }) {
   const best = sent.encodings.findLast((encoding) => encoding.active);
   return (

@@ -23,7 +23,7 @@ export interface Received {
   frozeLately: boolean;
 }
 
-/** The own track, as sent. */
+/** The participant's own track, as sent. */
 export interface Sent {
   kind: "sent";
   codec: string;
