@@ -222,9 +222,6 @@ fn random_histories_reach_every_counter_often() {
         Counter::PaceQueueFull,
         Counter::SendFailed,
         Counter::KeysExhausted,
-        // Histories are for all devices, and an offload fills nothing. Vectors check the others for
-        // it.
-        Counter::Filled,
     ];
     let mut total = Counters::default();
     let start = now();

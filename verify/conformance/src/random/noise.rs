@@ -3,6 +3,7 @@
 use dataplane::Path;
 use rand::Rng;
 use rand::rngs::StdRng;
+use wire::PayloadType;
 
 use super::Srtp;
 use super::tables::Tables;
@@ -32,7 +33,9 @@ impl Tables {
     /// Something the agent made.
     pub fn inject(&mut self, rng: &mut StdRng) -> Option<Step> {
         let bytes = vec![0x80, 0xc9, 0, 1, 0, 0, 0, rng.random()];
-        Some(Step::Inject(match rng.random_range(0..4) {
+        // Histories without keys are for offloads too, which fill nothing.
+        let kinds = if self.srtp == Srtp::Mixed { 6 } else { 4 };
+        Some(Step::Inject(match rng.random_range(0..kinds) {
             0 => Injection::Datagram(self.somewhere(rng)?, vec![1, 1, 0, 0, rng.random()]),
             1 => Injection::Probe {
                 leg: self.random_leg(rng)?,
@@ -44,6 +47,16 @@ impl Tables {
                     Srtp::Mixed => 0,
                 },
                 packets: rng.random_range(0..5),
+            },
+            4.. => Injection::Fill {
+                replica: self.random_replica(rng)?,
+                payload_type: PayloadType::new(109).expect("below 128"),
+                clock_rate: [48_000, 90_000][rng.random_range(0..2)],
+                payload: if rng.random() {
+                    vec![0xf8, 0xff, 0xfe]
+                } else {
+                    Vec::new()
+                },
             },
             _ => Injection::Rtcp(self.random_leg(rng)?, bytes),
         }))
