@@ -202,6 +202,7 @@ impl<P: Base> World<P> {
                 rtx: None,
             }],
             rtx: None,
+            mid: None,
             reference: None,
         };
         world.write(Update::SetLeg(STREAM.leg, leg(0)));

@@ -70,6 +70,9 @@ pub struct Stream {
     pub formats: Vec<StreamFormat>,
     /// The SSRC its retransmissions arrive on (RFC 4588).
     pub rtx: Option<Ssrc>,
+    /// Its media section. A packet that names another one is not of this stream (RFC 8843 section
+    /// 9.2).
+    pub mid: Option<Mid>,
     /// The newest sender report: one instant in both of the sender's clocks. Aligns timestamps when
     /// replicas switch between sources.
     pub reference: Option<(NtpTime, RtpTimestamp)>,

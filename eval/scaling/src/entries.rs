@@ -97,6 +97,7 @@ pub(crate) fn stream(kind: MediaKind) -> Stream {
             rtx: rtx_type(kind),
         }],
         rtx: None,
+        mid: None,
         reference: None,
     }
 }

@@ -182,6 +182,7 @@ fn stream(media: Media) -> Stream {
             rtx: None,
         }],
         rtx: None,
+        mid: None,
         reference: None,
     }
 }

@@ -109,6 +109,7 @@ fn a_replica_that_follows_while_packets_flow_is_not_forgotten() {
             rtx: None,
         }],
         rtx: None,
+        mid: None,
         reference: None,
     };
     // Legs live on shards by their number: two on one, three on the other.

@@ -78,6 +78,7 @@ fn model(now: Instant) -> Model {
             kind: MediaKind::Video,
             formats: formats.clone(),
             rtx: None,
+            mid: None,
             reference: None,
         };
         model.write(now, Update::SetStream(stream(ssrc), entry)).unwrap();

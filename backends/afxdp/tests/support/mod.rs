@@ -71,6 +71,7 @@ pub fn publish(plane: &mut dyn DataPlane, near: SocketAddr, camera: SocketAddr) 
             rtx: None,
         }],
         rtx: None,
+        mid: None,
         reference: None,
     };
     write(plane, Update::SetStream(STREAM, stream));

@@ -150,6 +150,7 @@ pub fn stream() -> Stream {
             rtx: None,
         }],
         rtx: None,
+        mid: None,
         reference: None,
     }
 }

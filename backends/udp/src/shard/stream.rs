@@ -2,7 +2,7 @@
 
 use dataplane::{Clock, Stream, StreamFormat, StreamKey, StreamStatistics};
 use wire::extension::PlayoutDelay;
-use wire::{NtpTime, PayloadType, RtpTimestamp, Ssrc};
+use wire::{Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use crate::channel::Generation;
 use crate::shard::ingress::cache::Cache;
@@ -79,6 +79,24 @@ impl StreamState {
     pub(crate) fn replace(&mut self, entry: Stream) {
         self.cache.reshape(entry.kind);
         self.entry = entry;
+    }
+
+    /// Numbers received under one of its SSRCs.
+    pub(crate) fn window(&mut self, ssrc: Ssrc) -> &mut Window {
+        if self.key.ssrc == ssrc {
+            &mut self.direct
+        } else {
+            &mut self.rtx
+        }
+    }
+
+    /// Whether a packet that says this of its media section may be of the stream.
+    #[inline]
+    pub(crate) fn is_of(&self, mid: Option<&[u8]>) -> bool {
+        mid.is_none_or(|said| {
+            let said = Mid::from_bytes(said).zip(self.entry.mid);
+            said.is_none_or(|(said, own)| said == own)
+        })
     }
 
     /// The SSRCs this stream arrives on.

@@ -27,6 +27,11 @@ impl Window {
         highest.is_some_and(|highest| self.unwrapper.peek(sequence) == highest + 1)
     }
 
+    /// Whether this number is higher than all that were received.
+    pub(crate) fn is_newest(&self, sequence: u16) -> bool {
+        self.unwrapper.peek(sequence) > self.highest()
+    }
+
     /// The extended number of a packet that is new, or why it is not.
     pub(crate) fn receive(&mut self, sequence: u16) -> Result<u64, Counter> {
         let number = self.unwrapper.peek(sequence);

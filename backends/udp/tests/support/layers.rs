@@ -36,6 +36,7 @@ pub fn layered_stream() -> Stream {
             rtx: None,
         }],
         rtx: None,
+        mid: None,
         reference: None,
     }
 }

@@ -78,6 +78,7 @@ pub fn video() -> Stream {
             rtx: Some(payload_type(VIDEO_RTX_TYPE)),
         }],
         rtx: None,
+        mid: None,
         reference: None,
     }
 }
@@ -91,6 +92,7 @@ pub fn audio() -> Stream {
             rtx: None,
         }],
         rtx: None,
+        mid: None,
         reference: None,
     }
 }

@@ -61,6 +61,46 @@ fn retransmissions_are_found_by_their_repaired_rid() {
     assert_eq!(world.model.stream(key).unwrap().rtx, Some(Ssrc(12)));
 }
 
+/// RFC 8843 section 9.2: the mid counts before what was known of the SSRC.
+#[test]
+fn an_ssrc_moves_to_the_media_section_that_its_packets_name() {
+    let mut world = World::new();
+    let peer = world.connected_peer();
+    world.publish_video(peer, &[]);
+    let sound = world.publish_audio(peer);
+    let key = dataplane::StreamKey {
+        leg: dataplane::LegId(1),
+        ssrc: Ssrc(11),
+    };
+    let mid = |world: &World| world.model.stream(key).and_then(|stream| stream.mid);
+    world.send(peer, video(11, 1, KEY));
+    assert_eq!(mid(&world), wire::Mid::new("0"));
+    world.send(
+        peer,
+        Packet {
+            mid: "7",
+            ..video(11, 2, DELTA)
+        },
+    );
+    assert_eq!(mid(&world), wire::Mid::new("0"), "nothing is known of that section");
+    assert_eq!(world.count(Counter::StreamUnexplained), 1);
+    world.take_notices();
+    for sequence in 3..5 {
+        world.send(
+            peer,
+            Packet {
+                ssrc: 11,
+                ..audio(sequence, 20)
+            },
+        );
+    }
+    assert_eq!(mid(&world), wire::Mid::new("1"));
+    assert!(world.take_notices().contains(&Notice::TrackStarted { track: sound }));
+    world.send(peer, video(11, 2, DELTA));
+    assert_eq!(mid(&world), wire::Mid::new("1"), "a late packet moves nothing");
+    world.close_all();
+}
+
 #[test]
 fn an_encoding_that_stops_is_said_to_have_stopped() {
     let mut world = World::new();

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use wire::extension::{AudioLevel, PlayoutDelay, parse_transport_sequence};
-use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPacket};
+use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPacket, Ssrc};
 
 use super::frame::Frame;
-use super::stream::MediaPacket;
+use super::stream::{MediaPacket, StreamState};
 use super::{Description, Egress, Ingress, Model};
 use crate::limits::{DATAGRAM_MAX, UNKNOWN_STREAMS_MAX};
 use crate::{Arrival, Counter, Event, LegId, Protection, PuntKind, StreamKey, Verdict};
@@ -84,7 +84,7 @@ impl Model {
 
     fn rtp(&mut self, now: Instant, leg: LegId, packet: RtpPacket<'_>, out: &mut Vec<Egress>) -> Verdict {
         let map = self.legs[&leg].entry.extensions_in;
-        let key = match self.receive(leg, &packet) {
+        let key = match self.receive(leg, &packet, &map) {
             Ok(key) => key,
             // What was received before is not received again: it is not even reported.
             Err(reason) => return Verdict::Drop(reason),
@@ -100,21 +100,29 @@ impl Model {
         }
     }
 
-    /// Finds the stream the packet belongs to, by its SSRC or that of its retransmissions, and
-    /// refuses a number that was received before.
-    fn receive(&mut self, leg: LegId, packet: &RtpPacket<'_>) -> Result<Option<StreamKey>, Counter> {
-        let (ssrc, sequence) = (packet.ssrc(), packet.sequence().0);
-        let direct = StreamKey { leg, ssrc };
-        if let Some(stream) = self.streams.get_mut(&direct) {
-            stream.direct.receive(sequence)?;
-            return Ok(Some(direct));
-        }
-        let mut on_leg = self.streams.iter_mut().filter(|(key, _)| key.leg == leg);
-        let Some((key, stream)) = on_leg.find(|(_, stream)| stream.entry.rtx == Some(ssrc)) else {
+    /// Finds the stream the packet belongs to, and refuses a number that was received before.
+    fn receive(
+        &mut self,
+        leg: LegId,
+        packet: &RtpPacket<'_>,
+        map: &ExtensionMap,
+    ) -> Result<Option<StreamKey>, Counter> {
+        let Some((key, stream)) = self.stream_of(leg, packet.ssrc()) else {
             return Ok(None);
         };
-        stream.rtx.receive(sequence)?;
-        Ok(Some(*key))
+        let said = extension(packet, map, ExtensionKind::Mid).and_then(Mid::from_bytes);
+        if said.zip(stream.entry.mid).is_some_and(|(said, own)| said != own) {
+            return Ok(None);
+        }
+        stream.window(packet.ssrc() == key.ssrc).receive(packet.sequence().0)?;
+        Ok(Some(key))
+    }
+
+    /// The stream of an SSRC, which may be that of its retransmissions.
+    fn stream_of(&mut self, leg: LegId, ssrc: Ssrc) -> Option<(StreamKey, &mut StreamState)> {
+        let mut on_leg = self.streams.iter_mut().filter(|(key, _)| key.leg == leg);
+        let found = on_leg.find(|(key, stream)| key.ssrc == ssrc || stream.entry.rtx == Some(ssrc));
+        found.map(|(key, stream)| (*key, stream))
     }
 
     /// The media in a packet; a retransmission is taken apart (RFC 4588 section 4).
@@ -188,6 +196,13 @@ impl Model {
     }
 
     fn unknown_stream(&mut self, leg: LegId, packet: &RtpPacket<'_>, map: &ExtensionMap) -> Verdict {
+        // Only a packet behind all others of its SSRC may move it to another media section.
+        let (ssrc, sequence) = (packet.ssrc(), packet.sequence().0);
+        if let Some((key, stream)) = self.stream_of(leg, ssrc)
+            && !stream.window(ssrc == key.ssrc).is_newest(sequence)
+        {
+            return Verdict::Drop(Counter::UnknownStream);
+        }
         let description = Description {
             ssrc: packet.ssrc(),
             mid: extension(packet, map, ExtensionKind::Mid).and_then(Mid::from_bytes),

@@ -79,6 +79,11 @@ impl Window {
     pub fn highest(&self) -> u64 {
         self.unwrapper.highest().unwrap_or(0)
     }
+
+    /// Whether a number is higher than all that were received.
+    pub fn is_newest(&self, sequence: u16) -> bool {
+        self.unwrapper.peek(sequence) > self.highest()
+    }
 }
 
 #[derive(Debug)]
@@ -112,6 +117,11 @@ impl StreamState {
             jitter_sixteenths: 0,
             transit: None,
         }
+    }
+
+    /// The numbers received under the stream's own SSRC, or under that of its retransmissions.
+    pub fn window(&mut self, is_direct: bool) -> &mut Window {
+        if is_direct { &mut self.direct } else { &mut self.rtx }
     }
 
     pub fn format(&self, payload_type: PayloadType) -> Option<StreamFormat> {

@@ -98,6 +98,8 @@ impl Tables {
                 })
                 .collect(),
             rtx: rtx.map(Ssrc),
+            // An offload goes by the SSRC alone.
+            mid: (self.srtp == Srtp::Mixed && rng.random_bool(0.1)).then(|| Mid::new("a").expect("a token")),
             reference: self.reference(rng),
         };
         let key = StreamKey { leg, ssrc: Ssrc(ssrc) };

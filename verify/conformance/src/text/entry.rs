@@ -76,6 +76,7 @@ pub(super) fn stream(mut stream: Stream, words: &mut Words<'_>) -> Result<Stream
             "audio" => stream.kind = MediaKind::Audio,
             "types" => stream.formats = list(words.word("a list of payload types")?, format)?,
             "rtx" => stream.rtx = optional(words.word("an SSRC")?, |text| Ok(Ssrc(number(text, "an SSRC")?)))?,
+            "mid" => stream.mid = optional(words.word("a mid")?, mid)?,
             "report" => stream.reference = optional(words.word("a sender report")?, reference)?,
             _ => return problem(format!("`{word}` is not an attribute of a stream")),
         }
@@ -92,10 +93,7 @@ pub(super) fn replica(mut replica: Replica, words: &mut Words<'_>, names: &mut N
             "from" => replica.source = optional(words.word("a stream")?, |text| names.stream(text))?,
             "types" => replica.formats = list(words.word("a list of payload types")?, mapping)?,
             "rtx" => replica.rtx = optional(words.word("SSRC/first")?, retransmission)?,
-            "mid" => {
-                let mid = |text: &str| Mid::new(text).ok_or_else(|| Problem(format!("`{text}` is not a mid")));
-                replica.mid = optional(words.word("a mid")?, mid)?;
-            }
+            "mid" => replica.mid = optional(words.word("a mid")?, mid)?,
             "playout" => replica.playout_delay = optional(words.word("a playout delay")?, playout_delay)?,
             "target" => replica.target = target(words.word("a layer")?)?,
             "keeps" => replica.fallback_spatial = optional(words.word("a size")?, size)?,
@@ -133,6 +131,10 @@ pub(super) fn optional<T>(text: &str, item: impl FnOnce(&str) -> Result<T, Probl
         "none" => Ok(None),
         text => item(text).map(Some),
     }
+}
+
+fn mid(text: &str) -> Result<Mid, Problem> {
+    Mid::new(text).ok_or_else(|| Problem(format!("`{text}` is not a mid")))
 }
 
 fn payload_type(text: &str) -> Result<PayloadType, Problem> {

@@ -146,6 +146,7 @@ impl Parser {
             kind: MediaKind::Video,
             formats: Vec::new(),
             rtx: None,
+            mid: None,
             reference: None,
         };
         let start = starting_value(self.streams.get(&key), fresh, change)?;

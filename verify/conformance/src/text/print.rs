@@ -139,7 +139,12 @@ fn print_stream(stream: &Stream) -> String {
     let report = stream
         .reference
         .map_or("none".into(), |(ntp, timestamp)| format!("{:#x}={timestamp}", ntp.0));
-    format!("{} types {} rtx {rtx} report {report}", stream.kind, join(types))
+    let mid = stream.mid.map_or("none".into(), |mid| mid.to_string());
+    format!(
+        "{} types {} rtx {rtx} mid {mid} report {report}",
+        stream.kind,
+        join(types)
+    )
 }
 
 fn print_replica(replica: &Replica, names: &Names) -> String {

@@ -40,18 +40,16 @@ impl Shard {
         let view = RtpPacket::parse(&packet.bytes()[..clear_len]).map_err(|_| Counter::Malformed)?;
         let extensions = Extensions::find(&view, &leg.entry.extensions_in);
         let ssrc = view.ssrc();
-        let Some(stream_place) = leg.stream_of(ssrc) else {
+        let mid = extensions.value(view.as_bytes(), ExtensionKind::Mid);
+        let bound = leg.stream_of(ssrc);
+        let Some(stream_place) = bound.filter(|stream| self.streams[*stream].is_of(mid)) else {
             let arrival = arrival(at, &view, &extensions, size, ssrc, None);
             self.reports.arrived(&self.counters, now, leg.id, arrival, false);
             return self.unknown_stream(place, &view, &extensions).map(|()| None);
         };
         let stream = &mut self.streams[stream_place];
         // A duplicate is not even reported.
-        let window = if stream.key.ssrc == ssrc {
-            &mut stream.direct
-        } else {
-            &mut stream.rtx
-        };
+        let window = stream.window(ssrc);
         let is_next = window.is_next(view.sequence().0);
         window.receive(view.sequence().0)?;
         let media = unwrap(stream, &view, &extensions);
@@ -72,6 +70,12 @@ impl Shard {
 
     fn unknown_stream(&mut self, place: usize, view: &RtpPacket<'_>, extensions: &Extensions) -> Result<(), Counter> {
         let leg = &mut self.legs[place];
+        // Only a packet behind all others of its SSRC may move it to another media section.
+        if let Some(stream) = leg.stream_of(view.ssrc())
+            && !self.streams[stream].window(view.ssrc()).is_newest(view.sequence().0)
+        {
+            return Err(Counter::UnknownStream);
+        }
         let value = |kind| extensions.value(view.as_bytes(), kind);
         let description = (
             view.ssrc(),

@@ -149,26 +149,47 @@ impl Uplink {
         let Some(known) = self.tracks.get_mut(&track) else {
             return;
         };
-        let Some(leg) = transports.leg(known.publication.transport) else {
+        let transport = known.publication.transport;
+        let Some(leg) = transports.leg(transport) else {
             return;
         };
-        let (key, state) = (StreamKey { leg, ssrc }, &mut known.encodings[encoding]);
+        let (key, state) = (StreamKey { leg, ssrc }, known.encodings[encoding]);
         match role {
-            Role::Media if state.stream != Some(key) => self.bind_media(cx, track, encoding, key),
+            Role::Media if state.stream != Some(key) => {
+                self.release(cx, transport, key);
+                self.bind_media(cx, track, encoding, key);
+            }
             Role::Retransmissions if state.rtx != Some(ssrc) => {
-                state.rtx = Some(ssrc);
+                self.release(cx, transport, key);
+                let known = self.tracks.get_mut(&track).expect("found above");
+                known.encodings[encoding].rtx = Some(ssrc);
                 self.write_stream(cx, track, encoding);
             }
             _ => {}
         }
     }
 
+    /// An SSRC is of another encoding than before, or has another part in it.
+    fn release(&mut self, cx: &mut Context<'_>, transport: TransportId, key: StreamKey) {
+        if let Some((track, encoding)) = self.streams.get(&key).map(|stream| (stream.track, stream.encoding)) {
+            self.unbind(cx, track, encoding);
+        }
+        let tracks: Vec<_> = self.publishers[&transport].tracks.iter().copied().collect();
+        for track in tracks {
+            let Some(known) = self.tracks.get_mut(&track) else {
+                continue;
+            };
+            let mut encodings = known.encodings.iter_mut();
+            if let Some(encoding) = encodings.position(|state| state.rtx == Some(key.ssrc)) {
+                known.encodings[encoding].rtx = None;
+                self.write_stream(cx, track, encoding);
+            }
+        }
+    }
+
     /// Puts a stream into the table, in place of the earlier stream of its encoding.
     fn bind_media(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, key: StreamKey) {
         self.unbind(cx, track, encoding);
-        if let Some(other) = self.streams.get(&key).map(|stream| (stream.track, stream.encoding)) {
-            self.unbind(cx, other.0, other.1);
-        }
         let known = self.tracks.get_mut(&track).expect("the caller found it");
         let transport = known.publication.transport;
         let is_full = self.streams.len() >= cx.plane.capabilities().streams_max;

@@ -107,6 +107,7 @@ impl Track {
             kind: self.publication.kind,
             formats: self.publication.formats.iter().map(format).collect(),
             rtx: self.encodings[encoding].rtx,
+            mid: self.publication.mid,
             reference,
         }
     }
