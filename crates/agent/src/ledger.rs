@@ -195,10 +195,15 @@ impl Ledger {
         idle && self.total == 0
     }
 
+    /// Whether as much as may waits for all receivers together.
+    pub(crate) fn is_full(&self) -> bool {
+        self.total >= DATA_MAX
+    }
+
     fn has_room(&self) -> bool {
         self.with_controller < WITH_CONTROLLER_MAX
             && self.with_controller_bytes < WITH_CONTROLLER_BYTES_MAX
-            && self.total < DATA_MAX
+            && !self.is_full()
     }
 
     fn settle(&mut self, message: MessageId) {

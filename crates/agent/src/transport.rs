@@ -250,9 +250,9 @@ impl Transport {
         self.run_channels(cx, effects)
     }
 
-    /// Passes on all that has arrived, whoever must wait for it: its peer will send no more.
+    /// Passes on all that has arrived, as far as there is room: its peer will send no more.
     pub(crate) fn hand_over_rest(&mut self, cx: &mut Context<'_>) {
-        while self.pass_on(cx) {}
+        while !cx.shared.ledger.is_full() && self.pass_on(cx) {}
     }
 
     /// Passes on the oldest message, if there is any.

@@ -120,11 +120,13 @@ impl Transports {
         });
     }
 
-    /// The controller closes a transport: nobody needs to be told.
+    /// The controller closes a transport: nobody needs to be told. Messages that have arrived are
+    /// passed on first.
     pub(crate) fn close(&mut self, cx: &mut Context<'_>, transport: TransportId, changes: &mut Vec<Change>) {
         let Some(mut closed) = self.all.remove(&transport) else {
             return;
         };
+        closed.transport.hand_over_rest(cx);
         closed.transport.close(cx);
         for ufrag in &closed.ufrags {
             self.departed.remember(cx.now, ufrag);
@@ -332,9 +334,6 @@ impl Transports {
         changes: &mut Vec<Change>,
     ) {
         if let Err(reason) = result {
-            if let Some(entry) = self.all.get_mut(&id) {
-                entry.transport.hand_over_rest(cx);
-            }
             self.close(cx, id, changes);
             cx.notice(Notice::Closed { transport: id, reason });
             return;

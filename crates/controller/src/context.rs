@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use southbound::{Command, Node, SubscriptionId, TrackId, TransportId};
 
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::room::data::Leavers;
 use crate::{Config, Counter, Event, Output, WallClock};
 
 /// A participant in its room.
@@ -21,6 +22,8 @@ pub(crate) struct Index {
     pub(crate) transports: BTreeMap<TransportId, ParticipantRef>,
     pub(crate) tracks: BTreeMap<TrackId, ParticipantRef>,
     pub(crate) subscriptions: BTreeMap<SubscriptionId, ParticipantRef>,
+    /// Those who left and whose last messages may not have been read yet.
+    pub(crate) leavers: Leavers,
 }
 
 /// Timers by their time. A timer that fires for nothing does no harm, so none is ever cancelled.

@@ -263,13 +263,18 @@ impl Controller {
         data: Option<Box<DataMessage>>,
         out: &mut Vec<Output>,
     ) {
-        match self.core.index.transports.get(&transport).copied() {
-            Some(participant_ref) => {
-                self.in_room(now, participant_ref.room, out, |room, ctx| {
-                    room.take_data(ctx, participant_ref.participant, data, message)
-                });
-            }
-            None => out.push(Output::Count(Counter::StaleNotice)),
+        let index = &mut self.core.index;
+        if let Some(participant_ref) = index.transports.get(&transport).copied() {
+            self.in_room(now, participant_ref.room, out, |room, ctx| {
+                room.take_data(ctx, participant_ref.participant, data, message)
+            });
+        } else if let Some(leaver) = index.leavers.get_mut(now, transport) {
+            let key = leaver.participant_ref.room;
+            self.in_room(now, key, out, |room, ctx| {
+                room.take_last_data(ctx, transport, data, message)
+            });
+        } else {
+            out.push(Output::Count(Counter::StaleNotice));
         }
         out.push(Output::Command(Command::MessageHandled { message }));
     }

@@ -31,6 +31,12 @@ pub const EARLY_DATA_AGE: Duration = Duration::from_secs(10);
 pub const DATA_REPLAY_MAX: usize = 1 << 20;
 /// How long a reliable data packet is kept for receivers that come back.
 pub const DATA_REPLAY_AGE: Duration = Duration::from_secs(30);
+/// How long messages of a participant that left are passed on. The agent hands over those that
+/// arrived before it left at once.
+pub const LEAVING_TIME: Duration = Duration::from_secs(5);
+/// Participants that left in the last [`LEAVING_TIME`] and whose messages are passed on. At the
+/// limit the oldest is forgotten.
+pub const LEAVERS_MAX: usize = 1000;
 /// Destinations of one data packet. One with more is dropped and counted.
 pub const DESTINATIONS_MAX: usize = 1000;
 /// Name of a participant, in bytes. A longer one is answered with `LIMIT_EXCEEDED`, at joining with

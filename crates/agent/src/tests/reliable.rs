@@ -212,6 +212,23 @@ fn messages_arrive_after_their_sender_hung_up() {
     meeting.end();
 }
 
+/// As when it says over signalling that it leaves.
+#[test]
+fn messages_arrive_after_the_controller_closed_their_sender() {
+    let mut meeting = Meeting::of(2);
+    meeting.world.peers[1].unreading = true;
+    meeting.say(0, 15, 60_000);
+    meeting.live(2_000);
+    assert_eq!(meeting.left(0, 60_000), 15 * 60_000);
+    let transport = meeting.world.peers[0].transport;
+    meeting.world.command(Command::Close { transport });
+    meeting.pass();
+    meeting.read(1);
+    meeting.live(3_000);
+    assert!(meeting.heard_all(1, 0));
+    meeting.end();
+}
+
 #[test]
 fn messages_wait_for_a_channel_that_is_opening() {
     let mut meeting = Meeting::of(1);

@@ -1,7 +1,10 @@
 //! Messages between participants.
 
+mod leavers;
 mod pass_on;
 mod state;
+
+pub(crate) use leavers::{Leaver, Leavers};
 
 pub(in crate::room) use pass_on::send_early;
 pub(crate) use state::DataState;

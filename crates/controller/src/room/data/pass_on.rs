@@ -1,13 +1,14 @@
 //! Data packets between participants.
 
-use southbound::MessageId;
+use access::Permission;
+use southbound::{MessageId, TransportId};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{DESTINATIONS_MAX, SIGNED_PACKET_MAX};
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::room::data::LOSSY;
+use crate::room::data::{DataState, LOSSY};
 use crate::{Counter, DataContent, DataMessage, Output, PacketKind};
 
 impl Room {
@@ -20,27 +21,62 @@ impl Room {
         message: MessageId,
     ) {
         self.acts(key);
-        let Some(mut data) = data else {
-            return ctx.count(Counter::BadDataPacket);
-        };
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        if !may_send(participant, &data.content) {
-            return ctx.count(Counter::DataNotAllowed);
-        }
-        if data.reliable && !participant.data.accept(data.sequence) {
-            return ctx.count(Counter::DuplicateDataPacket);
-        }
-        sign(&mut data, participant);
-        let destinations = self.destinations(&data);
-        if destinations.len() > DESTINATIONS_MAX || data.signed_len() > SIGNED_PACKET_MAX {
-            return ctx.count(Counter::BadDataPacket);
-        }
+        let sender = Sender {
+            sid: &participant.sid,
+            identity: &participant.identity,
+            permission: &participant.permission,
+            data: &mut participant.data,
+        };
+        let taken = sender
+            .take(data)
+            .and_then(|data| Ok((self.checked_destinations(&data)?, data)));
+        let (destinations, data) = match taken {
+            Ok(taken) => taken,
+            Err(counter) => return ctx.count(counter),
+        };
         self.pass_on(ctx, Some(key), &destinations, &data, Some(message));
         if data.reliable && data.sequence > 0 {
             let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
             participant.data.keep(ctx.now, destinations, *data);
+        }
+    }
+
+    /// The same of a participant that has left since it sent it.
+    pub(crate) fn take_last_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        transport: TransportId,
+        data: Option<Box<DataMessage>>,
+        message: MessageId,
+    ) {
+        let Some(leaver) = ctx.core.index.leavers.get_mut(ctx.now, transport) else {
+            return;
+        };
+        let key = leaver.participant_ref.participant;
+        let sender = Sender {
+            sid: &leaver.sid,
+            identity: &leaver.identity,
+            permission: &leaver.permission,
+            data: &mut leaver.data,
+        };
+        let taken = sender
+            .take(data)
+            .and_then(|data| Ok((self.checked_destinations(&data)?, data)));
+        match taken {
+            Ok((destinations, data)) => self.pass_on(ctx, Some(key), &destinations, &data, Some(message)),
+            Err(counter) => ctx.count(counter),
+        }
+    }
+
+    /// The receivers of a signed message, if it may have them.
+    fn checked_destinations(&self, data: &DataMessage) -> Result<Vec<String>, Counter> {
+        let destinations = self.destinations(data);
+        match destinations.len() > DESTINATIONS_MAX || data.signed_len() > SIGNED_PACKET_MAX {
+            true => Err(Counter::BadDataPacket),
+            false => Ok(destinations),
         }
     }
 
@@ -141,10 +177,58 @@ fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: DataMessage) {
     });
 }
 
+/// The sender of messages.
+struct Sender<'a> {
+    sid: &'a str,
+    identity: &'a str,
+    permission: &'a Permission,
+    data: &'a mut DataState,
+}
+
+impl Sender<'_> {
+    /// Checks a message and signs it with the sender's name.
+    fn take(self, data: Option<Box<DataMessage>>) -> Result<Box<DataMessage>, Counter> {
+        let mut data = data.ok_or(Counter::BadDataPacket)?;
+        if !may_send(self.permission, &data.content) {
+            return Err(Counter::DataNotAllowed);
+        }
+        if data.reliable && !self.data.accept(data.sequence) {
+            return Err(Counter::DuplicateDataPacket);
+        }
+        self.sign(&mut data);
+        Ok(data)
+    }
+
+    /// Names the sender of a message, whatever the message says, except that agents may speak for
+    /// others.
+    fn sign(&self, data: &mut DataMessage) {
+        let is_hidden = self.permission.hidden;
+        let named = |name: &str| if is_hidden { String::new() } else { name.to_owned() };
+        data.sender_sid = named(self.sid);
+        data.generated = self.speaks_for_another(data);
+        if !data.generated {
+            data.sender_identity = named(self.identity);
+        }
+    }
+
+    /// A chat message or a text stream header that an agent writes for somebody keeps that identity
+    /// and is marked as generated.
+    fn speaks_for_another(&self, data: &DataMessage) -> bool {
+        let is_text = matches!(
+            data.content,
+            DataContent::Packet {
+                kind: PacketKind::Text,
+                ..
+            }
+        );
+        let named = &data.sender_identity;
+        is_text && self.permission.agent && !named.is_empty() && *named != self.identity
+    }
+}
+
 /// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are
 /// told by the server alone.
-fn may_send(participant: &Participant, content: &DataContent) -> bool {
-    let permission = &participant.permission;
+fn may_send(permission: &Permission, content: &DataContent) -> bool {
     let DataContent::Packet { kind, .. } = content else {
         return permission.publish_data;
     };
@@ -153,30 +237,4 @@ fn may_send(participant: &Participant, content: &DataContent) -> bool {
         PacketKind::Metrics | PacketKind::Speakers | PacketKind::Unknown => false,
         PacketKind::Text | PacketKind::Other => permission.publish_data,
     }
-}
-
-/// Names the sender of a message, whatever the message says, except that agents may speak for
-/// others.
-fn sign(data: &mut DataMessage, participant: &Participant) {
-    let is_hidden = participant.permission.hidden;
-    let named = |name: &String| if is_hidden { String::new() } else { name.clone() };
-    data.sender_sid = named(&participant.sid);
-    data.generated = speaks_for_another(data, participant);
-    if !data.generated {
-        data.sender_identity = named(&participant.identity);
-    }
-}
-
-/// A chat message or a text stream header that an agent writes for somebody keeps that identity and
-/// is marked as generated.
-fn speaks_for_another(data: &DataMessage, participant: &Participant) -> bool {
-    let is_text = matches!(
-        data.content,
-        DataContent::Packet {
-            kind: PacketKind::Text,
-            ..
-        }
-    );
-    let named = &data.sender_identity;
-    is_text && participant.permission.agent && !named.is_empty() && *named != participant.identity
 }

@@ -45,6 +45,14 @@ impl Sent {
 }
 
 impl DataState {
+    /// Of one whose last reliable packet had this number; nothing is kept of it.
+    pub(crate) fn numbered_from(last_sequence: u32) -> Self {
+        Self {
+            last_sequence,
+            ..Self::default()
+        }
+    }
+
     /// Whether a reliable packet is new. Packets without a number always are.
     pub(crate) fn accept(&mut self, sequence: u32) -> bool {
         if sequence == 0 {

@@ -9,6 +9,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
 use crate::room::Room;
+use crate::room::data::{DataState, Leaver};
 use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantInfo, ParticipantState};
 
 /// Departures kept for those who are away.
@@ -62,6 +63,9 @@ impl Room {
             self.choose_voices(ctx);
         }
         self.tell_departure(ctx, &mut participant, reason);
+        if reason == EndReason::ClientInitiated {
+            self.remember_sender(ctx, &participant);
+        }
         let identity = std::mem::take(&mut participant.identity);
         ctx.event(Event::Left {
             room: self.name.clone(),
@@ -73,6 +77,22 @@ impl Room {
             let grace = self.lifetime.grace();
             ctx.wake(grace, Timer::Room(self.key));
         }
+    }
+
+    /// Its last messages are passed on in its name.
+    fn remember_sender(&self, ctx: &mut Context<'_>, participant: &Participant) {
+        let Some(peer) = &participant.publisher else {
+            return;
+        };
+        let leaver = Leaver {
+            participant_ref: self.participant_ref(participant.key),
+            sid: participant.sid.clone(),
+            identity: participant.identity.clone(),
+            permission: participant.permission.clone(),
+            data: DataState::numbered_from(participant.data.last_sequence),
+            since: ctx.now,
+        };
+        ctx.core.index.leavers.add(peer.transport, leaver);
     }
 
     fn tell_departure(&mut self, ctx: &mut Context<'_>, participant: &mut Participant, reason: EndReason) {

@@ -6,7 +6,8 @@ use controller::Counter;
 use controller::PeerMode::{Dual, Single};
 use livekit_protocol::data_packet::{Kind, Value};
 use livekit_protocol::data_stream::header::ContentHeader;
-use livekit_protocol::{ChatMessage, DataPacket, SpeakerInfo, Transcription, UserPacket, data_stream};
+use livekit_protocol::signal_request::Message as Said;
+use livekit_protocol::{ChatMessage, DataPacket, LeaveRequest, SpeakerInfo, Transcription, UserPacket, data_stream};
 use prost::Message as _;
 use southbound::{Command, Notice, TransportId};
 
@@ -307,6 +308,35 @@ fn every_message_is_said_to_be_dealt_with_whatever_became_of_it() {
             .any(|command| matches!(command, Command::Send { message: Some(of), .. } if *of == message));
         assert_eq!(passed_on, number == 0);
     }
+}
+
+#[test]
+fn messages_that_arrived_before_their_sender_left_are_passed_on_in_its_name() {
+    let mut world = World::new();
+    let (ada, bob) = (world.join("ada", Single), world.join("bob", Single));
+    let transport = uplink(&world, &ada);
+    let say = |world: &mut World, sequence| {
+        world.notice(Notice::MessageReceived {
+            transport,
+            label: Arc::from("_reliable"),
+            payload: packet(sequence, &[]).encode_to_vec().into(),
+            message: message_id(1),
+        });
+    };
+    say(&mut world, 1);
+    world.say(ada.connection, Said::Leave(LeaveRequest::default()));
+    world.clear();
+    say(&mut world, 1);
+    say(&mut world, 2);
+    let got = delivered(&world);
+    let [(to, _, packet)] = &got[..] else {
+        panic!("only the second is new: {got:?}")
+    };
+    assert_eq!(*to, world.transports_of(&bob)[0]);
+    assert_eq!((packet.participant_identity.as_str(), packet.sequence), ("ada", 2));
+    world.advance(controller::limits::LEAVING_TIME);
+    say(&mut world, 3);
+    assert_eq!((delivered(&world).len(), world.count(Counter::StaleNotice)), (1, 1));
 }
 
 #[test]
