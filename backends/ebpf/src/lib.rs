@@ -22,6 +22,7 @@ mod error;
 mod fanout;
 mod interfaces;
 mod layout;
+mod look_ups;
 mod pass;
 mod pins;
 mod relay;

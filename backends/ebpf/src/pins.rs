@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{EbpfError, Step};
+use crate::{EbpfError, Step, look_ups};
 
 /// Rooms are kept in a folder of this name beside the relays.
 const ROOMS: &str = "rooms";
@@ -72,15 +72,16 @@ pub(crate) fn of_rooms(parent: &Path) -> PathBuf {
     parent.join(ROOMS)
 }
 
-/// Ends forwarding that was left behind in `parent`: takes programs off interfaces and frees their
-/// tables.
+/// Ends forwarding that was left behind in `parent`: takes programs off interfaces, frees their
+/// tables, and sets the settings of `lo` back that they needed.
 ///
 /// Errors: the file system's, also where there is no such folder; `WouldBlock` where a process is
 /// at work there.
 pub fn take_down(parent: &Path) -> io::Result<()> {
     let _lock = lock(parent)?;
     take_down_rooms(parent)?;
-    take_down_but(parent, None)
+    take_down_but(parent, None)?;
+    look_ups::restore(parent)
 }
 
 /// The same of rooms alone, if there are any.

@@ -184,11 +184,16 @@ fn tables_of_another_size_are_not_adopted() {
 fn one_folder_is_one_process_and_what_is_left_can_be_taken_down() {
     let Some(pair) = cable_or_skip() else { return };
     with_pins(&pair, |pins| {
+        // The namespace may have it set already, which is nothing to set back.
+        let setting = "/proc/sys/net/ipv4/conf/lo/forwarding";
+        let is_set = || std::fs::read_to_string(setting).unwrap().trim() == "1";
+        std::fs::write(setting, "0").unwrap();
         let offload = RelayOffload::start(&config(pins), Instant::now()).unwrap();
         let second = RelayOffload::start(&config(pins), Instant::now());
         assert!(matches!(second, Err(EbpfError::InUse(_))), "{second:?}");
         take_down(pins).unwrap_err();
         drop(offload);
+        assert!(is_set(), "pinned programs go on");
         let unpinned = RelayConfig {
             pins: None,
             hook: Hook::Xdp,
@@ -197,6 +202,7 @@ fn one_folder_is_one_process_and_what_is_left_can_be_taken_down() {
         let beside = RelayOffload::start(&unpinned, Instant::now());
         assert!(matches!(beside, Err(EbpfError::Taken(_))), "{beside:?}");
         take_down(pins).unwrap();
+        assert!(!is_set());
         // The kernel takes programs off a little later than links are removed.
         let deadline = Instant::now() + PATIENCE;
         while let Err(error) = RelayOffload::start(&unpinned, Instant::now()) {

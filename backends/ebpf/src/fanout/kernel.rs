@@ -20,8 +20,7 @@ use crate::layout::fanout::{
     ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
 };
 use crate::pins::{self, Pins};
-use crate::relay::allow_look_ups;
-use crate::{Attached, EbpfError, Found, RelayOffload, Step, Tried, attach};
+use crate::{Attached, EbpfError, Found, RelayOffload, Step, Tried, attach, look_ups};
 
 /// `program/fanout/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
@@ -75,7 +74,7 @@ impl Kernel {
         config: &FanoutConfig,
         relays: Option<&mut RelayOffload>,
     ) -> Result<(Self, Vec<Found>), EbpfError> {
-        allow_look_ups().map_err(|error| EbpfError::of(Step::Forwarding, error))?;
+        look_ups::allow(config.pins.as_deref()).map_err(|error| EbpfError::of(Step::Forwarding, error))?;
         let tables = tables()?;
         let folder = format!("fanout-{}-{:016x}", layout::FANOUT_LAYOUT, layout::FINGERPRINT);
         let open = |parent: &Path| Pins::open(&pins::of_rooms(parent), &folder, |folder| fits(folder, &tables));

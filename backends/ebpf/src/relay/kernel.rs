@@ -1,6 +1,5 @@
 //! The relay program in the kernel: loaded, attached, its tables.
 
-use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
@@ -24,7 +23,7 @@ use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
 use crate::pins::Pins;
-use crate::{EbpfError, Step};
+use crate::{EbpfError, Step, look_ups};
 
 /// `program/relay/relay.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/relay.bpf.o"));
@@ -67,7 +66,7 @@ pub(super) struct Kernel {
 impl Kernel {
     /// Puts the program on its interfaces, with the tables that are pinned if there are any.
     pub(super) fn start(config: &RelayConfig) -> Result<(Self, Vec<Found>), EbpfError> {
-        allow_look_ups().map_err(|error| EbpfError::of(Step::Forwarding, error))?;
+        look_ups::allow(config.pins.as_deref()).map_err(|error| EbpfError::of(Step::Forwarding, error))?;
         let pins = config.pins.as_deref();
         let folder = format!("relay-{}", layout::RELAY_LAYOUT);
         let open = |parent| Pins::open(parent, &folder, |folder| fits(folder, config.relays_max));
@@ -223,23 +222,6 @@ impl Tables for Kernel {
 fn tick() -> Duration {
     let resolution = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("every system has this clock");
     Duration::from(resolution)
-}
-
-/// Has the kernel look up routes for packets that come from ourselves. It does so only where the
-/// interface they come from forwards; nothing that arrives at the loopback interface comes from
-/// elsewhere, so that nothing else changes.
-pub(crate) fn allow_look_ups() -> io::Result<()> {
-    for family in ["ipv4", "ipv6"] {
-        let path = format!("/proc/sys/net/{family}/conf/lo/forwarding");
-        match fs::read_to_string(&path) {
-            Ok(value) if value.trim() == "1" => {}
-            Ok(_) => fs::write(&path, "1")?,
-            // A machine without IPv6.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 fn load(config: &RelayConfig, pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {

@@ -26,7 +26,6 @@ use dataplane::{
 
 pub use counter::{Counter, Counters, Statistics};
 pub use hook::Hook;
-pub(crate) use kernel::allow_look_ups;
 
 use crate::clock::Monotonic;
 use crate::{Attached, EbpfError, Path, is_loopback};
