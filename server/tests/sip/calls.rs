@@ -47,6 +47,36 @@ fn a_call_goes_both_ways_is_counted_and_leaves_nothing() {
 }
 
 #[test]
+fn early_media_reaches_the_caller_and_no_packet_is_lost_after_the_answer() {
+    let program = Program::start("");
+    let mut proxy = Proxy::new(program.ng);
+    let mut phones = Phone::two();
+    let (port, _) = proxy.describe("offer", &phones[0].description(), json!({}));
+    phones[1].send_to(port);
+    for _ in 0..3 {
+        let said = phones[1].speak();
+        assert_eq!(phones[0].hear(), Some(said));
+    }
+    let (port, _) = proxy.describe("answer", &phones[1].description(), json!({}));
+    phones[0].send_to(port);
+    converse(&mut phones, 10);
+
+    // The caller does not know yet with which key of ours it would be sealed.
+    let mut phones = Phone::two();
+    let (ours, line) = key(0x5a);
+    let offer = phones[0].description_as("RTP/SAVP", &line);
+    let id = json!({"call-id": "d", "transport-protocol": "RTP/AVP"});
+    let (port, _) = proxy.describe("offer", &offer, id);
+    phones[1].send_to(port);
+    phones[1].speak();
+    program.await_figure("weir_dataplane_total{reason=\"not_ready\"}", 1.0);
+    let (port, protected) = proxy.describe("answer", &phones[1].description(), json!({"call-id": "d"}));
+    phones[0].send_to(port);
+    phones[0].protect(&ours, &key_in(&protected));
+    converse(&mut phones, 10);
+}
+
+#[test]
 fn the_same_by_lines_of_rtpproxy() {
     let program = Program::start("");
     let mut proxy = Proxy::new(program.rtpproxy);

@@ -1,23 +1,27 @@
 //! Turns the state of a call into the entries of the data plane.
 
+use super::keying::Security;
+use super::media::Side;
 use super::{Call, Component, Dialogue, Media};
-use crate::plan::{Entry, Hop, Keys};
+use crate::ng::Learning;
+use crate::plan::{Accept, Entry, Hop, Keys};
+
+/// The number of the window before an answer. Nothing is learned in it. It differs from the window
+/// that the answer opens, so that the data plane reports sources again there.
+const EARLY_WINDOW: u32 = u32::MAX;
 
 impl Call {
-    /// The entries to install now. There are none before an answer: until then only the caller is
-    /// known to listen.
+    /// The entries to install now. Before an answer they are for early media: packets to the party
+    /// that offered, since only that party is known to listen.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
-        for dialogue in self
-            .dialogues
-            .iter()
-            .filter(|dialogue| dialogue.answered && !dialogue.is_over())
-        {
-            dialogue
-                .media
-                .iter()
-                .filter(|media| !media.refused)
-                .for_each(|media| media.entries(&mut entries));
+        for dialogue in self.dialogues.iter().filter(|dialogue| !dialogue.is_over()) {
+            for media in dialogue.media.iter().filter(|media| !media.refused) {
+                match dialogue.answered {
+                    true => media.entries(&mut entries),
+                    false => media.early_entries(&mut entries),
+                }
+            }
         }
         entries
     }
@@ -51,6 +55,40 @@ impl Media {
                 entries.extend(self.entry(end, Component::Rtcp));
             }
         }
+    }
+
+    /// The entries for packets from a party that has not answered to the one that offered. There
+    /// are none if either has to know a key first or to prove its address.
+    fn early_entries(&self, entries: &mut Vec<Entry>) {
+        for end in [0, 1] {
+            let (side, offerer) = (&self.sides[end], &self.sides[1 - end]);
+            if side.heard.is_none() && offerer.takes_early_media() && side.is_plain() && offerer.is_plain() {
+                entries.extend(self.early_entry(end, Component::Rtp));
+                if self.is_rtp {
+                    entries.extend(self.early_entry(end, Component::Rtcp));
+                }
+            }
+        }
+    }
+
+    fn early_entry(&self, end: usize, component: Component) -> Option<Entry> {
+        let hop = self.hop(end, component)?;
+        let (rtp, rtcp) = match component {
+            Component::Rtp => (Some(hop), None),
+            Component::Rtcp => (None, Some(hop)),
+        };
+        Some(Entry {
+            at: self.sides[end].local(component)?,
+            accept: Accept::Learn {
+                within: None,
+                window: EARLY_WINDOW,
+            },
+            ingress_protection: Keys::Clear,
+            rtp,
+            rtcp,
+            checks: None,
+            clock_rate: None,
+        })
     }
 
     /// The entry for packets from the party at `end`; none while its address or its protection is
@@ -96,5 +134,17 @@ impl Media {
             egress_protection,
             tos: self.tos,
         })
+    }
+}
+
+impl Side {
+    /// Weir neither opens nor seals its packets, and has no ICE with it.
+    fn is_plain(&self) -> bool {
+        matches!(self.security, Security::Clear) && self.ice.is_none()
+    }
+
+    /// It has offered, and packets for it are taken from an address that no description names.
+    fn takes_early_media(&self) -> bool {
+        self.heard.is_some() && self.policy.learning != Learning::Off && !self.policy.strict
     }
 }

@@ -41,26 +41,29 @@ fn a_reply_waits_until_its_ports_are_open_and_a_repetition_is_answered_with_it()
     };
     let relay = &mut setup.relay;
     relay.handle(setup.now, Input::Request(RequestId(1), request()), &mut outputs);
-    let opened: Vec<_> = commands(&outputs)
-        .into_iter()
-        .map(|command| match command {
-            RelayCommand::Open(at) => *at,
-            other => panic!("not an order to open: {other:?}"),
-        })
-        .collect();
-    assert_eq!((opened.len(), replies(&outputs)), (4, 0));
+    let (mut opened, mut reports) = (Vec::new(), Vec::new());
+    for command in commands(&outputs) {
+        match command {
+            RelayCommand::Open(at) => opened.push(*at),
+            RelayCommand::Install(_) => {}
+            RelayCommand::Report(at) => reports.push(*at),
+            other => panic!("not an order of an offer: {other:?}"),
+        }
+    }
+    assert_eq!((opened.len(), reports.len(), replies(&outputs)), (4, 2, 0));
     outputs.clear();
     relay.handle(setup.now, Input::Request(RequestId(2), request()), &mut outputs);
     assert!(outputs.is_empty(), "it is on its way: {outputs:?}");
-    for at in &opened[..3] {
-        relay.handle(setup.now, Input::Notice(RelayNotice::Opened { at: *at }), &mut outputs);
+    let opened = opened.into_iter().map(|at| RelayNotice::Opened { at });
+    let reports = reports.into_iter().map(|at| RelayNotice::Traffic {
+        at,
+        traffic: Traffic::default(),
+        idle: None,
+    });
+    for notice in opened.chain(reports) {
+        assert!(outputs.is_empty());
+        relay.handle(setup.now, Input::Notice(notice), &mut outputs);
     }
-    assert!(outputs.is_empty());
-    relay.handle(
-        setup.now,
-        Input::Notice(RelayNotice::Opened { at: opened[3] }),
-        &mut outputs,
-    );
     assert!(
         matches!(outputs[..], [Output::Reply { to: RequestId(1), .. }]),
         "{outputs:?}"

@@ -64,7 +64,10 @@ fn a_call_that_is_offered_or_on_hold_or_over_goes_on_as_that() {
     let mut setup = Setup::new();
     let offer = setup.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
     setup.replace();
-    assert!(setup.entries.is_empty() && setup.open.contains(&local(&offer)));
+    assert!(
+        setup.entries.len() == 2 && setup.open.contains(&local(&offer)),
+        "early media"
+    );
     setup.describe("answer", &phone("192.0.2.2", 6000), answered());
     assert_eq!(setup.entries.len(), 4);
 

@@ -198,6 +198,8 @@ impl Setup {
                 assert!(!self.entries.contains_key(&at), "{at} is still forwarded");
                 self.counted.remove(&at);
             }
+            // One that could not be opened forwards nothing.
+            RelayCommand::Install(entry) if self.taken.contains(&entry.at) => {}
             RelayCommand::Install(entry) => {
                 assert!(self.open.contains(&entry.at), "{} is not in use", entry.at);
                 self.entries.insert(entry.at, *entry);
@@ -205,6 +207,7 @@ impl Setup {
             // A port that could not be resumed has no entry.
             RelayCommand::Silence(at) if self.taken.contains(&at) => {}
             RelayCommand::Silence(at) => _ = self.entries.remove(&at).expect("it was installed"),
+            RelayCommand::Report(at) if self.taken.contains(&at) => {}
             RelayCommand::Report(at) => {
                 assert!(self.entries.contains_key(&at), "{at} counts nothing");
                 let (traffic, last) = self.counted.get(&at).copied().unwrap_or_default();

@@ -1,0 +1,40 @@
+//! Media before there is an answer.
+
+use sip::ng::value::{Dictionary, Value};
+use sip::plan::Accept;
+
+use crate::support::*;
+
+#[test]
+fn early_media_goes_to_the_party_that_offered_from_any_address() {
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
+    let facing_b = local(&offer);
+    assert_eq!(
+        setup.entries.keys().copied().collect::<Vec<_>>(),
+        [facing_b, above(facing_b)]
+    );
+    let early = setup.entries[&facing_b].clone();
+    assert_eq!(early.rtp.expect("a way").to, at("192.0.2.1:6004"));
+    assert!(matches!(early.accept, Accept::Learn { within: None, .. }));
+    let control = setup.entries[&above(facing_b)].rtcp.clone();
+    assert_eq!(control.expect("a way").to, at("192.0.2.1:6005"));
+    // Sources that were told are told again, as they are learned from then on.
+    setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+    assert_ne!(setup.entries[&facing_b].accept, early.accept);
+}
+
+#[test]
+fn there_is_no_early_media_where_sources_are_not_learned_or_keys_not_known() {
+    let offered = |protocol: &str, name: &str, value: Value| {
+        let mut setup = Setup::new();
+        let offer = phone("192.0.2.1", 6004).replace("RTP/AVP", protocol);
+        setup.describe("offer", &offer, Dictionary::default().with(name, value));
+        setup.entries.len()
+    };
+    assert_eq!(offered("RTP/AVP", "endpoint-learning", "off".into()), 0);
+    let flags = vec![Value::from("strict-source")];
+    assert_eq!(offered("RTP/AVP", "flags", flags.into()), 0);
+    assert_eq!(offered("RTP/AVP", "transport-protocol", "RTP/SAVP".into()), 0);
+    assert_eq!(offered("RTP/AVP", "ICE", "force".into()), 0);
+}
