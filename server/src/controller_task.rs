@@ -12,10 +12,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 
-use crate::clock::{self, Clocks};
-use crate::media_thread::CommandSender;
+use crate::clients::outbox::{Outbox, ToSocket, Told, outbox};
+use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
-use crate::outbox::{Outbox, ToSocket, Told, outbox};
+use crate::os::clock::{self, Clocks};
 
 /// How many inputs may wait. Beyond it sockets wait, which slows their clients down.
 const INPUTS_MAX: usize = 4096;
@@ -33,7 +33,7 @@ const DESCRIPTIONS_MAX: usize = 2;
 /// in bytes.
 const SHORT_FRAME: usize = 1024;
 
-enum Ask {
+enum ControllerRequest {
     Check(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
     Open(
         Box<Admission>,
@@ -53,7 +53,7 @@ enum Ask {
 /// The sockets' handle on the controller.
 #[derive(Clone)]
 pub struct Handle {
-    asks: mpsc::Sender<Ask>,
+    requests: mpsc::Sender<ControllerRequest>,
     /// Places for descriptions.
     descriptions: Arc<Semaphore>,
     /// The number of tasks that may read at a time: half of the processors, so that the others are
@@ -69,8 +69,8 @@ impl Handle {
             status: 503,
             text: "the server is shutting down".to_owned(),
         };
-        self.asks
-            .send(Ask::Check(Box::new(admission.clone()), answer))
+        self.requests
+            .send(ControllerRequest::Check(Box::new(admission.clone()), answer))
             .await
             .map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
@@ -89,8 +89,8 @@ impl Handle {
             }
             None => None,
         };
-        let ask = Ask::Open(admission, outbox, answer, place);
-        self.asks.send(ask).await.ok()?;
+        let ask = ControllerRequest::Open(admission, outbox, answer, place);
+        self.requests.send(ask).await.ok()?;
         Some((answered.await.ok()?, told))
     }
 
@@ -107,25 +107,35 @@ impl Handle {
         drop((frame, reader));
         let place = place.filter(|_| received.is_description());
         // An error means the controller is gone, and with it everybody who could have cared.
-        let _ = self.asks.send(Ask::Message(connection, received, place)).await;
+        let _ = self
+            .requests
+            .send(ControllerRequest::Message(connection, received, place))
+            .await;
     }
 
     /// A connection ended.
     pub async fn closed(&self, connection: ConnectionId) {
-        let _ = self.asks.send(Ask::Closed(connection)).await;
+        let _ = self.requests.send(ControllerRequest::Closed(connection)).await;
     }
 
     /// A participant's downlink, by room and identity.
     pub async fn downlink(&self, room: String, identity: String) -> Option<Downlink> {
         let (answer, answered) = oneshot::channel();
-        self.asks.send(Ask::Downlink(room, identity, answer)).await.ok()?;
+        self.requests
+            .send(ControllerRequest::Downlink(room, identity, answer))
+            .await
+            .ok()?;
         answered.await.ok()?
     }
 
     /// At most `max` downlinks, of one room or of all.
     pub async fn downlinks(&self, room: Option<String>, max: usize) -> Vec<Downlink> {
         let (answer, answered) = oneshot::channel();
-        match self.asks.send(Ask::Downlinks(room, max, answer)).await {
+        match self
+            .requests
+            .send(ControllerRequest::Downlinks(room, max, answer))
+            .await
+        {
             Ok(()) => answered.await.unwrap_or_default(),
             Err(_) => Vec::new(),
         }
@@ -133,19 +143,19 @@ impl Handle {
 
     /// Has refreshed tokens signed with these keys from now on.
     pub async fn set_keys(&self, keys: ApiKeys) {
-        let _ = self.asks.send(Ask::SetKeys(keys)).await;
+        let _ = self.requests.send(ControllerRequest::SetKeys(keys)).await;
     }
 
     /// Whether the controller answers. The caller says how long it may take.
     pub async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
-        self.asks.send(Ask::Alive(answer)).await.is_ok() && answered.await.is_ok()
+        self.requests.send(ControllerRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
     /// Tells every client that the server goes away; they come back to whichever takes its place.
     pub async fn shut_down(&self) {
         let (answer, answered) = oneshot::channel();
-        if self.asks.send(Ask::ShutDown(answer)).await.is_ok() {
+        if self.requests.send(ControllerRequest::ShutDown(answer)).await.is_ok() {
             let _ = answered.await;
         }
     }
@@ -158,7 +168,7 @@ pub fn start(
     commands: CommandSender,
     metrics: Metrics,
 ) -> (Handle, JoinHandle<()>) {
-    let (asks, asked) = mpsc::channel(INPUTS_MAX);
+    let (requests, asked) = mpsc::channel(INPUTS_MAX);
     let task = ControllerTask {
         controller,
         front: Front::default(),
@@ -171,7 +181,7 @@ pub fn start(
     let running = tokio::spawn(task.run(asked, notices));
     let processors = std::thread::available_parallelism().map_or(1, |processors| processors.get());
     let handle = Handle {
-        asks,
+        requests,
         descriptions: Arc::new(Semaphore::new(DESCRIPTIONS_MAX)),
         readers: Arc::new(Semaphore::new((processors / 2).max(1))),
     };
@@ -189,7 +199,7 @@ struct ControllerTask {
 }
 
 impl ControllerTask {
-    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut notices: mpsc::Receiver<Notice>) {
+    async fn run(mut self, mut asked: mpsc::Receiver<ControllerRequest>, mut notices: mpsc::Receiver<Notice>) {
         let mut in_a_row = 0;
         loop {
             let timeout = self.controller.poll_timeout();
@@ -222,33 +232,35 @@ impl ControllerTask {
         }
     }
 
-    fn ask(&mut self, ask: Ask) {
+    fn ask(&mut self, ask: ControllerRequest) {
         match ask {
-            Ask::Check(admission, answer) => {
+            ControllerRequest::Check(admission, answer) => {
                 // An error means the client has gone; nobody waits for the answer then.
                 let _ = answer.send(admission.check(&self.controller));
             }
-            Ask::Open(admission, socket, answer, _place) => {
+            ControllerRequest::Open(admission, socket, answer, _place) => {
                 self.connections += 1;
                 let connection = ConnectionId(self.connections);
                 self.sockets.insert(connection, socket);
                 let _ = answer.send(connection);
                 self.input(Input::Open { connection, admission });
             }
-            Ask::Message(connection, message, _place) => self.input(Input::Message { connection, message }),
-            Ask::Closed(connection) => {
+            ControllerRequest::Message(connection, message, _place) => {
+                self.input(Input::Message { connection, message })
+            }
+            ControllerRequest::Closed(connection) => {
                 self.sockets.remove(&connection);
                 self.input(Input::Closed { connection });
             }
-            Ask::Downlink(room, identity, answer) => {
+            ControllerRequest::Downlink(room, identity, answer) => {
                 let _ = answer.send(self.controller.downlink(&room, &identity));
             }
-            Ask::Downlinks(room, max, answer) => {
+            ControllerRequest::Downlinks(room, max, answer) => {
                 let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
             }
-            Ask::SetKeys(keys) => self.controller.set_keys(keys),
-            Ask::Alive(answer) => drop(answer.send(())),
-            Ask::ShutDown(answer) => {
+            ControllerRequest::SetKeys(keys) => self.controller.set_keys(keys),
+            ControllerRequest::Alive(answer) => drop(answer.send(())),
+            ControllerRequest::ShutDown(answer) => {
                 let mut outputs = Vec::new();
                 self.controller.shut_down(clock::now(), &mut outputs);
                 self.front.translate(outputs, &mut self.out);

@@ -1,6 +1,13 @@
 //! Everything on the HTTP port: signalling, the page, health, metrics and how receivers do.
 
-use std::net::IpAddr;
+pub mod closed;
+mod dev;
+pub mod health;
+pub mod listen;
+pub mod page;
+pub mod receivers;
+pub mod state;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,39 +24,16 @@ use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
 use tracing::debug;
 
-use crate::controller_task::Handle;
-use crate::guest::{Guest, welcome};
-use crate::health::{Health, Unwell};
-use crate::metrics::Metrics;
-use crate::observe::Observer;
-use crate::places::Places;
-use crate::receivers::{self, Denial, ReceiverView, ReceiversView};
-use crate::scrape::Scrape;
-use crate::settings::Current;
-use crate::{client_session, clock, dev, page, websocket};
+use crate::clients::client_session;
+use crate::clients::guest::{Guest, welcome};
+use crate::os::clock;
+use crate::websocket;
+use health::Unwell;
+use receivers::{Denial, ReceiverView, ReceiversView};
+pub use state::Http;
 
 /// The largest body of any request.
 const BODY_MAX: usize = 4 << 10;
-
-/// What requests need.
-pub struct Http {
-    /// The controller.
-    pub controller: Handle,
-    /// Keys, and access to metrics.
-    pub settings: Current,
-    /// Addresses by which this machine is reached, beside its own.
-    pub node_ips: Vec<IpAddr>,
-    /// Places of clients behind trusted proxies.
-    pub proxied: Places,
-    /// What is measured.
-    pub metrics: Metrics,
-    /// What of it is shown.
-    pub scrape: Scrape,
-    /// Who knows how receivers do.
-    pub observer: Observer,
-    /// The check of all parts.
-    pub health: Health,
-}
 
 /// All routes. A request that is not answered within `request_timeout` is given up.
 pub fn router(http: Http, request_timeout: Duration) -> Router {
@@ -108,7 +92,7 @@ async fn metrics(
         return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
     }
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    let text = http.scrape.text(&http.controller, access.names).await;
+    let text = http.endpoint.text(&http.controller, access.names).await;
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
@@ -139,13 +123,13 @@ async fn all_receivers(
 ) -> Result<impl IntoResponse, Denial> {
     let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
     let scope = receivers::scope(&claims, query.room.as_deref())?;
-    let view: ReceiversView = receivers::all(scope, &http.controller, &http.observer).await?;
+    let view: ReceiversView = receivers::all(scope, &http.controller, &http.receivers).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
 }
 
 async fn own_receiver(State(http): State<Arc<Http>>, headers: HeaderMap) -> Result<impl IntoResponse, Denial> {
     let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
-    let view: ReceiverView = receivers::own(&claims, &http.controller, &http.observer).await?;
+    let view: ReceiverView = receivers::own(&claims, &http.controller, &http.receivers).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
 }
 

@@ -2,42 +2,25 @@
 //! files and the environment.
 //!
 //! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts
-//! together; [`media_thread`] runs the agent and its data plane on a thread with [`handshakes`] on
-//! others, [`controller_task`] runs the controller on a task, [`http`] feeds it, and [`sip`] is the
-//! same for calls of SIP proxies. How receivers do is asked of both, by message, in [`receivers`].
+//! together; [`media`] runs the agent and its data plane on a thread, with handshakes on others,
+//! [`controller_task`] runs the controller on a task, [`http`] feeds it from [`clients`], and
+//! [`sip`] is the same for calls of SIP proxies.
 
 mod cli;
-mod client;
-mod client_session;
-mod clock;
+mod clients;
 mod config;
 mod controller_task;
-mod cpu_latency;
 mod dataplane;
-mod dev;
-mod guest;
-mod handshakes;
-mod health;
+mod dependencies;
 mod http;
 mod inspect;
-mod listen;
 mod log;
-mod media_thread;
+mod media;
 mod metrics;
-mod niceness;
-mod observe;
-mod origin;
-mod outbox;
-mod page;
-mod parts;
-mod patient;
-mod places;
-mod receivers;
+mod os;
 mod reload;
-mod scrape;
 mod serve;
 mod settings;
-mod signals;
 mod sip;
 mod token;
 mod websocket;

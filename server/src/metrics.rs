@@ -1,6 +1,7 @@
 //! What `/metrics` shows, in the OpenMetrics text format.
 
 mod device;
+pub mod endpoint;
 mod receivers;
 mod rtpengine;
 mod sip;
@@ -21,9 +22,9 @@ use prometheus_client::registry::Registry;
 pub use receivers::{Named, Summary, write_named};
 pub use text::Text;
 
-use crate::listen::Closed;
+use crate::http::closed::Closed;
 use crate::log::Lost;
-use crate::sip::Figures;
+use crate::sip::stats::Stats;
 
 /// Bounds of how long the agent's turns take, in seconds.
 const TURNS: [f64; 11] = [
@@ -51,7 +52,7 @@ struct Values {
     /// The parts of the data plane.
     devices: Vec<Arc<dyn Statistics>>,
     /// Where SIP proxies are served.
-    sip: Option<Figures>,
+    sip: Option<Stats>,
     sip_denied: u64,
 }
 
@@ -110,8 +111,8 @@ impl Metrics {
     }
 
     /// Publishes how calls of SIP proxies stand.
-    pub fn publish_sip(&self, figures: Figures) {
-        self.values().sip = Some(figures);
+    pub fn publish_sip(&self, stats: Stats) {
+        self.values().sip = Some(stats);
     }
 
     /// Counts somebody who wanted to control calls and may not.
@@ -148,8 +149,8 @@ impl Metrics {
             .expect("writing to a string does not fail");
         let mut text = Text::after(text);
         let values = self.values();
-        if let Some(figures) = &values.sip {
-            sip::write_sip(figures, values.sip_denied, &values.control_closed, &mut text);
+        if let Some(stats) = &values.sip {
+            sip::write_sip(stats, values.sip_denied, &values.control_closed, &mut text);
         }
         let devices = values.devices.clone();
         drop(values);

@@ -4,10 +4,10 @@
 use tracing::{error, info, warn};
 
 use crate::cli;
+use crate::clients::places::Places;
 use crate::config::{Config, changes, is_reloaded};
 use crate::controller_task::Handle;
 use crate::log::Log;
-use crate::places::Places;
 use crate::settings::{Current, Settings, api_keys};
 
 /// Everything that a new configuration reaches.

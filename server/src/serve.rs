@@ -14,22 +14,28 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tracing::{error, info, warn};
 
-use crate::clock::Clocks;
+use crate::cli;
+use crate::clients::places::Places;
 use crate::config::{self, Config, Crypto};
-use crate::cpu_latency::CpuLatency;
-use crate::health::Health;
+use crate::controller_task;
+use crate::dataplane;
+use crate::dependencies::Dependencies;
+use crate::http::health::Health;
+use crate::http::listen;
+use crate::http::listen::Front;
 use crate::http::{self, Http};
-use crate::listen::Front;
 use crate::log::Log;
+use crate::media::ReceiverQuery;
+use crate::media::media_thread;
+use crate::media::waker::Waker;
 use crate::metrics::Metrics;
-use crate::observe::Observer;
-use crate::parts::Parts;
-use crate::places::Places;
+use crate::metrics::endpoint::Endpoint;
+use crate::os::clock::Clocks;
+use crate::os::cpu_latency::CpuLatency;
+use crate::os::signals::{Asked, Signals};
 use crate::reload::Reload;
-use crate::scrape::Scrape;
 use crate::settings::{Current, Settings, api_keys};
-use crate::signals::{Asked, Signals};
-use crate::{cli, controller_task, dataplane, listen, media_thread, sip};
+use crate::sip;
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -73,7 +79,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let clocks = Clocks::read();
     let metrics = Metrics::default();
     metrics.watch_log(log.lost());
-    let waker = media_thread::Waker::default();
+    let waker = Waker::default();
 
     let to_wake = waker.clone();
     let wake = Arc::new(move || to_wake.wake());
@@ -105,7 +111,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
     let (relay_notices, relay_notices_in) = mpsc::channel(NOTICES_MAX);
     let listeners = media_thread::Listeners { notices, relay_notices };
-    let (observer, questions) = Observer::new(waker.clone());
+    let (receiver_query, questions) = ReceiverQuery::new(waker.clone());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let (commands, node_ended) = media_thread::start(
         agent,
@@ -118,10 +124,10 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     )?;
     let controller = Controller::new(controller_config(&config, api_keys(&config)), clocks.wall, seed()?);
     let (controller, controller_ended) = controller_task::start(controller, noticed, commands.clone(), metrics.clone());
-    let mut parts = Parts::new(node_ended, controller_ended);
+    let mut dependencies = Dependencies::new(node_ended, controller_ended);
     let mut sip_handle = None;
     if let Some(config) = &config.sip {
-        let needs = sip::Parts {
+        let needs = sip::Dependencies {
             fingerprints: fingerprints.to_vec(),
             clock: clocks.sip,
             seed: seed()?,
@@ -130,7 +136,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             metrics: metrics.clone(),
         };
         let (handle, ended) = sip::start(config, needs).await?;
-        parts.watch("SIP", ended);
+        dependencies.watch("SIP", ended);
         sip_handle = Some(handle);
     }
 
@@ -143,10 +149,10 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             settings: settings.clone(),
             node_ips: config.rtc.node_ips.clone(),
             proxied: places[1].clone(),
-            scrape: Scrape::new(metrics.clone(), observer.clone()),
+            endpoint: Endpoint::new(metrics.clone(), receiver_query.clone()),
             metrics: metrics.clone(),
-            health: Health::new(controller.clone(), observer.clone(), sip_handle),
-            observer,
+            health: Health::new(controller.clone(), receiver_query.clone(), sip_handle),
+            receivers: receiver_query,
         },
         request_timeout,
     );
@@ -182,7 +188,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
                 Asked::Reload => reload.run().await,
                 Asked::End => break Ok(()),
             },
-            ended = parts.ended() => break Err(ended.into()),
+            ended = dependencies.ended() => break Err(ended.into()),
             Some(_) = servers.join_next() => break Err("the HTTP port is not served any more".into()),
         }
     };

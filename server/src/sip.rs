@@ -6,11 +6,14 @@
 //! what the node sees comes back like its notices.
 
 mod access;
+mod client;
 mod datagrams;
+mod dependencies;
 mod http;
 mod journal;
 mod notify;
 mod saver;
+pub mod stats;
 mod streams;
 mod task;
 mod websocket;
@@ -21,39 +24,20 @@ use std::sync::Arc;
 
 use sip::Relay;
 use southbound::Fingerprint;
-use southbound::relay::RelayNotice;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::config;
-use crate::media_thread::CommandSender;
-use crate::metrics::Metrics;
 use access::Access;
+pub use dependencies::Dependencies;
 use saver::Saver;
+pub use task::Handle;
 use task::Protocol;
-pub use task::{Figures, Handle};
-
-/// What the relay is built of, beside what the operator has set.
-pub struct Parts {
-    /// Hashes of our certificate for descriptions, by each function.
-    pub fingerprints: Vec<Fingerprint>,
-    /// What time it is.
-    pub clock: sip::WallClock,
-    /// All the randomness there is.
-    pub seed: [u8; 32],
-    /// Orders for the media node.
-    pub commands: CommandSender,
-    /// What it sees.
-    pub relay_notices: mpsc::Receiver<RelayNotice>,
-    /// What is measured.
-    pub metrics: Metrics,
-}
 
 /// Listens to proxies, and serves them from now on. The task is the one that has all calls.
 ///
 /// Errors: what the operator has set cannot be had on this machine.
-pub async fn start(config: &config::Sip, parts: Parts) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
+pub async fn start(config: &config::Sip, needs: Dependencies) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
     for interface in &config.interfaces {
         is_ours(interface.address).map_err(|error| {
             format!(
@@ -62,11 +46,11 @@ pub async fn start(config: &config::Sip, parts: Parts) -> Result<(Handle, JoinHa
             )
         })?;
     }
-    let relay = Relay::new(settings(config, &parts.fingerprints), parts.clock, parts.seed)
+    let relay = Relay::new(settings(config, &needs.fingerprints), needs.clock, needs.seed)
         .map_err(|refused| format!("sip: {}", why(&refused)))?;
-    let access = Arc::new(Access::new(config.clone(), parts.metrics.clone()));
+    let access = Arc::new(Access::new(config.clone(), needs.metrics.clone()));
     let kept = config.state.as_deref().map(Saver::start).transpose()?;
-    let (handle, running) = task::start(relay, parts, access.clone(), kept);
+    let (handle, running) = task::start(relay, needs, access.clone(), kept);
     listen(config, &handle, &access)?;
     for interface in &config.interfaces {
         info!(
@@ -96,11 +80,11 @@ fn listen(config: &config::Sip, handle: &Handle, access: &Arc<Access>) -> Result
         .collect::<Result<Vec<_>, String>>()?;
     let streams = ng.clone().flat_map(|ng| ng.tcp.iter());
     let streams = streams
-        .map(|at| named(*at, "TCP", crate::listen::bind(*at)))
+        .map(|at| named(*at, "TCP", crate::http::listen::bind(*at)))
         .collect::<Result<Vec<_>, String>>()?;
     let https = ng.flat_map(|ng| ng.http.iter());
     let https = https
-        .map(|at| named(*at, "HTTP", crate::listen::bind(*at)))
+        .map(|at| named(*at, "HTTP", crate::http::listen::bind(*at)))
         .collect::<Result<Vec<_>, String>>()?;
     let paths = rtpproxy.filter_map(|rtpproxy| rtpproxy.unix.as_deref());
     let paths = paths

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
 
-use crate::{cli, clock};
+use crate::cli;
+use crate::os::clock;
 
 /// Prints the token.
 pub fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {

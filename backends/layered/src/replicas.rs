@@ -81,7 +81,9 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         self.places.offered(&update, self.offload.name(), answer);
         self.hand_over_stamps(now)?;
         self.moves.heed(&update, &self.voices);
-        let changes = self.voices.changes(&update, &self.offload, &self.moves);
+        let changes = self
+            .voices
+            .changes(&update, &self.offload, |id| self.moves.is_pending(id));
         self.apply(now, changes)
     }
 

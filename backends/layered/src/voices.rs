@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 
 use dataplane::{Replica, ReplicaId, ReplicaOffload, ReplicaSnapshot, Update};
 
-use crate::moves::Moves;
-
 /// Every replica, and whether the base has it paused for this reason.
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
@@ -47,7 +45,12 @@ impl Voices {
     }
 
     /// What the base is to be told after the offload was.
-    pub(crate) fn changes(&mut self, update: &Update, offload: &impl ReplicaOffload, moves: &Moves) -> Vec<Update> {
+    pub(crate) fn changes(
+        &mut self,
+        update: &Update,
+        offload: &impl ReplicaOffload,
+        is_pending: impl Fn(ReplicaId) -> bool,
+    ) -> Vec<Update> {
         if let Update::SetReplica(id, replica) = update {
             let known = self.voices.get(id);
             let voice = Voice {
@@ -63,7 +66,7 @@ impl Voices {
             .iter_mut()
             .filter(|(id, voice)| is_concerned(update, **id, &voice.replica))
         {
-            let is_silent = offload.sends(*id) || moves.is_pending(*id);
+            let is_silent = offload.sends(*id) || is_pending(*id);
             let was_silent = std::mem::replace(&mut voice.is_silent, is_silent);
             if was_silent && !voice.is_silent {
                 let snapshot = offload.snapshot(*id);

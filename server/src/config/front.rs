@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::ConfigError;
 use super::secrets::Secret;
 use super::sip::Seconds;
-use crate::places;
+use crate::clients::places;
 
 /// Settings of `/metrics` and of what else only operators see.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use tracing::{info, warn};
 
 use super::{Base, Calls, Offload, Wake};
-use crate::clock;
+use crate::os::clock;
 
 /// Settings of forwarding in the kernel.
 #[derive(Clone, Debug, Deserialize)]

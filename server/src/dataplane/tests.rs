@@ -13,10 +13,11 @@ use southbound::{NodeId, Notice};
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::clock::Clocks;
-use crate::media_thread::{self, Listeners, Waker};
+use crate::media::ReceiverQuery;
+use crate::media::media_thread::{self, Listeners};
+use crate::media::waker::Waker;
 use crate::metrics::Metrics;
-use crate::observe::Observer;
+use crate::os::clock::Clocks;
 
 /// Takes every entry and moves no packet.
 struct Idle;
@@ -110,7 +111,7 @@ fn a_back_end_that_does_nothing_is_one_match_arm() {
     let at = ([192, 0, 2, 1], 30_000).into();
     opened
         .plane
-        .write(crate::clock::now(), Update::SetRelay(at, relay))
+        .write(crate::os::clock::now(), Update::SetRelay(at, relay))
         .unwrap();
     let metrics = Metrics::default();
     metrics.watch_dataplane(opened.statistics);
@@ -123,7 +124,7 @@ fn a_back_end_that_does_nothing_is_one_match_arm() {
     let (notices, mut noticed) = mpsc::channel(8);
     let (relay_notices, _) = mpsc::channel(8);
     let waker = Waker::default();
-    let (_observer, questions) = Observer::new(waker.clone());
+    let (_observer, questions) = ReceiverQuery::new(waker.clone());
     let listeners = Listeners { notices, relay_notices };
     let (commands, _ended) =
         media_thread::start(agent, opened.plane, waker, listeners, questions, metrics.clone(), None).unwrap();
@@ -143,7 +144,7 @@ fn a_back_end_that_does_nothing_is_one_match_arm() {
         "relays\tby sockets: it is a test",
     ];
     assert_eq!(lines, expected);
-    let deadline = crate::clock::now() + Duration::from_secs(10);
+    let deadline = crate::os::clock::now() + Duration::from_secs(10);
     loop {
         let text = metrics.encode().finish();
         if text.contains("weir_dataplane_total{reason=\"not_media\"} 3") {
@@ -157,7 +158,7 @@ fn a_back_end_that_does_nothing_is_one_match_arm() {
             }
             break;
         }
-        assert!(crate::clock::now() < deadline, "nothing is published");
+        assert!(crate::os::clock::now() < deadline, "nothing is published");
         std::thread::sleep(Duration::from_millis(20));
     }
     drop(commands);

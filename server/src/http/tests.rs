@@ -26,15 +26,15 @@ use tokio::task::JoinHandle;
 use tower_http::add_extension::AddExtension;
 
 use super::{Http, router};
-use crate::clock::{self, Clocks};
-use crate::health::Health;
-use crate::listen::Connection;
+use crate::clients::places::{Limits, Places};
+use crate::http::health::Health;
+use crate::http::listen::Connection;
+use crate::media::{ReceiverQuery, media_thread};
 use crate::metrics::Metrics;
-use crate::observe::Observer;
-use crate::places::{Limits, Places};
-use crate::scrape::Scrape;
+use crate::metrics::endpoint::Endpoint;
+use crate::os::clock::{self, Clocks};
 use crate::settings::{Current, Settings};
-use crate::{controller_task, media_thread, token};
+use crate::{controller_task, token};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const LIMITS: Limits = Limits {
@@ -73,12 +73,12 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let settings = Current::new(settings(metrics));
     let clocks = Clocks::read();
     let metrics = Metrics::default();
-    let waker = media_thread::Waker::default();
+    let waker = crate::media::waker::Waker::default();
     let address = "127.0.0.1:7882".parse().unwrap();
     let of_agent = agent::Config::new(vec![address], Certificate::generate().unwrap());
     let agent = Agent::new(of_agent, clocks.media, 1);
     let (notices, noticed) = mpsc::channel(16);
-    let (observer, questions) = Observer::new(waker.clone());
+    let (query, questions) = ReceiverQuery::new(waker.clone());
     let plane = Box::new(plane(clocks.media));
     let listeners = media_thread::Listeners {
         notices,
@@ -92,10 +92,10 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         settings: settings.clone(),
         node_ips: vec![[203, 0, 113, 7].into()],
         proxied: Places::new(LIMITS),
-        scrape: Scrape::new(metrics.clone(), observer.clone()),
+        endpoint: Endpoint::new(metrics.clone(), query.clone()),
         metrics,
-        health: Health::new(controller.clone(), observer.clone(), None),
-        observer,
+        health: Health::new(controller.clone(), query.clone(), None),
+        receivers: query,
     };
     Server {
         router: router(http, TIMEOUT),

@@ -9,7 +9,7 @@ use agent::receivers::Granted;
 use wire::MediaKind;
 
 use super::text::{GaugeHistogram, Text};
-use crate::receivers::{granted_name, limit_name};
+use crate::http::receivers::{granted_name, limit_name};
 
 /// Edges of the estimates, from a voice to a wall of pictures. Shape: bits per second.
 const RATES: [f64; 10] = [5e4, 1e5, 2e5, 4e5, 8e5, 1.5e6, 3e6, 6e6, 1.2e7, 3e7];

@@ -4,7 +4,7 @@ use sip::Counter;
 use sip::statistics::Command;
 
 use super::text::Text;
-use crate::sip::Figures;
+use crate::sip::stats::Stats;
 
 /// Why calls ended, in rtpengine's words.
 const ENDINGS: [(&str, &[Counter]); 5] = [
@@ -16,9 +16,9 @@ const ENDINGS: [(&str, &[Counter]); 5] = [
 ];
 
 /// The families that there are.
-pub(super) fn write(figures: &Figures, text: &mut Text) {
-    let count = |counter: &Counter| figures.counters[*counter];
-    let snapshot = &figures.snapshot;
+pub(super) fn write(stats: &Stats, text: &mut Text) {
+    let count = |counter: &Counter| stats.counters[*counter];
+    let snapshot = &stats.snapshot;
     gauge(text, "uptime_seconds", "Uptime", snapshot.uptime.as_secs());
     text.family("rtpengine_sessions", "gauge", "Sessions");
     text.sample("rtpengine_sessions", &[("type", "own")], snapshot.calls);
@@ -58,21 +58,21 @@ pub(super) fn write(figures: &Figures, text: &mut Text) {
     let duration = snapshot.ended.duration.as_secs_f64();
     counter(text, "call_duration", "Duration of ended calls in seconds", duration);
     counter(text, "call_duration2", "The sum of its squares", snapshot.ended.squares);
-    counter(text, "mos", "Sum of scores", figures.scores.sum);
-    counter(text, "mos2", "Sum of their squares", figures.scores.squares);
+    counter(text, "mos", "Sum of scores", stats.scores.sum);
+    counter(text, "mos2", "Sum of their squares", stats.scores.squares);
     counter(
         text,
         "mos_samples",
         "How many there were",
-        figures.scores.counts.iter().sum::<u64>(),
+        stats.scores.counts.iter().sum::<u64>(),
     );
-    write_proxies(figures, text);
-    write_ports(figures, text);
+    write_proxies(stats, text);
+    write_ports(stats, text);
 }
 
-fn write_proxies(figures: &Figures, text: &mut Text) {
+fn write_proxies(stats: &Stats, text: &mut Text) {
     let proxies = || {
-        figures
+        stats
             .snapshot
             .proxies
             .iter()
@@ -107,7 +107,7 @@ fn write_proxies(figures: &Figures, text: &mut Text) {
     }
 }
 
-fn write_ports(figures: &Figures, text: &mut Text) {
+fn write_ports(stats: &Stats, text: &mut Text) {
     let families = [
         ("rtpengine_ports_used", "Ports that calls have"),
         ("rtpengine_ports_free", "Ports that are free"),
@@ -115,7 +115,7 @@ fn write_ports(figures: &Figures, text: &mut Text) {
     ];
     for (position, (name, help)) in families.into_iter().enumerate() {
         text.family(name, "gauge", help);
-        for pool in &figures.snapshot.pools {
+        for pool in &stats.snapshot.pools {
             let address = pool.address.to_string();
             let labels = [("name", pool.name.as_str()), ("address", address.as_str())];
             text.sample(name, &labels, [pool.used, pool.free, pool.used + pool.free][position]);

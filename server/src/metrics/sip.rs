@@ -6,18 +6,18 @@ use sip::quality::Scores;
 
 use super::rtpengine;
 use super::text::Text;
-use crate::listen::Closed;
-use crate::sip::Figures;
+use crate::http::closed::Closed;
+use crate::sip::stats::Stats;
 
 /// The families of all calls together, with how many wanted to control them who may not.
-pub fn write_sip(figures: &Figures, denied: u64, closed: &BTreeMap<Closed, u64>, text: &mut Text) {
+pub fn write_sip(stats: &Stats, denied: u64, closed: &BTreeMap<Closed, u64>, text: &mut Text) {
     let name = "weir_sip";
     text.family(
         name,
         "counter",
         "What SIP proxies asked, and what became of calls, by reason",
     );
-    for (counter, value) in figures.counters.iter() {
+    for (counter, value) in stats.counters.iter() {
         text.sample("weir_sip_total", &[("reason", counter.name())], value);
     }
     text.sample("weir_sip_total", &[("reason", "control_denied")], denied);
@@ -35,16 +35,16 @@ pub fn write_sip(figures: &Figures, denied: u64, closed: &BTreeMap<Closed, u64>,
         (
             "weir_sip_calls",
             "Calls, with those that are over and still kept",
-            figures.calls,
+            stats.calls,
         ),
-        ("weir_sip_ports", "Ports that calls have", figures.ports),
+        ("weir_sip_ports", "Ports that calls have", stats.ports),
     ];
     for (name, help, value) in gauges {
         text.family(name, "gauge", help);
         text.sample(name, &[], value);
     }
-    write_scores(&figures.scores, text);
-    rtpengine::write(figures, text);
+    write_scores(&stats.scores, text);
+    rtpengine::write(stats, text);
 }
 
 fn write_scores(scores: &Scores, text: &mut Text) {

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 
 use tracing::debug;
 
-use crate::listen::Closed;
+use crate::clients::places::{Evicted, Limits, Place, Places};
+use crate::config;
+use crate::http::closed::Closed;
 use crate::metrics::Metrics;
-use crate::places::{Evicted, Limits, Place, Places};
-use crate::{clock, config};
+use crate::os::clock;
 
 /// How many connections there may be over TCP and HTTP. Silent ones give way to others.
 const CONNECTIONS: Limits = Limits {

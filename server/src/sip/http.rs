@@ -2,7 +2,6 @@
 //! for one.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,12 +16,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tracing::{debug, warn};
 
 use super::access::Access;
+use super::client::{Client, refuse};
 use super::task::{Handle, Protocol};
 use super::websocket;
-use crate::listen::{Closed, tune};
-use crate::page;
-use crate::patient::Patient;
-use crate::places::{Evicted, Place};
+use crate::clients::patient::Patient;
+use crate::clients::places::Evicted;
+use crate::http::closed::Closed;
+use crate::http::listen::tune;
+use crate::http::page;
 
 /// How long a client may take to send a request's header, as long again to send the body, and to
 /// take any part of an answer.
@@ -78,15 +79,6 @@ async fn serve_one(stream: TcpStream, client: Client, mut evicted: Evicted, acce
     }
 }
 
-/// Who is at the other end of a connection.
-#[derive(Clone)]
-pub(super) struct Client {
-    pub(super) from: IpAddr,
-    pub(super) handle: Handle,
-    /// A WebSocket keeps it.
-    pub(super) place: Arc<Place>,
-}
-
 async fn respond(request: Request<Incoming>, client: Client) -> Response<Body> {
     if request.headers().contains_key(header::UPGRADE) {
         return websocket::accept(request, client);
@@ -116,9 +108,4 @@ async fn respond(request: Request<Incoming>, client: Client) -> Response<Body> {
     let kind = kind.unwrap_or(HeaderValue::from_static(CONTENT_TYPE));
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
-}
-
-pub(super) fn refuse(status: u16) -> Response<Body> {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    page::text(status, status.canonical_reason().unwrap_or_default())
 }

@@ -152,7 +152,7 @@ mod tests {
     use sip::{Config, Interface};
 
     use super::*;
-    use crate::clock::Clocks;
+    use crate::os::clock::Clocks;
 
     fn wait(saver: &Saver) {
         while saver.state.busy.load(Ordering::Acquire) {

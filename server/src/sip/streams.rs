@@ -16,8 +16,9 @@ use tracing::{debug, warn};
 
 use super::access::Access;
 use super::task::{Handle, Protocol};
-use crate::listen::{Closed, tune};
-use crate::places::{Evicted, Place};
+use crate::clients::places::{Evicted, Place};
+use crate::http::closed::Closed;
+use crate::http::listen::tune;
 
 /// How many connections there may be on a Unix socket. The next one waits until one ends.
 const CONNECTIONS_MAX: usize = 1_024;

@@ -5,9 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sip::quality::Scores;
-use sip::statistics::Snapshot;
-use sip::{Counter, Counters, Input, Output, Relay, Request, RequestId};
+use sip::{Counter, Input, Output, Relay, Request, RequestId};
 use southbound::Command;
 use southbound::relay::{Refusal, RelayNotice};
 use tokio::net::UdpSocket;
@@ -15,13 +13,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
 
-use super::Parts;
 use super::access::Access;
+use super::dependencies::Dependencies;
 use super::notify::Notifier;
 use super::saver::Saver;
-use crate::clock;
-use crate::media_thread::CommandSender;
+use super::stats::Stats;
+use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
+use crate::os::clock;
 
 /// How many requests may wait. Beyond it sockets wait, and what does not fit their buffers is asked
 /// again.
@@ -58,21 +57,6 @@ pub enum ReplyTo {
     Waiting(oneshot::Sender<Arc<[u8]>>),
 }
 
-/// What the relay has counted, and how it stands.
-#[derive(Clone, Debug, Default)]
-pub struct Figures {
-    /// What it refused, ignored, gave up, and did.
-    pub counters: Counters,
-    /// How good streams were.
-    pub scores: Scores,
-    /// How many calls there are, with those that are over and still kept.
-    pub calls: usize,
-    /// How many ports they have.
-    pub ports: usize,
-    /// Statistics for dashboards.
-    pub snapshot: Snapshot,
-}
-
 struct Asked {
     protocol: Protocol,
     from: Option<IpAddr>,
@@ -80,7 +64,7 @@ struct Asked {
     reply_to: ReplyTo,
 }
 
-enum Ask {
+enum ProxyRequest {
     Request(Asked),
     Alive(oneshot::Sender<()>),
 }
@@ -91,7 +75,7 @@ pub struct Gone;
 
 /// The sockets' handle on the task.
 #[derive(Clone)]
-pub struct Handle(mpsc::Sender<Ask>);
+pub struct Handle(mpsc::Sender<ProxyRequest>);
 
 impl Handle {
     /// Hands over what a proxy says.
@@ -108,13 +92,13 @@ impl Handle {
             message,
             reply_to,
         };
-        self.0.send(Ask::Request(asked)).await.map_err(|_| Gone)
+        self.0.send(ProxyRequest::Request(asked)).await.map_err(|_| Gone)
     }
 
     /// Whether the task answers. The caller says how long it may take.
     pub async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
-        self.0.send(Ask::Alive(answer)).await.is_ok() && answered.await.is_ok()
+        self.0.send(ProxyRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
     /// The same, and what is answered, if anything is.
@@ -130,7 +114,7 @@ impl Handle {
 /// nobody has a handle any more, or by a panic.
 pub fn start(
     relay: Relay,
-    parts: Parts,
+    needs: Dependencies,
     access: Arc<Access>,
     kept: Option<(Saver, Vec<String>)>,
 ) -> (Handle, JoinHandle<()>) {
@@ -138,8 +122,8 @@ pub fn start(
     let (saver, records) = kept.unzip();
     let mut task = Task {
         relay,
-        commands: parts.commands,
-        metrics: parts.metrics,
+        commands: needs.commands,
+        metrics: needs.metrics,
         notifier: Notifier::new(access),
         replies: HashMap::new(),
         requests: 0,
@@ -148,7 +132,7 @@ pub fn start(
         saver,
     };
     task.resume(&records.unwrap_or_default());
-    let running = tokio::spawn(task.run(asked, parts.relay_notices));
+    let running = tokio::spawn(task.run(asked, needs.relay_notices));
     (Handle(requests), running)
 }
 
@@ -167,7 +151,7 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut relay_notices: mpsc::Receiver<RelayNotice>) {
+    async fn run(mut self, mut asked: mpsc::Receiver<ProxyRequest>, mut relay_notices: mpsc::Receiver<RelayNotice>) {
         let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
         let mut save = tokio::time::interval(SAVE_INTERVAL);
         loop {
@@ -179,9 +163,9 @@ impl Task {
                 _ = publish.tick() => self.publish(),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
                 request = asked.recv() => match request {
-                    Some(Ask::Request(request)) => self.ask(request),
+                    Some(ProxyRequest::Request(request)) => self.ask(request),
                     // Whoever has stopped waiting needs no answer.
-                    Some(Ask::Alive(answer)) => drop(answer.send(())),
+                    Some(ProxyRequest::Alive(answer)) => drop(answer.send(())),
                     None => return,
                 },
                 () = sleep_until(wakes_at) => self.handle(Input::TimePassed),
@@ -279,7 +263,7 @@ impl Task {
     fn publish(&mut self) {
         // What was given up is answered to nobody.
         self.replies.retain(|id, _| self.relay.is_waiting(*id));
-        self.metrics.publish_sip(Figures {
+        self.metrics.publish_sip(Stats {
             counters: self.relay.counters().clone(),
             scores: *self.relay.scores(),
             calls: self.relay.calls(),

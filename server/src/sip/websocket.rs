@@ -18,7 +18,7 @@ use tokio::io::{ReadHalf, WriteHalf};
 use tokio::time::{Instant, interval, timeout};
 use tracing::debug;
 
-use super::http::{Client, refuse};
+use super::client::{Client, refuse};
 use super::task::Protocol;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 

@@ -7,28 +7,28 @@ use agent::Receiver;
 use southbound::TransportId;
 use tokio::sync::Mutex;
 
-use crate::clock;
 use crate::controller_task::Handle;
+use crate::http::receivers::RECEIVERS_MAX;
+use crate::media::receiver_query::{ReceiverQuery, Unavailable};
 use crate::metrics::{Metrics, Named, Summary, write_named};
-use crate::observe::{Observer, Unavailable};
-use crate::receivers::RECEIVERS_MAX;
+use crate::os::clock;
 
 /// How long receivers are not looked at again: scraping more often costs the media node nothing.
 const SUMMARY_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// What a scrape reads.
-pub struct Scrape {
+/// The sources of the text.
+pub struct Endpoint {
     metrics: Metrics,
-    observer: Observer,
+    receiver_query: ReceiverQuery,
     summary: Mutex<Option<(Instant, Arc<Summary>)>>,
 }
 
-impl Scrape {
+impl Endpoint {
     /// Puts the sources together.
-    pub fn new(metrics: Metrics, observer: Observer) -> Self {
+    pub fn new(metrics: Metrics, receiver_query: ReceiverQuery) -> Self {
         Self {
             metrics,
-            observer,
+            receiver_query,
             summary: Mutex::default(),
         }
     }
@@ -59,7 +59,7 @@ impl Scrape {
             return Ok(summary.clone());
         }
         let mut summary = Summary::default();
-        self.observer.everybody(|receiver| summary.add(receiver)).await?;
+        self.receiver_query.everybody(|receiver| summary.add(receiver)).await?;
         let summary = Arc::new(summary);
         *last = Some((now, summary.clone()));
         Ok(summary)
@@ -68,7 +68,7 @@ impl Scrape {
     async fn named(&self, controller: &Handle) -> Result<Vec<(String, String, Receiver)>, Unavailable> {
         let downlinks = controller.downlinks(None, RECEIVERS_MAX).await;
         let transports: Vec<TransportId> = downlinks.iter().map(|downlink| downlink.transport).collect();
-        let mut found = self.observer.these(&transports).await?;
+        let mut found = self.receiver_query.these(&transports).await?;
         let named = downlinks.into_iter().filter_map(|downlink| {
             let receiver = found.remove(&downlink.transport)?;
             Some((downlink.room, downlink.identity, receiver))

@@ -10,12 +10,16 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use axum::middleware::Next;
 use tracing::warn;
 
-use crate::client::{Client, is_trusted};
-use crate::http::Http;
-use crate::listen::{Closed, Connection};
-use crate::places::Place;
+use crate::clients::client::{Client, is_trusted};
+use crate::clients::origin;
+use crate::clients::places::Place;
+use crate::config;
+use crate::http::closed::Closed;
+use crate::http::listen::Connection;
+use crate::http::page;
+use crate::http::state::Http;
+use crate::os::clock;
 use crate::settings::Settings;
-use crate::{clock, config, origin, page};
 
 /// The client of a request, as handlers see it.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use agent::{Agent, Receiver};
 use southbound::TransportId;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::media_thread::Waker;
+use crate::media::waker::Waker;
 
 /// How many questions may wait. Whoever asks more waits for a place.
 const QUESTIONS_MAX: usize = 16;
@@ -53,13 +53,13 @@ impl About {
 
 /// Whom to ask. Cheap to clone.
 #[derive(Clone)]
-pub struct Observer {
+pub struct ReceiverQuery {
     questions: mpsc::Sender<Question>,
     waker: Waker,
 }
 
-impl Observer {
-    /// An observer of the thread that `waker` wakes, and what that thread takes the questions from.
+impl ReceiverQuery {
+    /// Questions to the thread that `waker` wakes, and the end at which it takes them.
     pub fn new(waker: Waker) -> (Self, mpsc::Receiver<Question>) {
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         (Self { questions, waker }, asked)

@@ -9,8 +9,9 @@ use std::thread;
 use agent::{Agent, Handshake, Handshaken};
 use tracing::error;
 
-use crate::media_thread::Waker;
-use crate::{clock, niceness};
+use crate::media::waker::Waker;
+use crate::os::clock;
+use crate::os::priority;
 
 /// How many parts of handshakes are handed to each thread at once: enough that none waits for the
 /// agent. The others wait there, where what arrives for one of them is computed with it.
@@ -69,7 +70,7 @@ impl Handshakes {
 }
 
 fn compute(to_do: &Mutex<Receiver<Handshake>>, done: &Sender<Option<Handshaken>>, waker: &Waker) {
-    niceness::give_way(niceness::HANDSHAKES);
+    priority::give_way(priority::HANDSHAKES);
     loop {
         // The others wait for the lock instead of the work, which is the same.
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -2,9 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use agent::Agent;
@@ -14,11 +12,13 @@ use southbound::{Command, Notice};
 use tokio::sync::{mpsc, oneshot};
 use tracing::error;
 
-use crate::cpu_latency::CpuLatency;
-use crate::handshakes::Handshakes;
+use crate::media::handshakes::Handshakes;
+use crate::media::receiver_query::Question;
+use crate::media::waker::Waker;
 use crate::metrics::Metrics;
-use crate::observe::Question;
-use crate::{clock, niceness};
+use crate::os::clock;
+use crate::os::cpu_latency::CpuLatency;
+use crate::os::priority;
 
 /// How many commands may wait. The agent takes thousands a millisecond; this many waiting means it
 /// has died.
@@ -41,40 +41,6 @@ const EVENTS: usize = 8;
 
 /// How often counters are published.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
-
-/// Wakes the agent's thread when there is something to do.
-#[derive(Clone, Default)]
-pub struct Waker(Arc<WakerState>);
-
-#[derive(Default)]
-struct WakerState {
-    awake: AtomicBool,
-    thread: OnceLock<Thread>,
-}
-
-impl Waker {
-    /// Wakes the thread, or makes it not fall asleep.
-    pub fn wake(&self) {
-        // Only the first of many pays for waking the thread.
-        if !self.0.awake.swap(true, Ordering::SeqCst)
-            && let Some(thread) = self.0.thread.get()
-        {
-            thread.unpark();
-        }
-    }
-
-    fn sleep(&self, until: Option<Instant>) {
-        let longest = PUBLISH_INTERVAL;
-        let wait = until.map_or(longest, |until| {
-            until.saturating_duration_since(clock::now()).min(longest)
-        });
-        if !self.0.awake.load(Ordering::SeqCst) && !wait.is_zero() {
-            thread::park_timeout(wait);
-        }
-        // Before the queues are looked at: what is put there from now on sets it again.
-        self.0.awake.store(false, Ordering::SeqCst);
-    }
-}
 
 /// The controller's handle on the node.
 #[derive(Clone)]
@@ -131,8 +97,8 @@ pub fn start(
     let (running, ended) = oneshot::channel();
     let of_thread = waker.clone();
     thread::Builder::new().name("agent".to_owned()).spawn(move || {
-        of_thread.0.thread.get_or_init(thread::current);
-        niceness::give_way(niceness::AGENT);
+        of_thread.wake_this_thread();
+        priority::give_way(priority::AGENT);
         node.run(taken, &of_thread);
         drop(running);
     })?;
@@ -171,7 +137,7 @@ impl Node {
             if !asked && !busy {
                 let due = self.agent.poll_timeout().map(|due| due.max(began + GRAIN));
                 let look = (!self.roll_calls.is_empty()).then(|| began + ROLL_CALL);
-                waker.sleep(due.into_iter().chain(look).min());
+                waker.sleep(PUBLISH_INTERVAL, due.into_iter().chain(look).min());
             }
         }
     }

@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::clock;
+use crate::clients::outbox::{ToSocket, Told};
+use crate::clients::places::Place;
 use crate::controller_task::Handle;
-use crate::outbox::{ToSocket, Told};
-use crate::places::Place;
+use crate::os::clock;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
 type Stream = TokioIo<Upgraded>;

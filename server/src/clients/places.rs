@@ -218,7 +218,7 @@ fn block(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock;
+    use crate::os::clock;
 
     const LIMITS: Limits = Limits {
         all: 5,

@@ -6,39 +6,39 @@ use std::fmt;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::media_thread::Ended;
+use crate::media::media_thread::Ended;
 
 /// Which part ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartEnded(&'static str);
+pub struct DependencyEnded(&'static str);
 
-impl fmt::Display for PartEnded {
+impl fmt::Display for DependencyEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a part of the server has ended: {}", self.0)
     }
 }
 
-impl std::error::Error for PartEnded {}
+impl std::error::Error for DependencyEnded {}
 
-/// Watches parts.
-pub struct Parts {
-    ended: mpsc::Receiver<PartEnded>,
-    tell: mpsc::Sender<PartEnded>,
+/// Watches them.
+pub struct Dependencies {
+    ended: mpsc::Receiver<DependencyEnded>,
+    tell: mpsc::Sender<DependencyEnded>,
 }
 
-impl Parts {
+impl Dependencies {
     /// Watches the media node's thread and the controller's task.
     pub fn new(node: Ended, controller: JoinHandle<()>) -> Self {
         let (tell, ended) = mpsc::channel(1);
-        let parts = Parts { ended, tell };
-        let tell = parts.tell.clone();
+        let dependencies = Dependencies { ended, tell };
+        let tell = dependencies.tell.clone();
         tokio::spawn(async move {
             // It tells by ending, also by a panic.
             let _ = node.await;
-            let _ = tell.send(PartEnded("agent")).await;
+            let _ = tell.send(DependencyEnded("agent")).await;
         });
-        parts.watch("controller", controller);
-        parts
+        dependencies.watch("controller", controller);
+        dependencies
     }
 
     /// Watches another one.
@@ -48,12 +48,12 @@ impl Parts {
             // A panic is logged where it happens.
             let _ = task.await;
             // An error means that the process is ending.
-            let _ = tell.send(PartEnded(name)).await;
+            let _ = tell.send(DependencyEnded(name)).await;
         });
     }
 
     /// Waits until one of them has ended.
-    pub async fn ended(&mut self) -> PartEnded {
+    pub async fn ended(&mut self) -> DependencyEnded {
         match self.ended.recv().await {
             Some(ended) => ended,
             None => std::future::pending().await,
@@ -69,13 +69,13 @@ mod tests {
     async fn a_part_that_panics_or_returns_is_named() {
         for panics in [true, false] {
             let (_running, node) = tokio::sync::oneshot::channel();
-            let mut parts = Parts::new(node, tokio::spawn(std::future::pending()));
-            parts.watch("SIP", tokio::spawn(async move { assert!(!panics, "a bug") }));
-            assert_eq!(parts.ended().await, PartEnded("SIP"));
+            let mut dependencies = Dependencies::new(node, tokio::spawn(std::future::pending()));
+            dependencies.watch("SIP", tokio::spawn(async move { assert!(!panics, "a bug") }));
+            assert_eq!(dependencies.ended().await, DependencyEnded("SIP"));
         }
         let (running, node) = tokio::sync::oneshot::channel();
-        let mut parts = Parts::new(node, tokio::spawn(std::future::pending()));
+        let mut dependencies = Dependencies::new(node, tokio::spawn(std::future::pending()));
         drop(running);
-        assert_eq!(parts.ended().await, PartEnded("agent"));
+        assert_eq!(dependencies.ended().await, DependencyEnded("agent"));
     }
 }

@@ -7,9 +7,9 @@ use tokio::sync::Mutex;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use crate::clock;
 use crate::controller_task;
-use crate::observe::Observer;
+use crate::media::ReceiverQuery;
+use crate::os::clock;
 use crate::sip;
 
 /// How long a part may take to answer. A healthy one answers within milliseconds.
@@ -22,7 +22,7 @@ const AGE_MAX: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub struct Health {
     controller: controller_task::Handle,
-    observer: Observer,
+    receiver_query: ReceiverQuery,
     sip: Option<sip::Handle>,
     last: Arc<Mutex<Option<Answer>>>,
 }
@@ -36,10 +36,10 @@ pub struct Unwell(pub &'static str);
 
 impl Health {
     /// Puts the parts together.
-    pub fn new(controller: controller_task::Handle, observer: Observer, sip: Option<sip::Handle>) -> Self {
+    pub fn new(controller: controller_task::Handle, receiver_query: ReceiverQuery, sip: Option<sip::Handle>) -> Self {
         Health {
             controller,
-            observer,
+            receiver_query,
             sip,
             last: Arc::default(),
         }
@@ -65,8 +65,11 @@ impl Health {
             Ok(false) | Err(_) => Err(Unwell(part)),
         };
         in_time("controller", timeout(ANSWER_MAX, self.controller.is_alive()).await)?;
-        in_time("agent", timeout(ANSWER_MAX, self.observer.agent_is_alive()).await)?;
-        in_time("data plane", timeout(ANSWER_MAX, self.observer.plane_is_alive()).await)?;
+        in_time("agent", timeout(ANSWER_MAX, self.receiver_query.agent_is_alive()).await)?;
+        in_time(
+            "data plane",
+            timeout(ANSWER_MAX, self.receiver_query.plane_is_alive()).await,
+        )?;
         if let Some(sip) = &self.sip {
             in_time("SIP", timeout(ANSWER_MAX, sip.is_alive()).await)?;
         }

@@ -13,9 +13,9 @@ use controller::Downlink;
 use serde::Serialize;
 use southbound::TransportId;
 
-use crate::clock;
 use crate::controller_task::Handle;
-use crate::observe::{Observer, Unavailable};
+use crate::media::receiver_query::{ReceiverQuery, Unavailable};
+use crate::os::clock;
 pub use view::{ReceiverView, granted_name, limit_name};
 
 /// The most receivers one answer tells of.
@@ -99,19 +99,19 @@ pub fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {
 }
 
 /// How the bearer's own downlink does.
-pub async fn own(claims: &Claims, controller: &Handle, observer: &Observer) -> Result<ReceiverView, Denial> {
+pub async fn own(claims: &Claims, controller: &Handle, receiver_query: &ReceiverQuery) -> Result<ReceiverView, Denial> {
     if !claims.video.room_join || claims.video.room.is_empty() || claims.identity().is_empty() {
         return Err(Denial::NotAllowed);
     }
     let (room, identity) = (claims.video.room.clone(), claims.identity().to_owned());
     let downlink = controller.downlink(room, identity).await.ok_or(Denial::NotHere)?;
-    let mut found = observer.these(&[downlink.transport]).await?;
+    let mut found = receiver_query.these(&[downlink.transport]).await?;
     let receiver = found.remove(&downlink.transport);
     Ok(ReceiverView::new(downlink, receiver))
 }
 
 /// How all the downlinks in a scope do.
-pub async fn all(scope: Scope, controller: &Handle, observer: &Observer) -> Result<ReceiversView, Denial> {
+pub async fn all(scope: Scope, controller: &Handle, receiver_query: &ReceiverQuery) -> Result<ReceiversView, Denial> {
     let room = match scope {
         Scope::Room(room) => Some(room),
         Scope::Everywhere => None,
@@ -119,13 +119,13 @@ pub async fn all(scope: Scope, controller: &Handle, observer: &Observer) -> Resu
     let mut downlinks = controller.downlinks(room, RECEIVERS_MAX + 1).await;
     let truncated = downlinks.len() > RECEIVERS_MAX;
     downlinks.truncate(RECEIVERS_MAX);
-    let receivers = joined(downlinks, observer).await?;
+    let receivers = joined(downlinks, receiver_query).await?;
     Ok(ReceiversView { receivers, truncated })
 }
 
-async fn joined(downlinks: Vec<Downlink>, observer: &Observer) -> Result<Vec<ReceiverView>, Unavailable> {
+async fn joined(downlinks: Vec<Downlink>, receiver_query: &ReceiverQuery) -> Result<Vec<ReceiverView>, Unavailable> {
     let transports: Vec<TransportId> = downlinks.iter().map(|downlink| downlink.transport).collect();
-    let mut found = observer.these(&transports).await?;
+    let mut found = receiver_query.these(&transports).await?;
     let view = |downlink: Downlink| {
         let receiver = found.remove(&downlink.transport);
         ReceiverView::new(downlink, receiver)

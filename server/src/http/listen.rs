@@ -19,11 +19,12 @@ use tokio::task::JoinSet;
 use tower_http::add_extension::AddExtension;
 use tracing::{debug, warn};
 
-use crate::client::is_trusted;
-use crate::clock;
+use super::closed::Closed;
+use crate::clients::client::is_trusted;
+use crate::clients::patient::Patient;
+use crate::clients::places::{Evicted, Place, Places};
 use crate::metrics::Metrics;
-use crate::patient::Patient;
-use crate::places::{Evicted, Place, Places};
+use crate::os::clock;
 use crate::settings::Current;
 
 /// A request line with everything a joining client says in it, and the other headers.
@@ -160,33 +161,4 @@ async fn serve_one(stream: TcpStream, connection: Connection, mut evicted: Evict
             front.metrics.http_closed(Closed::Slow);
         }
     }
-}
-
-/// Why we closed a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Closed {
-    /// Its address had its share, and it was the oldest of it or one too many.
-    AddressLimit,
-    /// The server had as many as it takes.
-    ServerLimit,
-    /// The client took longer than it may.
-    Slow,
-}
-
-impl From<crate::places::Full> for Closed {
-    fn from(full: crate::places::Full) -> Self {
-        match full {
-            crate::places::Full::Address => Closed::AddressLimit,
-            crate::places::Full::Server => Closed::ServerLimit,
-        }
-    }
-}
-
-impl Closed {
-    /// All of them, with their names in metrics.
-    pub const NAMES: [(Self, &'static str); 3] = [
-        (Closed::AddressLimit, "address_limit"),
-        (Closed::ServerLimit, "server_limit"),
-        (Closed::Slow, "slow"),
-    ];
 }

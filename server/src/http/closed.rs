@@ -1,0 +1,32 @@
+//! Reasons to close a connection.
+
+use crate::clients::places::Full;
+
+/// Why we closed a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Closed {
+    /// Its address had its share, and it was the oldest of it or one too many.
+    AddressLimit,
+    /// The server had as many as it takes.
+    ServerLimit,
+    /// The client took longer than it may.
+    Slow,
+}
+
+impl From<Full> for Closed {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Address => Closed::AddressLimit,
+            Full::Server => Closed::ServerLimit,
+        }
+    }
+}
+
+impl Closed {
+    /// All of them, with their names in metrics.
+    pub const NAMES: [(Self, &'static str); 3] = [
+        (Closed::AddressLimit, "address_limit"),
+        (Closed::ServerLimit, "server_limit"),
+        (Closed::Slow, "slow"),
+    ];
+}
