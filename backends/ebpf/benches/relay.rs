@@ -1,8 +1,8 @@
-//! What one relayed packet costs in the program: the kernel runs it on one frame again and again,
-//! and tells how long that took.
+//! Measures the cost of one relayed packet in the program: the kernel runs it on one frame
+//! repeatedly and reports the time.
 //!
-//! The relay used leads back to where the packet came from, so that what leaves is what came and
-//! can be relayed again. The driver's work is not in it.
+//! The relay leads back to the packet's source, so that the frame is unchanged and can be relayed
+//! again. The driver's work is not included.
 //!
 //! `cargo bench -p backend-ebpf --bench relay`, as root.
 
@@ -43,7 +43,7 @@ fn measure(pair: &Pair, like: IpAddr, relays: u16, times: u32) {
         interfaces: vec!["near0".to_owned()],
         ..RelayConfig::default()
     };
-    let mut offload = RelayOffload::start(&config, Instant::now()).expect("whoever has a cable can have this");
+    let mut offload = RelayOffload::start(&config, Instant::now()).expect("this takes no more privilege than a cable");
     let party = SocketAddr::new(near, 5_000);
     let at = |number: u16| SocketAddr::new(far, 10_000 + number);
     // Somebody has the port that packets leave from, too.

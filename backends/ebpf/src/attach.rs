@@ -32,22 +32,23 @@ const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const XDP_ATTACHED_DRV: u8 = 1;
 
-/// Where the kernel runs a program.
+/// The place in the kernel where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
     /// In the driver, before the packet has become the stack's.
     Native,
-    /// Where the stack takes packets from the driver.
+    /// At the entry of the stack, after the driver (TC).
     Stack,
     /// In the stack as if it were in the driver, for drivers that know no XDP: it works, and saves
     /// little.
     Generic,
-    /// Where an earlier process put it; it has been replaced there without a gap.
+    /// In the place where an earlier process attached it; the program was replaced there without a
+    /// gap.
     Adopted,
 }
 
-/// Where in the kernel packets are dealt with, in the words of `weir inspect`. What comes later
-/// saves less.
+/// The place in the kernel where packets are handled, in the words of `weir inspect`. Later places
+/// save less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Path {
     /// In the driver.
@@ -73,7 +74,7 @@ pub(crate) trait Linked {
     /// A link that goes with the program.
     type Id;
 
-    /// What holds it instead, for longer.
+    /// The link in a form that can outlive the program.
     fn take(&mut self, link: Self::Id) -> Result<FdLink, ProgramError>;
 
     /// Takes the place of whatever such a thing holds, with no packet in between.

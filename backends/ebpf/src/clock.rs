@@ -18,8 +18,8 @@ pub(crate) struct Monotonic {
 impl Monotonic {
     /// `now` is what the clock said a moment ago.
     pub(crate) fn new(now: Instant) -> Self {
-        // Whoever is interrupted between two looks at the clock takes the kernel's for less than it
-        // was, never for more.
+        // A thread that is interrupted between the two reads gets an offset that is too small,
+        // never one that is too large. The maximum is therefore the best.
         let looks = (0..LOOKS).map(|_| nanoseconds().saturating_sub(now.elapsed().as_nanos() as u64));
         Monotonic {
             origin: now,
@@ -42,7 +42,7 @@ impl Monotonic {
     }
 }
 
-/// What the kernel's monotonic clock shows.
+/// The time of the kernel's monotonic clock.
 pub(crate) fn nanoseconds() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every system has this clock");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_was_interrupted_after_looking_at_the_clock_tells_the_right_time() {
+    fn an_interruption_while_reading_the_clocks_does_not_skew_the_time() {
         let (early, moment) = (Instant::now(), Duration::from_millis(20));
         thread::sleep(2 * moment);
         let clock = Monotonic::new(early);

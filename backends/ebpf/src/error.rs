@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a program cannot run. Whatever it is, the base forwards everything.
+/// The reason why a program cannot run. The base forwards everything then.
 #[derive(Debug)]
 pub enum EbpfError {
     /// No interface is named, or more than [`INTERFACES_MAX`](crate::INTERFACES_MAX): the
@@ -22,17 +22,17 @@ pub enum EbpfError {
     NotNative(String),
     /// The interface takes no frames from XDP programs to send: likewise.
     SendsNone(String),
-    /// What is copied goes on to userspace, and what the driver copies does not.
+    /// Copied packets are configured to continue to userspace, and a driver's copies cannot.
     GoesUp,
     /// The process may not: it needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, or to be root.
     NotAllowed(Step),
-    /// What is pinned in this folder is another process's, which runs.
+    /// The pins in this folder belong to another process, which is running.
     InUse(PathBuf),
     /// The kernel or the driver cannot.
     Failed(Step, io::Error),
 }
 
-/// What could not be done.
+/// The step that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Having the kernel look up routes for packets that are ours.
@@ -96,7 +96,7 @@ impl fmt::Display for EbpfError {
             ),
             EbpfError::NotNative(name) => write!(f, "{name}'s driver runs no XDP programs itself"),
             EbpfError::SendsNone(name) => write!(f, "{name} takes nothing to send from XDP programs"),
-            EbpfError::GoesUp => f.write_str("what is copied goes on to userspace"),
+            EbpfError::GoesUp => f.write_str("copied packets also go to userspace, and a driver's copies cannot"),
             EbpfError::NotAllowed(step) => {
                 write!(
                     f,

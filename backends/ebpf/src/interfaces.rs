@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_an_address_is_found_once_and_so_is_the_loopback() {
+    fn interfaces_with_an_address_and_the_loopback_are_found_once() {
         let loopback: Vec<String> = getifaddrs()
             .expect("every system has interfaces")
             .map(|interface| interface.interface_name)

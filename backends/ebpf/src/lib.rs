@@ -1,8 +1,8 @@
 //! Forwarding in the kernel: offloads in front of a base data plane.
 //!
-//! Read `program/common/packet.h` first: what every BPF program here takes for a packet. What
-//! programs and this crate say to each other is defined once, in `program/*/*_layout.h`, of which
-//! the build makes Rust.
+//! Read `program/common/packet.h` first: the packets that every BPF program here accepts. The
+//! layouts that programs and this crate share are defined once, in `program/*/*_layout.h`, from
+//! which the build generates Rust.
 //!
 //! [`RelayOffload`] relays RTP at the earliest point there is, XDP: read
 //! `program/relay/relay.bpf.c`, then `relay` and in it `plan` (what is taken), `table` (what the

@@ -1,5 +1,5 @@
-//! What outlives the process: folders of a BPF file system with tables, and with what holds a
-//! program to each interface.
+//! State that outlives the process: folders of a BPF file system with tables, and with the links
+//! that attach a program to each interface.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use crate::{EbpfError, Step, look_ups};
 /// Rooms are kept in a folder of this name beside the relays.
 const ROOMS: &str = "rooms";
 
-/// What programs' folders are called, each with its layout behind it.
+/// The names of the programs' folders, each followed by its layout.
 const PREFIXES: [&str; 2] = ["relay-", "fanout-"];
 const LINK_PREFIX: &str = "link-";
 
@@ -23,8 +23,8 @@ pub(crate) struct Pins {
 }
 
 impl Pins {
-    /// Takes the folder of this name below `parent`. What another layout left there is taken down,
-    /// and so is what does not fit.
+    /// Takes the folder of this name below `parent`. Pins of another layout are taken down, and so
+    /// are pins that do not fit.
     pub(crate) fn open(parent: &Path, name: &str, fits: impl FnOnce(&Path) -> bool) -> Result<Self, EbpfError> {
         debug_assert!(is_ours(Path::new(name)));
         let folder = parent.join(name);
@@ -40,12 +40,12 @@ impl Pins {
         Ok(Pins { folder, _lock: lock })
     }
 
-    /// Where a table is pinned.
+    /// The path where a table is pinned.
     pub(crate) fn table(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Where it is pinned that the program is on an interface.
+    /// The path where the link to an interface is pinned.
     pub(crate) fn link(&self, interface: &str) -> PathBuf {
         // The file system has no dots in names, interfaces may.
         self.folder
@@ -66,8 +66,8 @@ impl Pins {
     }
 }
 
-/// Where rooms are kept below the folder that is configured: in one of their own, since the relays'
-/// is locked by itself.
+/// The folder of rooms below the configured one. They have one of their own because the relays'
+/// folder has its own lock.
 pub(crate) fn of_rooms(parent: &Path) -> PathBuf {
     parent.join(ROOMS)
 }

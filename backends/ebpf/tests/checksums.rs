@@ -17,7 +17,7 @@ use support::*;
 use veth::frame::{Frame, checksum};
 use veth::{Pair, pair_or_skip};
 
-/// Who finishes checksums.
+/// The party that completes checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finished {
     /// The sender, before its device: nobody else has to.
@@ -41,7 +41,7 @@ impl Capture {
                 SockProtocol::EthAll,
             )
         });
-        let raw = raw.expect("whoever may make namespaces may do this");
+        let raw = raw.expect("this takes no more privilege than namespaces");
         setsockopt(&raw, ReceiveTimeout, &TimeVal::seconds(PATIENCE.as_secs() as i64)).expect("a socket can");
         Capture(raw)
     }
@@ -94,7 +94,7 @@ fn relay_in_stack(pair: &Pair, parties: &Parties) -> RelayOffload {
         ..RelayConfig::default()
     };
     let started = pair.near.run(|| RelayOffload::start(&config, Instant::now()));
-    let mut offload = started.expect("whoever may make namespaces may do this");
+    let mut offload = started.expect("this takes no more privilege than namespaces");
     for from in [0, 1] {
         offload
             .set(Instant::now(), parties.ours[from], &parties.relay(from))

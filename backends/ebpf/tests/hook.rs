@@ -1,5 +1,5 @@
-//! Where packets meet the relay program: in the driver if all can, else in the stack; and what
-//! passes there.
+//! The hook of the relay program: in the driver if all can, else in the stack; and the packets that
+//! pass there.
 
 #![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
 
@@ -39,7 +39,7 @@ fn start(pair: &Pair, hook: Hook, interfaces: &[&str]) -> RelayOffload {
         ..RelayConfig::default()
     };
     pair.near
-        .run(|| RelayOffload::start(&config, Instant::now()).expect("whoever may make namespaces may do this"))
+        .run(|| RelayOffload::start(&config, Instant::now()).expect("this takes no more privilege than namespaces"))
 }
 
 /// Sends packets from one party to the other, all of which must come from our other port, without
@@ -83,7 +83,7 @@ fn one_interface_without_xdp_is_enough_for_all_to_be_in_the_stack() {
     let mut offload = start(&pair, Hook::Auto, &["near0", "stack0"]);
     let attached: Vec<_> = offload.found().iter().map(|found| found.attached).collect();
     assert_eq!(attached, [Attached::Stack; 2]);
-    // What was tried is undone: there is room in the driver.
+    // The failed attempt is undone: the driver can take a program.
     let _pass = pair.near.run(|| Pass::start("near0").expect("nobody is there"));
     for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
         call(&mut offload, &Parties::new(&pair, like));
@@ -100,7 +100,7 @@ fn one_interface_without_xdp_is_enough_for_all_to_be_in_the_stack() {
 }
 
 #[test]
-fn whoever_wants_xdp_gets_it_even_where_it_saves_little() {
+fn xdp_is_used_on_request_even_where_it_saves_little() {
     let Some(pair) = cable_or_skip() else { return };
     add_one_without_xdp(&pair);
     for (hook, interface, wanted) in [
@@ -150,7 +150,7 @@ fn parties_on_this_machine_are_relayed_by_way_of_the_loopback() {
 
 /// Packets of no relay pass the loopback unchanged, however long they are.
 #[test]
-fn what_is_no_relays_passes_the_loopback() {
+fn packets_of_no_relay_pass_the_loopback() {
     let Some(pair) = pair_or_skip(1) else { return };
     let _offload = start(&pair, Hook::WithoutGeneric, &["lo"]);
     pair.near.run(|| {

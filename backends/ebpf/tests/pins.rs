@@ -125,7 +125,7 @@ fn a_process_that_is_killed_and_replaced_loses_no_packet() {
 }
 
 #[test]
-fn what_nobody_offers_again_is_swept() {
+fn relays_that_are_not_offered_again_are_swept() {
     let Some(pair) = cable_or_skip() else { return };
     let parties = Parties::new(&pair, pair.near.v4.into());
     with_pins(&pair, |pins| {
@@ -181,7 +181,7 @@ fn tables_of_another_size_are_not_adopted() {
 }
 
 #[test]
-fn one_folder_is_one_process_and_what_is_left_can_be_taken_down() {
+fn one_process_owns_a_folder_and_leftovers_can_be_taken_down() {
     let Some(pair) = cable_or_skip() else { return };
     with_pins(&pair, |pins| {
         // The namespace may have it set already, which is nothing to set back.

@@ -1,9 +1,9 @@
-// What every program here knows of packets: where things are in them, what an RTP packet is, and
-// how checksums follow a change.
+// Packet parsing that all programs here share: the offsets of headers, the test for RTP, and
+// incremental checksum updates.
 //
-// Only what is plain is parsed: Ethernet, IPv4 without options or IPv6 without extension headers,
-// in one piece, UDP, lengths that agree, a right IPv4 header checksum. Everything else is the
-// stack's and the base's.
+// The parser accepts only plain packets: Ethernet, IPv4 without options or IPv6 without extension
+// headers, no fragments, UDP, consistent lengths, a correct IPv4 header checksum. Everything else
+// is left to the stack and the base.
 #pragma once
 
 #include <linux/bpf.h>
@@ -46,7 +46,7 @@ static __always_inline __u32 fold(__u64 sum)
 	return sum;
 }
 
-// What a word takes with it out of a checksum, and what another brings.
+// The change of a checksum's sum when one word of the data is replaced by another (RFC 1624).
 static __always_inline __u64 swapped(__u32 old, __u32 new)
 {
 	return (__u64)(__u32)~old + new;
@@ -173,9 +173,9 @@ static __always_inline __u32 pseudo_sum(const struct datagram *found)
 	return fold(sum + words[0] + words[1] + words[2] + words[3] + words[4] + words[5] + words[6] + words[7]);
 }
 
-// Whether the checksum may be followed: there is one, or need not be one, and it is finished. What
-// comes from a socket of the same machine through a veth is finished only where the sender's device
-// was told not to offer it (ethtool -K DEVICE tx off).
+// Whether the checksum can be updated incrementally: it is present, or may be absent, and it is
+// complete. A packet from a socket of the same machine through a veth has a complete checksum only
+// if transmit offload is turned off on the sender's device (ethtool -K DEVICE tx off).
 static __always_inline int has_checksum(const struct datagram *found)
 {
 	if (!found->udp->check)

@@ -1,11 +1,12 @@
-// Replicates RTP in the kernel: finds the stream a packet is of, and sends a copy to each of those
-// who get it.
+// Replicates RTP in the kernel: finds a packet's stream and sends a copy to each of the stream's
+// replicas.
 //
-// Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse
-// (packet.h, fanout_read.h), match (fanout_lookup.h), window (fanout_window.h), extend
-// (fanout_extensions.h), and for each copy (fanout_copy.h) number (fanout_number.h), stamp
-// (fanout_stamp.h), rewrite and send (fanout_write.h); then log (fanout_log.h). What is not RTP of
-// a stream in the table goes on to the stack and the base, untouched.
+// fanout_layout.h describes the tables and is to be read first. A packet passes the stages of the
+// data plane contract: parse (packet.h, fanout_read.h), match (fanout_lookup.h), window
+// (fanout_window.h), extend (fanout_extensions.h), and for each copy (fanout_copy.h) number
+// (fanout_number.h), stamp (fanout_stamp.h), rewrite and send (fanout_write.h); then log
+// (fanout_log.h). Packets that are not RTP of a stream in the table continue to the stack and the
+// base unchanged.
 
 #include "fanout_copy.h"
 #include "fanout_lookup.h"
@@ -70,7 +71,7 @@ int fan_out(struct __sk_buff *skb)
 	scratch = scratch_here();
 	if (!stream || !scratch)
 		return NEXT;
-	// What goes up as well is counted there.
+	// The base counts the packets that also go to it.
 	counted = !stream->goes_up;
 	found_at(&scratch->media, &found, &place);
 	if (skb->gso_segs > 1) {

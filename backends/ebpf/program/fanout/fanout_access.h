@@ -32,7 +32,8 @@ static __always_inline __u32 frame_len(struct packet packet)
 	if (!packet.with_driver)
 		return ((struct __sk_buff *)packet.context)->len;
 	len = (__u64)frame->data_end - (__u64)frame->data;
-	// Two addresses, of which the verifier lets only a difference be a number: nothing may be added to one of them first.
+	// The verifier treats only the difference of two packet pointers as a number. The barrier keeps
+	// the compiler from adding anything to one of them first.
 	asm volatile("" : "+r"(len));
 	return len;
 }

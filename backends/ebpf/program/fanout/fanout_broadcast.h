@@ -151,7 +151,7 @@ __noinline int serve_in_driver(struct xdp_md *frame, __u32 place, struct scratch
 	return FAN_FORWARDED;
 }
 
-// What each order is made of.
+// The arguments of `order_copy`.
 struct ordering {
 	struct xdp_md *frame;
 	const struct stream_entry *stream;
@@ -296,8 +296,8 @@ static __always_inline int take_along(struct xdp_md *frame, struct outbox *outbo
 	return 1;
 }
 
-// Where it arrives. What is not copied here goes on to the stack, where the other program looks at
-// it.
+// Runs where a packet arrives. A packet that is not copied here continues to the stack, where the
+// other program examines it.
 SEC("xdp")
 int fan_out_in_driver(struct xdp_md *frame)
 {

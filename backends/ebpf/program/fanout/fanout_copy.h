@@ -132,7 +132,7 @@ static __always_inline void tally(struct scratch *scratch, __u32 became)
 		count(became);
 }
 
-// What each copy is made of.
+// The arguments that are the same for every copy of a packet.
 struct copying {
 	struct __sk_buff *skb;
 	const struct stream_entry *stream;
@@ -225,7 +225,7 @@ static __always_inline int take_account(struct scratch *scratch, __u32 place)
 	return refused;
 }
 
-// What is to be counted once all copies were looked at, where there were none.
+// The count for a packet of which no copy was sent, after all replicas were examined.
 static __always_inline int no_copies(const struct scratch *scratch)
 {
 	if (scratch->media.arrival.again)

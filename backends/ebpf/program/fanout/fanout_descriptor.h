@@ -115,7 +115,7 @@ static long read_field(__u32 index, struct scratch **at)
 	return !!reading->failed;
 }
 
-// What a structure says of how many there are comes first.
+// Reads the counts at the start of a dependency structure.
 static __always_inline void begin_structure(struct scratch *scratch)
 {
 	struct structure *structure = &scratch->structure;
@@ -164,7 +164,8 @@ static __always_inline void look_up_frame(struct layers_seen *seen, struct frame
 	frame->kind = seen->structure.templates[(id - frame->shape.first) & (TEMPLATES_MAX - 1)];
 }
 
-// What a packet changes for those behind it.
+// Records what later packets of the stream need from this frame: its structure and its active
+// decode targets.
 static __always_inline void note_frame(struct layers_seen *seen, struct frame *frame, const struct structure *structure, __u32 active)
 {
 	if (frame->has_structure) {
@@ -251,7 +252,7 @@ static __always_inline void read_frame(struct stream_layers *layers, struct scra
 	if (media->is_padding)
 		return;
 	if (media->begins) {
-		// What is left of another stream that was here.
+		// Clears the state that an earlier stream in this place left.
 		bpf_spin_lock(&layers->lock);
 		layers->seen.highest = layers->seen.since = layers->seen.active_since = 0;
 		layers->seen.active = 0;

@@ -1,10 +1,10 @@
-// Header extensions (RFC 8285): which of a packet's go on, and what a stream's receivers get in
-// their place.
+// Header extensions (RFC 8285): which of a packet's elements are forwarded, and under which ids a
+// stream's receivers get them.
 //
-// What goes on is the same for all receivers of a stream, so it is written once, under their ids
-// and in the order of ranks; behind it is room for what is written into each copy (fanout_stamp.h).
-// A packet whose own extension is as large stays as long as it is; another grows, and what is
-// behind moves back.
+// The forwarded elements are the same for all receivers of a stream. They are written once, under
+// the receivers' ids and in the order of ranks. Room for the elements that differ from copy to copy
+// (fanout_stamp.h) follows them. A packet whose own extension is as large as the new one keeps its
+// length. Any other packet grows, and the bytes after the extension move back.
 #pragma once
 
 #include "fanout_stamp.h"
@@ -24,7 +24,7 @@ struct walk {
 	__u32 wide; // whether one of them only fits the two-byte form
 };
 
-// What the agent is told of a packet.
+// Records the elements that the agent is told of: audio level and transport-wide number.
 static __always_inline void hear(struct media *media, const struct stream_entry *stream, const __u8 *before, __u32 id, __u32 at, __u32 len)
 {
 	if (id == stream->level_id && len == 1) {
@@ -176,9 +176,8 @@ static __always_inline long store_length(struct packet packet, __u32 at, __u32 l
 	return store_bytes(packet, at, &value, sizeof(value));
 }
 
-// Makes a packet longer by some words in front of `from`: false where that cannot be. What its
-// headers say of its length changes with it, but for the IPv4 checksum, which is made anew for each
-// copy.
+// Makes a packet longer by some words in front of `from`. Returns false where that is impossible.
+// Updates the lengths in its headers, but not the IPv4 checksum, which is recomputed for each copy.
 static __always_inline int lengthen(struct packet packet, struct scratch *scratch, __u32 from, __u32 by)
 {
 	struct media *media = &scratch->media;
@@ -258,7 +257,8 @@ static __always_inline __u32 plan(const struct stream_entry *stream, struct medi
 	return carried + 4 * (media->mid_words + media->timed * (1 + media->two_byte) + media->numbered);
 }
 
-// Whether copies have another header extension than the packet. What goes to nobody stays as it is.
+// Whether copies have another header extension than the packet. A packet of padding is sent to
+// nobody and stays unchanged.
 static __always_inline int is_extended(const struct stream_entry *stream, const struct media *media)
 {
 	return !media->is_padding && (media->altered | stream->timed | stream->numbered | stream->mid_words[0]);

@@ -1,8 +1,6 @@
-// What is known of a frame in layers, and what the newest structure of a stream says of all its
-// frames.
+// The state of a frame in layers, and the newest dependency structure of a stream.
 //
-// The sizes are a limit: a dependency structure with more than this is taken for one that cannot be
-// read.
+// The sizes are limits: a dependency structure that exceeds one of them is treated as unreadable.
 #pragma once
 
 #include <linux/types.h>
@@ -15,7 +13,7 @@
 
 // Decode targets are sets of bits, the lowest for target 0; so are chains.
 
-// What all frames of a structure have in common.
+// The part of a dependency structure that all its frames share.
 struct shape {
 	__u32 first; // the first template's id
 	__u32 templates;
@@ -27,7 +25,7 @@ struct shape {
 	__u8 protected_by[TARGETS_MAX]; // the same the other way round
 };
 
-// What some of them have in common.
+// One template of a dependency structure, which some of its frames share.
 struct kind_of_frame {
 	__u64 refers; // one bit for each frame it refers to, the lowest for the one before
 	__u64 chain_diffs; // how far back the frame before lies, one byte a chain; 0 where none is needed
@@ -65,7 +63,7 @@ struct frame {
 	__u8 zero[3];
 };
 
-// What must be remembered of a stream to read its frames.
+// The state of a stream that the reading of its frames needs.
 struct layers_seen {
 	__u64 highest; // number of the newest frame; 0 before the first
 	__u64 since; // the frame that brought the structure; 0 for none
@@ -121,7 +119,7 @@ struct reading {
 #define FRAMES 64 // that a replica remembers, by their numbers
 #define PICTURES 16 // and pictures of VP9
 
-// What was decided of a frame with a dependency descriptor, and what is selected behind it.
+// The decision about one frame with a dependency descriptor, and the selection after it.
 struct frame_choice {
 	__u16 since; // the structure of the decode target
 	__u16 active; // the decode targets the receiver can have
@@ -141,7 +139,7 @@ enum choice_flag {
 	CHOICE_COUNTS = 8, // a picture that was held back
 };
 
-// What was decided of a picture of VP9, and what is selected behind each of its frames: four bits a
+// The decision about one VP9 picture, and the selection after each of its frames: four bits a
 // spatial layer.
 struct picture_choice {
 	__u32 timestamp;
@@ -153,7 +151,7 @@ struct picture_choice {
 	__u8 zero;
 };
 
-// What a replica was given of layers. Reset where a segment begins.
+// The layers that a replica has been given. Reset where a segment begins.
 struct layers_given {
 	__u64 newest; // number of the newest frame
 	__u64 known; // one bit for each of the newest FRAMES, the lowest for the newest: it was decided,

@@ -1,10 +1,10 @@
 // Which frames a replica gets of a stream with dependency descriptors. All of it under the
 // replica's lock.
 //
-// A replica has one decode target. A frame is sent if it is part of that, its chain is intact, and
-// nothing it refers to was held back. What was decided of the newest 64 frames, by their numbers,
-// is two sets of bits, and so is what a frame refers to: whether something was held back is one
-// AND.
+// A replica has one decode target. A frame is sent if it is part of that target, its chain is
+// intact, and no frame it refers to was held back. Two sets of bits record the decisions about the
+// newest 64 frames, by their numbers. The frames that a frame refers to are a set of bits too, so
+// one AND tells whether any of them was held back.
 //
 // Source: AV1 RTP specification, appendix A; crates/dataplane, model/select.
 #pragma once

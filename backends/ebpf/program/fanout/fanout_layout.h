@@ -1,13 +1,13 @@
-// What the fan-out program and userspace say to each other. This is the one definition: the build
-// makes Rust of it.
+// The tables and records that the fan-out program and userspace share. This is the one definition:
+// the build generates the Rust types from it.
 //
-// Entries are never changed while the program may see them: a changed one is written to another
-// place, and then the place is told, which is one word.
+// An entry is never changed while the program can see it. A changed entry is written to another
+// place, and then the word that names the place is updated.
 #pragma once
 #include <linux/types.h>
 
-// Changes when the same values come to mean something else, so that nobody adopts what another
-// version left. That they look otherwise is noticed by itself.
+// Incremented when the same values get another meaning, so that no agent adopts the tables of an
+// incompatible version. A change of the layout itself is detected without it.
 #define FANOUT_LAYOUT 1
 
 #define FANOUT_LEGS 4096 // pairs of addresses
@@ -46,7 +46,7 @@ struct stream_key {
 	__u32 ssrc; // network byte order
 };
 
-// Where a stream's entry is, and what is known of it.
+// The places of a stream's entry and of its state.
 struct stream_place {
 	__u32 entry;
 	__u32 state;
@@ -175,14 +175,15 @@ struct numbered_frame {
 	__u16 last;
 };
 
-// What numbers a replica's packets where its frames do.
+// The state of numbering by frames, for a replica that uses it.
 struct frame_numbers {
 	struct rewriter known;
 	__u32 rewriting; // of this segment
 	struct numbered_frame frames[NUMBERED_FRAMES]; // by the frame's number
 };
 
-// What has arrived of a stream. The kernel's word for the lock in front of it is not ours.
+// The arrivals of a stream. The lock in front of them in the map is the kernel's type and is not
+// part of this layout.
 struct stream_progress {
 	__u64 highest; // extended sequence number of the newest packet; 0 before the first
 	__u64 newest; // of the newest of a known payload type
@@ -192,7 +193,7 @@ struct stream_progress {
 	__u64 seen[WINDOW_WORDS]; // one bit a number, by its remainder
 };
 
-// What was decided of a frame.
+// The decision about one frame.
 struct decision {
 	__u32 timestamp; // the frame's
 	__u16 held_back; // pictures before it that were not sent
@@ -202,7 +203,7 @@ struct decision {
 	__u16 zero;
 };
 
-// What a replica has sent.
+// The progress of a replica: what it has sent, and the state of its numbering and selection.
 struct replica_progress {
 	__u64 packets;
 	__u64 octets; // of RTP payload
@@ -262,7 +263,7 @@ struct fan {
 	__u32 copies;
 };
 
-// What became of packets, on one processor. Names are the contract's.
+// Counts of packets by result, on one processor. The names are those of the contract.
 enum fanout_count {
 	FAN_NOTHING, // for what is counted by nobody
 	FAN_RECEIVED,
@@ -295,7 +296,7 @@ enum fanout_count {
 	FAN_COUNTS, // how many there are
 };
 
-// What a note says.
+// The kind of a note.
 enum note_kind {
 	NOTE_SELECTED, // the replica comes from another stream than before, or another layer of it
 	NOTE_NO_WAY, // no route to its receiver, or nobody is known by that address
@@ -339,8 +340,8 @@ struct departed {
 	__u16 transport_number;
 };
 
-// What is sent to a leg for a while, with more of what it gets in any case, to see whether there is
-// room for it.
+// A probe of one leg: for a while, more is sent to the leg than its ordinary packets, to find out
+// whether the path has room for it.
 struct probe {
 	__u64 began; // the monotonic clock when the first of it left, in nanoseconds; 0 before
 	__u32 rate; // in bytes per millisecond

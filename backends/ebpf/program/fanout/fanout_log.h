@@ -15,7 +15,7 @@ static __always_inline void departs(struct scratch *scratch, const struct replic
 	scratch->log.departures = count + 1;
 }
 
-// What a packet's frame is to who gets only some layers.
+// Logs the layer of a packet's frame, and whether receivers of higher layers need the frame.
 static __always_inline void log_frame(struct fanout_log *log, const struct scratch *scratch)
 {
 	const struct media *media = &scratch->media;
@@ -37,10 +37,10 @@ static __always_inline void log_frame(struct fanout_log *log, const struct scrat
 	}
 }
 
-// Tells of a packet and of its copies, all at once. What arrived before, or goes up, is not told of
-// itself, but for what was asked for: its publisher wants to hear that it came, under another
-// transport-wide number, and the base knows nothing of it. What nobody reads in time is lost, and
-// counted.
+// Logs a packet and all its copies in one record. A duplicate packet, or one that also goes to the
+// base, is not reported as an arrival. The exception is a packet that was asked for again: its
+// publisher expects feedback about it under another transport-wide number, and the base has not
+// seen it. A record that nobody reads in time is lost, and counted.
 static __always_inline void write_log(struct scratch *scratch, int refused, int goes_up)
 {
 	const struct media *media = &scratch->media;

@@ -10,7 +10,7 @@
 
 #define LINES 1024 // a power of two
 
-// What a processor keeps of one stream.
+// One processor's cached look-up of a stream.
 struct line {
 	__u64 addresses[4]; // from whom and to whom its packets are, as it stands in them: of IPv4 the first
 	__u32 ports; // likewise
@@ -98,7 +98,7 @@ static __always_inline struct stream_place *look_up_stream(const struct datagram
 	return bpf_map_lookup_elem(&streams, &key);
 }
 
-// Where what is known of a packet's stream is. Null where it is of none, or no RTP.
+// Finds the place of a packet's stream. Null where the packet is of no stream, or not RTP.
 static __always_inline struct stream_place *find_stream(const struct datagram *found, void *end)
 {
 	__u32 only = 0, *change, as_of;
@@ -133,7 +133,7 @@ static __always_inline __u32 sum_between(const struct datagram *found)
 	return fold(sum);
 }
 
-// What the program knows of a packet before it is read.
+// Fills in the properties of a packet that are known before its payload is read.
 static __always_inline void found_at(struct media *media, const struct datagram *found, const struct stream_place *place)
 {
 	__builtin_memset(media, 0, sizeof(*media));

@@ -73,7 +73,7 @@ struct {
 	__type(value, struct replica_state);
 } replica_states SEC(".maps");
 
-// What is remembered of a stream in layers, beside its state.
+// The layer state of a stream, beside its other state.
 struct stream_layers {
 	struct bpf_spin_lock lock;
 	__u32 zero;
@@ -87,7 +87,7 @@ struct {
 	__type(value, struct stream_layers);
 } stream_layers SEC(".maps");
 
-// What a replica was given of one: beside its state, and under that one's lock.
+// The layer state of a replica, beside its other state and under the same lock.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FANOUT_REPLICAS);
@@ -95,7 +95,7 @@ struct {
 	__type(value, struct layers_given);
 } replica_layers SEC(".maps");
 
-// What numbers its packets where frames do: likewise.
+// The state of numbering by frames of a replica, under the same lock.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FANOUT_REPLICAS);
@@ -111,7 +111,8 @@ struct {
 	__type(value, __u64);
 } wanted SEC(".maps");
 
-// Who wants which, and until when. The oldest make room for others.
+// The packets that were asked for again, by packet and replica, and until when each is wanted. The
+// oldest entries are evicted first.
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, FANOUT_ASKS);
@@ -142,7 +143,7 @@ struct {
 	__type(value, struct probe);
 } probes SEC(".maps");
 
-// What arrived and what left, as `fanout_log`.
+// The log of arrived packets and sent copies, as `fanout_log`.
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, FANOUT_LOG);

@@ -117,7 +117,7 @@ static __always_inline void close_up(struct replica_progress *replica)
 	replica->shift -= 1;
 }
 
-// What the next segment continues, if this goes on.
+// Records the state that the next segment continues from, if this packet is sent.
 static __always_inline void remember(struct replica_progress *replica, const struct media *media, const struct frame *frame,
 				     const struct number *number)
 {

@@ -1,9 +1,9 @@
-// Numbers by the frames a replica gets, where its entry asks for it: S-LM and S-LR
-// (fanout_rewriting.h). All of it under the replica's lock.
+// Numbering by the frames a replica gets, where its entry asks for it: S-LM and S-LR
+// (fanout_rewriting.h). All of it runs under the replica's lock.
 //
-// For streams with dependency descriptors: nothing else numbers frames and says how many layers
-// there are. What went out of the newest frames is kept beside the rewriter, so that what a
-// receiver asks for again is found and has the number it had.
+// It applies to streams with dependency descriptors, because only those number frames and tell how
+// many layers there are. The numbers sent for the newest frames are kept beside the rewriter, so
+// that a packet that a receiver asks for again is found and gets the same number.
 #pragma once
 
 #include "fanout_rewriting.h"
@@ -76,7 +76,7 @@ static __always_inline void remember_number(struct frame_numbers *numbers, const
 		sent->last = packet->number;
 }
 
-// What comes again has the number it had.
+// A packet that is sent again has the number it had the first time.
 static __always_inline __u32 number_again(const struct frame_numbers *numbers, struct question *packet)
 {
 	const struct numbered_frame *sent = &numbers->frames[packet->frame & (NUMBERED_FRAMES - 1)];

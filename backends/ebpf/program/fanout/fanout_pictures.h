@@ -24,8 +24,8 @@ static __always_inline __u32 with_layer(__u32 layers, __u32 spatial, __u32 value
 	return (layers & ~(15U << shift)) | (value & 15) << shift;
 }
 
-// Where a picture is among those that are remembered, from the newest on; `known` says whether it
-// is one of them.
+// The place of a picture among those that are remembered, from the newest on. `known` is set if the
+// picture is one of them.
 static __always_inline __u32 place_of(const struct layers_given *layers, __u32 timestamp, __u32 *known)
 {
 	__u32 place = 0;
@@ -77,7 +77,7 @@ static __always_inline void switch_picture(struct replica_progress *replica, str
 			replica->spatial = goal;
 		replica->awaits = goal != replica->spatial && !is_key;
 	}
-	// What follows, of layers above, refers to no picture of layers above from before this one.
+	// Later pictures of higher layers refer to no picture of higher layers from before this one.
 	if (frame->switching_up && media->temporal <= replica->temporal && wanted_temporal > replica->temporal)
 		replica->temporal = wanted_temporal;
 	below = !frame->inter_layer || (media->spatial && picture->sent >> (media->spatial - 1) & 1);
@@ -93,8 +93,8 @@ static __always_inline __u32 judge_picture(const struct media *media, const stru
 	return is_above || (!frame->refers_above && media->spatial < spatial) ? FAN_OUTSIDE_TARGET : FAN_NOTHING;
 }
 
-// What is selected behind the frame before a late one: of the same picture, of an earlier one, or
-// of the oldest there is.
+// The selection after the frame that precedes a late one: of the same picture, of an earlier
+// picture, or of the oldest that is remembered.
 static __always_inline __u32 layers_behind(const struct layers_given *layers, const struct picture_choice *picture, __u32 place, __u32 spatial)
 {
 	const struct picture_choice *before = picture;

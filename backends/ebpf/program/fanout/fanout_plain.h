@@ -1,10 +1,10 @@
-// Copies that differ in addresses, numbers and stamps only: of packets without layers or picture
-// ids, which come in order.
+// The fast path for copies that differ only in addresses, numbers and stamps: those of packets
+// without layers or picture ids that arrive in order.
 //
-// Most packets of many streams are such. What is the same in all copies is found once for a packet,
-// and checksums begin at the sum of that, so that nothing is taken out of them again. A replica for
-// which more is to be decided than a number is left to the steps that decide whatever there is to
-// decide (fanout_number.h, fanout_write.h): nothing has happened to it then.
+// Most packets of many streams are of this kind. The values that all copies share are computed once
+// for a packet. Their sum is the start value of each copy's checksum, so that nothing has to be
+// subtracted from it again. A replica that needs more than a new number is left to the general
+// steps (fanout_number.h, fanout_write.h), and its state is unchanged until then.
 #pragma once
 
 #include "fanout_write.h"
@@ -15,7 +15,7 @@ static __always_inline int is_plain(const struct media *media)
 		 media->unfinished | media->arrival.wanted);
 }
 
-// What is left of a sum without a word.
+// The term that takes a word out of a sum.
 static __always_inline __u64 without(__u32 word)
 {
 	return (__u32)~word;

@@ -1,5 +1,5 @@
-// Where copies leave a driver: each is made its receiver's, as was ordered where its packet
-// arrived.
+// The egress side of copies made in drivers: each copy is rewritten for its receiver, as ordered
+// where its packet arrived.
 #pragma once
 
 #include "fanout_broadcast.h"
@@ -78,7 +78,7 @@ static __always_inline __u32 carry_out(struct xdp_md *frame, struct outbox *outb
 	return round->media.arrival.again ? FAN_LEFT_AGAIN : FAN_LEFT;
 }
 
-// Where a copy leaves. What it was told by the metadata is nobody else's business.
+// Runs where a copy is sent. The copy's metadata is removed before the copy leaves.
 SEC("xdp/devmap")
 int leave_driver(struct xdp_md *frame)
 {

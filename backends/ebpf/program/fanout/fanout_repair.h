@@ -1,10 +1,10 @@
-// Packets that come again because a receiver asked for them: to whom they go.
+// Packets that are sent again because a receiver asked for them, and the receivers that get them.
 //
-// Nothing is kept here, so whoever loses a packet is helped by its publisher. Userspace has made
-// the source's number of the receiver's, and remembers here who asked (src/fanout/repair.rs). What
-// then comes a second time goes to those and nobody else, each time they asked once, under the
-// number it had. What has never been here goes to everybody, as any late packet, and nobody has to
-// ask for it again.
+// No packets are stored here, so the publisher repairs each loss. Userspace translates the
+// receiver's sequence number into the source's and records here who asked (src/fanout/repair.rs). A
+// packet that arrives a second time is sent only to the receivers that asked for it, once for each
+// request, under the number it had. A packet that arrives for the first time is sent to everybody,
+// as any late packet, and need not be asked for again.
 //
 // Source: Scallop section 5.3.
 #pragma once

@@ -16,8 +16,8 @@
 #define SAYS_ACTIVE 0x40 // in a descriptor's fourth byte
 #define TELLS 0x10000 // a copy's descriptor has active decode targets of its own
 
-// Where the descriptor's bits go: what is in front of the active decode targets, those, and what is
-// behind them.
+// The state of copying a descriptor's bits: those in front of the active decode targets, the
+// targets, and those after them.
 struct telling {
 	struct scratch *scratch;
 	__u32 at; // in the new elements
@@ -148,7 +148,7 @@ __noinline int tell_targets(struct __sk_buff *skb, __u32 says)
 	return write_descriptor(skb, scratch, says);
 }
 
-// What a copy is to say of active decode targets; 0 for nothing.
+// The active decode targets that a copy's descriptor has to state; 0 for none.
 static __always_inline __u32 says_of_targets(const struct scratch *scratch)
 {
 	const struct frame *frame = &scratch->frame;

@@ -47,8 +47,8 @@ static __always_inline int succeed(struct rewriter *known, const struct question
 	return 1;
 }
 
-// What a newest frame that is one no more leaves behind; frames of the cadence none of whose
-// packets has arrived have a place, too.
+// Stores the frame that was the newest, before another takes its place. Frames of the cadence of
+// which no packet has arrived get places too.
 static __always_inline void remember_past(struct rewriter *known, struct past before, __u16 distance, __u16 period)
 {
 	__u16 missing = (distance - 1) / period;

@@ -1,11 +1,11 @@
-// What a rewriter is asked. What it keeps of a replica is in fanout_layout.h.
+// The questions to a rewriter. Its state for a replica is in fanout_layout.h.
 #pragma once
 #include <linux/types.h>
 
 #define REWRITERS 2 // S-LM, and behind it S-LR
 #define QUESTIONS 80 // of one frame
 
-// What is asked.
+// The kind of a question.
 enum question_kind {
 	ASK_NOTHING,
 	ASK_START, // begin with this packet, under `sequence`

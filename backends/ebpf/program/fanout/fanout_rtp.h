@@ -1,5 +1,5 @@
-// What an RTP packet says of itself, as far as it is looked at: whether it is one, which header
-// extensions it has, whether a key frame starts with it.
+// The RTP header, as far as the program reads it: whether a packet is RTP, its header extensions,
+// and whether a key frame starts with it.
 #pragma once
 
 #include "fanout_access.h"
@@ -82,7 +82,7 @@ struct media {
 	__u8 stamped; // whether something is written into their header extensions
 };
 
-// Where the value of a header extension is, from the first.
+// The position of a header extension's value, from the first.
 struct element {
 	__u16 at;
 	__u8 len;
@@ -109,8 +109,8 @@ struct number {
 	__u8 told; // and whether the receiver knows otherwise
 };
 
-// Where what the stack has no room for is put while one packet is looked at. A processor looks at
-// one at a time: what a packet causes to be sent is queued.
+// Memory for one packet's processing that the BPF stack is too small for. A processor handles one
+// packet at a time: packets that are sent as a result are queued.
 struct scratch {
 	struct media media;
 	struct number number;

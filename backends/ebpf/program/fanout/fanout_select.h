@@ -12,7 +12,7 @@
 #include "fanout_layers.h"
 #include "fanout_pictures.h"
 
-// What a newest frame changes.
+// Updates the selected layer after a newest frame.
 static __always_inline void switch_layer(struct replica_progress *replica, __u8 wanted, const struct media *media)
 {
 	if (replica->temporal > wanted || media->starts_key_frame)
@@ -79,8 +79,8 @@ static __always_inline __u32 select_frame(struct replica_progress *replica, __u8
 	return new.sent ? FAN_NOTHING : FAN_OUTSIDE_TARGET;
 }
 
-// What a replica gets of the stream it follows, in one word: the layer, and whether only a key
-// frame takes it further.
+// The selection of a replica in the stream it follows, in one word: the layer, and whether only a
+// key frame can raise it.
 static __always_inline __u32 selected(const struct replica_progress *replica)
 {
 	__u32 awaits = (__u32)replica->awaits << 16;

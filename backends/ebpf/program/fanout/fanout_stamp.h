@@ -1,8 +1,8 @@
-// What is written into each copy because of whom it is for and when it leaves: mid, sending time,
-// transport-wide number.
+// The elements that differ from copy to copy, because of the receiver or the time it is sent: mid,
+// sending time, transport-wide number.
 //
-// The room for it is behind the elements that go on (fanout_extensions.h), as large for each
-// receiver of a stream; what one of them has no use for is padding.
+// The room for them follows the forwarded elements (fanout_extensions.h) and is the same for all
+// receivers of a stream. The part that a receiver does not use is padding.
 #pragma once
 
 #include "fanout_rtp.h"
@@ -55,7 +55,7 @@ static __always_inline __u32 number_element(const struct replica_entry *entry, c
 	return bpf_htonl(media->two_byte ? id << 24 | 2 << 16 | value : id << 28 | 1 << 24 | value << 8);
 }
 
-// What that changes in the checksum, as above.
+// Writes all stamps. Returns the change of the checksum, as above.
 static __always_inline __u64 write_stamps(void *data, void *end, const struct replica_entry *entry, const struct media *media,
 					  __u16 transport_number, int anew)
 {

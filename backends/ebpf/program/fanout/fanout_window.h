@@ -1,11 +1,12 @@
-// What has arrived of a stream: each number once. All of it under the stream's lock.
+// The window of arrived sequence numbers of a stream: each number is accepted once. All of it runs
+// under the stream's lock.
 #pragma once
 
 #include "fanout_layout.h"
 
 #define WINDOW (WINDOW_WORDS * 64)
 
-// What becomes of a number that arrives.
+// The result for a number that arrives.
 struct arrival {
 	__u64 number; // extended
 	__u32 refused; // a count, or FAN_NOTHING

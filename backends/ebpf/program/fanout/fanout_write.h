@@ -103,7 +103,7 @@ static __always_inline void write_ethernet(struct ethhdr *ethernet, const struct
 	__builtin_memcpy(ethernet->h_source, way->from, ETH_ALEN);
 }
 
-// What changed in what a checksum covers: its addresses, and the rest.
+// The change of the sum that a checksum covers: of the addresses, and of the rest.
 struct change {
 	__u64 addresses;
 	__u64 rest;

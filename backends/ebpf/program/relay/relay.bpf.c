@@ -11,7 +11,7 @@
 
 #include "relay.h"
 
-// What looks at packets of no relay, while there is such a program: that of rooms.
+// The program that examines packets of no relay, if one is loaded: the one for rooms.
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -19,8 +19,7 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } behind SEC(".maps");
 
-// What the stack is told, in the kernel's words TCX_NEXT and TCX_DROP: headers of older kernels do
-// not have them.
+// The verdicts TCX_NEXT and TCX_DROP: headers of older kernels do not define them.
 #define NEXT -1
 #define DROP 2
 

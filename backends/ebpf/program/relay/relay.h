@@ -1,4 +1,4 @@
-// What becomes of a packet, wherever it is met.
+// The handling of one packet, the same for all hooks.
 #pragma once
 
 #include "relay_rtp.h"
@@ -6,8 +6,8 @@
 #include "relay_fib.h"
 #include "relay_write.h"
 
-// What becomes of a packet: the number of the interface it is to be sent through, or one of these,
-// which no interface has.
+// The result for a packet: the number of the interface it is to be sent through, or one of these
+// values, which no interface has.
 #define LEFT 0 // as it came, for the stack and the base
 #define DROPPED 0xffffffff
 
@@ -67,8 +67,8 @@ static __always_inline void write_ends(__u64 *addresses, __u32 *ports, const str
 	}
 }
 
-// Fills a line with the relay of a port. False if there is none. What is done seldom is a function
-// of its own, so that the rest has the registers.
+// Fills a line with the relay of a port. False if there is none. Rare work is in a function of its
+// own so that it takes no registers from the common path.
 static __noinline int fill(struct line *line, const struct endpoint *at, __u32 protocol)
 {
 	struct relay relay;

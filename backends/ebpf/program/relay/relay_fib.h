@@ -1,10 +1,10 @@
-// Where a relay's packets leave, and when somebody has to ask.
+// The route of a relay's packets, and when the kernel has to resolve a neighbour again.
 #pragma once
 
 #include "relay_tables.h"
 
-// Where packets go that are for this machine and came from it: on to the stack. No interface has
-// this number.
+// The next hop of packets that come from this machine and are for it: they continue to the stack.
+// No interface has this number.
 #define HERE 0xfffffffe
 
 // The most bytes of a UDP datagram that are relayed.
@@ -29,7 +29,7 @@ static __noinline int has_socket(void *context, struct bpf_sock_tuple *tuple, __
 	return 1;
 }
 
-// What says so is what packets of the relay say of themselves.
+// Whether the base has a socket that receives packets of this relay.
 static __always_inline int is_heard(void *context, const struct line *line)
 {
 	const __u32 *addresses = (const __u32 *)line->addresses;

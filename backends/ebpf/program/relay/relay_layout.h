@@ -1,15 +1,16 @@
-// What the relay program and userspace say to each other. This is the one definition: the build
-// makes Rust of it.
+// The tables that the relay program and userspace share. This is the one definition: the build
+// generates the Rust types from it.
 #pragma once
 #include <linux/types.h>
 
-// Changes with anything below, so that nobody adopts what another version left.
+// Incremented with any change below, so that no agent adopts the tables of another version.
 #define RELAY_LAYOUT 3
 
 // How many interfaces there may be.
 #define INTERFACES_MAX 64
 
-// The most bytes of UDP payload that are looked at. What is longer is the base's to count.
+// The most bytes of UDP payload that are examined. Longer datagrams are left to the base, which
+// counts them.
 #define DATAGRAM_LEN_MAX 1500
 
 // An address and a port.
@@ -19,7 +20,7 @@ struct endpoint {
 	__u16 zero; // always
 };
 
-// What becomes of RTP that arrives at one port of ours.
+// The relay of RTP that arrives at one local port.
 struct relay {
 	struct endpoint accept; // from whom it must be
 	struct endpoint from; // the port of ours it leaves from
@@ -31,7 +32,7 @@ struct relay {
 	struct endpoint at; // whose entry it is; last, see the program
 };
 
-// What one relay did, on one processor.
+// The counters of one relay, on one processor.
 struct traffic {
 	__u64 packets; // relayed
 	__u64 bytes; // their UDP payload
@@ -45,8 +46,8 @@ struct clock {
 	__u64 ticks;
 };
 
-// What became of packets, on one processor. The first three packets do not reach the base, the rest
-// do.
+// Counts of packets by result, on one processor. Packets with the first three results do not reach
+// the base; the others do.
 enum relay_count {
 	RELAYED, // relayed
 	FOREIGN_SOURCE, // dropped: not from whom the relay accepts

@@ -37,7 +37,8 @@ static __always_inline int are_whole(const __u8 *elements, __u32 len, int two_by
 	return !left && !is_len_next;
 }
 
-// What a header extension is, of a payload of which so much is left: RELAYED if it may be.
+// Judges a header extension by its bytes and the length of the payload that is left: RELAYED if it
+// is valid.
 static __noinline __u32 judge_extension(const __u8 *extension, __u32 left, const void *end)
 {
 	__u32 elements, profile;
@@ -55,8 +56,8 @@ static __noinline __u32 judge_extension(const __u8 *extension, __u32 left, const
 	return are_whole(extension + 4, elements, profile != ONE_BYTE, end) ? RELAYED : MALFORMED;
 }
 
-// What a payload is: RELAYED if it has all of the RTP header it claims to have (RFC 3550 section
-// 5.1), and that is not too long to be looked at.
+// Judges a payload: RELAYED if it has all of the RTP header that it claims to have (RFC 3550
+// section 5.1), and that header is not too long to be examined.
 static __always_inline __u32 judge(const struct datagram *found, const void *end)
 {
 	const __u8 *payload = found->payload;

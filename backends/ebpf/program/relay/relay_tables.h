@@ -69,9 +69,9 @@ struct exit {
 	__u32 zero;
 };
 
-// What a processor keeps of a relay, so that most packets of it need no look-up. Addresses are as
-// they stand in packets: of IPv4 in the first word. That is two lines of the processor's cache:
-// while many call, what a packet costs is to have them come.
+// One processor's cached relay, so that most packets of it need no look-up. Addresses are as they
+// stand in packets: for IPv4, in the first word. A line takes two of the processor's cache lines:
+// with many calls, loading them is the main cost of a packet.
 struct line {
 	__u64 addresses[4]; // from whom and to whom packets are,
 	__u32 ports;
@@ -160,8 +160,9 @@ static __always_inline void set_destination(struct endpoint *at, const struct da
 		set_address(at, &found->v6->daddr, found->udp->dest);
 }
 
-// Copies the entry of a port. What is removed from a table may become another port's while somebody
-// still looks at it: so it is copied, and the copy must say whose it is.
+// Copies the entry of a port. An entry that is removed from a table may be reused for another port
+// while the program still reads it. The entry is therefore copied, and the copy must name the port
+// it is for.
 static __always_inline int find_relay(struct relay *copy, const struct endpoint *at)
 {
 	const struct relay *entry = bpf_map_lookup_elem(&relays, at);
@@ -185,7 +186,7 @@ static __noinline int confirm(struct line *line)
 	return 1;
 }
 
-// Whether it is. Where nothing was changed since that was looked up last, it still is.
+// Whether a line's relay is in force. It still is if nothing has changed since its last look-up.
 static __always_inline int is_in_force(struct line *line)
 {
 	return line->confirmed == changes || confirm(line);

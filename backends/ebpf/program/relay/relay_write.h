@@ -8,7 +8,7 @@ static __always_inline __u64 words_sum(const __u32 *words)
 	return (__u64)words[0] + words[1] + words[2] + words[3];
 }
 
-// What two addresses and their ports add to a sum.
+// The contribution of two addresses and their ports to a sum.
 static __always_inline __u64 ends_sum(const __u64 *addresses, __u32 ports)
 {
 	const __u32 *words = (const __u32 *)addresses;

@@ -1,4 +1,4 @@
-//! What an earlier process left in the tables, and goes on being forwarded.
+//! Entries that an earlier process left in the tables. Their packets are still forwarded.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -8,8 +8,8 @@ use aya::maps::MapError;
 use super::kernel::Kernel;
 use crate::layout::fanout::{FANOUT_COPIES, Pair, StreamKey};
 
-/// Entries nobody knows the owners of. What is new gets other places and other numbers, so that
-/// neither touches the other; what nobody has ordered again when its time is over is removed.
+/// Adopted entries, whose owners are unknown. New entries get other places and numbers, so that the
+/// two do not affect each other. Adopted entries that are not ordered again in time are removed.
 #[derive(Debug, Default)]
 pub(super) struct Adopted {
     pairs: Vec<Pair>,
@@ -18,7 +18,7 @@ pub(super) struct Adopted {
     pub(super) stream_states: BTreeSet<u32>,
     pub(super) replica_entries: BTreeSet<u32>,
     pub(super) replica_states: BTreeSet<u32>,
-    /// Where packets of legs are counted.
+    /// Slots of the transport-wide numbers of legs.
     pub(super) counts: BTreeSet<u32>,
     /// The lowest number of legs that is not in use, and none above it is.
     pub(super) legs_from: u32,
@@ -27,7 +27,7 @@ pub(super) struct Adopted {
 }
 
 impl Adopted {
-    /// Looks for it. What is found stays until `now` and `keep`.
+    /// Reads the entries from the tables. They stay until `now` plus `keep`.
     pub(super) fn read(kernel: &Kernel, now: Instant, keep: Duration) -> Result<Self, MapError> {
         let mut adopted = Adopted::default();
         let mut legs = BTreeSet::new();

@@ -24,7 +24,8 @@ const DEVMAP: (u32, u32, u32) = (14, 4, 8);
 const WATCH_EVERY: Duration = Duration::from_secs(1);
 const STUCK_MAX: u32 = 2;
 
-/// What looks at packets, what makes copies their receivers', and what tries whether any can leave.
+/// The programs: one examines arriving packets, one rewrites copies for their receivers, and two
+/// test whether copies can be sent.
 const PROGRAMS: [&str; 4] = ["fan_out_in_driver", "leave_driver", "try_driver", "end_of_try"];
 
 /// The shortest frame of Ethernet.
@@ -33,7 +34,7 @@ const FRAME: usize = 60;
 /// The driver's program, where all interfaces can broadcast.
 pub(super) struct Broadcast {
     fans: HashOfMaps<MapData, Fan, DevMap<MapData>>,
-    /// What makes a copy its receiver's.
+    /// The program that rewrites a copy for its receiver.
     leave: ProgramFd,
     interfaces: Vec<u32>,
     /// How many slots the largest map of each interface has.
@@ -60,7 +61,7 @@ impl Broadcast {
         let interfaces: Vec<u32> = names.iter().map(number).collect::<Result<_, _>>()?;
         let started = Self::start_on(loaded, names, interfaces, counts, mark, relays);
         if started.is_err() {
-            // What is on an interface already goes.
+            // Detaches the programs that are attached already.
             for name in PROGRAMS {
                 let _ = program(loaded, name)?.unload();
             }
@@ -99,8 +100,8 @@ impl Broadcast {
         })
     }
 
-    /// What marks a stream with so many receivers as the driver's; `None` where there is no room
-    /// for that.
+    /// The mark of a stream with this many receivers that the driver copies; `None` where there is
+    /// no room for that.
     pub(super) fn mark(&mut self, receivers: usize) -> Option<u32> {
         let wanted = u32::try_from(receivers)
             .ok()

@@ -1,4 +1,4 @@
-//! Where copies are made, as wanted and as it is.
+//! The place where copies are made: the configured one and the actual one.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +8,19 @@ use dataplane::Statistics;
 use super::kernel::Kernel;
 use crate::{EbpfError, Path};
 
-/// Where in the kernel copies are made.
+/// The configured place for making copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RoomsPath {
     /// In the driver if all interfaces can, and in the stack otherwise.
     #[default]
     Auto,
-    /// Where the stack takes packets from the driver.
+    /// At the entry of the stack, after the driver.
     Tc,
     /// In the driver, or not at all.
     Xdp,
 }
 
-/// Where copies are made of packets that arrive as the driver's program wants them.
+/// The actual place where packets that the driver's program accepts are copied.
 #[derive(Clone, Copy, Debug)]
 pub enum Copies<'a> {
     /// In the driver.
@@ -29,7 +29,7 @@ pub enum Copies<'a> {
     InStack(Option<&'a EbpfError>),
 }
 
-/// Where they are made at the time somebody looks, in words.
+/// The current place, in words, readable from other threads.
 #[derive(Clone, Debug, Default)]
 pub struct CopiesAt(Arc<Mutex<String>>);
 

@@ -35,8 +35,8 @@ pub(super) fn stream(stream: &Stream, places: &[u32]) -> StreamEntry {
     entry
 }
 
-/// What becomes of the header extensions of a stream's packets on `from`: those that go on, by the
-/// ids they come with and go out under.
+/// Writes the header extensions of a stream from `from` into its entry: the forwarded ones, by the
+/// ids they arrive and leave under.
 pub(super) fn extensions(entry: &mut StreamEntry, from: &Leg, carried: &[(u8, u8)]) {
     for (rank, (id, goes_out)) in carried.iter().enumerate() {
         entry.carried[usize::from(id / 32)].ranks[usize::from(id % 32)] = rank as u8 + 1;

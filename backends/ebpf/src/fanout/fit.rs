@@ -1,4 +1,4 @@
-//! What the kernel can do of an entry, and why not.
+//! The test whether the kernel can run an entry, and the reasons why not.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,7 +7,7 @@ use wire::{Codec, ExtensionKind};
 
 use crate::layout::fanout::{FANOUT_FORMATS, KEY_ALWAYS, KEY_AV1, KEY_H264, KEY_VP8, KEY_VP9};
 
-/// What says of a packet only what it is to its publisher's transport; never carried on.
+/// Extensions that concern only the publisher's own transport; never forwarded.
 const LEFT_OUT: [ExtensionKind; 5] = [
     ExtensionKind::Mid,
     ExtensionKind::Rid,
@@ -81,7 +81,7 @@ pub(super) fn replica(replica: &Replica, to: &Leg, from: &Leg) -> Result<(), Rea
     {
         return Err(Reason::Families);
     }
-    // What is written depends on what the publisher asked for last.
+    // The delay to write depends on the publisher's last request.
     let writes_delay = replica.playout_delay.is_some() && to.extensions_out.id(ExtensionKind::PlayoutDelay).is_some();
     if writes_delay {
         return Err(Reason::Extensions);
@@ -111,7 +111,7 @@ fn is_broadcast(address: IpAddr) -> bool {
     matches!(address, IpAddr::V4(address) if address.is_broadcast())
 }
 
-/// Where packets to a leg go, once they may.
+/// The local and remote address of a leg, once it may be sent to.
 pub(super) fn nominated(leg: &Leg) -> Option<(SocketAddr, SocketAddr)> {
     match leg.protection {
         Protection::Clear => leg.paths.first().map(|path| (path.local, path.remote)),

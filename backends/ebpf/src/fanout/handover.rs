@@ -1,4 +1,5 @@
-//! Where a replica stands that moves between the kernel and the base, for who goes on with it.
+//! The state of a replica that moves between the kernel and the base, for the side that continues
+//! it.
 
 use dataplane::{ReplicaSnapshot, StreamKey};
 use wire::codec::Layer;
@@ -6,8 +7,8 @@ use wire::codec::Layer;
 use crate::clock::nanoseconds;
 use crate::layout::fanout::{Decision, LAYERS_NONE, LAYERS_VP8, ReplicaProgress};
 
-/// Where a replica stands that follows this. Where frames refer to others by descriptors it goes on
-/// with nothing: what was decided of those nobody else can know.
+/// The state of a replica with this progress. For streams with dependency descriptors it is empty,
+/// because the decisions about their frames cannot be handed over.
 pub(super) fn snapshot(source: Option<StreamKey>, progress: &ReplicaProgress) -> ReplicaSnapshot {
     let layers = progress.layers.into();
     let newest = progress.decisions[0];
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_goes_on_here_and_leaves_at_once_stands_where_he_stood() {
+    fn a_replica_that_moves_here_and_leaves_at_once_keeps_its_state() {
         let from = ReplicaSnapshot {
             source: Some(StreamKey {
                 leg: LegId(3),

@@ -25,10 +25,10 @@ use crate::{Attached, EbpfError, Found, RelayOffload, Step, Tried, attach, look_
 /// `program/fanout/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
 
-/// What the program says of a frame that is not its: on to the stack.
+/// The verdict for a frame that the program does not handle: it continues to the stack.
 const NEXT: i32 = -1;
 
-/// And of one that leaves as the last of its copies.
+/// The verdict for a frame that is sent as the last of its copies.
 const REDIRECT: i32 = 7;
 
 /// No packet grows by more: header extensions, and a word for a dependency descriptor.
@@ -129,7 +129,7 @@ impl Kernel {
         written
     }
 
-    /// Where the kernel does not answer there is nothing that could be undone; likewise below.
+    /// An error is ignored, because there would be nothing to undo; likewise below.
     pub(super) fn remove_leg(&mut self, pair: &Pair) {
         let _ = self.legs.remove(pair);
         self.have_looked_again();
@@ -191,12 +191,12 @@ impl Kernel {
         })
     }
 
-    /// What can be waited for: there is something in the log.
+    /// A descriptor that is readable while the log has records.
     pub(super) fn log_fd(&self) -> io::Result<OwnedFd> {
         self.log.as_fd().try_clone_to_owned()
     }
 
-    /// What is next in the log, in place of what is in `bytes`; false where there is nothing.
+    /// Reads the next record of the log into `bytes`; false where there is none.
     pub(super) fn next_log(&mut self, bytes: &mut Vec<u8>) -> bool {
         let Some(item) = self.log.next() else { return false };
         bytes.clear();

@@ -1,4 +1,4 @@
-//! What arrived and what left, as the program logs it, for the agent.
+//! The log of arrived packets and sent copies that the program writes for the agent.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::table::EntryTable;
 use crate::clock::Monotonic;
 use crate::layout::fanout::{FANOUT_PROBED, FanoutLog};
 
-/// How many packets are taken together. What becomes of each leg of theirs is one event.
+/// The most packets of one batch. Each leg gets one event a batch.
 const BATCH_MAX: usize = 128;
 
 /// The log of a packet: what it says of it, and then of its copies.
@@ -34,7 +34,7 @@ struct Batch {
 }
 
 impl Log {
-    /// What is marked from now on is part of this probe.
+    /// Packets that are marked after this call are part of this probe.
     pub(super) fn probes(&mut self, leg: LegId, probe: u32) {
         self.probes.insert(leg, probe);
     }
@@ -64,7 +64,7 @@ impl Log {
 }
 
 impl Batch {
-    /// Takes a packet's. Whose stream or leg is gone meanwhile nobody wants to hear of.
+    /// Reads one packet's record. Records of streams and legs that no longer exist are ignored.
     fn read(&mut self, bytes: &[u8], table: &EntryTable, clock: &Monotonic, probes: &HashMap<LegId, u32>) {
         let Some((packet, copies)) = bytes.split_first_chunk::<PACKET_LEN>() else {
             return;

@@ -1,13 +1,13 @@
-//! Rooms in the kernel: RTP of a stream is copied to those who get it, each copy with its
-//! receiver's numbers, before any socket has seen it.
+//! Rooms in the kernel: RTP of a stream is copied to its receivers, with each receiver's numbers,
+//! before it reaches a socket.
 //!
-//! What is taken are legs without encryption, streams without retransmissions, and the replicas of
-//! those; see [`fit`] for what is not. A stream may have replicas here and others in the base: its
-//! packets go up then, and the base sends only what is not sent here
+//! The kernel takes legs without encryption, streams without retransmissions, and the replicas of
+//! those; see [`fit`] for the limits. A stream may have replicas both here and in the base. Its
+//! packets then also go to the base, which sends only to the replicas that are not sent from here
 //! ([`sends`](dataplane::ReplicaOffload::sends)).
 //!
-//! Read `program/fanout/fanout.bpf.c` for what becomes of a packet, then [`table`] for what the
-//! kernel is told, and when.
+//! Read `program/fanout/fanout.bpf.c` for the path of a packet, then [`table`] for the entries that
+//! are written to the kernel, and when.
 
 mod adopted;
 mod bell;
@@ -50,10 +50,10 @@ use table::EntryTable;
 /// How often at most the kernel is made to look for one receiver's hardware address.
 const NUDGE_EVERY: Duration = Duration::from_secs(1);
 
-/// Where nobody listens (RFC 863).
+/// A port that nobody listens on (RFC 863).
 const DISCARD: u16 = 9;
 
-/// Where rooms are taken off the way to the stack.
+/// The configuration of rooms in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FanoutConfig {
     /// Interfaces by name, at which publishers' packets arrive. Copies leave wherever routes lead.
@@ -62,13 +62,13 @@ pub struct FanoutConfig {
     /// arrivals and keep statistics of its own. Otherwise they do only where it has replicas of the
     /// stream.
     pub goes_up: bool,
-    /// Where copies are made.
+    /// The place where copies are made.
     pub path: RoomsPath,
     /// A folder of a BPF file system in which to keep program and entries over the end of the
     /// process, however that comes.
     pub pins: Option<PathBuf>,
-    /// How long entries that were found there stay. Whose they are nobody can know: whoever comes
-    /// again gets new ones.
+    /// How long entries that were found there stay. Their owners are unknown: a participant that
+    /// connects again gets new entries.
     pub keep: Duration,
 }
 
@@ -88,13 +88,13 @@ impl Default for FanoutConfig {
 pub struct Fanout {
     table: EntryTable,
     clock: Monotonic,
-    /// What only publishers can answer.
+    /// Events that only publishers can answer.
     wanted: VecDeque<Event>,
     /// Requests for packets that nobody here sends again, however they end.
     not_resent: u64,
     /// By whom nobody was known lately, and when that was asked for.
     nudged: HashMap<LegId, Instant>,
-    /// What it found on its interfaces.
+    /// The attachments on its interfaces.
     attached: Vec<Found>,
     /// Over copies in the driver.
     watch: Watch,
@@ -164,12 +164,12 @@ impl Fanout {
         Ok(())
     }
 
-    /// What it found on its interfaces, for the log.
+    /// The attachments on its interfaces, for the log.
     pub fn found(&self) -> &[Found] {
         &self.attached
     }
 
-    /// Where copies are made, for the log.
+    /// The place where copies are made, for the log.
     pub fn copies(&self) -> Copies<'_> {
         Copies::of(&self.table.kernel)
     }

@@ -148,7 +148,7 @@ impl ReplicaOffload for Fanout {
     }
 }
 
-/// What the program counts, by the contract's names.
+/// The program's counts, by the contract's names.
 const COUNTERS: [(u32, Counter); 25] = [
     (layout::FAN_RECEIVED, Counter::Received),
     (layout::FAN_FORWARDED, Counter::Forwarded),

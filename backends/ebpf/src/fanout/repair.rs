@@ -1,8 +1,8 @@
-//! What receivers ask for again: the source's numbers of it, and who asked.
+//! Requests for retransmissions: translates them to the source's numbers and records who asked.
 //!
-//! Nothing is kept in the kernel, so a request goes on to the publisher, by the agent. When the
-//! packet comes again the program gives it to those who asked (`program/fanout/fanout_repair.h`);
-//! after [`FRESH`] it is of no use to anybody.
+//! The kernel stores no packets, so the agent forwards a request to the publisher. When the packet
+//! arrives again, the program sends it to the receivers that asked
+//! (`program/fanout/fanout_repair.h`). After [`FRESH`] it is of no use to a receiver.
 //!
 //! Source: Scallop section 5.3.
 
@@ -106,7 +106,7 @@ fn numbers_by_frames(progress: &ReplicaProgress, frames: &FrameNumbers, sequence
 mod tests {
     use super::*;
 
-    /// What is known after packets from `first` on, of which some were not sent; the first of all
+    /// The progress after packets from `first` on, of which some were not sent. The first packet
     /// has number 100.
     fn after(first: u64, newest: u64, left_out: impl Fn(u64) -> bool) -> (ReplicaProgress, Vec<(u64, u16)>) {
         let mut progress = ReplicaProgress {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn by_frames_what_was_sent_of_those_remembered_is_found_and_nothing_else() {
+    fn by_frames_only_sent_packets_of_remembered_frames_are_found() {
         let progress = ReplicaProgress {
             first: 131_000,
             newest: 131_080,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_a_switch_is_not_found() {
+    fn packets_sent_before_a_switch_are_not_found() {
         let (progress, sent) = after(100, 110, |_| false);
         assert_eq!(numbers(&progress, &[sent[0].1.wrapping_sub(1)]), []);
         assert_eq!(numbers(&progress, &[sent[0].1]), [100]);

@@ -25,7 +25,7 @@ const CASES: u32 = 2_000;
 const SEQUENCE: u16 = 65_000;
 const ETHERNET: usize = 14;
 
-/// What both are asked, with what the one in Rust says.
+/// The questions for both rewriters, with the answers of the one in Rust.
 fn ask_rust<R: Rewriter>(stream: &mut Stream, arrivals: &[Arrival]) -> Vec<(Question, u64, Option<u16>)> {
     let first = stream.first();
     let mut rewriter = R::start(&first, SEQUENCE, stream.cadence());
@@ -45,7 +45,7 @@ fn ask_rust<R: Rewriter>(stream: &mut Stream, arrivals: &[Arrival]) -> Vec<(Ques
         }
         let packet = stream.arrive(arrival);
         let number = rewriter.rewrite(&packet);
-        // What a replica does not get, these never see.
+        // Rewriters are not asked about packets that the replica does not get.
         if packet.forwarded {
             asked.push((question(&packet, ASK_NUMBER, stream.cadence()), packet.number, number));
         }
@@ -67,7 +67,7 @@ fn question(packet: &FramePacket, kind: u32, cadence: Cadence) -> Question {
     }
 }
 
-/// What the kernel says to each question that has an answer.
+/// The kernel's answers to the questions that have one.
 fn ask_kernel(program: &SchedClassifier, which: u32, questions: &[Question]) -> Vec<Option<u16>> {
     let mut answers = Vec::new();
     for some in questions.chunks(QUESTIONS as usize) {

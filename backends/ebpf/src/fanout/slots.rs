@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_up_rests_before_it_is_used_again() {
+    fn released_slots_rest_before_they_are_used_again() {
         let start = Instant::now();
         let mut slots = Slots::new(2, &BTreeSet::from([1]));
         assert_eq!(slots.take(start), Some(0));

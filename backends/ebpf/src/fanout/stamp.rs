@@ -1,5 +1,5 @@
-//! What is written into each copy because of whom it is for and when it leaves: how much room it
-//! takes, and who counts.
+//! The elements that are written into each copy because of its receiver and its sending time: the
+//! room for them, and the side that assigns transport-wide numbers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::layout::fanout::{FANOUT_LEGS, FANOUT_MID_WORDS, MidElement, ReplicaEn
 /// 4.2).
 const ONE_BYTE_MAX: u8 = 14;
 
-/// What depends on when a packet leaves, and so must be written where it does.
+/// Elements that depend on the sending time, and so are written where the packet is sent.
 const STAMPS: [ExtensionKind; 2] = [ExtensionKind::AbsSendTime, ExtensionKind::TransportSequence];
 
 /// Whether packets to a leg carry when they were sent, or their number among all.
@@ -68,8 +68,8 @@ fn element(bytes: &[u8]) -> MidElement {
     }
 }
 
-/// Who counts the packets of legs that want it. One place does for each leg, for as long as there
-/// is the leg: two would use numbers twice.
+/// The assignment of transport-wide numbers to legs that have them. One side counts for a leg as
+/// long as the leg exists: two sides would use numbers twice.
 #[derive(Debug)]
 pub(super) struct Counts {
     free: Slots,
@@ -93,12 +93,12 @@ impl Counts {
         }
     }
 
-    /// Where a leg's packets are counted, if they are here.
+    /// The slot of a leg's transport-wide numbers, if they are assigned here.
     pub(super) fn place(&self, id: LegId) -> Option<u32> {
         self.places.get(&id).copied()
     }
 
-    /// Whose packets are counted there.
+    /// The leg whose numbers are in a slot.
     pub(super) fn leg(&self, place: u32) -> Option<LegId> {
         self.legs.get(&place).copied()
     }

@@ -1,7 +1,7 @@
-//! What entries there are, where each runs, and what the kernel has of those that run there.
+//! All entries, the place where each runs, and the kernel's copy of those that run there.
 //!
-//! A stream is in the kernel while somebody gets it from there. Whatever changes, its whole entry
-//! is written to a new place, and then the kernel is told that place: a packet sees all of a change
+//! A stream is in the kernel while it has a replica there. On any change, the whole entry is
+//! written to a new place, and then the kernel is given that place: a packet sees all of a change
 //! or nothing of it. [`placement`] decides where a replica runs, [`sync`] writes.
 
 mod placement;
@@ -33,13 +33,13 @@ pub(super) struct EntryTable {
     replicas: BTreeMap<ReplicaId, ReplicaRow>,
     /// Streams by their state.
     by_state: HashMap<u32, StreamKey>,
-    /// Who counts legs' packets.
+    /// The assignment of transport-wide numbers to legs.
     pub(super) counts: Counts,
     /// Replicas that left, and where they are to go on.
     left: BTreeMap<ReplicaId, ReplicaSnapshot>,
     /// Replicas of the base's that could be here.
     promotion: Promotion,
-    /// What an earlier process left.
+    /// Entries that an earlier process left.
     adopted: Adopted,
     stream_entries: Slots,
     stream_states: Slots,
@@ -49,10 +49,10 @@ pub(super) struct EntryTable {
 
 struct StreamRow {
     entry: Stream,
-    /// Who gets it, or still may.
+    /// Its replicas, including those that may still follow it.
     members: BTreeSet<ReplicaId>,
     state: Option<u32>,
-    /// Where its entry is, while the kernel knows it.
+    /// The place of its entry, while the kernel has it.
     place: Option<u32>,
     /// Whether its copies leave by ways the driver cannot broadcast to.
     in_stack: bool,
@@ -66,7 +66,7 @@ struct ReplicaRow {
     home: Home,
 }
 
-/// Where a replica runs.
+/// The side that runs a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Home {
     Kernel {
@@ -352,7 +352,7 @@ impl EntryTable {
         place.is_some_and(|place| set(&mut self.kernel.probes, place, probe))
     }
 
-    /// Where a replica that left is to go on.
+    /// The state with which a replica that left the kernel continues.
     pub(super) fn snapshot(&self, id: ReplicaId) -> Option<ReplicaSnapshot> {
         self.left.get(&id).copied()
     }

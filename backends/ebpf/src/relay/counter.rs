@@ -1,4 +1,4 @@
-//! What the program counts, by name.
+//! The program's counters, by name.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use aya::maps::{MapData, PerCpuArray};
 use crate::layout::relay as layout;
 
 counting::counters! {
-    /// What became of packets that an interface with the program received for a relay.
+    /// Results for packets that an interface with the program received for a relay.
     pub enum Counter {
         /// Relayed in the kernel.
         Relayed = "relayed",
@@ -48,7 +48,7 @@ const _: () = {
 pub struct Statistics(pub(super) Arc<PerCpuArray<MapData, u64>>);
 
 impl Statistics {
-    /// What was counted so far; also before this process, where the program was found.
+    /// The counts so far. They include those of earlier processes where the program was found.
     pub fn read(&self) -> Counters {
         let mut counters = Counters::default();
         for counter in Counter::ALL {

@@ -1,4 +1,4 @@
-//! Where packets meet a relay program.
+//! The hook where a relay program runs.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use crate::attach::{self, Attached, Path};
 use crate::pins::Pins;
 use crate::{EbpfError, Step, is_loopback};
 
-/// Where packets are to meet the program.
+/// The configured hook of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hook {
     /// In the driver if all interfaces' drivers can, else in the stack.
@@ -29,7 +29,7 @@ pub enum Hook {
     Tc,
 }
 
-/// Where packets meet it.
+/// The actual hook of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Driver,
@@ -51,7 +51,7 @@ impl Hook {
 }
 
 impl Place {
-    /// What the object calls its program for this place.
+    /// The name of the object's program for this place.
     pub(super) fn program(self) -> &'static str {
         match self {
             Place::Driver | Place::Generic => "relay",
@@ -59,8 +59,8 @@ impl Place {
         }
     }
 
-    /// What an interface is called among links: those of the two programs are not of one kind. No
-    /// interface has a colon in its name.
+    /// The name of an interface's link. The links of the two programs are of different kinds, so
+    /// their names differ. No interface has a colon in its name.
     fn link_name(self, interface: &str) -> String {
         match self {
             Place::Driver | Place::Generic => interface.to_owned(),
@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// Where it is on an interface, whoever put it there.
+    /// The place of the program on an interface, whoever attached it.
     fn path(self, interface: &str, attached: Attached) -> io::Result<Path> {
         Ok(match (self, attached) {
             (Place::Stack, _) | (_, Attached::Stack) => Path::Stack,
@@ -150,10 +150,10 @@ impl Place {
     }
 }
 
-/// Puts the program on all interfaces, in the best place there is for all of them: what arrives at
-/// one may leave through any, and drivers that run programs send nothing through drivers that do
-/// not. What this machine sends itself meets no driver, so on the loopback interface the program is
-/// in the stack.
+/// Attaches the program to all interfaces, at the best place that all of them support. A packet
+/// that arrives at one interface may be sent through any, and drivers that run programs cannot
+/// redirect to drivers that do not. Packets that this machine sends itself pass no driver, so the
+/// program is in the stack on the loopback interface.
 pub(super) fn attach(
     loaded: &mut Ebpf,
     hook: Hook,
@@ -232,7 +232,7 @@ pub(super) fn move_to_stack(
         let missing: Vec<String> = names.iter().filter(|name| !is_loopback(name)).cloned().collect();
         Place::Stack.attach(loaded, &missing, pins)
     });
-    // Whatever comes of that, no packet may be lost there any more.
+    // The driver's program is unloaded even after an error, so that no more packets are lost there.
     Place::Driver.unload(loaded);
     if let Some(pins) = pins {
         pins.remove_other_links(&link_names(found));

@@ -28,14 +28,14 @@ use crate::{EbpfError, Step, look_ups};
 /// `program/relay/relay.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/relay.bpf.o"));
 
-/// Where a frame's IP header begins.
+/// The offset of a frame's IP header.
 const IP: usize = 14;
 
 /// The program's tables, by name.
 const TABLES: [&str; 6] = ["relays", "versions", "traffics", "counts", "clocks", "interfaces"];
 
-/// What a processor keeps of the tables has this many places at most, each 128 bytes for an entry
-/// and 80 for a way.
+/// The most lines of a processor's cache of the tables, each 128 bytes for an entry and 80 for a
+/// way.
 const KEPT_MAX: u32 = 16_384;
 
 /// How long a way out may be taken until it is looked up again.
@@ -102,8 +102,8 @@ impl Kernel {
         Ok((kernel, found))
     }
 
-    /// From time to time, sees to it that drivers still let go of what the program sends. Where one
-    /// does not, all packets are met in the stack from now on.
+    /// Tests from time to time that drivers still send the program's packets. If one does not, all
+    /// packets are handled in the stack from then on.
     pub(super) fn look_after(&mut self, now: Instant, found: &mut [Found]) -> bool {
         if self.place != Place::Driver || !self.trial.is_due(now) {
             return false;
@@ -168,7 +168,7 @@ impl Kernel {
 
     pub(super) fn time_frame(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<Duration, EbpfError> {
         let (_, out, took) = self.run(interface, frame, times)?;
-        // What came back would have been another packet the second time.
+        // A frame that changed would be another packet in the second run.
         assert_eq!(out[IP..], frame[IP..], "the frame leaves as it came");
         Ok(took)
     }

@@ -34,12 +34,12 @@ use report::Report;
 pub use report::families_of_none;
 use table::Table;
 
-/// Where relays are taken off the way to the stack.
+/// The configuration of relays in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelayConfig {
-    /// Interfaces by name. What arrives at one may leave through any of them.
+    /// Interfaces by name. A packet that arrives at one may be sent through any of them.
     pub interfaces: Vec<String>,
-    /// Where packets are to meet the program.
+    /// The hook of the program.
     pub hook: Hook,
     /// How many relays there may be here. More run in the base.
     pub relays_max: u32,
@@ -66,14 +66,14 @@ impl Default for RelayConfig {
     }
 }
 
-/// What was found on one interface.
+/// The attachment on one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its name.
     pub interface: String,
     /// How the program came to run there.
     pub attached: Attached,
-    /// Where it runs.
+    /// The place where it runs.
     pub path: Path,
     /// Why it does not run where it would save more, if that was tried.
     pub why_not: Option<String>,
@@ -131,12 +131,12 @@ impl RelayOffload {
         })
     }
 
-    /// What it found on its interfaces, for the log.
+    /// The attachments on its interfaces, for the log.
     pub fn found(&self) -> &[Found] {
         &self.found
     }
 
-    /// Where relays run.
+    /// The place where relays run.
     pub fn path(&self) -> Path {
         let paths = self.found.iter().map(|found| found.path);
         paths.max().expect("there is an interface")
@@ -185,8 +185,8 @@ impl RelayOffload {
         })
     }
 
-    /// What the program does to a frame, as if it had arrived at the interface with this number;
-    /// and the frame then. Nothing is sent, but it is counted.
+    /// Runs the program on a frame as if it had arrived at the interface with this number. Returns
+    /// the result and the frame afterwards. Nothing is sent, but the frame is counted.
     pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
         self.table.tables.try_frame(interface, frame)
     }
@@ -210,7 +210,7 @@ impl RelayOffload {
     }
 
     fn look_after(&mut self, now: Instant) {
-        // What is behind looks after itself, and is nowhere without this one.
+        // The program behind this one checks itself, and its attachment depends on this one.
         if !self.leads_on && self.table.tables.look_after(now, &mut self.found) {
             self.whereabouts.set(&self.found);
         }
@@ -224,7 +224,7 @@ impl RelayOffload {
     }
 }
 
-/// What becomes of a frame.
+/// The result for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tried {
     /// It is dropped.

@@ -17,7 +17,7 @@ pub(super) trait Tables {
     fn insert(&mut self, at: SocketAddr, relay: &layout::Relay) -> io::Result<()>;
     /// Removes one, which has this slot.
     fn remove(&mut self, at: SocketAddr, slot: u32) -> io::Result<()>;
-    /// What was counted in a slot.
+    /// The counts of a slot.
     fn traffic(&self, slot: u32) -> io::Result<Traffic>;
     /// Whether this machine has an address.
     fn is_ours(&self, ip: IpAddr) -> bool;
@@ -39,7 +39,7 @@ pub(super) struct Table<T> {
     unconfirmed: HashSet<SocketAddr>,
     /// Ports that found relays leave from: taken to be ours until the sweep.
     promised: HashSet<SocketAddr>,
-    /// What removed relays did, until somebody asks.
+    /// The final counts of removed relays, until they are read.
     last_words: HashMap<SocketAddr, Traffic>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Table<T> {
 struct Port {
     /// Kept until the port is removed, so that counting goes on over replacements.
     slot: Option<u32>,
-    /// What the kernel would have.
+    /// The entry that the kernel should have.
     wanted: Option<layout::Relay>,
     is_in_kernel: bool,
 }
@@ -121,7 +121,7 @@ impl<T: Tables> Table<T> {
         self.look_again_at_leaving(at);
     }
 
-    /// What a relay did; of one that was removed, once.
+    /// The counts of a relay; those of a removed relay can be read once.
     pub(super) fn traffic(&mut self, at: SocketAddr) -> Option<Traffic> {
         match self.ports.get(&at) {
             Some(port) => self.tables.traffic(port.slot?).ok(),
@@ -165,7 +165,7 @@ impl<T: Tables> Table<T> {
             return;
         };
         let before = port.wanted.take();
-        // Where the kernel does not answer there is nothing that could be undone.
+        // An error is ignored, because there would be nothing to undo.
         let _ = self.take_out(at);
         self.forget_leaving(at, before);
     }
@@ -173,7 +173,7 @@ impl<T: Tables> Table<T> {
     fn take_out(&mut self, at: SocketAddr) -> Result<(), Refused> {
         let port = self.port(at);
         if std::mem::take(&mut port.is_in_kernel) {
-            let slot = port.slot.expect("what is in the kernel has one");
+            let slot = port.slot.expect("an entry in the kernel has a slot");
             self.tables.remove(at, slot).map_err(refused)?;
         }
         Ok(())
@@ -231,7 +231,7 @@ impl<T: Tables> Table<T> {
     }
 }
 
-/// What it means when the kernel does not take an entry.
+/// The reason for a refusal when the kernel does not take an entry.
 fn refused(error: io::Error) -> Refused {
     match error.raw_os_error() {
         Some(libc::E2BIG | libc::ENOSPC | libc::ENOMEM) => Refused::Full,

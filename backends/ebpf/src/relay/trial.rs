@@ -16,7 +16,7 @@ mod xdp_action {
     pub(super) const XDP_REDIRECT: u32 = 4;
 }
 
-/// What a program in the stack may say.
+/// The verdicts of a program in the stack.
 mod tc_action {
     pub(super) const NEXT: u32 = u32::MAX;
     pub(super) const REDIRECT: u32 = 7;

@@ -203,7 +203,7 @@ fn everybody_gets_each_packet_as_it_is_theirs() {
 
 /// Copies are clones, all but the last one: that is the packet itself.
 #[test]
-fn all_copies_are_right_whoever_finishes_checksums() {
+fn all_copies_have_right_checksums_whoever_completes_them() {
     with_families(|pair, like| {
         // The sender, so that all copies are verified where they arrive; the device they leave by;
         // nobody, on a cable that does not need them.
@@ -222,7 +222,7 @@ fn all_copies_are_right_whoever_finishes_checksums() {
 }
 
 #[test]
-fn what_is_copied_goes_up_as_well_where_that_is_wanted() {
+fn copied_packets_also_go_to_the_base_where_configured() {
     with_families(|pair, like| {
         for goes_up in [false, true] {
             let near = SocketAddr::new(pair.near.address(like), 7000);
@@ -248,9 +248,9 @@ fn what_is_copied_goes_up_as_well_where_that_is_wanted() {
     });
 }
 
-/// Somebody with encryption joins: he is the base's, the others stay where they are.
+/// The base serves a receiver with encryption, and the others stay in the kernel.
 #[test]
-fn one_who_cannot_be_served_here_takes_nobody_along() {
+fn a_receiver_that_needs_the_base_leaves_others_in_the_kernel() {
     with_families(|pair, like| {
         let near = SocketAddr::new(pair.near.address(like), 7000);
         let base = pair.near.run(|| UdpSocket::bind(near).expect("nobody has it"));
@@ -293,7 +293,7 @@ fn one_who_cannot_be_served_here_takes_nobody_along() {
     });
 }
 
-/// What was merged before it arrives could not be copied, so that is not even begun.
+/// Packets that the interface merges cannot be copied, so the offload refuses such an interface.
 #[test]
 fn an_interface_that_merges_packets_is_refused() {
     let Some(pair) = pair_or_skip(1) else { return };

@@ -1,7 +1,7 @@
 //! The kernel's copies in front of a base without sockets, as a device under test.
 //!
-//! Datagrams are run through the program as frames; copies leave on a cable, at whose far end they
-//! are caught. What the program lets pass the base gets.
+//! Datagrams are run through the program as frames. Copies are sent on a cable and captured at its
+//! far end. The base gets the packets that the program passes on.
 
 use std::cell::Cell;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ const FAR: [u8; 6] = [2, 0, 0, 0, 0, 2];
 pub struct Cable {
     interface: u32,
     caught: Rc<OwnedFd>,
-    /// What the near end's stack gets.
+    /// Captures the packets that reach the near end's stack.
     goes_up: Rc<OwnedFd>,
     /// Packets that were taken in the kernel, and copies that left from there, over all devices.
     pub taken: Rc<Cell<u64>>,
@@ -164,8 +164,8 @@ impl KernelDevice {
         let counters = self.plane.offload_mut().counters();
         let forwarded = counters[Counter::Forwarded] + counters[Counter::Resent];
         let deadline = Instant::now() + PATIENCE;
-        // What leaves as the last copy is the frame itself, which the kernel only has looked at
-        // here.
+        // A packet that is sent as the last of its copies is the frame itself. A test run of the
+        // kernel only returns it.
         let last = self.last.take();
         while self.forwarded + u64::from(last.is_some()) < forwarded {
             assert!(
@@ -200,9 +200,9 @@ impl KernelDevice {
             self.last = (tried == Tried::Redirected).then_some(out);
             return tried != Tried::Passed;
         }
-        // What came up before was looked at, or was nobody's.
+        // Discards earlier packets: they were checked, or belong to no test.
         while catch(&self.goes_up).is_some() {}
-        // What the driver leaves the stack has seen already when this returns.
+        // Packets that the driver passes on have reached the stack when this returns.
         let (before, left) = (offload.counters(), offload.left_by_driver());
         offload.arrive_in_driver(self.interface, frame).expect("likewise");
         self.by_driver
@@ -210,7 +210,8 @@ impl KernelDevice {
         offload.counters() != before
     }
 
-    /// What was not counted was left to the base to count, and must be on its way there, untouched.
+    /// A packet that was not counted is left to the base to count, and must reach the stack
+    /// unchanged.
     fn catch_what_goes_up(&self, frame: &[u8]) {
         let deadline = Instant::now() + PATIENCE;
         while catch(&self.goes_up).is_none_or(|seen| seen != frame) {

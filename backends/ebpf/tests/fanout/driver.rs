@@ -76,8 +76,8 @@ fn merge_nothing(pair: &Pair) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// What is left to a device to finish cannot be followed in the driver, so the stack copies it;
-/// numbers go on from one to the other.
+/// A checksum that a device is to complete cannot be updated in the driver, so the stack copies the
+/// packet. Numbering continues from one to the other.
 #[test]
 fn a_packet_without_a_finished_checksum_is_copied_in_the_stack() {
     with_families(|pair, like| {
@@ -125,9 +125,9 @@ fn where_a_driver_takes_nothing_the_stack_copies() {
     });
 }
 
-/// Who leaves or is held back gets none, and the others go on.
+/// Participants that leave or are paused get no copies, and the others still do.
 #[test]
-fn a_room_that_changes_is_copied_to_those_who_are_there() {
+fn a_room_that_changes_is_copied_to_its_present_members() {
     with_families(|pair, like| {
         let _pass = drivers(pair);
         let mut room = Room::with(start(pair, RoomsPath::Xdp), pair, like, 4);

@@ -47,7 +47,7 @@ fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
     udp
 }
 
-/// What a datagram that left is, and how it was addressed; `None` for a frame that is no datagram.
+/// The datagram in a sent frame, and its addresses; `None` for a frame that holds no datagram.
 ///
 /// Panics where lengths or checksums are wrong: no receiver would take it.
 pub fn left(frame: &[u8]) -> Option<([u8; 6], Path, Vec<u8>)> {
@@ -77,7 +77,7 @@ pub fn left(frame: &[u8]) -> Option<([u8; 6], Path, Vec<u8>)> {
     };
     let port = |at: usize| u16::from_be_bytes([udp[at], udp[at + 1]]);
     if port(2) == DISCARD {
-        // What makes the kernel find its neighbours.
+        // Such datagrams only make the kernel resolve its neighbours.
         return None;
     }
     assert_eq!(usize::from(port(4)), udp.len(), "the length");

@@ -58,7 +58,7 @@ stream  alice:0x11 video types 96=VP8
     for after in 3..6 {
         send(&mut text, after, "delta", there);
     }
-    // What is late has the number that was left for it.
+    // A late packet gets the number that was left free for it.
     send(&mut text, 7, "delta", there);
     send(&mut text, 6, "delta", there);
     text
@@ -80,11 +80,11 @@ fn move_in(cable: NewCable) {
 }
 
 #[test]
-fn who_waits_for_room_moves_in_as_one_stream() {
+fn a_replica_that_waits_for_room_moves_in_as_one_stream() {
     move_in(Cable::new);
 }
 
 #[test]
-fn who_waits_for_room_in_the_driver_moves_in_as_one_stream() {
+fn a_replica_that_waits_for_room_in_the_driver_moves_in_as_one_stream() {
     move_in(Cable::of_drivers);
 }

@@ -54,7 +54,7 @@ fn keep_promises(cable: NewCable) {
             cable.by_driver.get()
         );
         assert!(cable.copied.get() > 0);
-        // What the driver leaves the stack is really sent on.
+        // Packets that the driver passes to the stack are really forwarded.
         assert_eq!(cable.as_itself.get() > 0, !cable.is_of_drivers());
         assert_eq!(cable.by_driver.get() > 0, cable.is_of_drivers());
     });

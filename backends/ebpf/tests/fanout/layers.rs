@@ -136,9 +136,9 @@ pub fn leave_out_other_families(steps: &mut [Step]) {
     }
 }
 
-/// What receivers got, in words, without what the kernel may write otherwise: the form of header
-/// extensions and what is padding in them, and timestamps, which go on by two clocks where a source
-/// begins.
+/// The packets that receivers got, in words, without the parts that the kernel may write
+/// differently: the form of header extensions, the padding in them, and timestamps, which continue
+/// by two clocks where a source begins.
 fn media(observation: &Observation) -> Vec<(Path, String)> {
     let got = observation
         .got

@@ -58,8 +58,8 @@ fn steps(seed: u64) -> Vec<Step> {
     steps
 }
 
-/// What receivers got, but for header extensions, and timestamps, which go on by two clocks where a
-/// source begins.
+/// The packets that receivers got, without header extensions and timestamps, which continue by two
+/// clocks where a source begins.
 fn media(seen: &Observation) -> Vec<(Path, u32, u8, u16, bool, Vec<u8>)> {
     let got = seen
         .got
@@ -88,7 +88,7 @@ fn media(seen: &Observation) -> Vec<(Path, u32, u8, u16, bool, Vec<u8>)> {
 #[derive(Default)]
 struct Replicas {
     entries: BTreeMap<ReplicaId, (Replica, bool)>,
-    /// What each follows, by the model.
+    /// The stream that each replica follows, by the model.
     follow: BTreeMap<ReplicaId, StreamKey>,
 }
 
@@ -187,11 +187,11 @@ fn move_at_random(cable: NewCable) {
 }
 
 #[test]
-fn who_moves_is_one_stream_to_its_receiver() {
+fn a_replica_that_moves_is_one_stream_to_its_receiver() {
     move_at_random(Cable::new);
 }
 
 #[test]
-fn who_moves_to_the_driver_is_so_too() {
+fn a_replica_that_moves_to_the_driver_is_one_stream_to_its_receiver() {
     move_at_random(Cable::of_drivers);
 }

@@ -36,7 +36,7 @@ fn speak(speaker: &UdpSocket, to: SocketAddr) -> u32 {
     said
 }
 
-/// What one listener heard.
+/// The packets that one listener received.
 #[derive(Default)]
 struct Heard {
     packets: u32,
@@ -91,7 +91,7 @@ fn entry(number: u32, is_out: bool) -> Update {
 }
 
 #[test]
-fn who_moves_while_packets_arrive_hears_one_stream() {
+fn a_listener_whose_replica_moves_hears_one_stream() {
     with_families(|pair, like| {
         let near = SocketAddr::new(pair.near.address(like), 7000);
         let speaker = socket(pair, like);

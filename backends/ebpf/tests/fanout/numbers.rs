@@ -1,4 +1,4 @@
-//! Whoever sends a leg's packets, they are counted together.
+//! Transport-wide numbers of a leg count its packets from both the kernel and the base.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Numbers {
             return;
         }
         // On protected legs the padding count is sealed.
-        let packet = RtpPacket::parse_protected(&datagram.bytes).expect("what is sent can be read");
+        let packet = RtpPacket::parse_protected(&datagram.bytes).expect("sent packets can be parsed");
         let id = leg.extensions_out.id(ExtensionKind::TransportSequence);
         if let Some(value) = id.and_then(|id| packet.extension(id)) {
             assert_eq!(

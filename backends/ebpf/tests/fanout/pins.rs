@@ -92,7 +92,7 @@ impl People {
     fn new(pair: &Pair, like: IpAddr, port: u16) -> Self {
         let near = SocketAddr::new(pair.near.address(like), port);
         let listeners = [0, 1].map(|_| socket(pair, like));
-        // Whoever is sent something is asked for, and answers: the kernel knows them then.
+        // A datagram makes the kernel resolve the receiver's hardware address.
         let asking = pair
             .near
             .run(|| UdpSocket::bind((near.ip(), 0)).expect("there are ports"));
@@ -236,7 +236,7 @@ fn a_meeting_goes_on_in_the_stack_when_the_driver_copied() {
 
 /// Every place is used again once what was found there is gone.
 #[test]
-fn places_of_what_was_found_are_free_afterwards() {
+fn places_of_found_entries_are_free_afterwards() {
     let Some(pair) = pair_or_skip(1) else { return };
     let people = People::new(&pair, pair.near.v4.into(), 7000);
     let addresses = people.words();
@@ -256,7 +256,7 @@ fn places_of_what_was_found_are_free_afterwards() {
 }
 
 #[test]
-fn what_another_layout_left_goes() {
+fn pins_of_another_layout_are_removed() {
     let Some(pair) = pair_or_skip(1) else { return };
     with_pins(&pair, |pins| {
         let other = pins.join("rooms/fanout-0-0");
@@ -267,7 +267,7 @@ fn what_another_layout_left_goes() {
 }
 
 #[test]
-fn what_is_left_can_be_taken_down() {
+fn leftovers_can_be_taken_down() {
     let Some(pair) = pair_or_skip(1) else { return };
     let people = People::new(&pair, pair.near.v4.into(), 7000);
     let ends = |take_down: &dyn Fn(&Path) -> std::io::Result<()>, pins: &Path, number| {

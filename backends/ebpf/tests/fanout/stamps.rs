@@ -1,5 +1,5 @@
-//! What is written into each copy, and the log, over a cable between sockets: whose checksums are
-//! not finished when packets arrive.
+//! The elements written into each copy, and the log, over a cable between sockets, whose checksums
+//! are incomplete when packets arrive.
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;

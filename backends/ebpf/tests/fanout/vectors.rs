@@ -56,7 +56,7 @@ fn keep_every_vector(cable: NewCable) {
     on_cable(cable, |cable| {
         let mut failures = Vec::new();
         let (mut ran, mut concerned) = (0, 0);
-        // What dependency descriptors say of layers is in `layers`.
+        // Vectors with layers in dependency descriptors are tested in `layers`.
         let is_for_here =
             |vector: &Vector| !vector.needs_virtual_time && !vector.file.starts_with("layers-descriptor-");
         for (vector, names) in vectors().iter().filter(|(vector, _)| is_for_here(vector)) {
@@ -87,7 +87,7 @@ fn keep_every_vector(cable: NewCable) {
 
 /// But for when it is, which is not the tests' to say here.
 #[test]
-fn the_kernel_stamps_what_it_copies() {
+fn the_kernel_stamps_its_copies() {
     on_cable(Cable::new, |cable| {
         let in_real_time = |text: String| text.replace("needs virtual-time", "").replace("3=020000", "3=*");
         let all = vectors_as(in_real_time);
@@ -129,14 +129,14 @@ fn leave_pictures_out(cable: NewCable) {
     });
 }
 
-/// What devices do that keep no packets, which the model does.
+/// The behaviour of devices that store no packets; the model does store them.
 #[test]
-fn the_kernel_gives_what_comes_again_to_who_asked() {
+fn the_kernel_sends_repeated_packets_to_those_that_asked() {
     give_again(Cable::new);
 }
 
 #[test]
-fn the_driver_gives_what_comes_again_to_who_asked() {
+fn the_driver_sends_repeated_packets_to_those_that_asked() {
     give_again(Cable::of_drivers);
 }
 
@@ -191,7 +191,7 @@ expect  bob rtp seq 101 ts 6000 vp8 rest id15 32001 tl0 8 tid 0
     text
 }
 
-/// Who asks for everything gets the window at most, and others still get theirs.
+/// A receiver that asks for everything gets the window at most, and others still get theirs.
 fn flood() -> String {
     let mut text = "# Requests without end displace one another, and what is asked for last is answered.
 

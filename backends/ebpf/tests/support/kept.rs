@@ -1,4 +1,4 @@
-//! What outlives a process, and processes to outlive.
+//! State that outlives a process, and the processes for testing it.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -23,7 +23,7 @@ pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
     let folder = env::temp_dir().join(format!("weir-pins-{}-{:?}", std::process::id(), thread::current().id()));
     std::fs::create_dir_all(&folder).unwrap();
     pair.near.run(|| {
-        unshare(CloneFlags::CLONE_NEWNS).expect("whoever may make network namespaces may do this");
+        unshare(CloneFlags::CLONE_NEWNS).expect("this takes no more privilege than namespaces");
         let none: Option<&str> = None;
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
         mount(Some("bpf"), &folder, Some("bpf"), MsFlags::empty(), none).unwrap();
@@ -81,7 +81,7 @@ impl Process {
         }
     }
 
-    /// What it says next.
+    /// The next line of its output.
     pub fn says(&mut self) -> String {
         let mut line = String::new();
         while !line.starts_with("> ") {

@@ -23,7 +23,7 @@ pub fn cable_or_skip() -> Option<Cable> {
     let taking = pair
         .far
         .run(|| Pass::start(pair.far.interface))
-        .expect("whoever may make namespaces may do this");
+        .expect("this takes no more privilege than namespaces");
     Some(Cable { pair, _taking: taking })
 }
 
@@ -61,7 +61,7 @@ impl Parties {
             socket.set_read_timeout(Some(PATIENCE)).expect("a socket can");
         }
         let theirs = [0, 1].map(|at: usize| sockets[at].local_addr().expect("it is bound"));
-        // Whoever is sent something is asked for, and answers.
+        // A datagram makes the kernel resolve the receiver's hardware address.
         let asking = pair.near.run(|| UdpSocket::bind((near, 0)).expect("there are ports"));
         asking.send_to(b"hello", theirs[0]).expect("the way is open");
         sockets[0].recv(&mut [0; 9]).expect("it arrives");
@@ -86,7 +86,7 @@ impl Parties {
         }
     }
 
-    /// What becomes of the packets of one of them.
+    /// The relay of the packets of one of them.
     pub fn relay(&self, from: usize) -> Relay {
         relay(self.theirs[from], self.ours[1 - from], self.theirs[1 - from])
     }

@@ -1,4 +1,4 @@
-//! Where a replica runs, and what becomes of one that has to leave the kernel.
+//! The choice of the side that runs a replica, and the departure of a replica from the kernel.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -30,8 +30,8 @@ impl EntryTable {
         for key in streams {
             self.publish(now, key);
         }
-        // Once the kernel sends no more of them. What it kept is there until somebody else needs
-        // the place.
+        // This is done after the kernel has stopped sending them. Their state stays in the tables
+        // until the place is reused.
         left.into_iter()
             .for_each(|(id, home, source)| self.leave(id, home, source));
     }
@@ -153,7 +153,7 @@ impl EntryTable {
             if table.entry.source.is_some_and(|source| !self.are_alike(*key, source)) {
                 return Err(Refused::Unsupported(Reason::Codec));
             }
-            // What is taken out of packets is taken out for everybody.
+            // An element that is removed from packets is removed for all receivers.
             let carried = |to: &Leg| fit::carried(to, from);
             let mut others = others.filter_map(|other| self.legs.get(&self.replicas[other].entry.leg));
             if others.next().is_some_and(|other| carried(other) != carried(to)) {

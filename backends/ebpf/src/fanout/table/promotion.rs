@@ -1,9 +1,9 @@
-//! Replicas that the base began and that could be in the kernel: when there is room again, or what
-//! stood in the way is gone.
+//! Replicas that the base started and that could be in the kernel: once there is room again, or the
+//! obstacle is gone.
 //!
-//! The base is asked to let go of one, and says where it stands; here it goes on behind that. Until
-//! the answer is there its place is kept, so that no more are asked than there is room for.
-//! Whatever an answer says, the next attempt is a second away.
+//! The base is asked to release a replica and answers with its state, from which the kernel
+//! continues. The replica's place is reserved until the answer arrives, so that no more are asked
+//! for than there is room for. The next attempt is a second later, regardless of the answer.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -67,7 +67,7 @@ impl EntryTable {
             return;
         }
         self.promotion.looks_at = Some(now + AGAIN);
-        // What else is in the way is in an entry.
+        // All other obstacles are in the replica's own entry.
         let by_others = |why: &Refused| match why {
             Refused::Full | Refused::Unsupported(Reason::Companion | Reason::Extensions) => true,
             Refused::Unsupported(_) | Refused::Gone | Refused::Pending => false,

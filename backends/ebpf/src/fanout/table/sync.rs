@@ -1,4 +1,4 @@
-//! What the kernel is told of a stream and of its replicas.
+//! Writes the entries of a stream and of its replicas to the kernel.
 
 use std::time::Instant;
 
@@ -90,7 +90,7 @@ impl EntryTable {
         streams.into_iter().for_each(|key| self.publish(now, key));
     }
 
-    /// Where what is known of a stream is kept; from nothing if it was nowhere.
+    /// The place of a stream's state; a cleared place if it had none.
     fn state_of(&mut self, now: Instant, key: StreamKey) -> Option<u32> {
         let stream = self.streams.get_mut(&key)?;
         if stream.state.is_none() {
@@ -102,7 +102,7 @@ impl EntryTable {
         stream.state
     }
 
-    /// Where a replica's entry is, written anew if it is another than before.
+    /// The place of a replica's entry, which is rewritten if it has changed.
     fn place_of(&mut self, now: Instant, id: ReplicaId) -> Option<u32> {
         let source = self.replicas[&id].entry.source;
         let source = source.and_then(|key| self.state_of(now, key));

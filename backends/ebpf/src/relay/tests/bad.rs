@@ -1,11 +1,11 @@
-//! What is not relayed: for each kind of frame, who has the last word.
+//! Frames that are not relayed: for each kind, whether it is dropped or left to the base.
 
 use super::*;
 use crate::Attached;
 use veth::frame::{IP, checksum};
 
 #[test]
-fn what_is_no_rtp_is_the_bases() {
+fn non_rtp_is_left_to_the_base() {
     with_benches(|bench| {
         let rtcp = [0x80, 200, 0, 1, 0, 0, 0, 1];
         let stun = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -22,7 +22,7 @@ fn what_is_no_rtp_is_the_bases() {
 }
 
 #[test]
-fn third_parties_are_dropped_whatever_they_say() {
+fn packets_of_third_parties_are_dropped_whatever_their_content() {
     with_benches(|bench| {
         let mut third = bench.theirs[0];
         third.set_port(1);
@@ -62,7 +62,7 @@ fn rtp_that_is_not_whole_is_dropped() {
 }
 
 #[test]
-fn extensions_whose_elements_overrun_are_dropped_and_long_ones_are_the_bases() {
+fn extensions_whose_elements_overrun_are_dropped_and_long_ones_are_left_to_the_base() {
     with_benches(|bench| {
         let with = |profile: [u8; 2], elements: &[u8]| {
             let words = [0, (elements.len() / 4) as u8];
@@ -223,7 +223,7 @@ fn checksums_that_are_missing_or_not_finished() {
 }
 
 #[test]
-fn what_is_too_large_is_the_bases() {
+fn too_large_datagrams_are_left_to_the_base() {
     with_benches(|bench| {
         let headers = bench.frame(&[]).udp_at() + 8 - IP;
         bench.run(&bench.frame(&rtp(1_500 - headers)).bytes());

@@ -14,7 +14,7 @@ use veth::{Pair, Side, pair_or_skip};
 
 use super::{Counter, Hook, RelayConfig, RelayOffload, Tried};
 
-/// What became of a frame.
+/// The result for a frame.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Dropped,
@@ -65,7 +65,7 @@ impl Bench {
         let [ours, theirs] = [&pair.near, &pair.far].map(|side| two_ports(side, like));
         know(&pair.near, theirs[0].ip());
         let mut bench = Bench {
-            offload: RelayOffload::start(config, Instant::now()).expect("whoever may make namespaces may do this"),
+            offload: RelayOffload::start(config, Instant::now()).expect("this takes no more privilege than namespaces"),
             interface: nix::net::if_::if_nametoindex(pair.near.interface).unwrap(),
             ours,
             theirs,

@@ -15,7 +15,7 @@ const BPF_PROG_TEST_RUN: libc::c_long = 10;
 const SUMMED: u32 = 1 << 2;
 const REDIRECT: u32 = 7;
 
-/// What the system call takes for a trial, as in `union bpf_attr`.
+/// The arguments of the system call for a test run, as in `union bpf_attr`.
 #[repr(C)]
 #[derive(Default)]
 struct Trial {
@@ -63,7 +63,7 @@ fn run(bench: &mut Bench, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
 }
 
 #[test]
-fn the_sum_of_a_packet_follows_what_is_written() {
+fn the_sum_of_a_packet_follows_its_changes() {
     with_configs(&["near0"], |pair, like, config| {
         if config.hook != Hook::Tc {
             return;

@@ -1,4 +1,4 @@
-//! What is taken, on tables that are pretended.
+//! The choice of relays that the kernel takes, tested on simulated tables.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -88,7 +88,7 @@ fn table(slots: u32) -> Table<Pretended> {
 type Change<'a> = &'a dyn Fn(&mut Relay);
 
 #[test]
-fn what_the_kernel_cannot_do_is_refused_with_a_reason() {
+fn relays_that_the_kernel_cannot_take_are_refused_with_a_reason() {
     let key = MasterKey::new(SrtpProfile::AeadAes128Gcm, &[1; 16], &[2; 12]).unwrap();
     let changes: [(Change<'_>, Reason); 12] = [
         (&|relay| relay.accept = Accept::Nobody, Reason::Sources),
@@ -144,7 +144,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_reason() {
         let mut refused = relay(2);
         change(&mut refused);
         assert_eq!(table.set(port(1), &refused), Err(Refused::Unsupported(reason)));
-        // What it was before is gone, its port is not.
+        // The earlier entry is removed, but its port stays in the table.
         assert_eq!(table.tables.relays.keys().collect::<Vec<_>>(), [&port(2)]);
         table.set(port(1), &relay(2)).unwrap();
         assert_eq!(table.len(), 2);
@@ -178,7 +178,7 @@ fn a_kernel_that_does_not_answer_is_gone() {
 }
 
 #[test]
-fn what_was_found_stays_until_the_sweep_and_longer_if_it_is_offered() {
+fn found_relays_stay_until_the_sweep_and_longer_if_offered() {
     let found: Vec<_> = [(1, 2), (2, 1), (3, 4), (5, 1)]
         .into_iter()
         .map(|(at, from)| {

@@ -1,4 +1,4 @@
-//! What is relayed, and what that does to a frame.
+//! Frames that are relayed, and how the program changes them.
 
 use super::*;
 use dataplane::Offload;
