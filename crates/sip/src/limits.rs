@@ -79,3 +79,6 @@ pub const WARNED_MAX: usize = 64;
 /// Names of SRTP suites in one flag about them (`SDES-no-`, `SDES-only-`, `SDES-order:`); later
 /// ones are not looked at.
 pub const SUITES_NAMED_MAX: usize = 32;
+
+/// Keys of one `a=crypto` line that packets may name; further ones are left out.
+pub const SDES_KEYS_MAX: usize = 8;

@@ -1,6 +1,7 @@
 //! Keys of secure RTP.
 
 use std::fmt;
+use std::sync::Arc;
 
 use zeroize::Zeroize;
 
@@ -153,6 +154,7 @@ pub struct MasterKey {
     salt: [u8; 14],
     profile: SrtpProfile,
     parameters: SessionParameters,
+    others: Option<Arc<[MasterKey]>>,
 }
 
 impl MasterKey {
@@ -166,6 +168,7 @@ impl MasterKey {
             salt: [0; 14],
             profile,
             parameters: SessionParameters::default(),
+            others: None,
         };
         this.key[..key.len()].copy_from_slice(key);
         this.salt[..salt.len()].copy_from_slice(salt);
@@ -176,6 +179,18 @@ impl MasterKey {
     pub fn with_parameters(mut self, parameters: SessionParameters) -> Self {
         self.parameters = parameters;
         self
+    }
+
+    /// The same key, of a sender that has these as well. Packets say by identifiers which one they
+    /// are under (RFC 4568 section 6.1).
+    pub fn with_others(mut self, others: Vec<MasterKey>) -> Self {
+        self.others = (!others.is_empty()).then(|| others.into());
+        self
+    }
+
+    /// Further keys of its sender.
+    pub fn others(&self) -> &[MasterKey] {
+        self.others.as_deref().unwrap_or_default()
     }
 
     /// How it is used.

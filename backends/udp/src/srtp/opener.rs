@@ -54,22 +54,45 @@ pub struct Opened {
 /// Nothing is remembered of a packet that does not authenticate, so a stranger cannot fill the
 /// table of streams or move a window. After an error the packet's bytes are unspecified.
 pub struct Opener {
+    key: Key,
+    /// Further keys of the sender. A stream's indexes go on from one to another (RFC 3711 section
+    /// 8.1).
+    others: Vec<Key>,
+    rtp_streams: Streams<Window>,
+    /// By sender SSRC, because libsrtp, and so every browser, counts SRTCP indexes per SSRC.
+    rtcp_streams: Streams<Window>,
+}
+
+/// One of the sender's keys.
+struct Key {
     /// The key identifier (MKI) in each packet, if there is one.
     mki: Option<Mki>,
     rtp: Cipher,
     rtcp: Cipher,
-    rtp_streams: Streams<Window>,
-    /// By sender SSRC, because libsrtp, and so every browser, counts SRTCP indexes per SSRC.
-    rtcp_streams: Streams<Window>,
+}
+
+impl Key {
+    fn new(master: &MasterKey) -> Self {
+        Self {
+            mki: master.parameters().mki,
+            rtp: Cipher::new(master, Protocol::Rtp),
+            rtcp: Cipher::new(master, Protocol::Rtcp),
+        }
+    }
+
+    /// Whether a packet names this key in front of a tag of `tag_len` bytes.
+    fn is_named(&self, tag_len: usize, packet: &[u8]) -> bool {
+        self.mki
+            .is_some_and(|mki| mki_in(mki, tag_len, packet).is_some_and(|bytes| mki.is(bytes)))
+    }
 }
 
 impl Opener {
     /// An opener for the keys our peer sends under.
     pub fn new(master: &MasterKey) -> Self {
         Self {
-            mki: master.parameters().mki,
-            rtp: Cipher::new(master, Protocol::Rtp),
-            rtcp: Cipher::new(master, Protocol::Rtcp),
+            key: Key::new(master),
+            others: master.others().iter().map(Key::new).collect(),
             rtp_streams: Streams::with_limit(STREAMS_MAX),
             rtcp_streams: Streams::with_limit(STREAMS_MAX),
         }
@@ -81,19 +104,21 @@ impl Opener {
     /// Errors: see [`OpenError`]; a replay is told before the cipher is asked.
     /// Source: RFC 3711 section 3.3.
     pub fn open_rtp(&mut self, packet: &mut [u8], header_len: usize) -> Result<Opened, OpenError> {
-        let packet = without_mki(self.mki, self.rtp.tag_behind_mki(), packet)?;
-        let shortest = header_len.saturating_add(self.rtp.rtp_tag_len());
+        let tag_len = self.key.rtp.tag_behind_mki();
+        let other = self.others.iter().find(|other| other.is_named(tag_len, packet));
+        let Key { mki, rtp, .. } = other.unwrap_or(&self.key);
+        let packet = without_mki(*mki, tag_len, packet)?;
+        let shortest = header_len.saturating_add(rtp.rtp_tag_len());
         if header_len < RTP_HEADER_MIN || packet.len() < shortest || packet[0] >> 6 != 2 {
             return Err(OpenError::Malformed);
         }
         let (sequence, ssrc) = (u16_at(packet, 2), u32_at(packet, 8));
         let Some(window) = self.rtp_streams.get_mut(ssrc) else {
-            return self.open_first_rtp(packet, header_len, ssrc, sequence);
+            return open_first_rtp(&mut self.rtp_streams, rtp, packet, header_len);
         };
         let index = nearest_index(window.highest(), sequence);
         window.check(index)?;
-        let len = self
-            .rtp
+        let len = rtp
             .open_rtp(PacketId { ssrc, index }, packet, header_len)
             .ok_or(OpenError::Authentication)?;
         window.mark(index);
@@ -106,8 +131,11 @@ impl Opener {
     /// Errors: see [`OpenError`].
     /// Source: RFC 3711 section 3.4.
     pub fn open_rtcp(&mut self, packet: &mut [u8]) -> Result<usize, OpenError> {
-        let packet = without_mki(self.mki, self.rtcp.tag_behind_mki(), packet)?;
-        let word = self.rtcp.rtcp_word(packet).ok_or(OpenError::Malformed)?;
+        let tag_len = self.key.rtcp.tag_behind_mki();
+        let other = self.others.iter().find(|other| other.is_named(tag_len, packet));
+        let Key { mki, rtcp, .. } = other.unwrap_or(&self.key);
+        let packet = without_mki(*mki, tag_len, packet)?;
+        let word = rtcp.rtcp_word(packet).ok_or(OpenError::Malformed)?;
         if packet[0] >> 6 != 2 {
             return Err(OpenError::Malformed);
         }
@@ -117,59 +145,64 @@ impl Opener {
             None if self.rtcp_streams.is_full() => return Err(OpenError::TooManyStreams),
             None => {}
         }
-        let len = self.rtcp.open_rtcp(ssrc, packet).ok_or(OpenError::Authentication)?;
+        let len = rtcp.open_rtcp(ssrc, packet).ok_or(OpenError::Authentication)?;
         match self.rtcp_streams.get_mut(ssrc) {
             Some(window) => window.mark(index),
             None => self.rtcp_streams.insert(ssrc, Window::starting_at(index)),
         }
         Ok(len)
     }
+}
 
-    /// Opens the first packet of a stream, and remembers the stream when it authenticates.
-    ///
-    /// A stream's rollover counter starts at zero. When it started just below 65,536 and the
-    /// packets before the wrap were lost or are late, the first we see has already counted one; so
-    /// a low number gets a second attempt.
-    fn open_first_rtp(
-        &mut self,
-        packet: &mut [u8],
-        header_len: usize,
-        ssrc: u32,
-        sequence: u16,
-    ) -> Result<Opened, OpenError> {
-        if self.rtp_streams.is_full() {
-            return Err(OpenError::TooManyStreams);
-        }
-        let unwrapped = PacketId {
-            ssrc,
-            index: sequence.into(),
-        };
-        let wrapped = PacketId {
-            ssrc,
-            index: (1 << 16) | u64::from(sequence),
-        };
-
-        let mut kept = [0; FIRST_PACKET_MAX];
-        let mut kept = kept.get_mut(..packet.len() - header_len).filter(|_| sequence < 1 << 15);
-        if let Some(kept) = &mut kept {
-            // Opening destroys what it does not accept.
-            kept.copy_from_slice(&packet[header_len..]);
-        }
-        let (len, index) = match (self.rtp.open_rtp(unwrapped, packet, header_len), kept) {
-            (Some(len), _) => (len, unwrapped.index),
-            (None, None) => return Err(OpenError::Authentication),
-            (None, Some(kept)) => {
-                packet[header_len..].copy_from_slice(kept);
-                let len = self
-                    .rtp
-                    .open_rtp(wrapped, packet, header_len)
-                    .ok_or(OpenError::Authentication)?;
-                (len, wrapped.index)
-            }
-        };
-        self.rtp_streams.insert(ssrc, Window::starting_at(index));
-        Ok(Opened { len, index })
+/// Opens the first packet of a stream, and remembers the stream when it authenticates.
+///
+/// A stream's rollover counter starts at zero. When it started just below 65,536 and the packets
+/// before the wrap were lost or are late, the first we see has already counted one; so a low number
+/// gets a second attempt.
+fn open_first_rtp(
+    streams: &mut Streams<Window>,
+    rtp: &Cipher,
+    packet: &mut [u8],
+    header_len: usize,
+) -> Result<Opened, OpenError> {
+    if streams.is_full() {
+        return Err(OpenError::TooManyStreams);
     }
+    let (sequence, ssrc) = (u16_at(packet, 2), u32_at(packet, 8));
+    let unwrapped = PacketId {
+        ssrc,
+        index: sequence.into(),
+    };
+    let wrapped = PacketId {
+        ssrc,
+        index: (1 << 16) | u64::from(sequence),
+    };
+
+    let mut kept = [0; FIRST_PACKET_MAX];
+    let mut kept = kept.get_mut(..packet.len() - header_len).filter(|_| sequence < 1 << 15);
+    if let Some(kept) = &mut kept {
+        // Opening destroys what it does not accept.
+        kept.copy_from_slice(&packet[header_len..]);
+    }
+    let (len, index) = match (rtp.open_rtp(unwrapped, packet, header_len), kept) {
+        (Some(len), _) => (len, unwrapped.index),
+        (None, None) => return Err(OpenError::Authentication),
+        (None, Some(kept)) => {
+            packet[header_len..].copy_from_slice(kept);
+            let len = rtp
+                .open_rtp(wrapped, packet, header_len)
+                .ok_or(OpenError::Authentication)?;
+            (len, wrapped.index)
+        }
+    };
+    streams.insert(ssrc, Window::starting_at(index));
+    Ok(Opened { len, index })
+}
+
+/// The bytes where a packet has the identifier of its key: in front of a tag of `tag_len` bytes.
+fn mki_in(mki: Mki, tag_len: usize, packet: &[u8]) -> Option<&[u8]> {
+    let end = packet.len().checked_sub(tag_len)?;
+    packet.get(end.checked_sub(mki.len())?..end)
 }
 
 /// The packet without the identifier of its key, which nothing authenticates: a tag of `tag_len`

@@ -4,6 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use wire::srtp::{MasterKey, Mki, SessionParameters, SrtpProfile};
 
+use crate::limits::SDES_KEYS_MAX;
+
 /// One `a=crypto` line with a suite known to Weir.
 ///
 /// Source: RFC 4568 section 9.1, RFC 6188 section 4 and RFC 7714 section 14.2 for the suites; NULL
@@ -61,8 +63,8 @@ pub const fn suite_name(suite: SrtpProfile) -> &'static str {
 impl Crypto {
     /// Reads the text after `a=crypto:`; `None` for unknown suites and keys of a wrong length.
     ///
-    /// Of several keys with identifiers the first counts. Hints (`WSH`, `FEC_ORDER`) and extensions
-    /// that may be ignored (`-name`) are ignored.
+    /// Packets name one of several keys by their identifiers. Hints (`WSH`, `FEC_ORDER`) and
+    /// extensions that may be ignored (`-name`) are ignored.
     pub fn parse(value: &str) -> Option<Self> {
         let mut words = value.split_ascii_whitespace();
         let tag = words.next()?.parse().ok()?;
@@ -70,20 +72,10 @@ impl Crypto {
         let suite = SUITES
             .into_iter()
             .find(|suite| suite_name(*suite).eq_ignore_ascii_case(name))?;
-        let (method, key) = words.next()?.split(';').next()?.split_once(':')?;
-        if !method.eq_ignore_ascii_case("inline") {
-            return None;
-        }
-        let mut parts = key.split('|');
-        let text = parts.next()?.trim_end_matches('=');
-        let bytes = STANDARD_NO_PAD.decode(text).ok()?;
-        let (key, salt) = bytes.split_at_checked(suite.key_len())?;
-        let identifier = parts.find_map(|part| part.split_once(':'));
+        let mut keys = words.next()?.split(';');
+        let (key, mki) = read_key(suite, keys.next()?)?;
         let mut parameters = SessionParameters {
-            mki: match identifier {
-                Some((value, len)) => Some(Mki::new(value.parse().ok()?, len.parse().ok()?)?),
-                None => None,
-            },
+            mki,
             ..SessionParameters::default()
         };
         let mut takes = true;
@@ -93,7 +85,9 @@ impl Crypto {
         let leaves_out = parameters.unencrypted_rtp || parameters.unencrypted_rtcp || parameters.unauthenticated_rtp;
         Some(Self {
             tag,
-            key: MasterKey::new(suite, key, salt)?.with_parameters(parameters),
+            key: key
+                .with_parameters(parameters)
+                .with_others(other_keys(suite, keys, parameters)),
             unsupported: !takes || leaves_out && suite.is_aead(),
         })
     }
@@ -120,6 +114,45 @@ impl Crypto {
             suite_name(self.key.profile())
         )
     }
+}
+
+/// Reads one key with its salt, and its identifier if it has one.
+fn read_key(suite: SrtpProfile, text: &str) -> Option<(MasterKey, Option<Mki>)> {
+    let (method, key) = text.split_once(':')?;
+    if !method.eq_ignore_ascii_case("inline") {
+        return None;
+    }
+    let mut parts = key.split('|');
+    let bytes = STANDARD_NO_PAD.decode(parts.next()?.trim_end_matches('=')).ok()?;
+    let (key, salt) = bytes.split_at_checked(suite.key_len())?;
+    let mki = match parts.find_map(|part| part.split_once(':')) {
+        Some((value, len)) => Some(Mki::new(value.parse().ok()?, len.parse().ok()?)?),
+        None => None,
+    };
+    Some((MasterKey::new(suite, key, salt)?, mki))
+}
+
+/// The keys of a line behind the first, which is used as `parameters` say. Their identifiers are
+/// unique and equally long (RFC 4568 section 6.1); a key without such a one is left out.
+fn other_keys<'a>(
+    suite: SrtpProfile,
+    texts: impl Iterator<Item = &'a str>,
+    parameters: SessionParameters,
+) -> Vec<MasterKey> {
+    let mut known: Vec<Mki> = parameters.mki.into_iter().collect();
+    let mut others = Vec::new();
+    for (key, mki) in texts.filter_map(|text| read_key(suite, text)) {
+        let fits = |mki: &Mki| known.iter().all(|other| other.len() == mki.len() && other != mki);
+        let Some(mki) = mki.filter(fits).filter(|_| (1..SDES_KEYS_MAX).contains(&known.len())) else {
+            continue;
+        };
+        known.push(mki);
+        others.push(key.with_parameters(SessionParameters {
+            mki: Some(mki),
+            ..parameters
+        }));
+    }
+    others
 }
 
 /// Applies one session parameter; returns whether the line can still be used here.

@@ -4,6 +4,7 @@ use wire::sdp::HashFunction;
 use wire::srtp::{Mki, SessionParameters};
 
 use super::*;
+use crate::limits::SDES_KEYS_MAX;
 
 /// A phone's description with faults: missing CRs, unknown attributes, a malformed line, bytes that
 /// are no UTF-8.
@@ -203,6 +204,37 @@ fn keys_of_every_suite_are_written_as_they_were_read() {
         assert_eq!(crypto.write(padded), line);
         assert_eq!(crypto.write(CryptoForm::default()), line.trim_end_matches('='));
     }
+}
+
+#[test]
+fn a_line_may_have_several_keys_with_identifiers_of_one_length() {
+    let others = |rest: &str| {
+        let line = format!("1 AES_CM_128_HMAC_SHA1_80 {KEY_30}{rest} UNENCRYPTED_SRTCP");
+        let key = Crypto::parse(&line).expect("a known suite").key;
+        let others = key.others().iter().map(|other| other.parameters());
+        others.collect::<Vec<_>>()
+    };
+    let named = |value| SessionParameters {
+        mki: Mki::new(value, 2),
+        unencrypted_rtcp: true,
+        ..SessionParameters::default()
+    };
+    assert_eq!(
+        others(&format!("|1:2;{KEY_30}|2^20|2:2;{KEY_30}|3:2")),
+        [named(2), named(3)]
+    );
+    let without = [
+        format!("|1:2;{KEY_30}"),
+        format!("|1:2;{KEY_30}|1:2"),
+        format!("|1:2;{KEY_30}|2:1"),
+        "|1:2;inline:AAAA|2:2".to_owned(),
+        format!(";{KEY_30}|2:2"),
+    ];
+    for rest in without {
+        assert_eq!(others(&rest), [], "{rest}");
+    }
+    let many: String = (2..20).map(|mki| format!(";{KEY_30}|{mki}:2")).collect();
+    assert_eq!(others(&format!("|1:2{many}")).len(), SDES_KEYS_MAX - 1);
 }
 
 #[test]
