@@ -1,10 +1,10 @@
-//! What a replica costs on a cable: by ring beside by socket, nanoseconds of the worker's processor
-//! time, everything the kernel does in it included.
+//! Measures the cost of a replica on a cable, by ring and by socket, in nanoseconds of the worker's
+//! processor time, including the kernel's work.
 //!
 //! `cargo bench -p backend-afxdp --bench replica`, as root. One publisher sends packets of 1,200
-//! bytes in bursts of one, two and three every 5 ms, as libwebrtc paces a video; fifty receivers
-//! get them sealed. At the far end of the cable an XDP program drops them. With `-- rings 2 400` or
-//! `-- sockets 2 400` there is one plane, one size of burst and so many of them, for perf.
+//! bytes in bursts of one, two and three every 5 ms, as libwebrtc paces a video. Fifty receivers
+//! get them encrypted. At the far end of the cable an XDP program drops them. `-- rings 2 400` or
+//! `-- sockets 2 400` runs one plane with one burst size and that many bursts, for perf.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 

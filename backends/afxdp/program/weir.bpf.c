@@ -1,10 +1,9 @@
 // Takes Weir's RTP off an interface, and leaves everything else to the stack.
 //
-// What is taken: UDP in plain IPv4 or IPv6 to one of the interface's own addresses and the media
+// The program takes UDP in plain IPv4 or IPv6 to one of the interface's own addresses and the media
 // port, or to a relay's address and port, whose payload begins as RTP does (RFC 7983) and not as
-// RTCP (RFC 5761). STUN, DTLS, RTCP, fragments, options, extension headers, VLANs and other
-// people's packets go on as if this were not here, and so does RTP that arrives at a queue without
-// a socket.
+// RTCP (RFC 5761). STUN, DTLS, RTCP, fragments, options, extension headers, VLANs and packets for
+// others continue to the stack unchanged. So does RTP that arrives at a queue without a socket.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -37,7 +36,7 @@ struct {
 	__type(value, __u8);
 } addresses SEC(".maps");
 
-// Where a relay is: its address, that of IPv4 as a mapped one, and its port in network byte order.
+// The address and port of a relay, in network byte order; IPv4 as a mapped address.
 struct relay {
 	struct in6_addr address;
 	__u16 port;
@@ -52,8 +51,8 @@ struct {
 	__type(value, __u8);
 } relays SEC(".maps");
 
-// Fills in the destination of a packet whose IPv4 header begins at `ip`. Where UDP begins, or null
-// where there is none to be taken.
+// Fills in the destination of a packet whose IPv4 header begins at `ip`. Returns the UDP header, or
+// null where the packet is not one to take.
 static __always_inline struct udphdr *behind_ipv4(struct iphdr *ip, void *end, struct in6_addr *to)
 {
 	if ((void *)(ip + 1) > end || ip->ihl != 5 || ip->protocol != IPPROTO_UDP)

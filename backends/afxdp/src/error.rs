@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// Why this back end cannot run. Whatever it is, [`backend_udp`] can.
+/// The reason why this back end cannot run. [`backend_udp`] can run in any of these cases.
 #[derive(Debug)]
 pub enum AfxdpError {
     /// No interface is named: the configuration must say which.
@@ -21,7 +21,7 @@ pub enum AfxdpError {
     Sockets(io::Error),
 }
 
-/// What could not be done.
+/// The step that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Looking at the interface.

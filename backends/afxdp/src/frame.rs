@@ -54,8 +54,8 @@ pub(crate) fn read(frame: &[u8]) -> Option<(Path, &[u8])> {
     Some((path, datagram.get(UDP..usize::from(number(4)))?))
 }
 
-/// What stands in front of every datagram of one path over one hop: all of it but lengths and
-/// checksums, whose sums are begun.
+/// The headers in front of every datagram of one path over one hop, complete but for lengths and
+/// checksums. The parts of the checksums that never change are summed in advance.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     bytes: [u8; ETHERNET + IPV6 + UDP],
@@ -119,7 +119,7 @@ impl Header {
         self.payload_max
     }
 
-    /// Where the UDP header begins.
+    /// The offset of the UDP header.
     pub(crate) fn udp_at(&self) -> u16 {
         (self.len - UDP) as u16
     }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_other_way_round() {
+    fn a_written_frame_reads_with_its_path_reversed() {
         for path in paths() {
             let header = Header::new(&path, &hop()).unwrap();
             for len in (0..200).chain(1_400..header.payload_max()) {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn differentiated_services_are_where_each_family_has_them() {
+    fn differentiated_services_are_written_in_both_families() {
         for path in paths() {
             let header = Header::new(&path, &hop()).unwrap();
             for tos in [0, 0x08, 0xb8, 0xff] {
@@ -294,7 +294,7 @@ mod tests {
 
     /// The kernel sums from the UDP header on and puts the result in place of what is there.
     #[test]
-    fn what_is_left_to_the_kernel_is_the_rest_of_the_sum() {
+    fn the_kernel_completes_the_sum_that_was_begun() {
         for path in paths() {
             let header = Header::new(&path, &hop()).unwrap();
             let (mut ours, mut kernels) = ([0; 2_048], [0; 2_048]);
@@ -342,7 +342,7 @@ mod tests {
                 for bit in 0..8 {
                     let mut broken = frame[..total].to_vec();
                     broken[at] ^= 1 << bit;
-                    // Whatever it makes of it, it stays inside.
+                    // The result does not matter; the read must stay within the frame.
                     let _ = read(&broken);
                 }
             }

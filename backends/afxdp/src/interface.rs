@@ -16,7 +16,7 @@ pub(crate) struct Interface {
     pub(crate) mac: Mac,
     pub(crate) mtu: usize,
     pub(crate) program: Program,
-    /// What the sockets are bound to.
+    /// The addresses that the sockets are bound to.
     bound: Vec<SocketAddr>,
     /// The interface's own addresses among them, as the program knows them.
     listens: BTreeSet<Ipv6Addr>,

@@ -1,15 +1,16 @@
 //! The userspace data plane over AF_XDP rings: backend-udp's workers with a faster way in and out.
 //!
-//! What happens to a packet is [`backend_udp`]'s business, to the last byte: the same shards, the
-//! same control handle. What is here is a worker's [`Network`](backend_udp::Network). An XDP
-//! program takes Weir's RTP off the interface before the stack sees it and puts it into memory a
-//! worker shares with the kernel; the worker writes Ethernet, IP and UDP headers around what it
-//! sends and puts that there, too. Everything else (STUN, DTLS, RTCP, fragments, other interfaces,
-//! receivers whose hardware address is not known yet) goes through the ordinary sockets on the same
-//! port, which are always open: always right, only slower.
+//! [`backend_udp`] processes all packets: the shards and the control handle are the same. This
+//! crate provides a worker's [`Network`](backend_udp::Network). An XDP program takes Weir's RTP off
+//! the interface before the stack and puts it into memory that a worker shares with the kernel. For
+//! sending, the worker writes Ethernet, IP and UDP headers around a payload and puts it there, too.
+//! Everything else (STUN, DTLS, RTCP, fragments, other interfaces, receivers whose hardware address
+//! is not yet known) passes through the ordinary sockets on the same port. These are always open
+//! and always correct, only slower.
 //!
-//! Read `network` first, then `frame` (what is around a datagram), `next_hops` (where it goes),
-//! `program` and `program/weir.bpf.c` (what is taken). `sys` is the only place that talks to the
+//! Read `network` first, then `frame` (the headers around a datagram), `next_hops` (its next hop),
+//! `program` and `program/weir.bpf.c` (the packets that are taken). `sys` is the only module that
+//! calls the operating system, and so the only one with `unsafe`.
 //! operating system, and so the only one with `unsafe`.
 
 #![deny(unsafe_code)]

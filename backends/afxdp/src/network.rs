@@ -18,8 +18,8 @@ const BATCH: usize = 64;
 /// How often sockets are looked at while rings keep the worker from sleeping, which is when it
 /// would be told that they have something.
 const SOCKETS_EVERY: u32 = 16;
-/// Where the kernel copies, a run of so many datagrams costs less by socket, where it goes through
-/// the stack as one packet; where it does not copy, none does.
+/// In copy mode, a run of this many datagrams costs less by socket, where it passes the stack as
+/// one packet. In zero-copy mode, a ring always costs less.
 const LONG_RUN: usize = 3;
 /// How many runs are put aside before sockets send them.
 const ASIDE: usize = 64;
@@ -217,7 +217,7 @@ impl Rings {
             self.page.add(Counter::SocketTooLong, all);
             return Some(run);
         }
-        let outlet = self.outlets[header.interface].expect("the guide only names interfaces with a ring of ours");
+        let outlet = self.outlets[header.interface].expect("the resolver names only interfaces that have a ring");
         let queue = &mut self.queues[outlet];
         let sent = run
             .datagrams()
@@ -244,7 +244,7 @@ impl Rings {
             Some(header) if datagram.len() > header.payload_max() => Counter::SocketTooLong,
             Some(header) => {
                 let outlet =
-                    self.outlets[header.interface].expect("the guide only names interfaces with a ring of ours");
+                    self.outlets[header.interface].expect("the resolver names only interfaces that have a ring");
                 match push(&mut self.queues[outlet], header, tos, datagram) {
                     true => Counter::Sent,
                     false => Counter::SocketRingFull,

@@ -23,7 +23,7 @@ use crate::{AfxdpError, Step};
 /// worker can watch.
 const QUEUES_MAX: u32 = 64;
 
-/// Where the device listens, and on which interfaces it takes packets before the stack does.
+/// The addresses of the device, and the interfaces on which it takes packets before the stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AfxdpConfig {
     /// The sockets beside the rings, and the workers.
@@ -32,14 +32,14 @@ pub struct AfxdpConfig {
     pub interfaces: Vec<String>,
 }
 
-/// What was found on one interface.
+/// The properties of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its name.
     pub interface: String,
     /// How many of its queues have a ring.
     pub queues: u32,
-    /// Where the XDP program runs.
+    /// The place where the XDP program runs.
     pub program: ProgramMode,
     /// Whether packets are copied between the driver's memory and ours; without zero-copy they are.
     pub zero_copy: bool,
@@ -113,12 +113,12 @@ impl AfxdpPlane {
         self.plane.local_addr()
     }
 
-    /// What it found on its interfaces, for the log.
+    /// The properties of its interfaces, for the log.
     pub fn found(&self) -> &[Found] {
         &self.found
     }
 
-    /// What went by ring and what by socket.
+    /// Counts of packets by ring and by socket.
     pub fn statistics(&self) -> Statistics {
         self.statistics.clone()
     }

@@ -15,7 +15,7 @@ use crate::{AfxdpError, Step};
 /// `program/weir.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/weir.bpf.o"));
 
-/// Where the kernel runs it.
+/// The place in the kernel where the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramMode {
     /// In the driver, before the packet has become the stack's.

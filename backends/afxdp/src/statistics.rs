@@ -1,4 +1,4 @@
-//! What went by rings and what by sockets, and why.
+//! Counts of packets by ring and by socket, and the reasons for sockets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use dataplane::Family;
 
 counting::counters! {
-    /// What this back end counts besides what every data plane counts.
+    /// The counters of this back end, besides those of every data plane.
     pub enum Counter {
         /// Frames that came in through a ring.
         Received = "received",

@@ -102,10 +102,10 @@ fn rings_wrap_many_times_and_lose_nothing() {
     assert_eq!(receives.counts().dropped(), 0);
 }
 
-/// The kernel shows what came in before it shows that it took the frames for it: who looks in
-/// between has frames that there is no room for yet.
+/// The kernel shows a received packet before it shows that it took the frame for it. A reader in
+/// between has a frame for which the fill ring has no room yet.
 #[test]
-fn who_never_sleeps_reads_before_there_is_room_for_frames() {
+fn a_reader_that_never_sleeps_may_have_no_room_for_frames_yet() {
     let Some(pair) = pair_or_skip(1) else { return };
     let (interface, mut receives) = listen(&pair.near);
     let (mut sends, headers) = talk(&pair, &interface);
@@ -168,7 +168,7 @@ fn a_ring_nobody_reads_drops_and_counts_and_goes_on() {
     }
 }
 
-/// What goes to the stack, and what does not: by what a plain socket on the port gets.
+/// A plain socket on the port shows which packets the program leaves to the stack.
 #[test]
 fn the_program_takes_rtp_and_nothing_else() {
     let Some(pair) = pair_or_skip(1) else { return };
@@ -234,7 +234,7 @@ fn other_addresses_packets_are_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_says_why() {
+fn a_refused_configuration_names_the_reason() {
     let Some(pair) = pair_or_skip(1) else { return };
     let clock = dataplane::Clock {
         origin: Instant::now(),

@@ -128,7 +128,7 @@ impl Call {
         [relay(0, 1), relay(1, 0)]
     }
 
-    /// What `phone` says next.
+    /// Sends the next packet of `phone`.
     fn say(&mut self, phone: usize) -> Vec<u8> {
         self.number += 1;
         let packet = packet(self.number, 172);
@@ -169,7 +169,7 @@ fn families(pair: &Pair) -> [IpAddr; 2] {
 }
 
 #[test]
-fn what_is_said_goes_by_ring_and_what_is_said_about_it_by_socket() {
+fn rtp_is_sent_by_ring_and_rtcp_by_socket() {
     let Some(pair) = pair_or_skip(1) else { return };
     for family in families(&pair) {
         let mut net = Net::new(&pair, 1);
@@ -206,7 +206,7 @@ fn marks_do_not_stand_in_a_rings_way() {
 }
 
 #[test]
-fn the_last_report_knows_what_came_by_ring() {
+fn the_last_report_counts_packets_by_ring() {
     let Some(pair) = pair_or_skip(1) else { return };
     let mut net = Net::new(&pair, 1);
     let mut call = net.call(pair.far.v4.into());
@@ -226,7 +226,7 @@ fn the_last_report_knows_what_came_by_ring() {
 }
 
 #[test]
-fn a_port_whose_call_is_over_is_anybodys() {
+fn a_port_is_free_after_its_call() {
     let Some(pair) = pair_or_skip(1) else { return };
     for family in families(&pair) {
         let mut net = Net::new(&pair, 1);
@@ -252,7 +252,8 @@ fn a_port_whose_call_is_over_is_anybodys() {
     }
 }
 
-/// What comes to a queue is done there, whoever's the relay is; calls come and go meanwhile.
+/// A packet is handled by the queue where it arrives, whichever worker owns the relay. Calls begin
+/// and end meanwhile.
 #[test]
 fn calls_come_and_go_while_others_go_on_at_every_queue() {
     let Some(pair) = pair_or_skip(2) else { return };

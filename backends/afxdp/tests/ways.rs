@@ -1,4 +1,5 @@
-//! Where packets go: by ring where the way is known, by socket where it is not, and never nowhere.
+//! Paths of packets: by ring where the next hop is known, by socket where it is not, and none is
+//! lost.
 
 #![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
 
@@ -117,13 +118,14 @@ fn the_first_packet_goes_by_socket_and_the_others_by_ring() {
 }
 
 #[test]
-fn what_is_too_long_for_the_link_goes_by_socket_in_fragments() {
+fn datagrams_too_long_for_the_link_are_sent_by_socket_in_fragments() {
     let Some(pair) = pair_or_skip(1) else { return };
     for receiver in families(&pair) {
         let mut call = Call::new(&pair, receiver);
         call.pass_until_by_ring();
         pair.near.ip("link set near0 mtu 1280").unwrap();
-        // What just fits on its way in does not on its way out, with a header extension more.
+        // A packet that just fits on arrival is too long when it is sent with one more header
+        // extension.
         let headers = if receiver.is_ipv4() { 28 } else { 48 };
         let deadline = Instant::now() + PATIENCE;
         while call.count(Counter::SocketTooLong) == 0 {
@@ -168,7 +170,7 @@ fn a_neighbour_with_another_address_is_followed() {
     pair.near
         .ip("neighbour replace 10.77.0.2 lladdr 02:00:00:00:00:99 dev near0 nud reachable")
         .unwrap();
-    // What is sent meanwhile is for nobody, as by any sender that has not heard of it.
+    // Until the change is known, packets are sent to nobody, as by any other sender.
     call.receiver.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -253,7 +255,7 @@ fn is_heard(plane: &mut AfxdpPlane, peer: &UdpSocket, near: SocketAddr) {
 }
 
 #[test]
-fn few_are_whose_the_ring_is_where_not_all_workers_have_one() {
+fn few_legs_are_packed_on_the_worker_with_the_ring() {
     let Some(pair) = pair_or_skip(1) else { return };
     let few = UdpConfig {
         pack_legs: 16,

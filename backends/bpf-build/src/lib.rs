@@ -21,7 +21,8 @@ pub fn compile(source: &str, more: &[&str]) {
         .args(more)
         .args(["-c", source, "-o"])
         .arg(&out)
-        // Where Debian keeps what the kernel's headers include; others need no such folder.
+        // Debian keeps some of the kernel headers' includes in this folder; other systems do not
+        // need it.
         .arg(format!("-I/usr/include/{architecture}-linux-gnu"))
         .status();
     match status {

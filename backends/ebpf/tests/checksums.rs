@@ -104,7 +104,7 @@ fn relay_in_stack(pair: &Pair, parties: &Parties) -> RelayOffload {
 }
 
 #[test]
-fn a_checksum_is_right_whoever_finishes_it() {
+fn a_checksum_is_right_whoever_completes_it() {
     let Some(pair) = pair_or_skip(1) else { return };
     for (far, near, finished) in [
         ("off", "on", Finished::BySender),

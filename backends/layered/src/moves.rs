@@ -30,7 +30,7 @@ struct Pending {
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     leg: LegId,
-    /// What it will say is where the replica stands, since nothing was changed.
+    /// The answer will be the replica's current state, since nothing was changed.
     holds: bool,
 }
 

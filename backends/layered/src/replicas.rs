@@ -305,7 +305,7 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
             }
             Some(Event::Stream(key, there)) => {
                 let here = self.offload.stream_statistics(key).unwrap_or_default();
-                // Where packets go on to the base, it has seen the same ones, and more of them.
+                // Where packets also go to the base, it has counted the same packets, and more.
                 Some(Event::Stream(
                     key,
                     if here.packets > there.packets { here } else { there },
@@ -342,7 +342,7 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
     }
 }
 
-/// What a replica did that is sent here, and before by the base.
+/// The counts of a replica that is sent here and was sent by the base earlier.
 fn together(here: ReplicaStatistics, there: ReplicaStatistics) -> ReplicaStatistics {
     ReplicaStatistics {
         packets: here.packets + there.packets,

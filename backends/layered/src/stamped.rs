@@ -19,7 +19,7 @@ pub(crate) struct Stamped {
 }
 
 impl Stamped {
-    /// What the base is told of an update.
+    /// The base's form of an update.
     pub(crate) fn for_base(&self, update: Update) -> Update {
         match update {
             Update::SetLeg(id, leg) if self.by_offload.contains(&id) => Update::SetLeg(id, bare(&leg)),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_stamps_what_the_offload_does_not() {
+    fn the_base_stamps_legs_that_the_offload_does_not() {
         let (full, plain) = (
             leg(&[ExtensionKind::Mid, ExtensionKind::TransportSequence]),
             leg(&[ExtensionKind::Mid]),

@@ -12,7 +12,7 @@ use dataplane::{Replica, ReplicaId, ReplicaOffload, ReplicaSnapshot, Update};
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
     voices: BTreeMap<ReplicaId, Voice>,
-    /// What the base is to be told of those that came to it, before they run there.
+    /// States for the base of replicas that move to it, before they run there.
     snapshots: Vec<(ReplicaId, ReplicaSnapshot)>,
 }
 
@@ -25,8 +25,8 @@ struct Voice {
 }
 
 impl Voices {
-    /// What the base is told before the offload is asked. A new replica is silent until somebody is
-    /// to send it, so that never two do.
+    /// The update for the base before the offload is asked. A new replica is silent until one side
+    /// is to send it, so that two sides never send it.
     pub(crate) fn for_base(&self, update: &Update) -> Update {
         match update {
             Update::SetReplica(id, replica) => {
@@ -44,7 +44,7 @@ impl Voices {
         }
     }
 
-    /// What the base is to be told after the offload was.
+    /// The updates for the base after the offload has answered.
     pub(crate) fn changes(
         &mut self,
         update: &Update,
@@ -80,7 +80,7 @@ impl Voices {
         changes
     }
 
-    /// Where replicas go on in the base, before they are to.
+    /// The states from which replicas continue in the base, given before they run there.
     pub(crate) fn take_snapshots(&mut self) -> Vec<(ReplicaId, ReplicaSnapshot)> {
         std::mem::take(&mut self.snapshots)
     }
@@ -147,7 +147,7 @@ impl Voice {
         self.snapshot = from.map(|from| first_behind(from.next));
     }
 
-    /// What the base is to have of it.
+    /// The replica as the base is to have it.
     fn said(&self) -> Replica {
         match self.is_silent {
             false => Replica {

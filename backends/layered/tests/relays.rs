@@ -8,7 +8,7 @@ use dataplane::{Counter, DataPlane, Inject, Reason, Refused, Update};
 use support::{Pretended, World, port, relay, with_key};
 
 #[test]
-fn what_is_refused_runs_in_the_base_and_the_reason_is_counted() {
+fn refused_relays_run_in_the_base_and_the_reason_is_counted() {
     let mut world = World::new(2);
     world.set(1, relay(2));
     world.set(2, relay(1));
@@ -81,7 +81,7 @@ fn the_last_word_of_a_relay_is_not_the_first_of_the_next() {
 }
 
 #[test]
-fn what_the_base_refuses_is_not_offered() {
+fn relays_that_the_base_refuses_are_not_offered() {
     let mut world = World::new(2);
     let unknown = Update::RemoveRelay(port(1));
     world.plane.write(world.now, unknown).expect_err("it is not there");

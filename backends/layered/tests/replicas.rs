@@ -312,7 +312,7 @@ fn a_replica_that_is_gone_before_the_answer_stays_gone() {
 }
 
 #[test]
-fn the_base_goes_on_with_what_a_switch_loses() {
+fn the_base_continues_replicas_that_a_switch_loses() {
     let (mut world, switch) = switched();
     ask(&mut world, &switch);
     switch.0.borrow_mut().settle(Ok(()));

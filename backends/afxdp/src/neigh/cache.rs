@@ -1,4 +1,4 @@
-//! What one worker knows.
+//! One worker's cache of next hops.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -22,8 +22,8 @@ pub(crate) struct NextHops {
     places: HashMap<Path, u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// By a leg's or a relay's number, counted round: where its path was last. What is there may be
-    /// another's; the path says.
+    /// The last place of a leg's or a relay's path, by its number modulo the size. The place may be
+    /// another's by now; its path tells.
     recent: Box<[u32; RECENT]>,
     asks: Producer<Query>,
     told: Consumer<Answer>,
@@ -32,7 +32,7 @@ pub(crate) struct NextHops {
 
 struct Entry {
     path: Path,
-    /// `None` until there is an answer, or when it is: by socket.
+    /// `None` until there is an answer, or if the answer is to send by socket.
     header: Option<Header>,
     /// Since the last time we were told to tidy.
     used: bool,
@@ -51,8 +51,8 @@ impl NextHops {
         }
     }
 
-    /// What stands in front of datagrams on this path, if a ring leads there. `of` is a number of
-    /// the sender's, the same for all that it sends there.
+    /// The headers of datagrams on this path, if a ring leads there. `of` is a number of the
+    /// sender's, the same for everything that it sends there.
     pub(crate) fn header(&mut self, of: usize, path: &Path) -> Option<&Header> {
         let recent = &mut self.recent[of % RECENT];
         let is_there = self
@@ -96,7 +96,7 @@ impl NextHops {
         self.places.insert(*path, place);
     }
 
-    /// Takes the guide's answers.
+    /// Takes the resolver's answers.
     pub(crate) fn listen(&mut self) {
         while let Ok(told) = self.told.pop() {
             match told {
@@ -111,8 +111,8 @@ impl NextHops {
         }
     }
 
-    /// Forgets what was not used for a while. What cannot be said to the guide now is forgotten the
-    /// next time.
+    /// Removes entries that were not used for a while. An entry whose removal cannot be told to the
+    /// resolver now is removed the next time.
     fn tidy(&mut self) {
         let (entries, free) = (&mut self.entries, &mut self.free);
         let (asks, resolver) = (&mut self.asks, &mut self.resolver);
@@ -128,10 +128,10 @@ impl NextHops {
     }
 }
 
-/// Says something to the guide; false when there is no room.
+/// Sends a query to the resolver; false when there is no room.
 fn tell(asks: &mut Producer<Query>, resolver: &mut UnixStream, ask: Query) -> bool {
     let told = asks.push(ask).is_ok();
-    // When the pipe is full the guide has enough to wake up for.
+    // When the pipe is full, the resolver is awake already.
     let _ = resolver.write(&[0]);
     told
 }

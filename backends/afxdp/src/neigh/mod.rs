@@ -1,11 +1,11 @@
-//! Where the next hop is: an interface and a hardware address for each path, asked of the kernel
-//! off the packet path.
+//! Next hops: an interface and a hardware address for each path, asked of the kernel off the packet
+//! path.
 //!
-//! A worker has [`NextHops`], what it knows; what it does not know it asks a [`Resolver`], one
-//! thread for all workers, which asks the kernel over netlink, hears of changes and tells the
-//! workers. Until there is an answer, and wherever it is that no ring leads there, the worker's
-//! sockets send: the kernel knows every way, and by sending finds out the neighbours' addresses, of
-//! which the guide then hears.
+//! A worker has a cache, [`NextHops`]. It asks a [`Resolver`] about paths that are not in it. The
+//! resolver is one thread for all workers. It asks the kernel over netlink, listens for changes and
+//! informs the workers. Until there is an answer, and on paths that no ring serves, the worker's
+//! sockets send. The kernel then resolves the neighbours' addresses itself, and the resolver learns
+//! them from it.
 
 mod cache;
 mod resolver;
@@ -30,7 +30,7 @@ pub(crate) struct Hop {
     pub(crate) from: Mac,
     /// The neighbour's.
     pub(crate) to: Mac,
-    /// What a packet may be long, IP header included, in bytes.
+    /// The most bytes of a packet, including its IP header.
     pub(crate) mtu: usize,
 }
 

@@ -27,7 +27,7 @@ const CALM: Duration = Duration::from_millis(100);
 /// got narrower is not told.
 const TIDY: Duration = Duration::from_secs(30);
 
-/// The guide, before it runs.
+/// The resolver, before it runs.
 pub(crate) struct Resolver {
     ask: Netlink,
     hear: Netlink,
@@ -38,14 +38,14 @@ pub(crate) struct Resolver {
     neighbours: HashMap<NeighbourKey, Neighbour>,
     /// Ways changed, and nobody has looked yet.
     changed: bool,
-    /// What was told of any path may no longer be so. Else only what was asked for since needs an
-    /// answer: calls come by the hundred a second, and stay by the thousand.
+    /// Answers of any path may be out of date. Otherwise only new queries need an answer: calls
+    /// begin by the hundred a second, and thousands are in progress.
     news: bool,
     looked: Instant,
     tidied: Instant,
 }
 
-/// What the guide knows of one worker.
+/// The resolver's state of one worker.
 struct WorkerEnd {
     asks: Consumer<Query>,
     told: Producer<Answer>,
@@ -60,11 +60,11 @@ struct WorkerEnd {
 #[derive(Debug, Default)]
 struct Asked {
     route: Option<Route>,
-    /// What it was told last; workers begin with nothing.
+    /// The last answer; workers begin with none.
     told: Option<Hop>,
 }
 
-/// The running guide; ends when dropped.
+/// The running resolver; ends when dropped.
 pub(crate) struct ResolverThread {
     stop: Arc<AtomicBool>,
     ringer: UnixStream,
@@ -72,7 +72,7 @@ pub(crate) struct ResolverThread {
 }
 
 impl Resolver {
-    /// A guide over `interfaces`, and for each worker, which says on which of them it has a ring,
+    /// A resolver for `interfaces`, and for each worker, which says on which of them it has a ring,
     /// what it asks through.
     pub(crate) fn new(
         ask: Netlink,
@@ -220,14 +220,14 @@ impl Resolver {
         for neighbour in self.neighbours.values_mut() {
             if neighbour.stale || neighbour.mac.is_none() {
                 self.ask.confirm(neighbour.interface, neighbour.address);
-                // What comes of it is news; if nothing does, it is still known as it was.
+                // The result arrives as news. Without one, the old state still applies.
                 neighbour.stale = false;
             }
         }
     }
 
-    /// Tells workers what is not as they were told last. What finds no room is told in a later
-    /// turn.
+    /// Sends the workers all answers that differ from their last ones. An answer that finds no room
+    /// is sent in a later turn.
     fn answer(&mut self) {
         let all = std::mem::take(&mut self.news);
         for worker in &mut self.workers {
@@ -307,12 +307,12 @@ impl Drop for ResolverThread {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.ringer.write(&[0]);
         if let Some(thread) = self.thread.take() {
-            thread.join().expect("the guide has no reason to panic");
+            thread.join().expect("the resolver does not panic");
         }
     }
 }
 
-/// Where the guide reads the time: to be calm, and to be tidy.
+/// Reads the time for the resolver, to limit its rate and to tidy.
 #[allow(clippy::disallowed_methods)]
 fn now() -> Instant {
     Instant::now()

@@ -38,9 +38,9 @@ pub(crate) struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) interface: u32,
-    /// Whose hardware address is wanted: the gateway's, or the receiver's own.
+    /// The neighbour to resolve: the gateway, or the receiver itself.
     pub(crate) via: IpAddr,
-    /// Where it is less than the interface's.
+    /// The route's MTU, where it is less than the interface's.
     pub(crate) mtu: Option<usize>,
 }
 
@@ -140,7 +140,7 @@ impl Netlink {
         self.ask(request, read).ok().flatten()
     }
 
-    /// What the kernel knows of a neighbour.
+    /// The kernel's entry of a neighbour.
     pub(crate) fn neighbour(&mut self, interface: u32, address: IpAddr) -> Option<Neighbour> {
         let request = neighbour_request(libc::RTM_GETNEIGH, 0, 0, interface, address);
         self.ask(request, |kind, body| {

@@ -22,7 +22,7 @@ impl Mapping {
         Self::map(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
     }
 
-    /// What a descriptor offers at an offset.
+    /// Maps memory that a descriptor offers at an offset.
     pub(super) fn of(fd: RawFd, len: usize, offset: i64) -> io::Result<Self> {
         Self::map(len, libc::MAP_SHARED | libc::MAP_POPULATE, fd, offset)
     }
@@ -87,7 +87,7 @@ impl Frames {
         Ok((Frames { memory }, (0..count).map(Frame)))
     }
 
-    /// Where they begin and how many bytes they are, for the kernel.
+    /// The address and the length in bytes of all frames, for the kernel.
     pub(super) fn extent(&self) -> (u64, u64) {
         (self.memory.start.as_ptr() as u64, self.memory.len() as u64)
     }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "gives back what it was given")]
-    fn an_address_elsewhere_is_nobodys() {
+    fn an_address_outside_of_all_frames_panics() {
         let (frames, _) = Frames::new(4).unwrap();
         frames.given_back(4 * FRAME_SIZE as u64);
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::memory::Mapping;
 
-/// Where the parts of a ring are in its mapping, as the kernel says.
+/// The offsets of the parts of a ring in its mapping, from the kernel.
 pub(super) type Offsets = libc::xdp_ring_offset;
 
 /// A ring of `size` (a power of two) descriptors of the kernel's form.
@@ -70,9 +70,9 @@ impl<T: Copy> Ring<T> {
 /// A ring we fill.
 pub(super) struct Producer<T> {
     ring: Ring<T>,
-    /// Where the next entry goes; the kernel sees it with `publish`.
+    /// The index of the next entry; the kernel sees it after `publish`.
     next: u32,
-    /// What we know of how far the kernel has read.
+    /// The last known index up to which the kernel has read.
     read: u32,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct Consumer<T> {
     ring: Ring<T>,
     /// The next entry to read; the kernel sees it with `release`.
     next: u32,
-    /// What we know of how far the kernel has written.
+    /// The last known index up to which the kernel has written.
     written: u32,
 }
 

@@ -22,24 +22,24 @@ const XDP_MAX_TX_BUDGET: c_int = 9;
 /// How often the kernel is asked to go on with what it left in the ring, when each time it does
 /// none of it.
 const KICKS_MAX: u32 = 3;
-/// What may be on its way through the stack in copy mode, in bytes of socket buffers.
+/// The most bytes of socket buffers in the stack in copy mode.
 const SEND_BUFFER: c_int = 16 << 20;
 
 /// Bytes of what is written in front of a packet for the kernel, `struct xsk_tx_metadata`, and
 /// where the packet begins behind it.
 const METADATA: usize = 24;
 const START: usize = 64;
-/// Where in the metadata is what.
+/// Offsets in the metadata.
 const FLAGS: usize = START - METADATA;
 const CHECKSUM_START: usize = FLAGS + 8;
 const CHECKSUM_OFFSET: usize = FLAGS + 10;
-/// Where in a UDP header the checksum is.
+/// The offset of the checksum in a UDP header.
 const OF_UDP: u16 = 6;
 
 /// Room for one packet on its way out.
 pub(crate) type Room = [u8; FRAME_SIZE - START];
 
-/// Who fills in UDP checksums.
+/// The party that fills in UDP checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checksum {
     /// We do: what is queued is complete.
@@ -71,7 +71,7 @@ pub(crate) struct Xsk {
     transmit: Producer<xdp_desc>,
     completed: Consumer<u64>,
     free: Vec<Frame>,
-    /// What came in and found no room in the fill ring.
+    /// Received frames for which the fill ring had no room.
     returning: Vec<Frame>,
     /// Frames written since the last kick.
     unsent: u32,
@@ -125,8 +125,8 @@ impl Xsk {
             fd: Arc::new(fd),
         };
         xsk.bind_to(interface, queue, must_copy)?;
-        // Where packets are copied the kernel does it for every interface; a driver that takes them
-        // as they are may know nothing of it.
+        // In copy mode the kernel fills in checksums for every interface. A driver in zero-copy
+        // mode may not support it.
         if takes_metadata && xsk.mode == Mode::Copy {
             xsk.checksum = Checksum::Kernels;
         }
@@ -276,8 +276,8 @@ impl Xsk {
     }
 
     fn wake_for_sending(&self) {
-        // What errors say (busy, no room, interface down) shows in the ring: the frames are still
-        // there. SAFETY: no buffer is given.
+        // Errors (busy, no room, interface down) show in the ring: the frames are still there.
+        // SAFETY: no buffer is given.
         let _ = unsafe {
             libc::sendto(
                 self.descriptor(),
