@@ -1,4 +1,4 @@
-//! What became of every packet, by name.
+//! Counters for the result of every packet, by name.
 
 counting::counters! {
     /// Everything a data plane counts. The same packet counts the same everywhere: counters are
@@ -103,7 +103,7 @@ counting::counters! {
     }
 }
 
-/// What became of one packet.
+/// The result for one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// At least one replica went out, or a relay passed it on.

@@ -12,15 +12,15 @@ use crate::{Capabilities, Counters, LegId, Path, ReplicaId, ReplicaSnapshot, Sta
 /// The agent's handle on a device that forwards media by table. Devices differ in speed, never in
 /// meaning: [`Model`](crate::Model) is the meaning.
 pub trait DataPlane {
-    /// What this device can do; the agent plans within it.
+    /// The capabilities of this device; the agent plans within them.
     fn capabilities(&self) -> Capabilities;
 
     /// Applies one entry atomically with respect to packets. Changes over several entries are
     /// ordered make-before-break by the caller.
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError>;
 
-    /// Sends what the control plane made, or asks for what only the device can make. Nothing comes
-    /// back at once; what cannot be done is counted.
+    /// Sends a message of the control plane, or asks for one that only the device can make. Nothing
+    /// is returned; a request that cannot be met is counted.
     fn inject(&mut self, now: Instant, what: Inject<'_>);
 
     /// The next event, in the order they happened on each leg. `None` when there is none for now.
@@ -75,7 +75,7 @@ pub enum WriteError {
     Unsupported,
 }
 
-/// What the control plane may ask a device to send.
+/// A request of the control plane to send something.
 #[derive(Clone, Copy, Debug)]
 pub enum Inject<'a> {
     /// A datagram as it is: STUN, DTLS. The path need not be any leg's.
@@ -111,21 +111,22 @@ pub enum Inject<'a> {
     Resume {
         /// Which replica.
         replica: ReplicaId,
-        /// Where.
+        /// The state to continue from.
         from: ReplicaSnapshot,
     },
-    /// Asks a device to send no more of a replica, so that another can go on with it: it says where
-    /// that stands ([`Event::Released`]), and nothing of it is sent until [`Inject::Resume`], or
-    /// until it has been paused or without a source. Where that cannot be said it does not let go.
+    /// Asks a device to stop sending a replica, so that another can continue it. The device answers
+    /// with the replica's state ([`Event::Released`]), and sends nothing of it until
+    /// [`Inject::Resume`], or until it has been paused or without a source. A device that cannot
+    /// state it continues to send.
     Release {
         /// Which replica.
         replica: ReplicaId,
     },
-    /// Sends one packet of a replica in place of media that does not come, as for a track that is
-    /// muted: a receiver may learn of the track by its packets. It has the replica's next number,
-    /// and a timestamp as far behind the one before as it was made later; the first is 0. Media
-    /// goes on from both. Without effect once the replica has followed a stream, and while it is
-    /// paused.
+    /// Sends one packet of a replica in place of media that does not arrive, as for a track that is
+    /// muted: a receiver may learn of the track by its packets. The packet has the replica's next
+    /// number. Its timestamp is later than that of the one before by the time between them; the
+    /// first is 0. Media continues from both. Without effect once the replica has followed a
+    /// stream, and while it is paused.
     ///
     /// An offload has none of its own: it sends only what is clear, and clients that need this do
     /// not receive that.
@@ -170,7 +171,7 @@ pub enum Inject<'a> {
     },
 }
 
-/// What a punted datagram is.
+/// The kind of a punted datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PuntKind {
     /// STUN, from anywhere; at a relay, where it ends there.
@@ -182,19 +183,19 @@ pub enum PuntKind {
     Rtcp,
 }
 
-/// What a device tells the agent.
+/// A message of a device to the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A datagram for the agent.
     Punt {
-        /// What it is.
+        /// The kind of the datagram.
         kind: PuntKind,
         /// When it arrived.
         at: Instant,
         /// Between which addresses.
         path: Path,
-        /// Whose address pair that is, if anybody's. What arrives at a relay is no leg's:
-        /// `path.local` says at which.
+        /// The leg with this address pair, if any. A datagram at a relay is of no leg: `path.local`
+        /// names the relay.
         leg: Option<LegId>,
         /// The UDP payload; RTCP unprotected.
         bytes: Vec<u8>,
@@ -234,7 +235,7 @@ pub enum Event {
     Selected {
         /// Which replica.
         replica: ReplicaId,
-        /// Where it comes from now.
+        /// The stream that it follows.
         source: StreamKey,
         /// The highest layer it gets now, [`u8::MAX`] where nothing limits it; the lowest there is
         /// for a stream without layers.
@@ -247,8 +248,9 @@ pub enum Event {
     Released {
         /// Which replica.
         replica: ReplicaId,
-        /// Where it stands; `None` where this device goes on sending it: it follows nothing, or no
-        /// longer what it should, frames are named by descriptors, or there is encryption.
+        /// The replica's state; `None` where this device continues to send it: it follows nothing,
+        /// or another stream than it should, its frames are named by descriptors, or there is
+        /// encryption.
         from: Option<ReplicaSnapshot>,
         /// The next transport-wide number of its leg.
         transport_sequence: u16,
@@ -270,7 +272,7 @@ pub enum Event {
     RelaySource {
         /// The relay's address.
         at: SocketAddr,
-        /// Where it came from.
+        /// The remote address.
         from: SocketAddr,
     },
     /// Answer to [`Inject::ReportRelay`], and the last word of a relay that is removed.
@@ -316,9 +318,9 @@ pub struct Arrival {
     pub layer: Option<Layer>,
     /// Whether a frame ends with it: so that frames of a layer can be counted.
     pub ends_frame: bool,
-    /// Whether who gets larger pictures of the stream gets its frame, too: so that what goes out
-    /// for a layer can be counted. Where sizes build on one another in key frames only, that is
-    /// false of most frames; of the largest size it means nothing.
+    /// Whether receivers of higher layers of the stream get its frame, too, so that the rate of a
+    /// layer can be measured. In streams whose spatial layers depend on one another in key frames
+    /// only, this is false of most frames. For the highest spatial layer it has no meaning.
     pub needed_above: bool,
 }
 
@@ -335,7 +337,7 @@ pub struct Departure {
     pub probe: Option<u32>,
 }
 
-/// What a receiver report says of a stream (RFC 3550 section 6.4.1 and appendix A).
+/// The numbers of a receiver report about a stream (RFC 3550 section 6.4.1 and appendix A).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamStatistics {
     /// Media packets that arrived, each number once.
@@ -350,7 +352,7 @@ pub struct StreamStatistics {
     pub jitter: u32,
 }
 
-/// What a sender report says of a replica.
+/// The numbers of a sender report about a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplicaStatistics {
     /// Packets sent, without retransmissions.
@@ -361,7 +363,7 @@ pub struct ReplicaStatistics {
     pub resent: u64,
     /// The stream it forwards.
     pub source: Option<StreamKey>,
-    /// What is added to the source's timestamps.
+    /// The offset that is added to the source's timestamps.
     pub timestamp_offset: u32,
 }
 

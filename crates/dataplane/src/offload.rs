@@ -102,7 +102,7 @@ pub enum Refused {
     Pending,
 }
 
-/// What a device cannot do.
+/// The feature that a device lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     /// Entries of this table.

@@ -1,44 +1,43 @@
-//! The fourth table: what becomes of what arrives at one port of ours, with no leg and no stream to
-//! it.
+//! The fourth table: relays of datagrams that arrive at one local port, without a leg or a stream.
 //!
 //! A relay is for parties who have agreed on their media with each other, as those of a telephone
-//! call have: nothing is chosen or renumbered for anybody, packets go on as they come. What may
-//! change is between whom they pass, and how they are protected on each side.
+//! call have. Nothing is selected or renumbered; packets are forwarded as they arrive. Only their
+//! addresses and their protection on each side may change.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::{MasterKey, Path};
 
-/// What becomes of what arrives at one port of ours.
+/// The relay of datagrams that arrive at one local port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relay {
-    /// Whose packets are taken.
+    /// The sources whose packets are accepted.
     pub accept: Accept,
     /// How what arrives is protected.
     pub ingress_protection: RelayProtection,
     /// ICE and DTLS end here: STUN, from anybody, and DTLS, from who is accepted, are the agent's.
     /// Otherwise they pass like anything else.
     pub terminated: bool,
-    /// Where RTP, and whatever else is not RTCP, goes. `None` while there is nowhere, and always at
-    /// a port for RTCP alone.
+    /// The hop for RTP and for everything else that is not RTCP. `None` while there is no
+    /// destination, and always at a port for RTCP alone.
     pub rtp: Option<Hop>,
-    /// Where RTCP goes. It is told from RTP by its packet type (RFC 5761).
+    /// The hop for RTCP, which is told from RTP by its packet type (RFC 5761).
     pub rtcp: Option<Hop>,
 }
 
-/// Whose packets a relay takes. All others are dropped as
+/// The sources that a relay accepts. Packets of all others are dropped as
 /// [`ForeignSource`](crate::Counter::ForeignSource), and as [`NotReady`](crate::Counter::NotReady)
-/// where nobody's are taken.
+/// where no source is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accept {
     /// Nobody's: the port is open, so that nobody else has it, and silent.
     Nobody,
     /// This address's.
     Only(SocketAddr),
-    /// Anybody's, or anybody's at one address. Each source that is not the one told last is told as
-    /// [`RelaySource`](crate::Event::RelaySource), so that the agent can narrow the entry to it.
-    /// Where the relay has keys to open with, only who has them is a source: of what does not open,
-    /// nothing is learned.
+    /// Anybody's, or anybody's at one address. Each source that differs from the last reported one
+    /// is reported as [`RelaySource`](crate::Event::RelaySource), so that the agent can narrow the
+    /// entry to it. At a relay with keys only a party that has them is a source: a packet that does
+    /// not authenticate teaches nothing.
     Learn {
         /// The only address to learn from.
         within: Option<IpAddr>,
@@ -79,7 +78,7 @@ impl RelayProtection {
     }
 }
 
-/// Where packets of a relay go.
+/// The way of a relay's packets to one destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// The port of ours they leave from, which must be in the table, too, and where to.

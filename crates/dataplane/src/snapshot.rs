@@ -19,21 +19,22 @@ use crate::StreamKey;
 /// A picture, by its timestamp at the source, and whether it is sent.
 pub type Decided = (u32, bool);
 
-/// Where a replica stands that another device has sent so far, as its receiver saw it.
+/// The state of a replica that another device has sent so far, as its receiver saw it.
 ///
-/// With a source it goes on without a key frame: with the next packet of it behind `newest`,
-/// whatever that starts, as long as nothing else has been begun and the replica should come from
-/// there. What came before is `before_switch`. That is for packets whose frames are not named by
-/// descriptors: what was decided of those only the other device knows.
+/// With a source the replica continues without a key frame, with the source's next packet after
+/// `newest`, whatever frame it starts. The condition is that it has begun nothing else and is to
+/// follow this source. Earlier packets are counted as `before_switch`. This holds for packets whose
+/// frames are not named by descriptors: only the other device knows its decisions about such
+/// frames.
 ///
-/// Without a source, or when it should come from elsewhere meanwhile, it begins with a key frame,
-/// and goes on from `next` and `last` as from a stretch of its own. Not with encryption: numbers
-/// may be above those a stream may start with.
+/// Without a source, or when it is to follow another one meanwhile, it begins with a key frame and
+/// continues from `next` and `last` as from a segment of its own. Not with encryption: numbers may
+/// be above those a stream may start with.
 ///
 /// Shape: sequence numbers, timestamps and VP8's counters as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicaSnapshot {
-    /// What it follows, if it can go on with that.
+    /// The stream it follows, if it can continue with it.
     pub source: Option<StreamKey>,
     /// The source's number of the newest packet that was accounted for, sent or not.
     pub newest: u16,

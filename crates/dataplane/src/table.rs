@@ -1,5 +1,5 @@
-//! What the agent can say to a data plane: the tables of legs, streams and replicas. That of relays
-//! is in [`relay`](crate::relay).
+//! The entries that the agent writes to a data plane: legs, streams and replicas. Relays are in
+//! [`relay`](crate::relay).
 
 use std::net::SocketAddr;
 
@@ -38,8 +38,8 @@ pub struct Path {
 /// A transport, as far as packets see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leg {
-    /// Where packets are accepted from: at most [`PATHS_MAX`](crate::limits::PATHS_MAX) pairs. The
-    /// first is the nominated one, to which we send.
+    /// The address pairs that packets are accepted from, at most
+    /// [`PATHS_MAX`](crate::limits::PATHS_MAX). The first is the nominated one, on which we send.
     pub paths: Vec<Path>,
     /// Keys, or none.
     pub protection: Protection,
@@ -54,7 +54,7 @@ pub struct Leg {
 pub struct StreamFormat {
     /// The payload type.
     pub payload_type: PayloadType,
-    /// What it carries, which says how key frames are found and what is rewritten in the payload.
+    /// Its codec, which decides how key frames are found and what is rewritten in the payload.
     pub codec: Codec,
     /// The payload type of its retransmissions, on the retransmission SSRC.
     pub rtx: Option<PayloadType>,
@@ -66,7 +66,7 @@ pub struct Stream {
     /// Audio or video: how many packets are kept, and whether a switch to it must wait for a key
     /// frame.
     pub kind: MediaKind,
-    /// What its payload types mean. A packet with another one is dropped.
+    /// The meaning of its payload types. A packet with another one is dropped.
     pub formats: Vec<StreamFormat>,
     /// The SSRC its retransmissions arrive on (RFC 4588).
     pub rtx: Option<Ssrc>,
@@ -92,13 +92,13 @@ pub struct ReplicaFormat {
     pub primary_only: bool,
 }
 
-/// How a replica that leaves frames out numbers the rest. `crates/rewriting` says what each
-/// promises, and measures what it costs.
+/// The numbering of a replica that leaves frames out. `crates/rewriting` describes the guarantees
+/// of each method and measures its cost.
 ///
-/// The latter two are for streams whose packets bring dependency descriptors: nothing else numbers
-/// frames and says how many layers there are. A segment that begins with another packet is numbered
-/// by [`Exact`](Self::Exact), whatever the entry says. Where there are several sizes, or a
-/// descriptor cannot be read, they close up nothing: what is left out is a gap, and so no loss is
+/// The latter two are for streams whose packets carry dependency descriptors, because only those
+/// number frames and tell how many layers there are. A segment that begins with another packet is
+/// numbered by [`Exact`](Self::Exact), regardless of the entry. With several sizes, or with a
+/// descriptor that cannot be read, they close no gaps: frames left out are gaps, and so no loss is
 /// ever masked.
 ///
 /// Source: Scallop section 7.
@@ -123,37 +123,38 @@ pub struct Replica {
     /// The SSRC it is sent with. Never used before on that leg: not even by a replica that is gone.
     pub ssrc: Ssrc,
     /// First sequence number, below 2^15 (RFC 3711 section 3.3.1: so that the receiver's first
-    /// guess of the roll-over counter is right). What it is when the first packet goes out counts;
-    /// afterwards it means nothing.
+    /// guess of the roll-over counter is right). It is read when the first packet is sent;
+    /// afterwards it has no effect.
     pub first_sequence: u16,
     /// The SSRC of its retransmissions and their first sequence number, below 2^15. Without it a
     /// NACK is not answered.
     pub rtx: Option<(Ssrc, u16)>,
-    /// What the source's payload types become. A packet of a type that is missing is not forwarded.
+    /// The payload types sent for those of the source. A packet of a type that is missing is not
+    /// forwarded.
     pub formats: Vec<ReplicaFormat>,
     /// Media identification written into every packet, when the leg's extensions have an id for it.
     pub mid: Option<Mid>,
-    /// How long its receiver is to hold pictures back, written into every packet when the leg's
-    /// extensions have an id for it: what has to be repaired is then still in time. Every packet,
-    /// since any of them may be the one that arrives, and all are of one size then. What the
-    /// publisher asked for last is [kept in it](PlayoutDelay::with_publishers). `None` carries on
-    /// what comes with a packet, as it is.
+    /// How long its receiver is to delay playout, written into every packet when the leg's
+    /// extensions have an id for it, so that repaired packets are still in time. It is in every
+    /// packet because any of them may be the one that arrives, and so that all have one size. The
+    /// publisher's last request is [kept in it](PlayoutDelay::with_publishers). `None` forwards the
+    /// received extension unchanged.
     pub playout_delay: Option<PlayoutDelay>,
-    /// Where it should come from. While another stream is being forwarded that one goes on until
-    /// this one has a key frame.
+    /// The stream it is to follow. The stream that it forwards at the time continues until this one
+    /// has a key frame.
     pub source: Option<StreamKey>,
     /// The highest layer it gets of a source that has several: frames above it, spatially or
     /// temporally, are held back, and frames that depend on what was held back. It follows as soon
     /// as a decoder can: down to fewer pictures at the next frame, up and to another size where the
     /// source says that one may begin, which for most is a key frame.
     pub target: Layer,
-    /// A smaller picture size that goes on beside the target's, from the next frame of it on that
-    /// needs no earlier one: the replica goes down to it with the next picture instead of waiting
-    /// there for the key frame of what it is to get. Where larger sizes need it anyway it is sent
-    /// in any case. Of streams with a dependency descriptor only: nothing else tells a receiver
-    /// that both belong together.
+    /// A smaller picture size that is forwarded beside the target's, from its next frame on that
+    /// needs no earlier one. The replica switches down to it with the next picture instead of
+    /// waiting there for a key frame of its target. It is sent in any case where larger sizes need
+    /// it. Only for streams with a dependency descriptor: nothing else tells a receiver that both
+    /// belong together.
     pub fallback_spatial: Option<u8>,
-    /// How its packets are numbered. What it is when it begins to follow a source counts.
+    /// The numbering of its packets. It is read when the replica begins to follow a source.
     pub rewriting: Rewriting,
     /// Nothing is sent while true; afterwards the replica starts again with a key frame.
     pub paused: bool,
@@ -166,10 +167,11 @@ pub enum Update {
     SetLeg(LegId, Leg),
     /// Removes a leg with its streams and the replicas sent to it.
     RemoveLeg(LegId),
-    /// How fast packets leave on a leg, in bits per second of UDP payload: what is more waits,
-    /// audio never does, and nothing longer than half a second. What waits still leaves when its
-    /// replica is paused or switched meanwhile. `None`, as at first: as they come. Apart from the
-    /// leg's other values because it changes ten times a second.
+    /// The rate at which packets are sent on a leg, in bits per second of UDP payload. Packets
+    /// above it wait, except audio, for half a second at most. Waiting packets are still sent when
+    /// their replica is paused or switched meanwhile. `None`, the initial value: packets are sent
+    /// as they arrive. It is separate from the leg's other values because it changes ten times a
+    /// second.
     SetPace(LegId, Option<u64>),
     /// Adds a stream or replaces its value; its leg must be there.
     SetStream(StreamKey, Stream),
@@ -179,8 +181,8 @@ pub enum Update {
     SetReplica(ReplicaId, Replica),
     /// Removes a replica.
     RemoveReplica(ReplicaId),
-    /// Adds a relay at this address of ours or replaces its value. A new one opens the port;
-    /// datagrams that arrive at it never meet a leg. What its keys have protected counts on when
+    /// Adds a relay at this local address or replaces its value. A new one opens the port;
+    /// datagrams that arrive at it never meet a leg. The packet counts of its keys continue when
     /// the value is replaced.
     SetRelay(SocketAddr, Box<Relay>),
     /// Removes a relay and closes its port. Its [`RelayTraffic`](crate::Event::RelayTraffic) is

@@ -1,4 +1,4 @@
-//! What the controller asks of the agent.
+//! Commands of the controller to the agent.
 
 use std::sync::Arc;
 
@@ -6,8 +6,9 @@ use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
 use crate::{MessageId, OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId, relay};
 
-/// One wish of the controller. Setting something that is already set replaces it; removing what is
-/// not there does nothing, so that a controller that lost its memory may say everything again.
+/// A command of the controller. Setting a value that is already set replaces it. Removing a value
+/// that is absent does nothing, so that a controller that has lost its state may repeat all
+/// commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Creates a transport, or gives an existing one new local credentials (an ICE restart).
@@ -16,7 +17,7 @@ pub enum Command {
     Connect {
         /// Which transport.
         transport: TransportId,
-        /// What the peer said.
+        /// The remote description.
         remote: RemoteTransport,
     },
     /// Ends a transport and everything published or subscribed over it.
@@ -89,7 +90,7 @@ pub struct Publication {
     pub kind: MediaKind,
     /// Identification of its media section (RFC 9143).
     pub mid: Option<Mid>,
-    /// What the negotiated payload types mean on this transport.
+    /// The meaning of the negotiated payload types on this transport.
     pub formats: Vec<PayloadFormat>,
     /// The encodings in rising quality: one, or one for each simulcast version.
     pub encodings: Vec<Encoding>,
@@ -100,7 +101,7 @@ pub struct Publication {
     pub source: TrackSource,
 }
 
-/// What a track shows or sounds like.
+/// The content of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TrackSource {
     /// A person.
@@ -115,7 +116,7 @@ pub enum TrackSource {
 pub struct PayloadFormat {
     /// The payload type of the media.
     pub payload_type: PayloadType,
-    /// What it carries.
+    /// Its codec.
     pub codec: Codec,
     /// The payload type of its retransmissions (RFC 4588), when negotiated.
     pub rtx: Option<PayloadType>,

@@ -1,4 +1,4 @@
-//! What the agent tells the controller.
+//! Notices of the agent to the controller.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -87,8 +87,8 @@ pub enum Notice {
         /// Whether nothing of it is sent now.
         paused: bool,
     },
-    /// What was heard on the tracks that carry an audio level (RFC 6464), every half second while
-    /// anything is heard.
+    /// The activity on the tracks that carry an audio level (RFC 6464), every half second while
+    /// there is any.
     Audio(Vec<AudioActivity>),
     /// How a transport does, every few seconds.
     Quality {
@@ -108,7 +108,7 @@ pub enum Notice {
     Relay(relay::RelayNotice),
 }
 
-/// Where a node is reached and how it proves itself.
+/// The addresses and the certificate of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Which node. A node takes another id each time it starts, since it has lost all it was told.
@@ -147,7 +147,7 @@ pub enum ChannelEnd {
     TooSlow,
 }
 
-/// What was heard on one track in the last interval.
+/// The activity on one track in the last interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AudioActivity {
     /// Which track.

@@ -1,10 +1,11 @@
-//! Calls that pass through unmixed and unchosen, as those of SIP phones do: what is relayed between
-//! which addresses, and what is seen of it.
+//! Calls that are relayed without mixing or selection, as those of SIP phones are: the relays
+//! between addresses, and the notices about them.
 //!
-//! Whoever controls calls names ports of ours, each in an [`RelayCommand`] of its own, and hears of
-//! them in [`RelayNotice`]s. One [`Entry`] for each port that media arrives at: it says whose
-//! packets are taken, where they go and from which port of ours, and how they are protected before
-//! and after. An entry replaces the one before it at the same address.
+//! The controller of calls names local ports, each in a [`RelayCommand`] of its own, and gets
+//! [`RelayNotice`]s about them. There is one [`Entry`] for each port that media arrives at. It
+//! names the sources whose packets are accepted, their destination, the local port they are sent
+//! from, and their protection on both sides. An entry replaces the one before it at the same
+//! address.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use wire::sdp::{Fingerprint, IceCredentials};
 use wire::srtp::MasterKey;
 
-/// What is to be done at one port.
+/// A command for one port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayCommand {
     /// The port is in use from now on, and silent. Answered by [`RelayNotice::Opened`] or
@@ -32,19 +33,19 @@ pub enum RelayCommand {
     Report(SocketAddr),
 }
 
-/// What happens to packets that arrive at one of our addresses.
+/// The relay of packets that arrive at one local address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The address they arrive at; no two entries have the same.
     pub at: SocketAddr,
-    /// Whose packets are taken. All others are dropped and counted.
+    /// The sources whose packets are accepted. All others are dropped and counted.
     pub accept: Accept,
     /// How they are protected.
     pub ingress_protection: Keys,
-    /// Where RTP goes, or whatever else the section carries. `None` while there is nowhere.
+    /// The hop for RTP, or for anything else that the section carries. `None` while there is none.
     pub rtp: Option<Hop>,
-    /// Where RTCP goes. It is told from RTP by its packet type where both may arrive (RFC 5761),
-    /// else by where it arrives.
+    /// The hop for RTCP, which is told from RTP by its packet type where both may arrive (RFC
+    /// 5761), else by the port it arrives at.
     pub rtcp: Option<Hop>,
     /// Connectivity checks that arrive are answered with these credentials, ours and theirs.
     pub checks: Option<(IceCredentials, Option<IceCredentials>)>,
@@ -53,13 +54,13 @@ pub struct Entry {
     pub clock_rate: Option<u32>,
 }
 
-/// Where packets go.
+/// The way of packets to one destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// The address of ours they leave from.
     pub from: SocketAddr,
-    /// Where to. Where the party has ICE, this counts for nothing, and the address it proved itself
-    /// at does.
+    /// The destination. It is ignored where the party has ICE: the address that ICE has validated
+    /// applies.
     pub to: SocketAddr,
     /// How they are protected.
     pub egress_protection: Keys,
@@ -67,7 +68,7 @@ pub struct Hop {
     pub tos: Option<u8>,
 }
 
-/// Whose packets are taken. Where the party has ICE, only those from where it proved itself are.
+/// The sources whose packets are accepted. Where the party has ICE, only its validated address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accept {
     /// This address's.
@@ -83,7 +84,7 @@ pub enum Accept {
     },
 }
 
-/// How packets are protected. What passes unopened is clear to us.
+/// The protection of packets. Packets that pass without being decrypted count as clear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// Not at all, or not by us.
@@ -92,14 +93,14 @@ pub enum Keys {
     Srtp(MasterKey),
     /// By SRTP with keys of a DTLS handshake that is to be had with the party at this port.
     Dtls {
-        /// What the party's certificate must hash to.
+        /// The hash that the party's certificate must have.
         fingerprint: Fingerprint,
         /// We start the handshake.
         active: bool,
     },
 }
 
-/// What is seen at a port.
+/// A notice about a port.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RelayNotice {
     /// It is open.
@@ -119,7 +120,7 @@ pub enum RelayNotice {
     Source {
         /// The entry's address.
         at: SocketAddr,
-        /// Where it came from.
+        /// The source's address.
         from: SocketAddr,
     },
     /// How much has arrived since the port was opened.

@@ -1,4 +1,4 @@
-//! What a transport is made of, as far as a session description says it.
+//! The parameters of a transport that a session description carries.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct RemoteTransport {
     pub sctp_port: Option<u16>,
 }
 
-/// Who starts the DTLS handshake (RFC 8842 `a=setup`).
+/// The side that starts the DTLS handshake (RFC 8842 `a=setup`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DtlsRole {
     /// We wait for the ClientHello (`passive`).

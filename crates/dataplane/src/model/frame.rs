@@ -1,7 +1,6 @@
-//! What a packet says of its frame: its layer, and what the frame is to those who get only some
-//! layers.
+//! The frame of a packet: its layer, and whether receivers of a part of the layers need it.
 //!
-//! The dependency descriptor is read where there is one, whatever the codec; else the payload
+//! The dependency descriptor is read where there is one, with any codec; else the payload
 //! descriptor of VP8 or VP9. Other packets have one layer.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 7741 section 4.2; RFC 9628 section 4.2.
@@ -39,7 +38,7 @@ pub(super) enum FrameId {
     Number(u64),
 }
 
-/// What decides whether a replica gets a frame.
+/// The fields that decide whether a replica gets a frame.
 #[derive(Clone, Debug)]
 pub(super) enum Rules {
     Vp8 {
@@ -143,7 +142,7 @@ impl Frame {
     }
 }
 
-/// What must be remembered of a stream to read its frames.
+/// The state of a stream that the reading of its frames needs.
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
     numbers: Unwrapper,

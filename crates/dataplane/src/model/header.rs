@@ -17,7 +17,7 @@ use super::select::{Active, Decision};
 use super::stream::MediaPacket;
 use crate::{Departure, Event, LegId};
 
-/// What is written into a packet only because of when it leaves.
+/// The header fields that depend on the time a packet is sent.
 #[derive(Clone, Copy)]
 pub(super) struct Stamps {
     send_time: AbsSendTime,
@@ -179,7 +179,7 @@ fn write_header(header: &RtpHeader<'_>, values: &[(u8, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// What came with the packet and the leg carries on, in the order of the kinds.
+/// The received extensions that the leg forwards, in the order of the kinds.
 fn carried_values(
     leg: &LegState,
     packet: &MediaPacket,

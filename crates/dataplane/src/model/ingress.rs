@@ -11,7 +11,7 @@ use super::{Description, Egress, Ingress, Model};
 use crate::limits::{DATAGRAM_MAX, UNKNOWN_STREAMS_MAX};
 use crate::{Arrival, Counter, Event, LegId, Protection, PuntKind, StreamKey, Verdict};
 
-/// What a wire packet turns out to be once retransmission is unwrapped.
+/// A received packet after its retransmission is unwrapped.
 struct Media<'a> {
     key: StreamKey,
     sequence: u16,
@@ -22,7 +22,7 @@ struct Media<'a> {
 }
 
 impl Model {
-    /// What becomes of one datagram.
+    /// Processes one datagram and returns its result.
     pub fn packet(&mut self, now: Instant, arrival: Ingress<'_>, out: &mut Vec<Egress>) -> Verdict {
         self.counters.count(Counter::Received);
         let verdict = self.judge(now, arrival, out);
@@ -86,7 +86,7 @@ impl Model {
         let map = self.legs[&leg].entry.extensions_in;
         let key = match self.receive(leg, &packet, &map) {
             Ok(key) => key,
-            // What was received before is not received again: it is not even reported.
+            // A duplicate is not received again, and not even reported.
             Err(reason) => return Verdict::Drop(reason),
         };
         let media = key

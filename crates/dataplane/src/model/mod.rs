@@ -1,16 +1,16 @@
-//! What a data plane means, written to be read.
+//! The reference model of a data plane, written to be read.
 //!
-//! The model is the reference every back end is compared with. It is short, obvious and slow: it
-//! keeps whole packets, searches linearly and allocates at will. It works on unprotected packets;
-//! for legs with SRTP the harness protects what goes in and unprotects what comes out. Back ends
-//! share its types and [`wire`]'s parsers, never its rewriting code, so that comparing them
-//! compares two things.
+//! Every back end is compared with the model. It is short, obvious and slow: it stores whole
+//! packets, searches linearly and allocates at will. It works on unprotected packets; for legs with
+//! SRTP the test harness protects its input and unprotects its output. Back ends share its types
+//! and [`wire`]'s parsers, but not its rewriting code, so that a comparison is between two
+//! implementations.
 //!
-//! Reading order: [`ingress`](self) takes a datagram to its stream, [`frame`] reads its layer,
-//! [`stream`] remembers what arrived, [`replica`] decides and numbers, [`select`] says which
-//! layers, [`header`] writes. There is no pace: what may leave leaves at once, and a device that
-//! lets it wait changes nothing but when. [`relay`] is apart from all this: what arrives at a
-//! relay's port meets no leg.
+//! Reading order: [`ingress`](self) finds a datagram's stream, [`frame`] reads its layer,
+//! [`stream`] remembers arrivals, [`replica`] decides and numbers, [`select`] selects layers,
+//! [`header`] writes. The model has no pacer: packets are sent at once. A device with a pacer
+//! differs only in sending times. [`relay`] is separate from all this: a datagram that arrives at a
+//! relay's port is of no leg.
 
 mod frame;
 mod header;
@@ -64,7 +64,7 @@ pub struct Model {
     streams: BTreeMap<StreamKey, StreamState>,
     replicas: BTreeMap<ReplicaId, ReplicaState>,
     relays: BTreeMap<SocketAddr, RelayState>,
-    /// What the keys of relays have sealed.
+    /// The packets that the keys of relays have protected.
     sealed: Vec<Sealed>,
     counters: Counters,
     events: VecDeque<Event>,
@@ -80,7 +80,7 @@ struct LegState {
     transport_sequence: u16,
 }
 
-/// What an unknown stream says of itself.
+/// The description of an unknown stream, from its header extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Description {
     ssrc: Ssrc,
@@ -90,7 +90,7 @@ struct Description {
 }
 
 impl LegState {
-    /// Where to send, once packets may be sent.
+    /// The path to send on, once packets may be sent.
     fn ready(&self) -> Option<Path> {
         match self.entry.protection {
             Protection::Pending => None,

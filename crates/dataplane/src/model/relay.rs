@@ -26,14 +26,14 @@ pub(super) struct RelayState {
     last: Option<Instant>,
 }
 
-/// What one key has sealed, whichever relay's hop it was: a number never protects two packets.
+/// The numbers one key has protected, at any relay's hop: a number never protects two packets.
 #[derive(Debug)]
 pub(super) struct Sealed {
     key: MasterKey,
     streams: BTreeMap<Ssrc, BTreeSet<u64>>,
 }
 
-/// What becomes of a datagram, as far as its first bytes tell.
+/// The next step for a datagram, by its first bytes.
 enum Onward {
     Punted(PuntKind, Counter),
     Along(PacketKind, Hop),
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// What becomes of a datagram that arrives at a relay.
+    /// Processes a datagram that arrives at a relay.
     pub(super) fn relay(&mut self, now: Instant, arrival: Ingress<'_>, out: &mut Vec<Egress>) -> Verdict {
         let onward = self.onward(arrival);
         self.learn(arrival, &onward);
@@ -174,8 +174,9 @@ impl Model {
         Ok(Onward::Along(kind, hop.clone()))
     }
 
-    /// Tells where a datagram came from, if that is news and the relay learns. Where it has keys, a
-    /// source is who has them, too: what does not open is not given to the model.
+    /// Reports a datagram's source, if it is new and the relay learns. At a relay with keys, only a
+    /// party that has them is a source: a packet that does not authenticate is not given to the
+    /// model.
     fn learn(&mut self, arrival: Ingress<'_>, onward: &Result<Onward, Counter>) {
         let (at, from) = (arrival.path.local, arrival.path.remote);
         let state = self.relays.get_mut(&at).expect("it arrived there");

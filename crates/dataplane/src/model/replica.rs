@@ -47,7 +47,7 @@ pub(super) struct ReplicaState {
     followed: bool,
     /// The last segment, kept while nothing is followed: the next one continues it.
     pub segment: Option<Segment>,
-    /// Where another device stopped, as long as nothing is followed.
+    /// The state in which another device stopped, as long as nothing is followed.
     continues: Option<ReplicaSnapshot>,
     /// Another device is to go on with it.
     let_go: bool,
@@ -100,7 +100,7 @@ impl ReplicaState {
         self.entry.formats.iter().find(|format| format.source == payload_type)
     }
 
-    /// What it sends of a packet's payload; `None` when that cannot be found.
+    /// The part of a packet's payload that is sent; `None` when it cannot be found.
     pub fn payload<'a>(&self, packet: &'a MediaPacket) -> Option<&'a [u8]> {
         match self.format(packet.payload_type)?.primary_only && packet.codec == Codec::Red {
             true => Some(RedPayload::parse(&packet.payload).ok()?.primary().payload),
@@ -210,7 +210,7 @@ impl ReplicaState {
         Ok((number, decision))
     }
 
-    /// What it forwards now, and whether it waits for a key frame of it.
+    /// The stream and layer that it forwards, and whether it waits for a key frame.
     fn selected(&self) -> Option<(StreamKey, Layer, bool)> {
         let selection = &self.segment.as_ref()?.selection;
         Some((self.current?, selection.layer(), selection.awaits_key_frame))
@@ -252,7 +252,7 @@ impl Model {
         }
     }
 
-    /// What one replica makes of a packet of `key`.
+    /// Offers a packet of `key` to one replica.
     fn offer(&mut self, now: Instant, id: ReplicaId, key: StreamKey, packet: &MediaPacket) -> Result<Egress, Counter> {
         let replica = self.replicas.get_mut(&id).expect("listed");
         let leg = self.legs.get_mut(&replica.entry.leg).expect("a replica's leg is there");
@@ -299,8 +299,8 @@ impl Model {
     }
 }
 
-/// What makes frame numbers go on: nothing where they do already, as between the encodings of a
-/// sender that numbers their frames together.
+/// The offset for frame numbers to increase across a switch. Zero where they do already, as between
+/// the encodings of a sender that numbers their frames together.
 fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
     match (last, first) {
         (Some(last), Some(first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),

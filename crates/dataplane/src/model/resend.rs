@@ -1,4 +1,4 @@
-//! What the agent asks for: retransmissions, RTCP, reports.
+//! Requests of the agent: retransmissions, RTCP, reports.
 
 use std::time::Instant;
 

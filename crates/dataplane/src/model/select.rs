@@ -1,28 +1,28 @@
-//! Which frames of a layered stream a replica gets.
+//! The selection of a layered stream's frames for a replica.
 //!
-//! A frame is decided once, by the first of its packets that arrives; the others follow. Only a
-//! frame newer than all before it may change what is selected: how is said in [`switch`]. A late
-//! frame is judged by what was selected behind the frame before it, and changes nothing.
+//! The first packet of a frame that arrives decides about the frame; its other packets follow. Only
+//! a frame newer than all others may change the selection, by the rules in [`switch`]. A late frame
+//! is judged by the selection after the frame that precedes it, and changes nothing.
 //!
 //! *Dependency descriptor.* The replica gets one decode target. A frame is sent if it is part of
-//! it, its chain is intact, and nothing it refers to was held back. A chain of which a frame was
-//! held back is broken until it starts again. What was lost before us is not held back: it may
-//! still come.
+//! it, its chain is intact, and no frame it refers to was held back. A chain of which a frame was
+//! held back is broken until it starts again. A frame that was lost on its way here is not held
+//! back: it may still arrive.
 //!
-//! *VP9 descriptor.* A frame is sent if its layer is within the one that is selected, unless it is
-//! of a smaller size and none above refers to it.
+//! *VP9 descriptor.* A frame is sent if its layer is within the selected one, unless it is of a
+//! smaller size and no higher layer refers to it.
 //!
-//! *VP8 descriptor.* A frame is sent if its layer is within the one that is selected.
+//! *VP8 descriptor.* A frame is sent if its layer is within the selected one.
 //!
-//! *What is kept.* With a dependency descriptor a replica may get a smaller size beside the one
-//! that is selected, so that it can go down to it at any picture. Its frames are sent as if that
-//! were selected, as long as its chain is intact. A receiver decodes a picture when it has all that
-//! the highest frame refers to, and takes nothing of an earlier picture afterwards. So the frames
-//! above are made to refer to what was kept of their picture, or one that is lost would come too
-//! late even if it came. And a picture of which the highest frame never went out is none for the
-//! receiver: then what is kept ends, since what follows would refer to it. Not so where its sender
-//! ended the picture with what is kept: then the receiver decodes that, and what is kept goes on
-//! while nothing higher comes.
+//! *Fallback.* With a dependency descriptor a replica may get a smaller size beside the selected
+//! one, so that it can switch down to it at any picture. Its frames are sent as if that size were
+//! selected, as long as its chain is intact. A receiver decodes a picture when it has all frames
+//! that the highest frame refers to, and accepts nothing of an earlier picture afterwards. The
+//! higher frames are therefore made to refer to the fallback frames of their picture; otherwise a
+//! lost fallback frame would be too late even if it arrived. A picture of which the highest frame
+//! was never sent does not exist for the receiver. The fallback then ends, because later fallback
+//! frames would refer to it. The exception is a picture whose sender ended it with the fallback
+//! frame: the receiver decodes that, and the fallback continues while nothing higher arrives.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
@@ -45,7 +45,7 @@ use state::State;
 
 pub(super) use state::Active;
 
-/// What a replica is to get.
+/// The layers that a replica is to get.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     /// The highest layer.
@@ -54,7 +54,7 @@ pub(super) struct Wanted {
     pub fallback_spatial: Option<u8>,
 }
 
-/// What a replica gets of the stream it follows.
+/// The selection of a replica in the stream it follows.
 #[derive(Debug)]
 pub(super) struct Selection {
     state: State,
@@ -78,7 +78,7 @@ pub(super) struct Selection {
     decisions: BTreeMap<FrameId, (Decision, State)>,
 }
 
-/// What was decided about a frame.
+/// The decision about one frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decision {
     /// Sent, or why not.
@@ -178,7 +178,7 @@ impl Selection {
         }
     }
 
-    /// What becomes of a packet, for a replica that is to get `wanted`.
+    /// Decides about a packet, for a replica that is to get `wanted`.
     pub fn decide(&mut self, wanted: Wanted, packet: &MediaPacket) -> Decision {
         self.forget_incomparable(packet);
         if let Some(frame) = &packet.frame {
@@ -235,8 +235,8 @@ impl Selection {
         }
     }
 
-    /// What was decided about a packet's frame; also known of packets without layers, or with a
-    /// descriptor that cannot be read: they are sent.
+    /// The decision about a packet's frame. Packets without layers, or with a descriptor that
+    /// cannot be read, are sent.
     pub fn decided(&self, packet: &MediaPacket) -> Option<Decision> {
         let Some(frame) = &packet.frame else {
             return Some(self.plain(Ok(())));
@@ -256,8 +256,8 @@ impl Selection {
         }
     }
 
-    /// What was selected behind the frame before this one; `None` when this one is newer than all.
-    /// What is older than all is taken for a neighbour of the oldest.
+    /// The selection after the frame that precedes this one; `None` when this one is newer than
+    /// all. A frame older than all is treated as the oldest one's predecessor.
     fn state_before(&self, id: FrameId) -> Option<State> {
         self.decisions.range(id..).next()?;
         if let Some((_, (_, state))) = self.decisions.range(..id).next_back() {

@@ -79,7 +79,7 @@ impl ByFrames {
         Ok(self.remember(&question, sequence))
     }
 
-    /// Where the numbers go on.
+    /// The number with which the next segment continues.
     pub fn next(&self) -> u64 {
         self.next
     }
@@ -143,7 +143,7 @@ impl ByFrames {
     }
 }
 
-/// What a packet says of its frame, as one that is sent; `None` where it names none.
+/// A sent packet's frame, as the rewriter needs it; `None` where it names none.
 fn question(packet: &MediaPacket) -> Option<FramePacket> {
     let is_key = |frame: &Frame| matches!(&frame.rules, Rules::Dependency(rules) if rules.referred.is_empty());
     let frame = packet.frame.as_ref()?;

@@ -49,7 +49,7 @@ fn is_clear(leg: &LegState) -> bool {
 }
 
 impl Segment {
-    /// What another device sent, of which nothing is known but its end.
+    /// The segment of another device, of which only the end is known.
     pub(super) fn behind(from: &ReplicaSnapshot, now: Instant) -> Self {
         let (timestamp, picture, tl0) = from.last;
         let first = 1 << 16;
@@ -83,7 +83,7 @@ impl ReplicaState {
         self.current.is_none() && !self.entry.paused && self.entry.source == from.source
     }
 
-    /// Where another device would go on.
+    /// The state from which another device would continue.
     fn stands(&self) -> Option<ReplicaSnapshot> {
         let follows = self.current.filter(|current| Some(*current) == self.entry.source);
         let (Some(source), Some(segment)) = (follows, &self.segment) else {

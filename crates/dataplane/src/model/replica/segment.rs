@@ -20,13 +20,13 @@ pub(in crate::model) struct Segment {
     pub(super) newest: u64,
     /// Source numbers that were not sent, though they arrived in order.
     pub(super) closed_up: BTreeSet<u64>,
-    /// What numbers its packets instead, where frames do.
+    /// The numbering by frames, if it is used instead.
     pub(super) by_frames: Option<ByFrames>,
-    /// What is added to the source's timestamps.
+    /// The offset for the source's timestamps.
     pub timestamp_offset: u32,
-    /// What is added to VP8's picture id and TL0PICIDX, but for pictures held back.
+    /// The offset for VP8's picture id and TL0PICIDX, without pictures held back.
     pub vp8_offset: Vp8Ids,
-    /// What is added to the dependency descriptor's frame numbers.
+    /// The offset for the dependency descriptor's frame numbers.
     pub frame_offset: u16,
     /// Which layers.
     pub selection: Selection,
@@ -113,7 +113,7 @@ impl Segment {
         }
     }
 
-    /// Where the numbers go on behind this segment.
+    /// The number with which the next segment continues.
     pub(super) fn next(&self) -> u64 {
         match &self.by_frames {
             Some(by_frames) => by_frames.next(),

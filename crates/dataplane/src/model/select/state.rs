@@ -1,4 +1,4 @@
-//! What is selected behind a frame, and what a frame changes about it.
+//! The selection after a frame, and the changes that a frame makes to it.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use wire::codec::dependency::DecodeTargets;
 use crate::Counter;
 use crate::model::frame::{Frame, Rules};
 
-/// What is selected behind some frame.
+/// The selection after some frame.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     /// The highest layer it gets.
@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    /// What the decision about the newest frame means for those behind it.
+    /// Records the effect of the newest frame's decision on later frames.
     pub(super) fn remember(&mut self, codec: Codec, frame: &Frame, send: Result<(), Counter>) {
         if codec == Codec::Vp8 && send.is_err() {
             self.held_back = self.held_back.wrapping_add(1);

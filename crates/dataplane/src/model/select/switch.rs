@@ -1,22 +1,23 @@
-//! Where a replica changes to other layers: as near to what is wanted as the newest frame allows,
-//! and no sooner than a decoder can follow.
+//! Layer switches of a replica: as near to the wanted layer as the newest frame allows, and no
+//! sooner than a decoder can follow.
 //!
-//! What is wanted counts from the next picture on. In any codec, nothing rises in size within a
-//! picture whose marker was already sent.
+//! A new wanted layer applies from the next picture on. In any codec, the size is not raised within
+//! a picture whose marker was already sent.
 //!
-//! *Dependency descriptor.* Of the decode targets within the wanted layer that the sender produces,
-//! the one with the highest layer is aimed at. The replica changes to it at a frame whose
-//! indication for it is "switch", if the chain that protects it and everything the frame refers to
-//! was sent; to fewer pictures of the same size with the next picture; and to the size it keeps at
-//! any frame of it, when it is to go down and what is aimed at cannot begin.
+//! *Dependency descriptor.* The goal is the decode target with the highest layer among those that
+//! are within the wanted layer and that the sender produces. The replica switches to it at a frame
+//! whose indication for it is "switch", if the chain that protects it and everything the frame
+//! refers to was sent. It switches to fewer pictures of the same size with the next picture. It
+//! switches to the fallback size at any frame of that size, when it is to go down and the goal
+//! cannot begin.
 //!
-//! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the
-//! replica gets, and at a key picture. Sizes: down at the next picture if the lower layer was sent
-//! so far or the picture is a key picture; up by one layer at a layer frame that is not predicted
-//! from other pictures.
+//! *VP9 descriptor.* Picture rate: down at the next picture; up after a picture with U, of a layer
+//! the replica gets, and at a key picture. Size: down at the next picture if the lower layer was
+//! sent so far or the picture is a key picture; up by one layer at a layer frame that is not
+//! predicted from other pictures.
 //!
-//! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and
-//! as far as wanted at a key frame.
+//! *VP8 descriptor.* Picture rate: down at the next frame, up by one layer at a frame of it with Y,
+//! and to the wanted one at a key frame.
 //!
 //! Source: AV1 RTP specification, appendix A; eXpressSFU, algorithms 1 and 2, with RFC 9628 section
 //! 4.2 for what the bits mean.
@@ -77,7 +78,8 @@ impl Selection {
             self.awaits_key_frame = goal != current.spatial && !is_key_picture;
         }
         let Layer { spatial, temporal } = frame.layer;
-        // What follows, of layers above, refers to no picture of layers above from before this one.
+        // Later pictures of higher layers refer to no picture of higher layers from before this
+        // one.
         if switching_up && temporal <= current.temporal {
             current.temporal = current.temporal.max(wanted.temporal);
         }
