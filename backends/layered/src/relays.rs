@@ -13,6 +13,10 @@ use dataplane::{
 use crate::answers::{Answers, Part};
 use crate::places::{Entry, Place, Places};
 
+/// How many events of the base are taken before the offloads are asked for answers: a base that
+/// always has another one must not keep them waiting.
+const POLLS_MAX: u32 = 64;
+
 /// A base with offloads for relays in front of it, the first one first.
 #[derive(Debug)]
 pub struct RelayLayer<B, O> {
@@ -25,6 +29,8 @@ pub struct RelayLayer<B, O> {
     removals: BTreeMap<WriteId, Removal>,
     answers: Answers,
     writes: u64,
+    /// How often events were asked for since the offloads were asked for answers.
+    polls: u32,
     /// When the agent last said what time it is.
     now: Option<Instant>,
 }
@@ -61,6 +67,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
             removals: BTreeMap::new(),
             answers: Answers::default(),
             writes: 0,
+            polls: 0,
             now: None,
         }
     }
@@ -199,6 +206,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
 
     /// Takes in what offloads have answered meanwhile.
     fn settle(&mut self, now: Instant) {
+        self.polls = 0;
         for offload in 0..self.offloads.len() {
             while let Some(written) = self.offloads[offload].next_written() {
                 match self.removals.remove(&written.write) {
@@ -282,6 +290,12 @@ impl<B: DataPlane, O: Offload> DataPlane for RelayLayer<B, O> {
     }
 
     fn poll(&mut self) -> Option<Event> {
+        self.polls += 1;
+        if self.polls >= POLLS_MAX
+            && let Some(now) = self.now
+        {
+            self.settle(now);
+        }
         loop {
             if let Some(event) = self.answers.next() {
                 return Some(event);
