@@ -36,6 +36,7 @@ mod packing;
 mod plane;
 mod prefetch;
 mod relays;
+mod replay_window;
 mod slab;
 mod sorted;
 mod turns;

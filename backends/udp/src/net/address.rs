@@ -3,7 +3,13 @@
 use std::mem::{self, MaybeUninit};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-use super::socket::Family;
+/// Which addresses a socket takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    V4,
+    /// IPv6, with IPv4 addresses mapped where it is bound to all addresses.
+    V6,
+}
 
 /// A socket address in the kernel's form, with its length.
 #[derive(Clone, Copy)]

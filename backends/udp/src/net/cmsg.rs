@@ -4,8 +4,7 @@ use std::mem;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::address::{in_addr, in6_addr, ip_v4, ip_v6};
-use super::socket::Family;
+use super::address::{Family, in_addr, in6_addr, ip_v4, ip_v6};
 
 /// A buffer for every control message of one datagram, aligned as the kernel requires.
 #[derive(Clone, Copy)]

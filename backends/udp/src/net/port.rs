@@ -5,8 +5,8 @@ use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::address::RawAddress;
-use super::socket::{Family, check};
+use super::address::{Family, RawAddress};
+use super::socket::check;
 
 /// Bytes of a port's receive buffer as the kernel counts them, its own overhead included: about a
 /// hundred packets of pictures, or of a call more than a second.

@@ -5,15 +5,7 @@ use std::mem;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::address::RawAddress;
-
-/// Which addresses a socket takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
-    V4,
-    /// IPv6, with IPv4 addresses mapped where it is bound to all addresses.
-    V6,
-}
+use super::address::{Family, RawAddress};
 
 /// A bound socket.
 #[derive(Debug)]

@@ -15,7 +15,6 @@
 //! [`receive`](Shard::receive) for each datagram, [`work`](Shard::work) until nothing is left,
 //! [`flush`](Shard::flush), [`settle`](Shard::settle).
 
-mod bits;
 mod egress;
 mod fanout;
 pub(crate) mod handoff;
@@ -29,7 +28,6 @@ mod select;
 mod statistics;
 mod stream;
 mod tables;
-mod window;
 
 pub use egress::{Run, Transmit};
 
@@ -47,7 +45,7 @@ use crate::shard::egress::pace::PaceTimers;
 use crate::shard::egress::runs::EgressRuns;
 use crate::shard::fanout::queues::FanoutQueues;
 use crate::shard::handoff::HandoffRing;
-use crate::shard::ingress::frame_wait::OpenFrames;
+use crate::shard::ingress::open_frames::OpenFrames;
 use crate::shard::leg::LegState;
 use crate::shard::packet::pool::Pool;
 use crate::shard::replica::ReplicaState;

@@ -5,11 +5,11 @@ use wire::extension::PlayoutDelay;
 use wire::{Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use crate::channel::Generation;
+use crate::replay_window::SequenceWindow;
 use crate::shard::ingress::cache::Cache;
 use crate::shard::ingress::frame_wait::FrameWait;
 use crate::shard::packet::PacketInfo;
 use crate::shard::packet::frame::FrameReader;
-use crate::shard::window::Window;
 
 /// A stream, in the shard that owns its leg.
 #[derive(Debug)]
@@ -18,10 +18,10 @@ pub(crate) struct StreamState {
     pub(crate) generation: Generation,
     pub(crate) entry: Stream,
     /// Numbers received under the stream's own SSRC, and under that of its retransmissions.
-    pub(crate) direct: Window,
-    pub(crate) rtx: Window,
+    pub(crate) direct: SequenceWindow,
+    pub(crate) rtx: SequenceWindow,
     /// Media received either way.
-    pub(crate) media: Window,
+    pub(crate) media: SequenceWindow,
     pub(crate) frames: FrameReader,
     pub(crate) frame_wait: FrameWait,
     /// The playout delay its publisher asked for last.
@@ -61,9 +61,9 @@ impl StreamState {
         StreamState {
             key,
             generation,
-            direct: Window::new(),
-            rtx: Window::new(),
-            media: Window::new(),
+            direct: SequenceWindow::new(),
+            rtx: SequenceWindow::new(),
+            media: SequenceWindow::new(),
             frames: FrameReader::default(),
             frame_wait: FrameWait::default(),
             playout_delay: None,
@@ -82,7 +82,7 @@ impl StreamState {
     }
 
     /// Numbers received under one of its SSRCs.
-    pub(crate) fn window(&mut self, ssrc: Ssrc) -> &mut Window {
+    pub(crate) fn window(&mut self, ssrc: Ssrc) -> &mut SequenceWindow {
         if self.key.ssrc == ssrc {
             &mut self.direct
         } else {

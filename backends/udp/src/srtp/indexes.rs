@@ -2,7 +2,7 @@
 
 use super::packet::RTP_INDEX_END;
 use super::streams::Streams;
-use super::window::{Stale, Window};
+use crate::replay_window::{ReplayWindow, Stale};
 
 /// The 48-bit index with this sequence number that lies nearest to the highest one seen.
 ///
@@ -50,7 +50,7 @@ pub enum Refused {
 /// under its own number as long as that was not used; an SSRC is remembered as long as the keys
 /// are.
 pub struct StreamIndexes {
-    streams: Streams<Window>,
+    streams: Streams<ReplayWindow>,
 }
 
 impl StreamIndexes {
@@ -77,7 +77,7 @@ impl StreamIndexes {
         if self.streams.is_full() {
             return Err(Refused::TooManyStreams);
         }
-        self.streams.insert(ssrc, Window::starting_at(index));
+        self.streams.insert(ssrc, ReplayWindow::starting_at(index));
         Ok(())
     }
 
@@ -103,11 +103,11 @@ impl StreamIndexes {
 
     /// The highest index claimed for an SSRC: what a snapshot of the leg must remember.
     pub fn highest(&self, ssrc: u32) -> Option<u64> {
-        self.streams.get(ssrc).map(Window::highest)
+        self.streams.get(ssrc).map(ReplayWindow::highest)
     }
 }
 
-fn claim_in(window: &mut Window, index: u64, bytes: Bytes) -> Result<(), Refused> {
+fn claim_in(window: &mut ReplayWindow, index: u64, bytes: Bytes) -> Result<(), Refused> {
     match (window.check(index), bytes) {
         (Ok(()), _) => {
             window.mark(index);

@@ -6,8 +6,8 @@
 //! rule that keystream is never used twice: a (key, SSRC, index) protects one packet, ever.
 //!
 //! Read [`Sealer`] and [`Opener`] first. Below them: `cipher` chooses between `gcm` (RFC 7714) and
-//! `encrypt_then_mac` (RFC 3711, with `cm`, `f8` or no cipher), `kdf` derives keys, `window` is the
-//! replay bitmap, `streams` the bounded table of SSRCs.
+//! `encrypt_then_mac` (RFC 3711, with `cm`, `f8` or no cipher), `kdf` derives keys, and `streams`
+//! is the bounded table of SSRCs. The replay windows are in `replay_window`.
 //!
 //! A key identifier (MKI) is checked and taken away where packets have one, and never added.
 //! Packets go unencrypted or without a tag only where both ends agreed on it (RFC 4568 section
@@ -26,7 +26,6 @@ mod overhead;
 mod packet;
 mod sealer;
 mod streams;
-mod window;
 
 #[cfg(test)]
 mod tests;

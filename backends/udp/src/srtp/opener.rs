@@ -7,7 +7,7 @@ use super::indexes::nearest_index;
 use super::kdf::Protocol;
 use super::packet::{PacketId, RTCP_CLEAR, RTP_HEADER_MIN, u16_at, u32_at};
 use super::streams::Streams;
-use super::window::{Stale, Window};
+use crate::replay_window::{ReplayWindow, Stale};
 
 /// SSRCs a leg may send RTP from, and RTCP from, under one key. A person with three encodings,
 /// their repair streams and audio uses seven.
@@ -58,9 +58,9 @@ pub struct Opener {
     /// Further keys of the sender. A stream's indexes go on from one to another (RFC 3711 section
     /// 8.1).
     others: Vec<Key>,
-    rtp_streams: Streams<Window>,
+    rtp_streams: Streams<ReplayWindow>,
     /// By sender SSRC, because libsrtp, and so every browser, counts SRTCP indexes per SSRC.
-    rtcp_streams: Streams<Window>,
+    rtcp_streams: Streams<ReplayWindow>,
 }
 
 /// One of the sender's keys.
@@ -148,7 +148,7 @@ impl Opener {
         let len = rtcp.open_rtcp(ssrc, packet).ok_or(OpenError::Authentication)?;
         match self.rtcp_streams.get_mut(ssrc) {
             Some(window) => window.mark(index),
-            None => self.rtcp_streams.insert(ssrc, Window::starting_at(index)),
+            None => self.rtcp_streams.insert(ssrc, ReplayWindow::starting_at(index)),
         }
         Ok(len)
     }
@@ -160,7 +160,7 @@ impl Opener {
 /// before the wrap were lost or are late, the first we see has already counted one; so a low number
 /// gets a second attempt.
 fn open_first_rtp(
-    streams: &mut Streams<Window>,
+    streams: &mut Streams<ReplayWindow>,
     rtp: &Cipher,
     packet: &mut [u8],
     header_len: usize,
@@ -195,7 +195,7 @@ fn open_first_rtp(
             (len, wrapped.index)
         }
     };
-    streams.insert(ssrc, Window::starting_at(index));
+    streams.insert(ssrc, ReplayWindow::starting_at(index));
     Ok(Opened { len, index })
 }
 

@@ -6,10 +6,6 @@
 //! this stream have helped before. If a sender paces, or a slow link spreads a frame, it does not
 //! wait, and only tries again now and then.
 
-use crate::shard::Shard;
-use crate::shard::stream::StreamState;
-use crate::slab::Slab;
-
 /// The largest balance of useful and useless waits.
 const BALANCE_MAX: i8 = 8;
 /// A stream whose waits were useless is waited for once in so many frames.
@@ -23,15 +19,16 @@ pub(crate) struct FrameWait {
     again: Waits,
 }
 
+/// The history of one kind of waits.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waits {
+pub(super) struct Waits {
     /// Useful waits less useless ones, which count twice.
     balance: i8,
     passed: u8,
 }
 
 impl FrameWait {
-    fn waits(&mut self, again: bool) -> &mut Waits {
+    pub(super) fn waits(&mut self, again: bool) -> &mut Waits {
         match again {
             true => &mut self.again,
             false => &mut self.first,
@@ -41,78 +38,18 @@ impl FrameWait {
 
 impl Waits {
     /// Whether to wait for the rest of a frame.
-    fn is_worth_it(&mut self) -> bool {
+    pub(super) fn is_worth_it(&mut self) -> bool {
         self.passed = (self.passed + 1) % SELDOM;
         self.balance >= 0 || self.passed == 0
     }
 
     /// Records whether more arrived in the wait.
-    fn waited(&mut self, arrived: bool) {
+    pub(super) fn waited(&mut self, arrived: bool) {
         self.balance = match arrived {
             true => (self.balance + 1).min(BALANCE_MAX),
             // A wait that is useful half of the time does not pay.
             false => (self.balance - 2).max(-BALANCE_MAX),
         };
-    }
-}
-
-/// The streams whose last packet is not the last one of its frame.
-#[derive(Debug, Default)]
-pub(crate) struct OpenFrames {
-    /// The places of such streams.
-    open: Vec<usize>,
-    /// Those that are waited for, and how many packets each had before.
-    awaited: Vec<(usize, u64)>,
-}
-
-impl OpenFrames {
-    /// Records a packet, which may be the last of its frame.
-    #[inline]
-    pub(crate) fn arrived(&mut self, stream: usize, ends: bool) {
-        match self.open.iter().rposition(|open| *open == stream) {
-            Some(place) if ends => drop(self.open.swap_remove(place)),
-            None if !ends => self.open.push(stream),
-            Some(_) | None => {}
-        }
-    }
-
-    /// Forgets all frames: what has arrived is sent now, whole or not.
-    pub(crate) fn forget(&mut self) {
-        self.open.clear();
-        self.awaited.clear();
-    }
-
-    fn is_worth_it(&mut self, streams: &mut Slab<StreamState>, again: bool) -> bool {
-        self.awaited.clear();
-        for place in &self.open {
-            let stream = &mut streams[*place];
-            if stream.frame_wait.waits(again).is_worth_it() {
-                self.awaited.push((*place, stream.statistics.packets));
-            }
-        }
-        !self.awaited.is_empty()
-    }
-
-    fn waited(&mut self, streams: &mut Slab<StreamState>, again: bool) {
-        for (place, before) in self.awaited.drain(..) {
-            let stream = &mut streams[place];
-            let arrived = stream.statistics.packets > before;
-            stream.frame_wait.waits(again).waited(arrived);
-        }
-    }
-}
-
-impl Shard {
-    /// Whether a short wait, or one more, is likely to bring the rest of frames of which a part has
-    /// arrived since the last [`work`](Self::work). A worker that waits calls
-    /// [`waited`](Self::waited) after it has received again.
-    pub fn awaits_frame_end(&mut self, again: bool) -> bool {
-        self.open_frames.is_worth_it(&mut self.streams, again)
-    }
-
-    /// Records that a wait, or one more, is over.
-    pub fn waited(&mut self, again: bool) {
-        self.open_frames.waited(&mut self.streams, again);
     }
 }
 
@@ -149,19 +86,5 @@ mod tests {
         let mut rest = Waits::default();
         waits(&mut rest, 1_000, |frame| frame % 2 == 0);
         assert!(waits(&mut rest, 320, |frame| frame % 2 == 0) <= 40);
-    }
-
-    #[test]
-    fn a_frame_is_open_until_its_end() {
-        let mut open_frames = OpenFrames::default();
-        open_frames.arrived(3, false);
-        open_frames.arrived(5, false);
-        open_frames.arrived(3, false);
-        assert_eq!(open_frames.open, [3, 5]);
-        open_frames.arrived(3, true);
-        open_frames.arrived(7, true);
-        assert_eq!(open_frames.open, [5]);
-        open_frames.forget();
-        assert!(open_frames.open.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod cache;
 mod demux;
 pub(crate) mod frame_wait;
+pub(crate) mod open_frames;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -6,7 +6,7 @@ use dataplane::ReplicaSnapshot;
 use dataplane::limits::REORDER_MAX;
 use wire::NtpTime;
 
-use crate::shard::bits::RecentBits;
+use crate::replay_window::RecentBits;
 use crate::shard::packet::vp8::Vp8Ids;
 use crate::shard::replica::frame_numbering::FrameNumbering;
 

@@ -1,27 +1,27 @@
-//! Which numbers of one SSRC have been received, each once.
+//! The window of RTP sequence numbers of one SSRC.
 
 use dataplane::Counter;
 use dataplane::limits::REORDER_MAX;
 use wire::Unwrapper;
 
-use crate::shard::bits::RecentBits;
+use super::RecentBits;
 
 /// The newest [`REORDER_MAX`] numbers of one SSRC, extended to 64 bits.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct SequenceWindow {
     unwrapper: Unwrapper,
     seen: RecentBits,
 }
 
-impl Window {
+impl SequenceWindow {
     pub(crate) fn new() -> Self {
-        Window {
+        SequenceWindow {
             unwrapper: Unwrapper::default(),
             seen: RecentBits::new(),
         }
     }
 
-    /// Whether this is the number that was to come next.
+    /// Whether this is the number after the highest.
     pub(crate) fn is_next(&self, sequence: u16) -> bool {
         let highest = self.unwrapper.highest();
         highest.is_some_and(|highest| self.unwrapper.peek(sequence) == highest + 1)
@@ -32,7 +32,7 @@ impl Window {
         self.unwrapper.peek(sequence) > self.highest()
     }
 
-    /// The extended number of a packet that is new, or why it is not.
+    /// Accepts a new number and extends it, or says why it is not accepted.
     pub(crate) fn receive(&mut self, sequence: u16) -> Result<u64, Counter> {
         let number = self.unwrapper.peek(sequence);
         match self.unwrapper.highest() {
@@ -63,7 +63,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_number_is_taken_once_and_only_inside_the_window(start: u16, steps in prop::collection::vec(-1_300i64..1_300, 1..300)) {
-            let (mut window, mut seen) = (Window::new(), BTreeSet::new());
+            let (mut window, mut seen) = (SequenceWindow::new(), BTreeSet::new());
             seen.insert(window.receive(start).unwrap());
             for step in steps {
                 let highest = *seen.last().unwrap();

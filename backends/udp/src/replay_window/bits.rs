@@ -1,4 +1,4 @@
-//! One bit for each of the newest numbers of a stream.
+//! A ring with one bit for each of the newest numbers of a stream.
 
 use dataplane::limits::REORDER_MAX;
 
@@ -6,9 +6,9 @@ const WORDS: usize = (REORDER_MAX / 64) as usize;
 
 /// A ring of [`REORDER_MAX`] bits, addressed by extended sequence number.
 ///
-/// A number and the one [`REORDER_MAX`] before it share a place, so whoever moves to a newer number
-/// first [`renews`](Self::renew) the places it takes over. 128 bytes replace a set of numbers, and
-/// counting is a population count.
+/// A number and the one [`REORDER_MAX`] before it share a place, so a move to a newer number first
+/// [renews](Self::renew) the places it takes over. 128 bytes replace a set of numbers, and counting
+/// is a population count.
 #[derive(Clone, Debug)]
 pub(crate) struct RecentBits {
     words: [u64; WORDS],
