@@ -9,12 +9,14 @@
 //! The folders follow the packet: [`ingress`] classifies and unprotects a datagram and finds its
 //! stream, [`fanout`] queues it for the stream's replicas and serves them, audio first, in quanta,
 //! [`select`] decides which layers a [`replica`] gets, and [`egress`] rewrites, paces and seals it.
-//! Beside them, `tables` applies commands, and `messages` acts on messages of other shards.
+//! Beside them, `commands` acts on commands of the agent and `messages` on messages of other
+//! shards. `tables` holds the legs, streams and replicas.
 //!
 //! Driving one: [`take_commands`](Shard::take_commands), [`take_handoffs`](Shard::take_handoffs),
 //! [`receive`](Shard::receive) for each datagram, [`work`](Shard::work) until nothing is left,
 //! [`flush`](Shard::flush), [`settle`](Shard::settle).
 
+mod commands;
 mod egress;
 mod fanout;
 pub(crate) mod handoff;
@@ -31,27 +33,20 @@ mod tables;
 
 pub use egress::{Run, Transmit};
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dataplane::{Clock, Counter, LegId, ReplicaId};
+use dataplane::{Clock, Counter};
 use rtrb::Consumer;
 
-use crate::channel::{CounterPage, Generation, Reports, ShardCommand};
-use crate::hash::Mixed;
-use crate::shard::egress::header::Layouts;
+use crate::channel::{CounterPage, Reports, ShardCommand};
+use crate::shard::egress::Egress;
 use crate::shard::egress::pace::PaceTimers;
-use crate::shard::egress::runs::EgressRuns;
 use crate::shard::fanout::queues::FanoutQueues;
 use crate::shard::handoff::HandoffRing;
 use crate::shard::ingress::open_frames::OpenFrames;
-use crate::shard::leg::LegState;
 use crate::shard::packet::pool::Pool;
-use crate::shard::replica::ReplicaState;
-use crate::shard::routes::Routes;
-use crate::shard::stream::StreamState;
-use crate::slab::Slab;
+use crate::shard::tables::Tables;
 
 /// How many replicas one call of [`Shard::work`] serves before it looks whether something more
 /// urgent came.
@@ -70,21 +65,14 @@ pub struct Shard {
     /// By shard; `None` in this shard's own place.
     rings: Vec<Option<HandoffRing>>,
 
-    routes: Routes,
-    legs: Slab<LegState>,
-    leg_places: HashMap<LegId, usize, Mixed>,
-    streams: Slab<StreamState>,
-    stream_places: HashMap<Generation, usize, Mixed>,
-    replicas: Slab<ReplicaState>,
-    replica_places: HashMap<ReplicaId, usize, Mixed>,
+    tables: Tables,
     /// By stream, here or elsewhere: the replicas here that follow it.
     queues: FanoutQueues,
 
     /// Frames of which a part has arrived.
     open_frames: OpenFrames,
     pool: Pool,
-    egress: EgressRuns,
-    layouts: Layouts,
+    egress: Egress,
     /// When the pacers of legs are due.
     pace_timers: PaceTimers,
     /// The buffer that RTCP is unprotected in.
@@ -107,18 +95,11 @@ impl Shard {
             commands,
             reports,
             rings,
-            routes: Routes::default(),
-            legs: Slab::new(),
-            leg_places: HashMap::default(),
-            streams: Slab::new(),
-            stream_places: HashMap::default(),
-            replicas: Slab::new(),
-            replica_places: HashMap::default(),
+            tables: Tables::default(),
             queues: FanoutQueues::default(),
             open_frames: OpenFrames::default(),
             pool: Pool::default(),
-            egress: EgressRuns::new(),
-            layouts: Layouts::new(),
+            egress: Egress::new(),
             pace_timers: PaceTimers::default(),
             scratch: Vec::new(),
         }
@@ -137,12 +118,13 @@ impl Shard {
 
     /// Sends everything written since the last time.
     pub fn flush(&mut self, out: &mut impl Transmit) {
-        if self.egress.is_empty() {
+        if self.egress.runs.is_empty() {
             return;
         }
         let (reports, counters) = (&mut self.reports, &self.counters);
         let failed = self
             .egress
+            .runs
             .flush(out, |leg, departures| reports.departed(counters, leg, departures));
         self.counters.add(Counter::SendFailed, failed);
     }
@@ -161,7 +143,11 @@ impl Shard {
 
     /// How many legs, streams and replicas it owns.
     pub fn len(&self) -> (usize, usize, usize) {
-        (self.legs.len(), self.streams.len(), self.replicas.len())
+        (
+            self.tables.legs.len(),
+            self.tables.streams.len(),
+            self.tables.replicas.len(),
+        )
     }
 
     /// Whether it owns nothing.

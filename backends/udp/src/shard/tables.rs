@@ -1,59 +1,34 @@
-//! Applying commands to the tables.
+//! The tables of a shard.
 
-use std::time::Instant;
+use std::collections::HashMap;
 
-use dataplane::{Leg, LegId, Path, Protection, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
+use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
 
-use crate::channel::{Generation, Report, ShardCommand, Source};
-use crate::shard::Shard;
+use crate::channel::{Generation, Source};
+use crate::hash::Mixed;
+use crate::shard::fanout::queues::FanoutQueues;
 use crate::shard::leg::LegState;
 use crate::shard::replica::ReplicaState;
-use crate::shard::routes::Route;
+use crate::shard::routes::{Route, Routes};
 use crate::shard::stream::StreamState;
+use crate::slab::Slab;
 use crate::sorted::{insert_sorted, remove_sorted};
 
-/// How many commands are applied before packets are processed.
-const COMMANDS_PER_TURN: usize = 256;
+/// The legs of a shard with their streams and replicas, each at a fixed place.
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) routes: Routes,
+    pub(super) legs: Slab<LegState>,
+    pub(super) leg_places: HashMap<LegId, usize, Mixed>,
+    pub(super) streams: Slab<StreamState>,
+    pub(super) stream_places: HashMap<Generation, usize, Mixed>,
+    pub(super) replicas: Slab<ReplicaState>,
+    pub(super) replica_places: HashMap<ReplicaId, usize, Mixed>,
+}
 
-impl Shard {
-    /// Applies commands of the control handle; returns how many.
-    pub fn take_commands(&mut self, now: Instant) -> usize {
-        for taken in 0..COMMANDS_PER_TURN {
-            let Ok(command) = self.commands.pop() else {
-                return taken;
-            };
-            self.apply(now, command);
-        }
-        COMMANDS_PER_TURN
-    }
-
-    fn apply(&mut self, now: Instant, command: ShardCommand) {
-        match command {
-            ShardCommand::SetLeg(id, leg) => self.set_leg(id, *leg),
-            ShardCommand::RemoveLeg(id) => self.remove_leg(id),
-            ShardCommand::Route(path, shard) => self.set_route(path, shard),
-            ShardCommand::SetStream(key, generation, stream) => self.set_stream(key, generation, *stream),
-            ShardCommand::RemoveStream(key) => self.remove_stream(key),
-            ShardCommand::Forget(generation) => self.forget(generation),
-            ShardCommand::SetReplica(id, replica, source) => self.set_replica(id, *replica, source),
-            ShardCommand::RemoveReplica(id) => self.remove_replica(id),
-            ShardCommand::Listen(key, shard) => {
-                let stream = self.stream_place(key);
-                self.streams[stream].listeners.add(shard);
-            }
-            ShardCommand::SetPace(leg, pace) => self.set_pace(now, leg, pace),
-            ShardCommand::Probe(leg, probe) => self.probe(now, leg, probe),
-            ShardCommand::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
-            ShardCommand::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
-            ShardCommand::Resend(replica, sequences) => self.resend(now, replica, &sequences),
-            ShardCommand::Resume(replica, from) => self.go_on(now, replica, from),
-            ShardCommand::Release(replica) => self.let_go(replica),
-            ShardCommand::Fill(replica, fill) => self.fill(now, replica, &fill),
-            ShardCommand::ReportStatistics(leg) => self.report_statistics(now, leg),
-        }
-    }
-
-    fn set_leg(&mut self, id: LegId, entry: Leg) {
+impl Tables {
+    /// Adds a leg, or changes its entry.
+    pub(super) fn set_leg(&mut self, id: LegId, entry: Leg) {
         let place = match self.leg_places.get(&id) {
             Some(place) => {
                 for path in &self.legs[*place].entry.paths {
@@ -77,13 +52,14 @@ impl Shard {
         self.legs[place].replace(entry);
     }
 
-    fn remove_leg(&mut self, id: LegId) {
+    /// Removes a leg with its streams and replicas.
+    pub(super) fn remove_leg(&mut self, queues: &mut FanoutQueues, id: LegId) {
         let Some(place) = self.leg_places.remove(&id) else {
             return;
         };
         self.legs[place].pace = None;
         for (id, _) in std::mem::take(&mut self.legs[place].replicas) {
-            self.remove_replica(id);
+            self.remove_replica(queues, id);
         }
         for (_, stream) in std::mem::take(&mut self.legs[place].streams) {
             let stream = self.streams.remove(stream);
@@ -95,14 +71,16 @@ impl Shard {
         }
     }
 
-    fn set_route(&mut self, path: Path, shard: Option<usize>) {
+    /// Sets or removes the shard that datagrams of a path belong to.
+    pub(super) fn set_route(&mut self, path: Path, shard: Option<usize>) {
         match shard {
             Some(shard) => self.routes.insert(path, Route::Elsewhere(shard)),
             None => self.routes.remove(&path),
         }
     }
 
-    fn set_stream(&mut self, key: StreamKey, generation: Generation, entry: Stream) {
+    /// Adds a stream, or changes its entry.
+    pub(super) fn set_stream(&mut self, key: StreamKey, generation: Generation, entry: Stream) {
         let leg = &mut self.legs[self.leg_places[&key.leg]];
         let place = match self.stream_places.get(&generation) {
             Some(place) => {
@@ -120,7 +98,8 @@ impl Shard {
         leg.add_ssrcs(self.streams[place].ssrcs(), place);
     }
 
-    fn remove_stream(&mut self, key: StreamKey) {
+    /// Removes a stream.
+    pub(super) fn remove_stream(&mut self, key: StreamKey) {
         let place = self.stream_place(key);
         let leg = &mut self.legs[self.leg_places[&key.leg]];
         leg.remove_ssrcs_of(place);
@@ -130,23 +109,31 @@ impl Shard {
     }
 
     /// The place of a stream of a leg here.
-    fn stream_place(&self, key: StreamKey) -> usize {
+    pub(super) fn stream_place(&self, key: StreamKey) -> usize {
         let leg = &self.legs[self.leg_places[&key.leg]];
         leg.stream_of(key.ssrc)
             .expect("the control handle knows which streams there are")
     }
 
-    fn forget(&mut self, generation: Generation) {
-        for (_, place) in self.queues.forget(generation) {
+    /// Ends every replica of a stream.
+    pub(super) fn forget(&mut self, queues: &mut FanoutQueues, generation: Generation) {
+        for (_, place) in queues.forget(generation) {
             self.replicas[place].forget(generation);
         }
     }
 
-    fn set_replica(&mut self, id: ReplicaId, entry: Replica, source: Option<Source>) {
+    /// Adds a replica, or changes its entry.
+    pub(super) fn set_replica(
+        &mut self,
+        queues: &mut FanoutQueues,
+        id: ReplicaId,
+        entry: Replica,
+        source: Option<Source>,
+    ) {
         let place = match self.replica_places.get(&id) {
             Some(place) => {
                 let place = *place;
-                self.unlist(place);
+                self.unlist(queues, place);
                 self.replicas[place].replace(entry, source);
                 place
             }
@@ -159,40 +146,16 @@ impl Shard {
             }
         };
         for generation in self.replicas[place].follows().into_iter().flatten() {
-            self.queues.add(generation, id, place);
+            queues.add(generation, id, place);
         }
     }
 
-    fn go_on(&mut self, now: Instant, id: ReplicaId, from: ReplicaSnapshot) {
-        let Some(place) = self.replica_places.get(&id) else {
-            return;
-        };
-        let replica = &mut self.replicas[*place];
-        if self.legs[replica.leg].entry.protection == Protection::Clear {
-            replica.expect(now, from);
-        }
-    }
-
-    fn let_go(&mut self, id: ReplicaId) {
-        let Some(place) = self.replica_places.get(&id) else {
-            return;
-        };
-        let replica = &mut self.replicas[*place];
-        let leg = &self.legs[replica.leg];
-        let is_clear = leg.entry.protection == Protection::Clear;
-        let from = replica.stands().filter(|_| is_clear);
-        let stands = Box::new((id, from, leg.transport_sequence));
-        // Who does not hear of it does not go on with it.
-        if self.reports.send(&self.counters, Report::Released(stands)) && from.is_some() {
-            replica.let_go();
-        }
-    }
-
-    fn remove_replica(&mut self, id: ReplicaId) {
+    /// Removes a replica.
+    pub(super) fn remove_replica(&mut self, queues: &mut FanoutQueues, id: ReplicaId) {
         let Some(place) = self.replica_places.remove(&id) else {
             return;
         };
-        self.unlist(place);
+        self.unlist(queues, place);
         let replica = self.replicas.remove(place);
         let leg = &mut self.legs[replica.leg];
         remove_sorted(&mut leg.replicas, id);
@@ -201,11 +164,11 @@ impl Shard {
         }
     }
 
-    /// Takes a replica out of every fan-out list.
-    fn unlist(&mut self, place: usize) {
+    /// Removes a replica from every fan-out.
+    fn unlist(&mut self, queues: &mut FanoutQueues, place: usize) {
         let replica = &self.replicas[place];
         for generation in replica.follows().into_iter().flatten() {
-            self.queues.remove(generation, replica.id);
+            queues.remove(generation, replica.id);
         }
     }
 }

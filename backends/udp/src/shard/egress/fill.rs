@@ -22,14 +22,14 @@ impl Shard {
     }
 
     fn try_fill(&mut self, now: Instant, id: ReplicaId, fill: &Fill) -> Result<(), Counter> {
-        let Some(place) = self.replica_places.get(&id).copied() else {
+        let Some(place) = self.tables.replica_places.get(&id).copied() else {
             return Ok(());
         };
-        let replica = &mut self.replicas[place];
-        if !replica.is_to_begin() {
+        let replica = &mut self.tables.replicas[place];
+        if !replica.may_fill() {
             return Ok(());
         }
-        let leg = &mut self.legs[replica.leg];
+        let leg = &mut self.tables.legs[replica.leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let (number, timestamp) = replica.next_fill(now, fill.clock_rate);
         let made = Made {

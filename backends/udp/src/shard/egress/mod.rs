@@ -20,3 +20,21 @@ mod send;
 mod write;
 
 pub use runs::{Run, Transmit};
+
+use header::Layouts;
+use runs::EgressRuns;
+
+/// The runs of a batch, and the cached headers they are written from.
+pub(super) struct Egress {
+    pub(super) runs: EgressRuns,
+    layouts: Layouts,
+}
+
+impl Egress {
+    pub(super) fn new() -> Self {
+        Egress {
+            runs: EgressRuns::new(),
+            layouts: Layouts::new(),
+        }
+    }
+}

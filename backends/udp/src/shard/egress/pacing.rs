@@ -23,10 +23,10 @@ impl Shard {
     /// Sends all paced packets that are due.
     pub(crate) fn send_due(&mut self, time: &BatchTime) {
         while let Some((at, id)) = self.pace_timers.pop(time.at) {
-            let Some(leg) = self.leg_places.get(&id).copied() else {
+            let Some(leg) = self.tables.leg_places.get(&id).copied() else {
                 continue;
             };
-            match &mut self.legs[leg].pace {
+            match &mut self.tables.legs[leg].pace {
                 Some(pace) if pace.scheduled == Some(at) => pace.scheduled = None,
                 _ => continue,
             }
@@ -36,7 +36,7 @@ impl Shard {
 
     /// Sends the due packets of one leg, and schedules the next.
     pub(super) fn send_due_of(&mut self, leg: usize, time: &BatchTime) {
-        while let Some(pace) = &mut self.legs[leg].pace
+        while let Some(pace) = &mut self.tables.legs[leg].pace
             && let Some(leave) = pace.pacer.poll(time.at)
         {
             match leave {
@@ -61,7 +61,7 @@ impl Shard {
 
     /// Schedules a leg's pacer for when its next packet is due.
     pub(super) fn schedule(&mut self, leg: usize, now: Instant) {
-        let leg = &mut self.legs[leg];
+        let leg = &mut self.tables.legs[leg];
         let Some(pace) = &mut leg.pace else { return };
         let Some(due) = pace.pacer.due() else { return };
         let due = due.max(now + GRAIN);
@@ -74,8 +74,8 @@ impl Shard {
     /// Changes a leg's pace. Without a pace all waiting packets are sent at once, and a running
     /// probe ends.
     pub(crate) fn set_pace(&mut self, now: Instant, id: LegId, pace: Option<u64>) {
-        let place = self.leg_places[&id];
-        let leg = &mut self.legs[place];
+        let place = self.tables.leg_places[&id];
+        let leg = &mut self.tables.legs[place];
         match (pace, &mut leg.pace) {
             (Some(pace), Some(state)) => {
                 state.pacer.set_pace(now, pace);

@@ -14,10 +14,10 @@ impl Shard {
     /// Sends a probe, at its own rate on a leg with a pace, else at once.
     pub(crate) fn probe(&mut self, now: Instant, id: LegId, probe: Probe) {
         let time = BatchTime::new(now, &self.clock);
-        let Some(place) = self.leg_places.get(&id).copied() else {
+        let Some(place) = self.tables.leg_places.get(&id).copied() else {
             return self.counters.count(Counter::NotReady);
         };
-        let sent = match (self.may_pad(place), &mut self.legs[place].pace) {
+        let sent = match (self.may_pad(place), &mut self.tables.legs[place].pace) {
             (Err(reason), _) => Err(reason),
             (Ok(_), None) => self.pad_at_once(place, probe, &time),
             (Ok(_), Some(pace)) => {
@@ -48,8 +48,8 @@ impl Shard {
     /// returns its size.
     pub(super) fn pad(&mut self, leg: usize, probe: Option<u32>, time: &BatchTime) -> Result<usize, Counter> {
         let place = self.may_pad(leg)?;
-        let replica = &mut self.replicas[place];
-        let leg = &mut self.legs[leg];
+        let replica = &mut self.tables.replicas[place];
+        let leg = &mut self.tables.legs[leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let sent = write_padding(&mut self.egress, leg, path, replica, probe, time)?;
         replica.rtx_next += 1;
@@ -59,16 +59,16 @@ impl Shard {
 
     /// The place of the replica whose retransmission SSRC padding is sent on.
     pub(super) fn may_pad(&self, leg: usize) -> Result<usize, Counter> {
-        let leg = &self.legs[leg];
+        let leg = &self.tables.legs[leg];
         leg.ready().ok_or(Counter::NotReady)?;
         let mut places = leg.replicas.iter().map(|(_, place)| *place);
         places
-            .find(|place| self.replicas[*place].padding_type().is_some())
+            .find(|place| self.tables.replicas[*place].padding_type().is_some())
             .ok_or(Counter::NoRetransmission)
     }
 
     pub(super) fn end_probe(&mut self, leg: usize) {
-        if let Some(pace) = &mut self.legs[leg].pace {
+        if let Some(pace) = &mut self.tables.legs[leg].pace {
             pace.pacer.end_probe();
         }
     }

@@ -24,9 +24,9 @@ impl Shard {
 
     /// Sends a packet again, or asks the shard that has it.
     fn find_and_resend(&mut self, id: ReplicaId, sequence: u16, time: &BatchTime) -> Result<(), Counter> {
-        let place = *self.replica_places.get(&id).ok_or(Counter::NotInCache)?;
-        let replica = &self.replicas[place];
-        self.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
+        let place = *self.tables.replica_places.get(&id).ok_or(Counter::NotInCache)?;
+        let replica = &self.tables.replicas[place];
+        self.tables.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
         replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
         let current = replica.current.ok_or(Counter::NotInCache)?;
         let segment = replica.segment.as_ref().ok_or(Counter::NotInCache)?;
@@ -56,8 +56,8 @@ impl Shard {
     }
 
     pub(crate) fn cached(&self, generation: Generation, number: u64) -> Option<Arc<Packet>> {
-        let place = self.stream_places.get(&generation)?;
-        self.streams[*place].cache.find(number).cloned()
+        let place = self.tables.stream_places.get(&generation)?;
+        self.tables.streams[*place].cache.find(number).cloned()
     }
 
     /// Sends a packet again, if the replica is still what it was when it was asked for.
@@ -68,12 +68,16 @@ impl Shard {
         time: &BatchTime,
     ) -> Result<(), Counter> {
         let packet = packet.ok_or(Counter::NotInCache)?;
-        let place = *self.replica_places.get(&ticket.replica).ok_or(Counter::NotInCache)?;
-        let replica = &self.replicas[place];
+        let place = *self
+            .tables
+            .replica_places
+            .get(&ticket.replica)
+            .ok_or(Counter::NotInCache)?;
+        let replica = &self.tables.replicas[place];
         if replica.segments != ticket.segments {
             return Err(Counter::NotInCache);
         }
-        self.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
+        self.tables.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
         let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
         let info = packet.info();
         let decision = replica.selection.decided(info.frame.as_ref());

@@ -14,11 +14,11 @@ impl Shard {
     }
 
     fn try_send_rtcp(&mut self, id: LegId, bytes: &[u8]) -> Result<(), Counter> {
-        let place = self.leg_places.get(&id).ok_or(Counter::NotReady)?;
-        let leg = &mut self.legs[*place];
+        let place = self.tables.leg_places.get(&id).ok_or(Counter::NotReady)?;
+        let leg = &mut self.tables.legs[*place];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let mut run = leg.run;
-        let buffer = self.egress.buffer(id, &mut run);
+        let buffer = self.egress.runs.buffer(id, &mut run);
         leg.run = run;
         let start = buffer.bytes.len();
         buffer.bytes.extend_from_slice(bytes);

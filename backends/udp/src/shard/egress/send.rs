@@ -26,8 +26,8 @@ impl Shard {
             (false, MediaKind::Audio) => Class::Audio,
             (false, MediaKind::Video) => Class::Video,
         };
-        let leg = self.replicas[replica].leg;
-        let Some(pace) = &mut self.legs[leg].pace else {
+        let leg = self.tables.replicas[replica].leg;
+        let Some(pace) = &mut self.tables.legs[leg].pace else {
             return self.send_now(replica, packet, rewrite, time);
         };
         if pace.pacer.may_leave(time.at, class) {
@@ -52,17 +52,17 @@ impl Shard {
         rewrite: &mut Rewrite,
         time: &BatchTime,
     ) -> Result<(), Counter> {
-        let replica = &mut self.replicas[replica];
-        let leg = &mut self.legs[replica.leg];
+        let replica = &mut self.tables.replicas[replica];
+        let leg = &mut self.tables.legs[replica.leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         if rewrite.is_retransmission() {
             rewrite.number(replica.rtx_next);
-            write_packet(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, time)?;
+            write_packet(&mut self.egress, leg, path, packet, rewrite, time)?;
             replica.rtx_next += 1;
             replica.statistics.resent += 1;
             self.counters.count(Counter::Resent);
         } else {
-            write_packet(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, time)?;
+            write_packet(&mut self.egress, leg, path, packet, rewrite, time)?;
             replica.statistics.packets += 1;
             replica.statistics.octets += rewrite.payload(packet).len() as u64;
             self.counters.count(Counter::Forwarded);

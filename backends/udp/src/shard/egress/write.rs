@@ -4,7 +4,8 @@ use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{Counter, Path};
 use wire::{ExtensionKind, ExtensionWriter, RtpHeader, RtpTimestamp, SequenceNumber};
 
-use crate::shard::egress::header::{EXTENSIONS_MAX, Layouts, list_extensions, own_extensions};
+use crate::shard::egress::Egress;
+use crate::shard::egress::header::{EXTENSIONS_MAX, list_extensions, own_extensions};
 use crate::shard::egress::rewrite::{BatchTime, Rewrite, RtpIdentity};
 use crate::shard::egress::runs::{Buffer, EgressRuns};
 use crate::shard::egress::seal::{claim_index, seal_rtp};
@@ -24,8 +25,7 @@ const PADDING: [u8; 255] = {
 /// Writes `packet` as a replica sends it: header, payload, VP8 ids, protection. Nothing is written
 /// when it cannot be sent.
 pub(crate) fn write_packet(
-    egress: &mut EgressRuns,
-    layouts: &mut Layouts,
+    egress: &mut Egress,
     leg: &mut LegState,
     path: Path,
     packet: &Packet,
@@ -33,7 +33,7 @@ pub(crate) fn write_packet(
     time: &BatchTime,
 ) -> Result<(), Counter> {
     let identity = rewrite.identity;
-    let layout = layouts.of(leg, packet, rewrite);
+    let layout = egress.layouts.of(leg, packet, rewrite);
     let header_len = layout.len();
     let prefix = identity.original.map(|original| original.0.to_be_bytes());
     let prefix = prefix.as_ref().map_or(&[][..], |bytes| &bytes[..]);
@@ -45,7 +45,7 @@ pub(crate) fn write_packet(
     let padding = padding.unwrap_or_default();
     claim_index(leg, identity)?;
 
-    let (buffer, start) = begin(egress, leg);
+    let (buffer, start) = begin(&mut egress.runs, leg);
     layout.write(&mut buffer.bytes, rewrite, padding > 0, leg.transport_sequence, time);
     buffer.bytes.extend_from_slice(prefix);
     let payload_at = buffer.bytes.len();
@@ -65,7 +65,7 @@ pub(crate) fn write_packet(
 /// Writes a packet of padding as the next retransmission of `replica`, which every receiver
 /// ignores. Returns its size.
 pub(crate) fn write_padding(
-    egress: &mut EgressRuns,
+    egress: &mut Egress,
     leg: &mut LegState,
     path: Path,
     replica: &ReplicaState,
@@ -98,7 +98,7 @@ pub(crate) struct Made<'a> {
 
 /// Writes a packet of `replica` that does not come from a stream; returns its size.
 pub(crate) fn write_made(
-    egress: &mut EgressRuns,
+    egress: &mut Egress,
     leg: &mut LegState,
     path: Path,
     replica: &ReplicaState,
@@ -123,7 +123,7 @@ pub(crate) fn write_made(
     let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
     claim_index(leg, identity)?;
 
-    let (buffer, start) = begin(egress, leg);
+    let (buffer, start) = begin(&mut egress.runs, leg);
     let header_len = header.encoded_len(&extensions);
     buffer.bytes.resize(start + header_len, 0);
     header
@@ -136,8 +136,8 @@ pub(crate) fn write_made(
 }
 
 /// Begins a datagram; returns where it starts.
-fn begin<'a>(egress: &'a mut EgressRuns, leg: &mut LegState) -> (&'a mut Buffer, usize) {
-    let buffer = egress.buffer(leg.id, &mut leg.run);
+fn begin<'a>(runs: &'a mut EgressRuns, leg: &mut LegState) -> (&'a mut Buffer, usize) {
+    let buffer = runs.buffer(leg.id, &mut leg.run);
     let start = buffer.bytes.len();
     (buffer, start)
 }

@@ -11,8 +11,8 @@ impl Shard {
     /// Forwards a packet to one replica of its stream: select, number, rewrite, send.
     pub(crate) fn forward(&mut self, place: usize, queued: &QueuedPacket, time: &BatchTime) -> Result<(), Counter> {
         let packet = &queued.packet;
-        let replica = &mut self.replicas[place];
-        let leg = &self.legs[replica.leg];
+        let replica = &mut self.tables.replicas[place];
+        let leg = &self.tables.legs[replica.leg];
         let info = packet.info();
         if replica.entry.paused {
             return Err(Counter::Paused);

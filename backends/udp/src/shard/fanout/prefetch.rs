@@ -29,16 +29,16 @@ impl Shard {
     }
 
     fn prefetch_replica(&self, place: usize) {
-        prefetch::value(self.replicas.place(place));
+        prefetch::value(self.tables.replicas.place(place));
     }
 
     fn prefetch_leg(&self, replica: usize) {
-        let replica = &self.replicas[replica];
+        let replica = &self.tables.replicas[replica];
         prefetch::first(&replica.entry.formats);
-        LegState::prefetch(self.legs.place(replica.leg));
+        LegState::prefetch(self.tables.legs.place(replica.leg));
     }
 
     fn prefetch_behind(&self, replica: usize) {
-        self.legs[self.replicas[replica].leg].prefetch_behind();
+        self.tables.legs[self.tables.replicas[replica].leg].prefetch_behind();
     }
 }

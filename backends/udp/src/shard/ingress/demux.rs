@@ -36,18 +36,18 @@ impl Shard {
         clear_len: usize,
         size: usize,
     ) -> Result<Option<usize>, Counter> {
-        let leg = &mut self.legs[place];
+        let leg = &mut self.tables.legs[place];
         let view = RtpPacket::parse(&packet.bytes()[..clear_len]).map_err(|_| Counter::Malformed)?;
         let extensions = Extensions::find(&view, &leg.entry.extensions_in);
         let ssrc = view.ssrc();
         let mid = extensions.value(view.as_bytes(), ExtensionKind::Mid);
         let bound = leg.stream_of(ssrc);
-        let Some(stream_place) = bound.filter(|stream| self.streams[*stream].is_of(mid)) else {
+        let Some(stream_place) = bound.filter(|stream| self.tables.streams[*stream].is_of(mid)) else {
             let arrival = arrival(at, &view, &extensions, size, ssrc, None);
             self.reports.arrived(&self.counters, now, leg.id, arrival, false);
             return self.unknown_stream(place, &view, &extensions).map(|()| None);
         };
-        let stream = &mut self.streams[stream_place];
+        let stream = &mut self.tables.streams[stream_place];
         // A duplicate is not even reported.
         let window = stream.window(ssrc);
         let is_next = window.is_next(view.sequence().0);
@@ -69,10 +69,12 @@ impl Shard {
     }
 
     fn unknown_stream(&mut self, place: usize, view: &RtpPacket<'_>, extensions: &Extensions) -> Result<(), Counter> {
-        let leg = &mut self.legs[place];
+        let leg = &mut self.tables.legs[place];
         // Only a packet behind all others of its SSRC may move it to another media section.
         if let Some(stream) = leg.stream_of(view.ssrc())
-            && !self.streams[stream].window(view.ssrc()).is_newest(view.sequence().0)
+            && !self.tables.streams[stream]
+                .window(view.ssrc())
+                .is_newest(view.sequence().0)
         {
             return Err(Counter::UnknownStream);
         }

@@ -32,7 +32,7 @@ impl Shard {
     /// Takes one datagram that arrived at `at`, and waited until now.
     pub fn receive_late(&mut self, now: Instant, at: Instant, path: Path, datagram: &[u8]) {
         self.counters.count(Counter::Received);
-        let judged = match (datagram.len() > DATAGRAM_MAX, self.routes.find(&path)) {
+        let judged = match (datagram.len() > DATAGRAM_MAX, self.tables.routes.find(&path)) {
             (true, _) => Err(Counter::Oversized),
             (false, Some(Route::Elsewhere(shard))) => self.hand_over(shard, at, path, datagram),
             (false, route) => self.judge((now, at), path, route, datagram),
@@ -46,7 +46,11 @@ impl Shard {
     /// received there.
     pub(crate) fn receive_handed_off(&mut self, now: Instant, received: &Received) {
         let Received { at, path, ref bytes } = *received;
-        let route = self.routes.find(&path).filter(|route| matches!(route, Route::Here(_)));
+        let route = self
+            .tables
+            .routes
+            .find(&path)
+            .filter(|route| matches!(route, Route::Here(_)));
         if let Err(reason) = self.judge((now, at), path, route, bytes) {
             self.counters.count(reason);
         }
@@ -75,7 +79,7 @@ impl Shard {
             (_, None) => return Err(Counter::UnknownSource),
             (PacketKind::Dtls, Some(_)) => self.punt(at, path, place, PuntKind::Dtls, datagram),
             (PacketKind::Rtp | PacketKind::Rtcp, Some(place))
-                if self.legs[place].entry.protection == Protection::Pending =>
+                if self.tables.legs[place].entry.protection == Protection::Pending =>
             {
                 return Err(Counter::NoKeys);
             }
@@ -91,7 +95,7 @@ impl Shard {
             PuntKind::Dtls => Counter::PuntedDtls,
             PuntKind::Rtcp => Counter::PuntedRtcp,
         };
-        let leg = place.map(|place| self.legs[place].id);
+        let leg = place.map(|place| self.tables.legs[place].id);
         let may_wait = kind == PuntKind::Rtcp && only_reports(bytes);
         let punted = PuntedRef {
             kind,
@@ -110,7 +114,7 @@ impl Shard {
         let mut clear = std::mem::take(&mut self.scratch);
         clear.clear();
         clear.extend_from_slice(datagram);
-        let opened = match self.legs[place].keys_in_use() {
+        let opened = match self.tables.legs[place].keys_in_use() {
             Some(keys) => keys.opener.open_rtcp(&mut clear).map_err(reason),
             None => Ok(clear.len()),
         };
@@ -126,7 +130,7 @@ impl Shard {
     fn rtp(&mut self, times: Times, place: usize, datagram: &[u8]) -> Result<(), Counter> {
         let mut shared = self.pool.take(datagram.len());
         let packet = Arc::get_mut(&mut shared).expect("buffers in the pool are nobody else's");
-        let received = unprotect(&mut self.legs[place], packet, datagram)
+        let received = unprotect(&mut self.tables.legs[place], packet, datagram)
             .and_then(|clear_len| self.demux(times, place, packet, clear_len, datagram.len()));
         match received {
             Ok(Some(stream)) => {
@@ -153,7 +157,7 @@ impl Shard {
 
     /// Keeps a packet for retransmissions.
     fn cache(&mut self, place: usize, packet: Arc<Packet>) {
-        let stream = &mut self.streams[place];
+        let stream = &mut self.tables.streams[place];
         let highest = stream.media.highest();
         stream.cache.keep(packet, highest, &mut self.pool);
     }

@@ -55,12 +55,12 @@ impl Shard {
     /// arrived since the last [`work`](Self::work). A worker that waits calls
     /// [`waited`](Self::waited) after it has received again.
     pub fn awaits_frame_end(&mut self, again: bool) -> bool {
-        self.open_frames.is_worth_it(&mut self.streams, again)
+        self.open_frames.is_worth_it(&mut self.tables.streams, again)
     }
 
     /// Records that a wait, or one more, is over.
     pub fn waited(&mut self, again: bool) {
-        self.open_frames.waited(&mut self.streams, again);
+        self.open_frames.waited(&mut self.tables.streams, again);
     }
 }
 

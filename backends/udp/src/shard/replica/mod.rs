@@ -1,4 +1,4 @@
-//! One replica: which packets it gets, and under which number.
+//! One replica: which packets it gets, and under which numbers.
 
 pub(crate) mod frame_numbering;
 pub(crate) mod segment;
@@ -22,23 +22,23 @@ use crate::shard::select::{Decision, Selection, Wanted};
 #[derive(Debug)]
 pub(crate) struct ReplicaState {
     pub(crate) id: ReplicaId,
-    /// The entry; what it says of the source is in `source` and `current`.
+    /// The entry, whose source is in `source` and `current`.
     pub(crate) entry: Replica,
     /// The place of its leg.
     pub(crate) leg: usize,
-    /// Where it should come from.
+    /// The stream it should follow.
     pub(crate) source: Option<Source>,
-    /// Where it comes from now.
+    /// The stream it follows now.
     pub(crate) current: Option<Source>,
-    /// The last segment, kept while nothing is followed: the next one continues it.
+    /// The last segment, kept while it follows nothing: the next one continues it.
     pub(crate) segment: Option<Segment>,
-    /// Where another device stopped, as long as nothing is followed.
+    /// The snapshot of another device, as long as it follows nothing.
     continues: Option<Box<ReplicaSnapshot>>,
-    /// Another device is to go on with it.
-    let_go: bool,
-    /// Which layers of it.
+    /// Whether it was released to another device.
+    released: bool,
+    /// The selection of layers of the stream.
     pub(crate) selection: Selection,
-    /// How many segments there were: tells whether an answer from another shard still fits.
+    /// How many segments there were: an answer from another shard must match.
     pub(crate) segments: u32,
     pub(crate) statistics: ReplicaStatistics,
     /// SRTP index of the next retransmission.
@@ -56,40 +56,40 @@ impl ReplicaState {
             current: None,
             segment: None,
             continues: None,
-            let_go: false,
+            released: false,
             selection: Selection::new(),
             segments: 0,
             statistics: ReplicaStatistics::default(),
         }
     }
 
-    /// Changes what may change.
+    /// Replaces the entry.
     pub(crate) fn replace(&mut self, entry: Replica, source: Option<Source>) {
         if entry.paused || source.is_none() {
             self.current = None;
-            self.let_go = false;
+            self.released = false;
         }
         self.source = source;
         self.entry = entry;
-        self.continues = self.continues.take().filter(|from| self.can_go_on(from));
+        self.continues = self.continues.take().filter(|from| self.can_resume(from));
     }
 
-    fn can_go_on(&self, from: &ReplicaSnapshot) -> bool {
+    fn can_resume(&self, from: &ReplicaSnapshot) -> bool {
         let is_source = self.source.map(|source| source.key) == from.source;
         self.current.is_none() && !self.entry.paused && is_source
     }
 
-    /// Is to go on where another device stopped.
-    pub(crate) fn expect(&mut self, now: Instant, from: ReplicaSnapshot) {
-        self.let_go = false;
+    /// Prepares to continue where another device stopped.
+    pub(crate) fn prepare_resume(&mut self, now: Instant, from: ReplicaSnapshot) {
+        self.released = false;
         if self.current.is_none() {
             self.segment = Some(Segment::behind(&from, now));
             self.continues = Some(Box::new(from));
         }
     }
 
-    /// Where another device would go on.
-    pub(crate) fn stands(&self) -> Option<ReplicaSnapshot> {
+    /// The snapshot from which another device would continue.
+    pub(crate) fn snapshot(&self) -> Option<ReplicaSnapshot> {
         let source = |source: Source| source.generation;
         let current = self
             .current
@@ -99,9 +99,9 @@ impl ReplicaState {
                 .continues
                 .as_deref()
                 .copied()
-                .filter(|from| from.source.is_some() && self.can_go_on(from));
+                .filter(|from| from.source.is_some() && self.can_resume(from));
         };
-        let (temporal, held_back, decided) = self.selection.stands()?;
+        let (temporal, held_back, decided) = self.selection.snapshot()?;
         let (last, offsets) = (&segment.last, &segment.offsets);
         let is_named = last.frame.is_some() || segment.frame_numbering.is_some();
         (!is_named).then(|| ReplicaSnapshot {
@@ -119,8 +119,8 @@ impl ReplicaState {
     }
 
     /// Whether it has followed nothing yet, and may.
-    pub(crate) fn is_to_begin(&self) -> bool {
-        self.segments == 0 && !self.entry.paused && !self.let_go && self.continues.is_none()
+    pub(crate) fn may_fill(&self) -> bool {
+        self.segments == 0 && !self.entry.paused && !self.released && self.continues.is_none()
     }
 
     /// Number and timestamp of a packet in place of media.
@@ -133,7 +133,7 @@ impl ReplicaState {
         (before.next(), before.last.timestamp.wrapping_add(ticks))
     }
 
-    /// One was sent: media goes on behind it.
+    /// Records a packet in place of media. Media continues after it.
     pub(crate) fn filled(&mut self, now: Instant, number: u64, timestamp: u32) {
         let last = Last {
             number: (1 << 16) - 1,
@@ -146,9 +146,9 @@ impl ReplicaState {
         self.segment = Some(Segment::start(1 << 16, number + 1, Offsets::default(), last));
     }
 
-    /// Sends no more, until it is to go on.
-    pub(crate) fn let_go(&mut self) {
-        self.let_go = true;
+    /// Sends no more until it is resumed.
+    pub(crate) fn release(&mut self) {
+        self.released = true;
         self.current = None;
         self.continues = None;
     }
@@ -158,12 +158,12 @@ impl ReplicaState {
             .continues
             .take()
             .filter(|_| self.source.is_none_or(|source| source.generation != generation));
-        self.let_go &= self.source.is_none_or(|source| source.generation != generation);
+        self.released &= self.source.is_none_or(|source| source.generation != generation);
         self.source = self.source.filter(|source| source.generation != generation);
         self.current = self.current.filter(|current| current.generation != generation);
     }
 
-    /// The streams whose packets it must see.
+    /// The streams it follows or waits for.
     pub(crate) fn follows(&self) -> [Option<Generation>; 2] {
         let generation = |source: Option<Source>| source.map(|source| source.generation);
         let (source, current) = (generation(self.source), generation(self.current));
@@ -176,7 +176,7 @@ impl ReplicaState {
         formats.find(|format| format.source == payload_type).copied()
     }
 
-    /// Where in a packet of this format is what it sends; `None` when that cannot be found.
+    /// The span that it sends of a packet of this format; `None` when it cannot be found.
     pub(crate) fn payload(&self, format: &ReplicaFormat, info: &PacketInfo) -> Option<Span> {
         match format.primary_only && info.codec == Codec::Red {
             true => info.primary,
@@ -190,7 +190,7 @@ impl ReplicaState {
         self.entry.formats.iter().find_map(|format| format.rtx)
     }
 
-    /// What it forwards now, the highest layer it gets, and whether it waits for a key frame.
+    /// The stream it forwards, the highest layer it gets, and whether it waits for a key frame.
     pub(crate) fn selected(&self) -> Option<(StreamKey, Layer, bool)> {
         let (layer, awaits_key_frame) = self.selection.report();
         Some((self.current?.key, layer, awaits_key_frame))
@@ -206,12 +206,12 @@ impl ReplicaState {
     /// returns what it followed before.
     pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
         let info = packet.info();
-        if self.let_go {
+        if self.released {
             return Err(Counter::Paused);
         }
-        if let Some(from) = self.continues.as_ref().filter(|from| self.can_go_on(from)) {
+        if let Some(from) = self.continues.as_ref().filter(|from| self.can_resume(from)) {
             let ahead = from.ahead(info.number as u16).ok_or(Counter::BeforeSwitch)?;
-            return Ok(self.go_on(ahead, info));
+            return Ok(self.resume(ahead, info));
         }
         match info.newest && info.starts {
             true => Ok(self.follow(packet)),
@@ -219,8 +219,8 @@ impl ReplicaState {
         }
     }
 
-    /// Goes on where another device stopped, with a packet so far behind the last one there.
-    fn go_on(&mut self, ahead: u64, info: &PacketInfo) -> Option<Source> {
+    /// Continues where another device stopped, with a packet `ahead` of the last one there.
+    fn resume(&mut self, ahead: u64, info: &PacketInfo) -> Option<Source> {
         let from = self.continues.take()?;
         let (timestamp, picture, tl0) = from.last;
         let first = info.number - (ahead - 1);
@@ -279,8 +279,8 @@ impl ReplicaState {
         std::mem::replace(&mut self.current, self.source)
     }
 
-    /// The number `packet` goes out under and what was decided about its frame, or why it does not;
-    /// either way it is accounted for. When it `is_late` only the lowest frame rate is sent.
+    /// The number of `packet` and the decision about its frame, or why it is not sent; either way
+    /// it is accounted for. When it `is_late` only the lowest temporal layer is sent.
     #[inline]
     pub(crate) fn decide(
         &mut self,
@@ -334,8 +334,8 @@ impl ReplicaState {
     }
 }
 
-/// What makes frame numbers go on: nothing where they do already, as between the encodings of a
-/// sender that numbers their frames together.
+/// The offset that continues frame numbers: zero where they continue already, as between the
+/// encodings of a sender that numbers their frames together.
 fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
     match last.zip(first) {
         Some((last, first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),
@@ -345,8 +345,8 @@ fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
 
 /// Timestamp units between the last packet of one segment and the first of the next: at least one.
 ///
-/// By the senders' wall clocks where both packets have a sender report and they agree with reason;
-/// else by when they arrived.
+/// By the senders' wall clocks if both packets have a sender report and the difference is
+/// plausible; otherwise by their arrival times.
 fn ticks_between(last: &Last, first: &PacketInfo) -> u32 {
     let rate = i128::from(first.codec.clock_rate());
     let captured = last

@@ -90,7 +90,7 @@ impl Selection {
     /// For another device that goes on: the temporal layer, how many pictures were held back, and
     /// what was decided of the newest. `None` where frames refer to others by their descriptors:
     /// what was decided of those is known here only.
-    pub(crate) fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
+    pub(crate) fn snapshot(&self) -> Option<(u8, u16, Option<Decided>)> {
         let decided = match self.history.newest_decision() {
             None => self.decided_before,
             Some((Numbering::Picture, decision)) if self.is_of_vp8 => Some((self.picture?.0, decision.send.is_ok())),
