@@ -4,7 +4,7 @@
 //! The only `unsafe` of this crate is here: the promise that what the build found to be integers
 //! without holes are just bytes to the kernel.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "shared structures are plain bytes")]
 #![allow(missing_docs, reason = "not everything in a header needs a comment")]
 
 #[allow(dead_code, reason = "some of it is for the program alone")]

@@ -3,7 +3,7 @@
 //! What is known of a receiver is in no cache by the time its next packet comes, where there are
 //! many; and it is known in advance whose turn is next.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "the processor's instruction needs it")]
 
 use std::ops::Range;
 

@@ -313,7 +313,7 @@ impl Drop for ResolverThread {
 }
 
 /// Reads the time for the resolver, to limit its rate and to tidy.
-#[allow(clippy::disallowed_methods)]
+#[allow(clippy::disallowed_methods, reason = "the resolver's thread reads the clock")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -1,7 +1,7 @@
 //! The operating system: AF_XDP sockets and their rings, netlink, interfaces. Everything `unsafe`
 //! in this crate is below here.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls need it")]
 
 mod interface;
 mod memory;

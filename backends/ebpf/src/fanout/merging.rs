@@ -2,7 +2,7 @@
 //!
 //! The only `unsafe` of the fan-out is here: a question that has no other form.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls need it")]
 
 use std::io;
 use std::net::UdpSocket;

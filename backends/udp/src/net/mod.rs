@@ -1,7 +1,7 @@
 //! The operating system: sockets, batches of datagrams, wake-ups. All `unsafe` code of this crate
 //! is here and in `srtp::gcm::wide`.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls need it")]
 
 mod address;
 mod cmsg;
