@@ -53,6 +53,7 @@ struct Values {
     devices: Vec<Arc<dyn Statistics>>,
     /// Where SIP proxies are served.
     sip: Option<Stats>,
+    is_read: bool,
     sip_denied: u64,
 }
 
@@ -110,9 +111,11 @@ impl Metrics {
         *self.values().refused.entry(status).or_default() += 1;
     }
 
-    /// Publishes how calls of SIP proxies stand.
-    pub fn publish_sip(&self, stats: Stats) {
-        self.values().sip = Some(stats);
+    /// Publishes how calls of SIP proxies stand. Returns whether it was read since the last time.
+    pub fn publish_sip(&self, stats: Stats) -> bool {
+        let mut values = self.values();
+        values.sip = Some(stats);
+        std::mem::take(&mut values.is_read)
     }
 
     /// Counts somebody who wanted to control calls and may not.
@@ -148,7 +151,8 @@ impl Metrics {
         prometheus_client::encoding::text::encode_registry(&mut text, &registry)
             .expect("writing to a string does not fail");
         let mut text = Text::after(text);
-        let values = self.values();
+        let mut values = self.values();
+        values.is_read = true;
         if let Some(stats) = &values.sip {
             sip::write_sip(stats, values.sip_denied, &values.control_closed, &mut text);
         }

@@ -82,3 +82,16 @@ pub const SUITES_NAMED_MAX: usize = 32;
 
 /// Keys of one `a=crypto` line that packets may name; further ones are left out.
 pub const SDES_KEYS_MAX: usize = 8;
+
+/// How long ports are asked for their traffic after somebody looked at rates.
+pub const RATES_WATCHED: Duration = Duration::from_secs(120);
+
+/// How often each port is asked meanwhile, at most.
+pub const RATE_ROUND: Duration = Duration::from_secs(5);
+
+/// Ports that are asked at once; the next ones follow [`RATE_PORTS_EVERY`] later, so that the agent
+/// is not held up.
+pub const RATE_PORTS_AT_ONCE: usize = 256;
+
+/// See [`RATE_PORTS_AT_ONCE`].
+pub const RATE_PORTS_EVERY: Duration = Duration::from_millis(20);

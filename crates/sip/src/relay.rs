@@ -130,7 +130,9 @@ impl Relay {
     /// The time at which [`Input::TimePassed`] is due, without other input.
     pub fn wakes_at(&self) -> Option<Instant> {
         let calls = self.deadlines.first().map(|(at, _)| *at);
-        calls.into_iter().chain(self.waiting.next_deadline()).min()
+        let rounds = self.statistics.rounds.next();
+        let others = self.waiting.next_deadline().into_iter().chain(rounds);
+        calls.into_iter().chain(others).min()
     }
 
     /// Whether a request is still to be answered.
@@ -155,6 +157,7 @@ impl Relay {
             uptime: now.saturating_duration_since(self.started),
             calls,
             relayed: self.relayed,
+            rates: self.statistics.rounds.rates(),
             ended: self.statistics.ended,
             proxies: self
                 .statistics
@@ -234,6 +237,7 @@ impl Relay {
 
     pub(crate) fn pass_time(&mut self, now: Instant, out: &mut Vec<Output>) {
         self.stop_waiting(now, out);
+        self.ask_ports(now, out);
         while let Some((at, name)) = self.deadlines.first()
             && *at <= now
         {

@@ -4,6 +4,7 @@
 //! The counts of a call are known when it ends, so ports are not asked for statistics during calls.
 
 mod interval;
+mod rates;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use interval::Intervals;
 pub use interval::{Interval, Span};
+pub use rates::Rates;
+pub(crate) use rates::Rounds;
 
 use crate::call::{Call, Component};
 use crate::limits::PROXIES_MAX;
@@ -126,6 +129,8 @@ pub struct Snapshot {
     pub calls: usize,
     /// Relayed traffic, as far as ports have reported it.
     pub relayed: Traffic,
+    /// Rates of that, while they are watched.
+    pub rates: Rates,
     /// How calls went that have ended.
     pub ended: Ended,
     /// The requests of each proxy. The unspecified address stands for unknown proxies and for those
@@ -143,6 +148,7 @@ pub(crate) struct Statistics {
     pub(crate) ended: Ended,
     pub(crate) proxies: BTreeMap<IpAddr, Proxy>,
     pub(crate) intervals: Intervals,
+    pub(crate) rounds: Rounds,
 }
 
 /// The kind of one request.
@@ -158,6 +164,7 @@ impl Statistics {
             ended: Ended::default(),
             proxies: BTreeMap::new(),
             intervals: Intervals::new(now),
+            rounds: Rounds::default(),
         }
     }
 

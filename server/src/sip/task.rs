@@ -263,13 +263,16 @@ impl Task {
     fn publish(&mut self) {
         // What was given up is answered to nobody.
         self.replies.retain(|id, _| self.relay.is_waiting(*id));
-        self.metrics.publish_sip(Stats {
+        let is_read = self.metrics.publish_sip(Stats {
             counters: self.relay.counters().clone(),
             scores: *self.relay.scores(),
             calls: self.relay.calls(),
             ports: self.relay.port_pairs() * 2,
             snapshot: self.relay.snapshot(clock::now()),
         });
+        if is_read {
+            self.relay.watch_rates(clock::now());
+        }
     }
 }
 

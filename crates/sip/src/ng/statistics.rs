@@ -6,9 +6,10 @@ use super::value::{Dictionary, Value};
 use crate::statistics::{Command, Ended, Interval, Pool, Proxy, Snapshot, Span};
 use crate::{Counter, Relay};
 
-/// rtpengine's statistics, except for packets per second, which are not counted until calls report,
-/// and transcoding. Fractions are texts with six digits, as in rtpengine.
+/// rtpengine's statistics, except for transcoding and the division of traffic between user space
+/// and kernel. Fractions are texts with six digits, as in rtpengine.
 pub(super) fn of(relay: &mut Relay, now: Instant) -> Dictionary {
+    relay.watch_rates(now);
     let snapshot = relay.snapshot(now);
     Dictionary::default()
         .with("currentstatistics", current(&snapshot))
@@ -33,6 +34,9 @@ fn current(snapshot: &Snapshot) -> Dictionary {
         .with("sessionsforeign", 0_u64)
         .with("sessionstotal", calls)
         .with("transcodedmedia", 0_u64)
+        .with("packetrate", snapshot.rates.packets)
+        .with("byterate", snapshot.rates.bytes)
+        .with("errorrate", snapshot.rates.errors)
 }
 
 fn total(relay: &Relay, snapshot: &Snapshot) -> Dictionary {

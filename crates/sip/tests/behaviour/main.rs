@@ -14,6 +14,7 @@ mod lifetime;
 mod node;
 mod offers;
 mod osrtp;
+mod rates;
 mod resuming;
 mod rtpproxy;
 mod sections;

@@ -218,6 +218,11 @@ impl Setup {
         None
     }
 
+    /// A port has relayed so much until now, which it reports when it is asked.
+    pub fn relays(&mut self, at: SocketAddr, traffic: Traffic) {
+        self.counted.insert(at, (traffic, Some(self.now)));
+    }
+
     /// Sets a port's counts, which it reports when asked.
     pub fn counts(&mut self, at: SocketAddr, last: Option<Instant>) {
         self.counted.insert(at, (Traffic::default(), last));
