@@ -12,12 +12,12 @@ const OLD_DETACH: &str = "take-down";
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, arg_required_else_help = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What the program can do.
+/// The commands of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the switch: signalling, control and media in one process.
@@ -72,7 +72,7 @@ pub struct Serve {
     /// File of API keys, a line "key: secret" each.
     #[arg(long, alias = "keys-file", value_name = "FILE", env = "WEIR_KEY_FILE")]
     pub key_file: Option<PathBuf>,
-    /// What to log: a level, or "target=level" filters.
+    /// The log filter: a level, or "target=level" filters.
     #[arg(long, value_name = "FILTER", env = "WEIR_LOG")]
     pub log: Option<String>,
     /// Log one JSON object a line.
@@ -94,7 +94,7 @@ pub fn has_keys_argument() -> bool {
 /// Which switch to ask.
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// Where its HTTP port is.
+    /// The address of its HTTP port.
     #[arg(long, default_value = "127.0.0.1:7880")]
     pub server: SocketAddr,
     /// The `token` of its `metrics` settings, if it has one.
@@ -110,7 +110,7 @@ pub struct Detach {
     pub pins: PathBuf,
 }
 
-/// Whose token, for which room, and what it allows.
+/// The identity, the room and the grants of a token.
 #[derive(Debug, Args)]
 pub struct Token {
     /// The room.

@@ -1,4 +1,4 @@
-//! What an operator may set: defaults, then the file, then the environment, then flags.
+//! The configuration: defaults, then the file, then the environment, then flags.
 
 mod changes;
 mod error;
@@ -44,7 +44,7 @@ pub struct Config {
     pub port: u16,
     /// Media.
     pub rtc: Rtc,
-    /// Who may sign tokens.
+    /// The keys that may sign tokens.
     pub keys: Keys,
     /// Rooms.
     pub room: Room,
@@ -52,7 +52,7 @@ pub struct Config {
     pub audio: Audio,
     /// Calls of SIP proxies, if there are to be any.
     pub sip: Option<Sip>,
-    /// Who may see what of `/metrics`.
+    /// Access to `/metrics`.
     pub metrics: Metrics,
     /// Limits for clients.
     pub limits: Limits,
@@ -237,8 +237,8 @@ fn default_bind(dev: bool) -> Vec<IpAddr> {
     addresses
 }
 
-/// Where media of SIP calls goes in and out when nobody says: at an address that is bound, or else
-/// this machine's first, which descriptions call what clients are told.
+/// The default interface for media of SIP calls: an address that is bound, or else this machine's
+/// first. Descriptions advertise it by the address that clients are given.
 fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
     let bound = bind.iter().copied().find(|address| !address.is_unspecified());
     let own = || {

@@ -35,7 +35,7 @@ pub fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
 /// Takes programs off interfaces, and frees what they kept.
 pub fn detach(arguments: cli::Detach) -> Result<(), Box<dyn Error>> {
     if cli::is_old_detach() {
-        // Where nobody reads it nothing is lost.
+        // An error is ignored: the line is only for readers.
         let _ = writeln!(io::stderr(), "weir: `weir take-down` is called `weir detach` now");
     }
     let pins = arguments.pins.display();

@@ -1,4 +1,4 @@
-//! What `/metrics` shows, in the OpenMetrics text format.
+//! The content of `/metrics`, in the OpenMetrics text format.
 
 mod device;
 pub mod endpoint;
@@ -51,7 +51,7 @@ struct Values {
     log: Option<Lost>,
     /// The parts of the data plane.
     devices: Vec<Arc<dyn Statistics>>,
-    /// Where SIP proxies are served.
+    /// The counts of the SIP relay.
     sip: Option<Stats>,
     is_read: bool,
     sip_denied: u64,
@@ -143,7 +143,7 @@ impl Metrics {
         self.values().log = Some(lost);
     }
 
-    /// What was counted, for others to be written after.
+    /// The counters in text form, to which others can be appended.
     pub fn encode(&self) -> Text {
         let mut registry = Registry::with_prefix("weir");
         registry.register_collector(Box::new(self.clone()));
@@ -171,18 +171,12 @@ impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let values = self.values();
         let plane = values.plane.iter().map(|(counter, value)| (counter.name(), value));
-        family(
-            &mut encoder,
-            "dataplane",
-            "What became of packets, by reason",
-            "reason",
-            plane,
-        )?;
+        family(&mut encoder, "dataplane", "Packets by result", "reason", plane)?;
         let agent = values.agent.iter().map(|(counter, value)| (counter.name(), value));
         family(
             &mut encoder,
             "agent",
-            "What the agent refused, repeated or gave up, by reason",
+            "Requests that the agent refused, repeated or gave up, by reason",
             "reason",
             agent,
         )?;
@@ -197,7 +191,7 @@ impl Collector for Metrics {
         family(
             &mut encoder,
             "controller",
-            "What clients asked that was refused, by reason",
+            "Refused requests of clients, by reason",
             "reason",
             controller,
         )?;

@@ -214,7 +214,7 @@ fn announce(config: &Config) {
         Some(key) => info!(key, "development mode: everybody who reaches this server may join"),
         None => info!("development mode"),
     }
-    // Where nobody reads it nothing is lost.
+    // An error is ignored: the line is only for readers.
     let _ = writeln!(io::stdout(), "\n  Weir is at http://localhost:{}\n", config.port);
 }
 
@@ -254,7 +254,7 @@ async fn listen(config: &Config) -> Result<Vec<TcpListener>, Box<dyn Error>> {
     }
 }
 
-/// Where peers send media: what the operator said, or else this machine's own addresses.
+/// The addresses that peers send media to: the configured ones, or else this machine's own.
 fn candidates(config: &Config) -> Result<Vec<SocketAddr>, Box<dyn Error>> {
     let mut addresses = config.rtc.node_ips.clone();
     if addresses.is_empty() {

@@ -20,7 +20,7 @@ pub use read::Reader;
 pub use upgrade::{Upgrade, listed, upgrade};
 pub use write::Writer;
 
-/// What a client says.
+/// A message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// Bytes.
@@ -49,7 +49,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// What the client is told, if it can be told anything.
+    /// The close code for the client, if one can be sent.
     pub fn code(&self) -> Option<u16> {
         match self {
             ReadError::Protocol(_) => Some(1002),
@@ -81,7 +81,7 @@ pub fn split<S: AsyncRead + AsyncWrite>(
     (Reader::new(reader, message_max), Writer::new(writer))
 }
 
-/// What a frame is (section 5.2).
+/// The kinds of frames (section 5.2).
 mod opcode {
     pub const CONTINUATION: u8 = 0x0;
     pub const TEXT: u8 = 0x1;

@@ -95,7 +95,7 @@ impl Drop for Program {
     }
 }
 
-/// What a proxy at the far end says, and what it is answered.
+/// Sends a request of a proxy at the far end, and returns the answer.
 fn ask(pair: &Pair, request: &Value) -> Value {
     let socket = pair.far.run(|| UdpSocket::bind((pair.far.v4, 0)).expect("a port"));
     socket.set_read_timeout(Some(PATIENCE)).expect("a time");
@@ -161,7 +161,7 @@ fn with_folder(pair: &Pair, what: impl FnOnce(&Path) + Send) {
     ));
     std::fs::create_dir_all(directory.join("bpf")).expect("a directory");
     pair.near.run(|| {
-        unshare(CloneFlags::CLONE_NEWNS).expect("whoever may make network namespaces may do this");
+        unshare(CloneFlags::CLONE_NEWNS).expect("this takes no more privilege than namespaces");
         let none: Option<&str> = None;
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("ours to change");
         mount(Some("bpf"), &directory.join("bpf"), Some("bpf"), MsFlags::empty(), none).expect("the kernel has it");
@@ -190,7 +190,7 @@ impl Phones {
             socket.set_read_timeout(Some(Duration::from_secs(1))).expect("a time");
         }
         Some(Phones {
-            _taking: taking.expect("whoever has a cable can have this"),
+            _taking: taking.expect("this takes no more privilege than a cable"),
             pair,
             sockets,
         })
@@ -208,7 +208,7 @@ fn begin_call(program: &Program, pair: &Pair, phones: &[UdpSocket; 2]) -> [Socke
     [first, second]
 }
 
-/// What `weir inspect` says.
+/// The output of `weir inspect`.
 fn inspect() -> String {
     let list = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["inspect", "--server", "10.77.0.1:7880", "--token", TOKEN])
@@ -270,7 +270,7 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
         speak(&phones[0], first, &phones[1], 5..55);
         speak(&phones[1], second, &phones[0], 5..55);
         assert_eq!(through(&program), before + 100);
-        // Whoever asks how the call is doing is told of both.
+        // A query about the call reports both parties.
         let told = ask(pair, &json!({"command": "query", "call-id": "c"}));
         assert_eq!(told["totals"]["RTP"]["packets"], 110, "{told}");
         let list = inspect();
@@ -350,7 +350,7 @@ fn a_call_is_found_again_by_the_next_program_which_can_change_and_end_it() {
         let state = format!("  state: '{}'", directory.join("state").display());
         let program = Program::start(directory, &state);
         let [first, second] = begin_call(&program, pair, phones);
-        // What has changed is written down within a tenth of a second.
+        // Changes are written within a tenth of a second.
         std::thread::sleep(Duration::from_millis(500));
         let mut next = None;
         let (sent, heard) = calling(&phones[0], first, &phones[1], || {

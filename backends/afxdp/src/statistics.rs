@@ -65,7 +65,7 @@ impl dataplane::Statistics for Statistics {
         let counts = counts.iter().map(|(counter, value)| (counter.name(), value));
         vec![Family::by_reason(
             "afxdp",
-            "What went by AF_XDP rings, and what by socket beside them, by reason",
+            "Packets by AF_XDP rings and by sockets beside them, by reason",
             counts,
         )]
     }

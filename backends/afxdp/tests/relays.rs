@@ -245,7 +245,7 @@ fn a_port_is_free_after_its_call() {
         let taken = net.count(Counter::Received);
         let said = call.say(0);
         let mut buffer = [0; 2_000];
-        let len = other.recv(&mut buffer).expect("whoever opened it hears it");
+        let len = other.recv(&mut buffer).expect("the port's new owner receives it");
         assert_eq!(&buffer[..len], said);
         assert_eq!(net.count(Counter::Received), taken);
         call.hears_nothing(1);

@@ -305,7 +305,7 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
             }
             Some(Event::Stream(key, there)) => {
                 let here = self.offload.stream_statistics(key).unwrap_or_default();
-                // Where packets also go to the base, it has counted the same packets, and more.
+                // If packets also go to the base, it has counted the same packets, and more.
                 Some(Event::Stream(
                     key,
                     if here.packets > there.packets { here } else { there },

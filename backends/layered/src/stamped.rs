@@ -79,7 +79,7 @@ fn bare(leg: &Leg) -> Leg {
     for (kind, id) in leg.extensions_out.iter().filter(|(kind, _)| !is_stamp(*kind)) {
         extensions_out
             .insert(kind, id)
-            .expect("what has no contradictions still has none");
+            .expect("a subset of valid extensions is valid");
     }
     Leg {
         extensions_out,

@@ -68,7 +68,8 @@ pub struct Hop {
     pub tos: Option<u8>,
 }
 
-/// The sources whose packets are accepted. Where the party has ICE, only its validated address is.
+/// The sources whose packets are accepted. A party with ICE is accepted only at its validated
+/// address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accept {
     /// This address's.

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_through_a_proxy_on_this_machine_is_not_local() {
+    fn a_client_behind_a_proxy_on_this_machine_is_not_local() {
         for headers in [&[][..], &[(FORWARDED_FOR, "127.0.0.1")]] {
             assert!(!client("127.0.0.1", headers).is_local());
         }

@@ -41,7 +41,7 @@ const SEND_MAX: Duration = Duration::from_secs(10);
 /// How long a client may take to answer a goodbye before the connection goes.
 const GOODBYE: Duration = Duration::from_millis(200);
 
-/// What the reading half has the writing half say.
+/// A message that the reading half hands to the writing half.
 enum Reply {
     Pong(Bytes),
     Close(u16),
@@ -94,7 +94,7 @@ async fn read(
                 let frame = Frame::Text(text.into());
                 controller.message(connection, &mut inbox, frame).await;
             }
-            // Whoever pings faster than it reads the answers gets fewer of them.
+            // A client that pings faster than it reads the answers gets fewer of them.
             Message::Ping(payload) => drop(replies.try_send(Reply::Pong(payload))),
             Message::Pong => {}
             Message::Close(code) => return drop(replies.try_send(Reply::Close(code))),
@@ -102,7 +102,7 @@ async fn read(
     }
 }
 
-/// Tells the client what it is to be told, until it or the controller has closed.
+/// Sends the client its messages, until it or the controller has closed.
 async fn write(mut writer: Writer<WriteHalf<Stream>>, mut told: Told, mut replies: mpsc::Receiver<Reply>) {
     let mut ping = tokio::time::interval(PING_INTERVAL);
     ping.reset();

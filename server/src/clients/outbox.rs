@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_gone_is_not_slow() {
+    async fn an_outbox_without_a_reader_is_not_full() {
         let (outbox, told) = outbox();
         drop(told);
         assert_eq!(outbox.put(message(1)), Ok(()));

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_takes_nothing_is_reset() {
+    async fn a_peer_that_reads_nothing_is_reset() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut deaf = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_takes_a_little_now_and_then_is_served() {
+    async fn a_slow_reader_is_served() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut slow = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_joined_stays() {
+    fn a_joined_client_is_not_evicted() {
         let (places, now) = (Places::new(LIMITS), clock::now());
         let mut held = Vec::new();
         for _ in 0..LIMITS.per_address {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_server_takes_the_oldest_its_place_whatever_its_address() {
+    fn a_full_server_evicts_the_oldest_at_any_address() {
         let (places, now) = (Places::new(LIMITS), clock::now());
         let held: Vec<_> = (0..LIMITS.all)
             .map(|host| enter(&places, &format!("192.0.2.{host}"), now).unwrap())

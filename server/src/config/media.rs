@@ -1,4 +1,4 @@
-//! What an operator may set about media.
+//! The configuration of media.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -127,7 +127,7 @@ pub enum Rewriter {
 }
 
 impl Rewriter {
-    /// What numbers packets by the frames that are sent, if anything does.
+    /// The method that numbers packets by the frames that are sent, if any.
     pub fn by_frames(self) -> Option<&'static str> {
         match self {
             Rewriter::Exact => None,

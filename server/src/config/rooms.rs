@@ -1,4 +1,4 @@
-//! What an operator may set about rooms.
+//! The configuration of rooms.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Room {
     pub empty_timeout: u64,
     /// The most participants a room takes.
     pub max_participants: Option<usize>,
-    /// Who of those in a room is shown to the others.
+    /// The participants of a room that are shown to the others.
     pub visible: Visible,
 }
 
@@ -36,14 +36,14 @@ impl Room {
     }
 }
 
-/// Who of those in a room is shown to the others.
+/// The participants of a room that are shown to the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visible {
     /// All of them.
     #[default]
     Everybody,
-    /// Whoever publishes, or has since joining. The others are counted.
+    /// Participants that publish, or have since joining. The others are counted.
     Publishers,
 }
 

@@ -1,4 +1,4 @@
-//! What an operator may set about calls of SIP proxies.
+//! The configuration of SIP proxies' calls.
 
 mod values;
 
@@ -11,10 +11,10 @@ use serde::Deserialize;
 use super::ConfigError;
 pub use values::{Many, Network, PortRange, Seconds};
 
-/// Where rtpengine listens, and so where proxies look for it.
+/// The default address of rtpengine, where proxies look for it.
 const NG: &str = "127.0.0.1:2223";
 
-/// Where rtpproxy listens.
+/// The default address of rtpproxy.
 const RTPPROXY: &str = "127.0.0.1:22222";
 
 /// The relay of SIP calls. Only there when the file has a section `sip`. The defaults of all times
@@ -26,9 +26,9 @@ pub struct Sip {
     pub ng: Option<Ng>,
     /// rtpproxy's control protocol.
     pub rtpproxy: Option<Rtpproxy>,
-    /// Where media goes in and out; this machine's first address when there is none.
+    /// The interfaces for media; this machine's first address when there is none.
     pub interfaces: Vec<Interface>,
-    /// Who may control it; only this machine when there is nobody.
+    /// The networks that may control it; only this machine when there are none.
     pub allow: Vec<Network>,
     /// How addresses are learned from packets, unless a proxy says otherwise.
     pub learning: Learning,
@@ -53,7 +53,7 @@ pub struct Sip {
     pub state: Option<PathBuf>,
 }
 
-/// Where rtpengine's protocol is spoken.
+/// The addresses for rtpengine's protocol.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ng {
@@ -65,7 +65,7 @@ pub struct Ng {
     pub http: Many<SocketAddr>,
 }
 
-/// Where rtpproxy's protocol is spoken.
+/// The addresses for rtpproxy's protocol.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rtpproxy {
@@ -75,16 +75,16 @@ pub struct Rtpproxy {
     pub unix: Option<PathBuf>,
 }
 
-/// Where media may go in and out.
+/// An interface for media.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interface {
-    /// What proxies call it.
+    /// Its name in proxies' requests.
     #[serde(default = "default_name")]
     pub name: String,
     /// An address of this machine.
     pub address: IpAddr,
-    /// What descriptions say instead, when a translator stands before this machine.
+    /// The address that descriptions advertise instead, behind a network address translator.
     #[serde(default)]
     pub advertise: Option<IpAddr>,
     /// The ports to give out.
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_says_only_that_they_want_it_gets_rtpengines_defaults() {
+    fn an_empty_section_has_rtpengines_defaults() {
         let sip = sip("{}").unwrap();
         let listen: Vec<_> = sip.ng.as_ref().unwrap().listen.iter().copied().collect();
         assert_eq!(listen, [NG.parse::<SocketAddr>().unwrap()]);

@@ -184,7 +184,7 @@ fn found_interfaces(settings: &super::Settings, calls: Option<&Calls>) -> Vec<St
 fn start_relays(mut relays: RelayConfig) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
     let offload = match RelayOffload::start(&relays, clock::now()) {
         Err(reason @ (EbpfError::Failed(Step::Pin(_), _) | EbpfError::NotAllowed(Step::Pin(_)))) => {
-            warn!(%reason, "what the kernel forwards ends with this process");
+            warn!(%reason, "forwarding in the kernel ends with this process");
             relays.pins = None;
             RelayOffload::start(&relays, clock::now())?
         }
@@ -230,7 +230,7 @@ fn start_rooms(
         .inspect_err(|reason| warn!(%reason, "no rooms in the kernel"))
         .ok()?;
     if let Err(reason) = rooms.wake_with(wake) {
-        warn!(%reason, "what arrives in the kernel is noticed late");
+        warn!(%reason, "arrivals in the kernel are noticed late");
     }
     for found in rooms.found() {
         info!(interface = %found, streams = rooms.unconfirmed(), copies = %rooms.copies(), "rooms in the kernel");

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::token::claims;
 
-/// What the page asks.
+/// The page's request.
 #[derive(Debug, Deserialize)]
 pub struct Request {
     room: String,
     name: String,
 }
 
-/// What it gets.
+/// The answer to the page.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     token: String,
-    /// Where to connect; empty means where the page came from.
+    /// The URL to connect to; empty means the page's own origin.
     url: String,
 }
 

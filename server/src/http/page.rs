@@ -9,7 +9,7 @@ use rust_embed::{Embed, EmbeddedFile};
 const POLICY: &str = "default-src 'self'; connect-src *; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; \
                       style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; frame-ancestors 'self'; base-uri 'none'";
 
-/// What `make page` built.
+/// The output of `make page`.
 #[derive(Embed)]
 #[folder = "../web/dist"]
 #[allow_missing = true]

@@ -34,7 +34,7 @@ pub struct ReceiversView {
 pub enum Denial {
     /// The client must bring a token, or a better one.
     NoToken,
-    /// Whoever issued the token did not mean this.
+    /// The token does not grant this.
     NotAllowed,
     /// The client must join first.
     NotHere,
@@ -60,7 +60,7 @@ impl From<Unavailable> for Denial {
     }
 }
 
-/// Whose downlinks a token shows.
+/// The downlinks that a token gives access to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Those in one room.
@@ -69,7 +69,7 @@ pub enum Scope {
     Everywhere,
 }
 
-/// Whose token it is.
+/// The claims of a valid token.
 ///
 /// Errors: [`Denial::NoToken`] for one that is missing, invalid or expired.
 pub fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Denial> {
@@ -81,8 +81,8 @@ pub fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Den
     verify(token, keys, clock::unix()).map_err(|_| Denial::NoToken)
 }
 
-/// What a token and the room that was asked for come to. The grants are LiveKit's: `roomAdmin` is
-/// for the token's room, and with `roomList` for every room.
+/// The scope of a token for the requested room. The grants are LiveKit's: `roomAdmin` is for the
+/// token's room, and with `roomList` for every room.
 ///
 /// Errors: [`Denial::NotAllowed`].
 pub fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_only_join_sees_nobody_else() {
+    fn a_token_without_roomadmin_gives_no_access() {
         for room in [None, Some("lobby"), Some("attic")] {
             assert_eq!(scope(&with(&[]), room), Err(Denial::NotAllowed));
             assert_eq!(scope(&with(&["roomList"]), room), Err(Denial::NotAllowed));

@@ -1,5 +1,5 @@
-//! Who is told what, with a real controller and agent behind the handlers and the model for a data
-//! plane.
+//! Access to each path, with a real controller and agent behind the handlers and the model for a
+//! data plane.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -257,7 +257,7 @@ async fn metrics_are_whole_and_for_this_machine() {
 }
 
 #[tokio::test]
-async fn only_this_machine_sees_what_operators_see() {
+async fn only_this_machine_has_access_to_operators_pages() {
     let server = server("{}");
     for path in ["/metrics", "/api/entries"] {
         let status =
@@ -293,7 +293,7 @@ async fn only_this_machine_sees_what_operators_see() {
 }
 
 #[tokio::test]
-async fn where_there_is_a_token_everybody_needs_it() {
+async fn a_configured_token_is_required_of_everybody() {
     let server = server("{token: 0123456789abcdef, names: true}");
     for path in ["/metrics", "/api/entries"] {
         for peer in ["127.0.0.1", STRANGER] {

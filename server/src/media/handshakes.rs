@@ -57,7 +57,7 @@ impl Handshakes {
         }
     }
 
-    /// What came back.
+    /// The next finished handshake.
     pub fn poll(&mut self) -> Option<Handshaken> {
         while let Ok(done) = self.done.try_recv() {
             self.out -= 1;

@@ -59,11 +59,11 @@ impl CommandSender {
     }
 }
 
-/// Who hears of what happens on the node.
+/// The receivers of the node's notices.
 pub struct Listeners {
     /// The controller.
     pub notices: mpsc::Sender<Notice>,
-    /// Whoever controls calls of SIP proxies.
+    /// The controller of SIP proxies' calls.
     pub relay_notices: mpsc::Sender<RelayNotice>,
 }
 

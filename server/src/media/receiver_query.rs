@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::media::waker::Waker;
 
-/// How many questions may wait. Whoever asks more waits for a place.
+/// The most questions that may wait. Further ones wait for a place.
 const QUESTIONS_MAX: usize = 16;
 
 /// How many receivers one answer tells of: some tens of microseconds of the thread's time.
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unavailable;
 
-/// Whose state is asked for.
+/// The receivers whose state is asked for.
 pub enum About {
     /// These, at most a page of them.
     These(Vec<TransportId>),
@@ -31,7 +31,7 @@ pub enum About {
     After(Option<TransportId>),
 }
 
-/// What waits for the node's thread.
+/// A question to the node's thread.
 pub enum Question {
     /// How receivers do.
     Receivers(About, oneshot::Sender<Vec<Receiver>>),
@@ -75,8 +75,8 @@ impl ReceiverQuery {
         Ok(found)
     }
 
-    /// Shows everybody to `see`, one after the other. Whoever comes or goes meanwhile may or may
-    /// not be seen.
+    /// Shows all receivers to `see`, one after the other. Receivers that are added or removed
+    /// meanwhile may be missing.
     pub async fn everybody(&self, mut see: impl FnMut(&Receiver)) -> Result<(), Unavailable> {
         let mut after = None;
         loop {

@@ -91,15 +91,19 @@ impl Summary {
             text.sample(name, &[("kind", kind), ("state", state)], count);
         }
         let name = "weir_receivers_allocated_bits_per_second";
-        text.family(name, "gauge", "What all estimated downlinks together are granted");
+        text.family(name, "gauge", "Rate granted to all estimated downlinks together");
         text.sample(name, &[], self.allocated);
         let name = "weir_receivers_wanted_bits_per_second";
-        text.family(name, "gauge", "What they would take if all were sent as it is wanted");
+        text.family(
+            name,
+            "gauge",
+            "Rate of all estimated downlinks together if everything wanted were sent",
+        );
         text.sample(name, &[], self.wanted);
         self.estimates.write(
             text,
             "weir_receiver_estimate_bits_per_second",
-            "What each downlink is estimated to carry",
+            "Estimated capacity of each downlink",
         );
         self.losses.write(
             text,
@@ -109,7 +113,7 @@ impl Summary {
         self.round_trips
             .write(text, "weir_receiver_round_trip_seconds", "To each receiver and back");
         self.queues
-            .write(text, "weir_receiver_queue_seconds", "What stands in each path's queue");
+            .write(text, "weir_receiver_queue_seconds", "Delay in the queue of each path");
     }
 }
 
@@ -117,7 +121,7 @@ impl Summary {
 pub struct Named<'a> {
     /// The room's name.
     pub room: &'a str,
-    /// Who.
+    /// The participant's identity.
     pub identity: &'a str,
     /// How it does.
     pub receiver: &'a Receiver,
@@ -127,15 +131,13 @@ pub struct Named<'a> {
 pub fn write_named(named: &[Named<'_>], text: &mut Text) {
     type Value = fn(&Receiver) -> Option<f64>;
     let families: [(&str, &str, Value); 6] = [
-        (
-            "estimate_bits_per_second",
-            "What the downlink is estimated to carry",
-            |it| Some(it.downlink.as_ref()?.estimate.target as f64),
-        ),
-        ("allocated_bits_per_second", "What is granted", |it| {
+        ("estimate_bits_per_second", "Estimated capacity of the downlink", |it| {
+            Some(it.downlink.as_ref()?.estimate.target as f64)
+        }),
+        ("allocated_bits_per_second", "Rate granted to the downlink", |it| {
             Some(it.downlink.as_ref()?.allocated as f64)
         }),
-        ("wanted_bits_per_second", "What all that is wanted would take", |it| {
+        ("wanted_bits_per_second", "Rate if everything wanted were sent", |it| {
             Some(it.downlink.as_ref()?.wanted as f64)
         }),
         ("loss_ratio", "Part of the packets that are lost", |it| {

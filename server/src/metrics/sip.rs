@@ -15,7 +15,7 @@ pub fn write_sip(stats: &Stats, denied: u64, closed: &BTreeMap<Closed, u64>, tex
     text.family(
         name,
         "counter",
-        "What SIP proxies asked, and what became of calls, by reason",
+        "Requests of SIP proxies and results of calls, by reason",
     );
     for (counter, value) in stats.counters.iter() {
         text.sample("weir_sip_total", &[("reason", counter.name())], value);

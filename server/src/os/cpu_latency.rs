@@ -24,15 +24,15 @@ pub struct CpuLatency {
 }
 
 impl CpuLatency {
-    /// For processors that wake up within so many microseconds. Where the device cannot be opened
-    /// there is none, and the log says why.
+    /// A request for processors that wake up within this many microseconds. `None` if the device
+    /// cannot be opened; the log says why.
     pub fn permitted(at_most: u32) -> Option<Self> {
         let latency = Self::new(Path::new(DEVICE), at_most);
         // Opening it asks for nothing yet.
         match latency.open() {
             Ok(_) => Some(latency),
             Err(reason) => {
-                warn!(%reason, "processors sleep as deep as they like: rtc.cpu_latency_us needs {DEVICE}");
+                warn!(%reason, "processors may sleep deeply: rtc.cpu_latency_us needs {DEVICE}");
                 None
             }
         }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_cannot_be_asked_for_media_goes_on_without() {
+    fn media_works_without_the_latency_device() {
         let mut latency = CpuLatency::new(Path::new("/nowhere/at/all"), 0);
         latency.look(1);
         assert!(latency.held.is_none());

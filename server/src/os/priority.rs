@@ -12,8 +12,8 @@ pub const HANDSHAKES: i32 = 10;
 
 /// Makes the calling thread give way by so much.
 pub fn give_way(by: i32) {
-    // On Linux this is about the calling thread alone. Where it is refused all threads are as
-    // urgent, which works too.
+    // On Linux this applies to the calling thread alone. If it is refused, all threads have the
+    // same priority, which works too.
     let now = rustix::process::getpriority_process(None).unwrap_or(0);
     let _ = rustix::process::setpriority_process(None, now + by);
 }

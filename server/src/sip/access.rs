@@ -1,4 +1,4 @@
-//! Who may control calls.
+//! The permission to control calls.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What proxies say in datagrams, which is how most do.
+//! Requests of proxies in datagrams, which most proxies use.
 
 use std::io;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ pub async fn serve(socket: UdpSocket, protocol: Protocol, handle: Handle, access
         let (len, from) = match socket.recv_from(&mut buffer).await {
             Ok(received) => received,
             Err(error) => {
-                // What an earlier reply met; the next datagram has nothing to do with it.
+                // The error is an earlier reply's; the next datagram is independent of it.
                 warn!(%error, "a control socket failed");
                 continue;
             }

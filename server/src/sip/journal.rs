@@ -19,7 +19,7 @@ const HEADER: &str = "weir sip calls 1\n";
 
 const NAME: &str = "sip-calls";
 
-/// What is not worth being written anew.
+/// A file smaller than this is not compacted.
 const SMALL: u64 = 1 << 20;
 
 /// A file of calls, ours alone.
@@ -27,7 +27,7 @@ const SMALL: u64 = 1 << 20;
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Where the line of each call is.
+    /// The position of each call's line.
     live: HashMap<Arc<[u8]>, Range<u64>>,
     len: u64,
     /// How much of it is of the present.
@@ -46,7 +46,7 @@ pub enum Damage {
 }
 
 impl Journal {
-    /// Opens the file in this folder, and reads the calls in it. What it has is left alone until
+    /// Opens the file in this folder, and reads the calls in it. Its content is unchanged until
     /// [`replace`](Self::replace).
     ///
     /// Errors: the file system's; `WouldBlock` where another process has it.
@@ -113,7 +113,7 @@ impl Journal {
         }
     }
 
-    /// Where a new file is written until it is whole.
+    /// The path where a new file is written until it is complete.
     fn fresh(&self) -> PathBuf {
         self.path.with_extension("new")
     }
@@ -165,7 +165,7 @@ fn line(change: &Change) -> String {
     format!("{:016x} {text}\n", checksum(&text))
 }
 
-/// What is known of all calls. A last line that was not written to its end has not been written.
+/// The newest record of every call. An incomplete last line is ignored.
 fn read(bytes: &[u8]) -> Result<Vec<String>, Damage> {
     if bytes.is_empty() {
         return Ok(Vec::new());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_of_each_call_is_what_is_read() {
+    fn the_last_record_of_each_call_is_read() {
         let folder = Folder::new("last");
         let (mut journal, records) = folder.open();
         assert_eq!(records, Ok(vec![]));

@@ -17,7 +17,8 @@ const NOTICES_MAX: usize = 256;
 /// How long telling one may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Who is told, as proxies name it: `unix:/path`, `/path`, `tcp:host:port` or `host:port`.
+/// Sends notifications to addresses in the form proxies use: `unix:/path`, `/path`, `tcp:host:port`
+/// or `host:port`.
 #[derive(Clone)]
 pub struct Notifier {
     access: Arc<Access>,

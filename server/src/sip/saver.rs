@@ -17,11 +17,11 @@ use super::journal::Journal;
 /// How long after calls could not be written all of them are written again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Writes batches of changes, one after the other. Dropped, it has written all of them.
+/// Writes batches of changes, one after the other. When dropped, it has written all of them.
 ///
-/// Where the disk is full, nothing is kept until there is room: the file is removed, because it
-/// would soon be wrong, and all calls are written anew every [`RETRY_INTERVAL`] until that
-/// succeeds. Meanwhile nobody collects what has changed.
+/// While the disk is full, nothing is kept: the file is removed, because it would soon be wrong,
+/// and all calls are written anew every [`RETRY_INTERVAL`] until that succeeds. Changes are not
+/// collected meanwhile.
 pub struct Saver {
     batches: Option<SyncSender<Batch>>,
     state: Arc<State>,
@@ -30,15 +30,15 @@ pub struct Saver {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What to write.
+/// A batch to write.
 enum Batch {
     /// All calls, in the place of what is there.
     All(Vec<Change>),
-    /// What has changed since.
+    /// The changes since the last batch.
     Changes(Vec<Change>),
 }
 
-/// What the thread says of itself.
+/// The state that the thread reports.
 #[derive(Default)]
 struct State {
     /// It is writing.
@@ -183,7 +183,7 @@ mod tests {
             record: Some("{}".to_owned()),
         }]));
         wait(&saver);
-        assert!(!file.exists(), "what is not kept up is not left");
+        assert!(!file.exists(), "a file that is not kept up to date is removed");
         std::os::unix::fs::symlink("/dev/full", file.with_extension("new")).expect("a link");
         saver.save(now, &mut relay);
         wait(&saver);

@@ -1,4 +1,4 @@
-//! What proxies say over connections.
+//! Requests of proxies over connections.
 
 use std::io;
 use std::net::IpAddr;
@@ -136,7 +136,7 @@ pub async fn serve_unix(listener: UnixListener, handle: Handle) {
             Ok((stream, _)) => {
                 let handle = handle.clone();
                 tokio::spawn(async move {
-                    // Whoever has gone, or says nothing, needs no answer.
+                    // A peer that has closed, or sends nothing, needs no answer.
                     let _ = timeout(PATIENCE, command(stream, handle)).await;
                     drop(place);
                 });

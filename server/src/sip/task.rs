@@ -49,7 +49,7 @@ pub enum Protocol {
     RtpproxyPlain,
 }
 
-/// Where an answer goes.
+/// The destination of an answer.
 pub enum ReplyTo {
     /// To this address, from this socket.
     Datagram(Arc<UdpSocket>, SocketAddr),
@@ -141,7 +141,7 @@ struct Task {
     commands: CommandSender,
     metrics: Metrics,
     notifier: Notifier,
-    /// Where the answers go of requests that wait for the media node.
+    /// The destinations of answers to requests that wait for the media node.
     replies: HashMap<RequestId, ReplyTo>,
     requests: u64,
     out: Vec<Output>,
@@ -157,14 +157,14 @@ impl Task {
         loop {
             let wakes_at = self.relay.wakes_at();
             tokio::select! {
-                // What is known first, then what is asked.
+                // Notices are handled before requests.
                 biased;
                 Some(notice) = relay_notices.recv() => self.on_notice(notice),
                 _ = publish.tick() => self.publish(),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
                 request = asked.recv() => match request {
                     Some(ProxyRequest::Request(request)) => self.ask(request),
-                    // Whoever has stopped waiting needs no answer.
+                    // A caller that has stopped waiting needs no answer.
                     Some(ProxyRequest::Alive(answer)) => drop(answer.send(())),
                     None => return,
                 },
@@ -261,7 +261,7 @@ impl Task {
     }
 
     fn publish(&mut self) {
-        // What was given up is answered to nobody.
+        // Requests that were given up are not answered.
         self.replies.retain(|id, _| self.relay.is_waiting(*id));
         let is_read = self.metrics.publish_sip(Stats {
             counters: self.relay.counters().clone(),

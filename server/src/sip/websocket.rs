@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 type Stream = TokioIo<Upgraded>;
 
-/// What a request for a WebSocket is answered. Served from then on.
+/// The response to a request for a WebSocket, which is served from then on.
 pub(super) fn accept(request: Request<Incoming>, client: Client) -> Response<Body> {
     let (mut parts, _) = request.into_parts();
     let listed = websocket::listed(&parts.headers, header::SEC_WEBSOCKET_PROTOCOL);
@@ -88,7 +88,7 @@ async fn serve(upgrade: Upgrade, protocol: Protocol, client: Client) -> io::Resu
     }
 }
 
-/// What the client says next. Meanwhile it is asked whether it is there.
+/// The client's next message. Pings are sent while waiting for it.
 async fn next(
     reader: &mut Reader<ReadHalf<Stream>>,
     writer: &mut Writer<WriteHalf<Stream>>,

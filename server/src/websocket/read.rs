@@ -7,8 +7,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
 use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, opcode};
 
-/// What is read at a time. Most messages are shorter; of a longer one the rest is read into where
-/// it belongs.
+/// The bytes read at a time. Most messages are shorter; the rest of a longer one is read into its
+/// own buffer.
 const BUFFER: usize = 512;
 
 /// Reads what a client says.

@@ -1,4 +1,4 @@
-//! What RFC 6455 wants of a server.
+//! The requirements of RFC 6455 for a server.
 
 mod echo;
 
@@ -95,7 +95,7 @@ async fn pieces_make_one_message_and_control_frames_may_come_between_them() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_protocol_is_refused() {
+async fn frames_that_break_the_protocol_are_refused() {
     let unmasked = [0x82, 0x01, 0x00];
     let long_ping = frame(0x89, &[0; 126]);
     let within = [frame(0x02, b"a"), frame(0x82, b"b")].concat();
@@ -170,7 +170,7 @@ async fn bytes_at_random_never_panic() {
 }
 
 #[tokio::test]
-async fn what_is_written_reads_as_it_should() {
+async fn written_frames_have_the_right_bytes() {
     for (len, header) in [
         (5, &[0x82, 5][..]),
         (126, &[0x82, 126, 0, 126]),

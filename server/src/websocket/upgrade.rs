@@ -9,7 +9,7 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use sha1::{Digest, Sha1};
 
-/// What the client's key is hashed with (section 1.3).
+/// The value that is hashed with the client's key (section 1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// A connection that becomes a WebSocket once the answer is sent.
@@ -22,7 +22,7 @@ impl Upgrade {
     }
 }
 
-/// What a request for a WebSocket is answered; `None` if it is another request.
+/// The response to a request for a WebSocket; `None` if it is another request.
 pub fn upgrade(parts: &mut Parts) -> Option<(Upgrade, Response<Body>)> {
     let headers = &parts.headers;
     let asks = parts.method == Method::GET

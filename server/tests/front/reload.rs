@@ -45,14 +45,14 @@ fn keys_are_taken_over_and_participants_stay() {
         (server.validate("two", OTHER), server.validate("three", OTHER)),
         (200, 200)
     );
-    assert!(is_served(&mut participant), "whoever is there stays");
+    assert!(is_served(&mut participant), "participants stay connected");
 
     server.signal(Signal::TERM);
     assert!(server.await_end());
 }
 
 #[test]
-fn what_needs_a_restart_is_named_and_what_does_not_is_taken_over() {
+fn settings_that_need_a_restart_are_named_and_others_are_applied() {
     let server = Server::start(&with_keys(&[("one", ONE)], "metrics: {token: 0123456789abcdef}\n"));
     assert_eq!(server.status("/metrics"), 401);
     let changed =

@@ -1,4 +1,4 @@
-//! What becomes of calls.
+//! The course of calls.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -90,7 +90,7 @@ fn the_same_by_lines_of_rtpproxy() {
     let counts = proxy.line("Q c a;1 b;1");
     assert_eq!(counts.split(' ').skip(1).collect::<Vec<_>>(), ["20", "20", "40", "0"]);
     assert_eq!(proxy.line("D c a b"), "0");
-    // What is already on its way still passes.
+    // Packets that are already on their way still pass.
     std::thread::sleep(Duration::from_millis(100));
     phones[0].speak();
     assert_eq!(phones[1].hear(), None, "it is over");
@@ -146,7 +146,7 @@ fn keys_of_both_ends_pass_unopened() {
 }
 
 #[test]
-fn who_comes_from_elsewhere_is_found_and_nobody_else_is_let_in() {
+fn the_source_of_a_phone_is_learned_and_others_are_refused() {
     let program = Program::start("  learning_window: 0.2");
     let mut proxy = Proxy::new(program.ng);
     let mut phones = Phone::two();
@@ -194,7 +194,7 @@ fn ports_that_others_have_are_passed_over() {
 }
 
 #[test]
-fn a_call_whose_goodbye_was_lost_ends_after_its_media() {
+fn a_call_without_a_delete_ends_after_its_media() {
     let program = Program::start("  media_timeout: 1");
     let mut proxy = Proxy::new(program.ng);
     let mut phones = Phone::two();
@@ -209,8 +209,8 @@ fn a_call_whose_goodbye_was_lost_ends_after_its_media() {
     program.await_closed();
 }
 
-/// What the kernel does not relay is interrupted, and goes on at the same ports; what is protected
-/// here does not.
+/// Calls that the kernel does not relay are interrupted, and continue at the same ports. Calls that
+/// are protected here do not continue.
 #[test]
 fn calls_go_on_at_the_next_program() {
     let mut program = Program::start("  state: '{directory}/state'");

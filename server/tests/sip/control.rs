@@ -1,4 +1,4 @@
-//! Who is listened to, and where.
+//! Access to the control protocols, and their addresses.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -132,7 +132,7 @@ fn rtpproxys_protocol_is_spoken_over_its_socket_and_a_time_out_is_told() {
 }
 
 #[test]
-fn who_may_not_control_calls_gets_no_answer() {
+fn a_proxy_that_is_not_allowed_gets_no_answer() {
     let program = Program::start("  allow: [192.0.2.0/24]");
     let mut proxy = Proxy::new(program.ng);
     assert_eq!(proxy.exchange("d7:command4:pinge"), None);
@@ -156,7 +156,7 @@ fn silent_control_connections_end_and_keep_nobody_out() {
         .flat_map(|_| kinds)
         .map(|(port, said)| {
             let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-            // Whoever is one too many is refused at once.
+            // A connection above the limit is refused at once.
             let _ = stream.write_all(said.as_bytes());
             stream
         })
@@ -176,7 +176,7 @@ fn silent_control_connections_end_and_keep_nobody_out() {
 }
 
 #[test]
-fn what_cannot_be_had_is_said_at_the_start() {
+fn a_bad_setting_is_reported_at_the_start() {
     let said = Program::fail("  allow: [127.0.0.0/8]\n  max_cals: 3");
     assert!(said.contains("max_cals"), "{said}");
     let said = Program::fail("  learning: sometimes");

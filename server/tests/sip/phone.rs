@@ -11,7 +11,7 @@ use wire::{NtpTime, RtpTimestamp, Ssrc};
 /// Bytes of an RTP header without anything optional.
 const HEADER: usize = 12;
 
-/// What SRTP adds at most.
+/// The most bytes that SRTP adds.
 const TAG: usize = 16;
 
 pub struct Phone {
@@ -88,7 +88,7 @@ impl Phone {
         packet
     }
 
-    /// What comes, if something does, after it was opened.
+    /// The next packet, decrypted, if one arrives.
     pub fn hear(&mut self) -> Option<Vec<u8>> {
         let mut buffer = [0; 2048];
         let len = self.rtp.recv(&mut buffer).ok()?;

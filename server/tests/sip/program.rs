@@ -14,7 +14,7 @@ const PORTS: u16 = 40;
 pub struct Program {
     child: Child,
     http: u16,
-    /// Where its control sockets are: UDP and TCP of `ng`, HTTP of `ng`, UDP of rtpproxy.
+    /// The ports of its control sockets: UDP and TCP of `ng`, HTTP of `ng`, UDP of rtpproxy.
     pub ng: u16,
     pub ng_http: u16,
     pub rtpproxy: u16,

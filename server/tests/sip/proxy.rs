@@ -1,4 +1,4 @@
-//! What Kamailio would say.
+//! The requests that Kamailio sends.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Proxy {
     }
 }
 
-/// Where a description wants sound.
+/// The port that a description names for audio.
 fn port(sdp: &str) -> u16 {
     let section = sdp.lines().find_map(|line| line.strip_prefix("m=audio "));
     let port = section.and_then(|section| section.split(' ').next());

@@ -98,7 +98,7 @@ impl<T: Copy> Producer<T> {
     ///
     /// Panics when there is no [room](Self::has_room).
     pub(super) fn push(&mut self, entry: T) {
-        assert!(self.has_room(), "whoever pushes has asked for room");
+        assert!(self.has_room(), "a push needs room in the ring");
         // SAFETY: the kernel reads entries before our published index only, and has consumed the
         // one that was here.
         unsafe { self.ring.entry(self.next).write(entry) };

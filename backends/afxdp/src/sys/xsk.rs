@@ -217,7 +217,7 @@ impl Xsk {
         };
         let (front, room) = self.frames.bytes_mut(&mut frame).split_at_mut(START);
         let len = write(room.try_into().expect("the rest of a frame"));
-        assert!(len <= FRAME_SIZE - START, "what was written is inside of the frame");
+        assert!(len <= FRAME_SIZE - START, "the packet fits into the frame");
         let mut options = 0;
         if self.checksum == Checksum::Kernels {
             let flags = u64::from(libc::XDP_TXMD_FLAGS_CHECKSUM);

@@ -23,11 +23,7 @@ impl dataplane::Statistics for Report {
             sample(name_of(path), reason.unwrap_or_default(), there.len() as u64)
         });
         vec![
-            Family::by_reason(
-                "ebpf",
-                "What became of packets to relays that the kernel looked at, by reason",
-                counts,
-            ),
+            Family::by_reason("ebpf", "Packets to relays in the kernel, by result", counts),
             interfaces(places.into()),
         ]
     }

@@ -41,7 +41,7 @@ fn as_the_kernel_can(text: String) -> String {
 const OTHERWISE: [(&str, &str); 5] = [
     (
         "layers-descriptor-first.vector",
-        "what came of a stream while nobody got it from here is not known when somebody does",
+        "packets that arrived while a stream had no replica here are unknown later",
     ),
     (
         "layers-descriptor-keeps.vector",

@@ -38,7 +38,7 @@ const OTHERWISE: [(&str, &str); 6] = [
     ),
     (
         "stream-removed.vector",
-        "what came before the kernel had a stream it has not seen",
+        "packets that arrived before the kernel had a stream are unknown to it",
     ),
 ];
 

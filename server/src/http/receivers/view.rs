@@ -209,7 +209,7 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e4).round() / 10.0
 }
 
-/// What holds an estimate where it is, in one word.
+/// The limit that holds an estimate, in one word.
 pub fn limit_name(limit: Limit) -> &'static str {
     match limit {
         Limit::Start => "start",
@@ -228,7 +228,7 @@ fn usage_name(usage: Usage) -> &'static str {
     }
 }
 
-/// What becomes of a subscription, in one word.
+/// The outcome of a subscription, in one word.
 pub fn granted_name(granted: Granted) -> &'static str {
     match granted {
         Granted::Send(_) => "sent",

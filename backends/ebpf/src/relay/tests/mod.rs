@@ -120,7 +120,7 @@ impl Bench {
         match tried {
             Tried::Dropped => Outcome::Dropped,
             Tried::Passed => {
-                assert_eq!(out, frame, "what passes is untouched");
+                assert_eq!(out, frame, "a passed frame is unchanged");
                 Outcome::Passed
             }
             Tried::Sent => Outcome::Sent(out),
