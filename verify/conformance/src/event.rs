@@ -69,7 +69,7 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
         (EventPattern::Arrival { .. }, _) => matches_arrival(pattern, event),
         (EventPattern::Stream { .. } | EventPattern::Replica { .. }, _) => matches_statistics(pattern, event),
         (
-            EventPattern::Wanted { stream, sequences },
+            EventPattern::Nack { stream, sequences },
             Event::NackUpstream {
                 stream: s,
                 sequences: q,

@@ -239,8 +239,8 @@ impl Peers {
         }
         let rtcp = wire::classify(bytes) == PacketKind::Rtcp;
         let mut opened = Ok(Opened::in_clear(bytes));
-        for cover in self.relays.egress_protection(path, rtcp) {
-            opened = match cover {
+        for protection in self.relays.egress_protection(path, rtcp) {
+            opened = match protection {
                 RelayProtection::Srtp(key) => party(&mut self.parties, key).open(bytes),
                 RelayProtection::Clear | RelayProtection::Pending => return Ok(Opened::in_clear(bytes)),
             };

@@ -144,7 +144,7 @@ pub enum EventPattern {
         jitter: Option<u32>,
     },
     /// Packets that only the publisher can send again.
-    Wanted { stream: StreamKey, sequences: Vec<u16> },
+    Nack { stream: StreamKey, sequences: Vec<u16> },
     /// The state of a released replica, if it has one.
     Released {
         replica: ReplicaId,

@@ -44,11 +44,11 @@ const OTHERWISE: [(&str, &str); 5] = [
         "packets that arrived while a stream had no replica here are unknown later",
     ),
     (
-        "layers-descriptor-keeps.vector",
+        "layers-descriptor-fallback.vector",
         "no smaller size is kept beside a larger one",
     ),
-    ("layers-descriptor-keeps-left-out.vector", "likewise"),
-    ("layers-descriptor-keeps-unfinished.vector", "likewise"),
+    ("layers-descriptor-fallback-left-out.vector", "likewise"),
+    ("layers-descriptor-fallback-unfinished.vector", "likewise"),
     ("layers-vp8-late-resend.vector", "nothing is kept to be sent again"),
 ];
 

@@ -26,10 +26,10 @@ fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector,
 /// Vectors that say what the kernel does otherwise, and what that is.
 const OTHERWISE: [(&str, &str); 6] = [
     (
-        "let-go.vector",
+        "release.vector",
         "the base has nothing to let go of what the kernel sends",
     ),
-    ("go-on.vector", "the kernel begins with a key frame"),
+    ("resume.vector", "the kernel begins with a key frame"),
     ("csrcs.vector", "contributing sources stay where they are"),
     ("padding-stripped.vector", "padding behind a payload stays"),
     (
@@ -222,7 +222,7 @@ stream  alice:0x11 audio types 111=opus
     let all: String = (0..65_536).map(|seq| format!(" {seq}")).collect();
     let found: String = (0..1_024).map(|seq| format!(" {seq}")).collect();
     for receiver in receivers.clone() {
-        text += &format!("resend m{receiver}{all}\nevent wanted alice:0x11{found}\n");
+        text += &format!("resend m{receiver}{all}\nevent nack alice:0x11{found}\n");
     }
     speak(&mut text, 1_024);
     text += "

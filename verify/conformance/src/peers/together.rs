@@ -52,7 +52,7 @@ impl Peers {
         let keys = self
             .relays
             .egress_protection(path, false)
-            .filter_map(|cover| cover.key());
+            .filter_map(|protection| protection.key());
         let keys = keys.filter(|key| self.relays.share(key));
         for key in keys {
             let newest = party(&mut self.parties, key).opened.get(&ssrc);

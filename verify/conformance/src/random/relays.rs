@@ -108,7 +108,7 @@ impl Generator {
             entry.accept = self.accept();
         }
         if is_new || what == 1 {
-            entry.ingress_protection = self.cover(0.1);
+            entry.ingress_protection = self.protection(0.1);
         }
         if is_new || what == 2 {
             entry.terminated = self.rng.random_bool(0.4);
@@ -123,7 +123,7 @@ impl Generator {
         let hops = [&entry.rtp, &entry.rtcp].into_iter().flatten();
         keys.extend(
             hops.map(|hop| hop.egress_protection.clone())
-                .filter(|cover| cover.key().is_some()),
+                .filter(|protection| protection.key().is_some()),
         );
         self.relays.insert(relay, entry.clone());
         Step::Write(Update::SetRelay(relay_at(relay), Box::new(entry)))
@@ -145,7 +145,7 @@ impl Generator {
         }
     }
 
-    fn cover(&mut self, pending: f64) -> RelayProtection {
+    fn protection(&mut self, pending: f64) -> RelayProtection {
         let profiles = [
             SrtpProfile::AeadAes128Gcm,
             SrtpProfile::AeadAes256Gcm,
@@ -183,7 +183,7 @@ impl Generator {
             .map(|hop| hop.egress_protection.clone());
         let known = self.sealed_with.values().flatten().choose(&mut self.rng).cloned();
         let shared = known.filter(|_| self.next.is_multiple_of(5));
-        let egress_protection = same.or(shared).unwrap_or_else(|| self.cover(0.05));
+        let egress_protection = same.or(shared).unwrap_or_else(|| self.protection(0.05));
         let tos = None;
         Some(Hop {
             path,

@@ -96,7 +96,7 @@ pub(super) fn replica(mut replica: Replica, words: &mut Words<'_>, names: &mut N
             "mid" => replica.mid = optional(words.word("a mid")?, mid)?,
             "playout" => replica.playout_delay = optional(words.word("a playout delay")?, playout_delay)?,
             "target" => replica.target = target(words.word("a layer")?)?,
-            "keeps" => replica.fallback_spatial = optional(words.word("a size")?, size)?,
+            "fallback" => replica.fallback_spatial = optional(words.word("a size")?, size)?,
             "rewriting" => replica.rewriting = find(&REWRITING, words.word("a rewriter")?, "a rewriter")?,
             "paused" => replica.paused = true,
             "running" => replica.paused = false,

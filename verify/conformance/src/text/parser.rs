@@ -203,12 +203,12 @@ impl Parser {
 
     fn injection(&mut self, verb: &str, words: &mut Words<'_>) -> Result<Injection, Problem> {
         match verb {
-            "go-on" => {
+            "resume" => {
                 let replica = self.names.replica(words.word("a replica")?);
                 Ok(Injection::Resume(replica, snapshot::snapshot(words, &mut self.names)?))
             }
             "fill" => self.fill(words),
-            "let-go" => Ok(Injection::Release(self.names.replica(words.word("a replica")?))),
+            "release" => Ok(Injection::Release(self.names.replica(words.word("a replica")?))),
             "resend" => {
                 let replica = self.names.replica(words.word("a replica")?);
                 let sequences = std::iter::from_fn(|| words.next()).map(|word| number(word, "a sequence number"));

@@ -53,7 +53,7 @@ fn print_step(step: &Step, names: &Names) -> String {
         Step::Inject(Injection::ReportRelay(at)) => format!("report-relay {}", names.of_relay(*at)),
         Step::Inject(Injection::Report(leg)) => format!("report {}", names.of_leg(*leg)),
         Step::Inject(Injection::Resume(replica, from)) => {
-            format!("go-on {} {}", names.of_replica(*replica), snapshot::print(from, names))
+            format!("resume {} {}", names.of_replica(*replica), snapshot::print(from, names))
         }
         Step::Inject(Injection::Fill {
             replica,
@@ -66,7 +66,7 @@ fn print_step(step: &Step, names: &Names) -> String {
             payload_type.get(),
             hex(payload)
         ),
-        Step::Inject(Injection::Release(replica)) => format!("let-go {}", names.of_replica(*replica)),
+        Step::Inject(Injection::Release(replica)) => format!("release {}", names.of_replica(*replica)),
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
             format!("resend {} {}", names.of_replica(*replica), sequences.join(" "))
@@ -154,7 +154,7 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
         format!("{}>{}{rtx}{primary}", format.source, format.payload_type)
     });
     format!(
-        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} playout {} target {} keeps {} rewriting {} {}",
+        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} playout {} target {} fallback {} rewriting {} {}",
         names.of_leg(replica.leg),
         replica.ssrc.0,
         replica.first_sequence,

@@ -38,7 +38,7 @@ pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) 
                     Accept::Nobody | Accept::Only(_) => return problem("only what learns has a window"),
                 }
             }
-            "opens" => relay.ingress_protection = cover(words.word("a cover")?)?,
+            "ingress" => relay.ingress_protection = protection(words.word("a protection")?)?,
             "terminated" => relay.terminated = true,
             "passing" => relay.terminated = false,
             "rtp" => relay.rtp = optional(words.word("a hop")?, |text| hop(text, names))?,
@@ -49,7 +49,7 @@ pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) 
     Ok(relay)
 }
 
-/// `bob@b`, or with a cover `bob@b:cm/7`
+/// `bob@b`, or with a protection `bob@b:cm/7`
 fn hop(text: &str, names: &mut Names) -> Result<Hop, Problem> {
     let (path, egress_protection) = text.split_once(':').unwrap_or((text, "clear"));
     if !path.contains('@') {
@@ -57,13 +57,13 @@ fn hop(text: &str, names: &mut Names) -> Result<Hop, Problem> {
     }
     Ok(Hop {
         path: names.path(path),
-        egress_protection: cover(egress_protection)?,
+        egress_protection: protection(egress_protection)?,
         tos: None,
     })
 }
 
 /// `clear`, `pending`, or profile and seed of a key: `cm/7`
-fn cover(text: &str) -> Result<RelayProtection, Problem> {
+fn protection(text: &str) -> Result<RelayProtection, Problem> {
     match text {
         "clear" => Ok(RelayProtection::Clear),
         "pending" => Ok(RelayProtection::Pending),
@@ -92,8 +92,8 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
         }
     };
     format!(
-        "{accept} opens {} {} rtp {} rtcp {}",
-        print_cover(&relay.ingress_protection),
+        "{accept} ingress {} {} rtp {} rtcp {}",
+        print_protection(&relay.ingress_protection),
         if relay.terminated { "terminated" } else { "passing" },
         print_hop(relay.rtp.as_ref(), names),
         print_hop(relay.rtcp.as_ref(), names),
@@ -102,12 +102,16 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
 
 fn print_hop(hop: Option<&Hop>, names: &Names) -> String {
     hop.map_or("none".into(), |hop| {
-        format!("{}:{}", names.of_path(hop.path), print_cover(&hop.egress_protection))
+        format!(
+            "{}:{}",
+            names.of_path(hop.path),
+            print_protection(&hop.egress_protection)
+        )
     })
 }
 
-fn print_cover(cover: &RelayProtection) -> String {
-    match cover {
+fn print_protection(protection: &RelayProtection) -> String {
+    match protection {
         RelayProtection::Pending => "pending".into(),
         RelayProtection::Clear => "clear".into(),
         RelayProtection::Srtp(key) => {

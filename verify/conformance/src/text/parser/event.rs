@@ -53,7 +53,7 @@ impl Parser {
             }
             "stream" => self.stream_statistics(words),
             "replica" => self.replica_statistics(words),
-            "stands" => {
+            "released" => {
                 let replica = self.names.replica(words.word("a replica")?);
                 let from = match words.eat("nowhere") {
                     true => None,
@@ -61,10 +61,10 @@ impl Parser {
                 };
                 Ok(EventPattern::Released { replica, from })
             }
-            "wanted" => {
+            "nack" => {
                 let stream = self.names.stream(words.word("a stream")?)?;
                 let sequences = std::iter::from_fn(|| words.next()).map(|word| number(word, "a sequence number"));
-                Ok(EventPattern::Wanted {
+                Ok(EventPattern::Nack {
                     stream,
                     sequences: sequences.collect::<Result<_, _>>()?,
                 })
