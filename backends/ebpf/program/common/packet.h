@@ -27,7 +27,7 @@
 #define AF_INET6 10
 #endif
 
-// A datagram whose headers are as they should be.
+// A datagram with valid headers.
 struct datagram {
 	struct ethhdr *ethernet;
 	struct iphdr *v4;       // one of these two,
@@ -103,14 +103,15 @@ static __always_inline int parse_ipv6(struct datagram *found, void *at, void *en
 	return bpf_ntohs(found->udp->len) == len;
 }
 
-// The protocol inside of a frame, as it stands there. Nothing where that is not ours to look at: a
-// frame for a group or everybody is nobody's.
+// The EtherType of a frame, in network byte order. Zero for a frame that is not processed here,
+// such as a multicast or broadcast frame.
 static __always_inline __u16 protocol_of(void *data, void *end)
 {
 	return data + sizeof(struct ethhdr) > end || *(__u8 *)data & 1 ? 0 : *(__u16 *)(data + 2 * ETH_ALEN);
 }
 
-// Whether a frame of one of the two protocols has a plain datagram, and where. Not whose.
+// Whether a frame of one of the two protocols holds a plain datagram, and where it is. The
+// addresses are not checked.
 static __always_inline int parse_as(struct datagram *found, __u16 protocol, void *data, void *end)
 {
 	void *ip = data + sizeof(struct ethhdr);
@@ -160,8 +161,8 @@ static __always_inline int is_rtp(const __u8 *payload)
 	return payload[0] >> 6 == 2 && !(payload[1] >= 192 && payload[1] <= 223);
 }
 
-// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when somebody
-// counts on hardware to finish it.
+// The sum of the pseudo header (RFC 768, RFC 8200). The checksum field holds only this sum when the
+// sender leaves the rest to hardware.
 static __always_inline __u32 pseudo_sum(const struct datagram *found)
 {
 	__u64 sum = (__u64)found->udp->len + bpf_htons(IPPROTO_UDP);

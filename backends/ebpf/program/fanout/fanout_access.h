@@ -1,8 +1,8 @@
-// A packet where a program finds it: with the stack, or with the driver before there is a socket
+// Access to a packet from either program: in the stack, or in the driver before there is a socket
 // buffer.
 //
-// Steps that both programs take are written once, for either. Which one it is is known when they
-// are compiled, so that nothing is asked of a packet.
+// Steps that both programs take are written once. The place is a constant at compile time, so no
+// packet is tested for it.
 #pragma once
 
 #include <stddef.h>
@@ -70,8 +70,8 @@ static __always_inline void follow_checksum(struct udphdr *udp, __u64 change)
 	udp->check = sum ? sum : 0xffff;
 }
 
-// Lets UDP's checksum follow what changed in its payload. The driver's are finished ones; of the
-// stack's only the kernel knows.
+// Updates UDP's checksum after a change of the payload. In the driver all checksums are complete;
+// in the stack only the kernel knows whether one is.
 static __always_inline long follow_change(struct packet packet, __u32 checksum_at, __s64 change)
 {
 	struct xdp_md *frame = packet.context;

@@ -1,12 +1,13 @@
-// Copies packets of rooms in the driver (XDP): a packet is broadcast into a device map with as many
-// slots as it has receivers, all of which name the interface that copies leave by, and the program
-// at the end of a slot makes a copy its receiver's.
+// Copies packets of rooms in the driver (XDP). A packet is broadcast into a device map that has one
+// slot for each of its receivers. All slots name the interface that the copies are sent by, and the
+// program at the end of a slot rewrites the copy for its receiver.
 //
-// All is decided where a packet arrives, by the same steps as in the stack and on the same tables:
-// so a stream may change from here to there between two packets. How each copy is to leave is
-// written down as an order. Copies are made and queued later, and only then is the program at the
-// slots' end run; a copy is told by nobody which one it is, but the copies of one packet come in
-// turn, and the packet's metadata, which is copied with it, says whose orders are theirs.
+// All decisions are made where a packet arrives, by the same steps and on the same tables as in the
+// stack. A stream can therefore move between the two from one packet to the next. The rewriting of
+// each copy is recorded as an order. Copies are made and queued later, and only then does the
+// program at the slots' end run. Nothing identifies a single copy there. But the copies of one
+// packet arrive in order, and the packet's metadata, which is copied with it, names its round of
+// orders.
 #pragma once
 
 #include "fanout_lookup.h"
@@ -15,7 +16,7 @@
 #define ROUNDS 64  // packets whose copies are not all gone; a driver looks at no more before it lets go what was queued
 #define ORDERS 512 // those of one packet, and of some that are queued for other interfaces: no more than 16 each
 
-// How one copy is to leave.
+// The rewriting of one copy.
 struct order {
 	__u32 position; // its own, in the sequence of all orders
 	__u32 place; // of its replica's entry
@@ -41,7 +42,7 @@ struct round {
 	struct media media;
 };
 
-// Of one processor: what arrives there leaves from there.
+// The orders of one processor: packets that arrive at a processor are also sent by it.
 struct outbox {
 	__u32 number; // of the newest round
 	__u32 position; // of the next order
@@ -91,7 +92,7 @@ __noinline int look_up_way_in_driver(struct xdp_md *frame, __u32 place)
 	return find_and_keep_way(of_driver(frame), place);
 }
 
-// Makes an order for one copy. Null where it cannot leave.
+// Allocates an order for one copy. Null where the copy cannot be sent.
 static __always_inline struct order *next_free(struct xdp_md *frame, const struct replica_entry *entry, __u32 place, const struct scratch *scratch)
 {
 	struct outbox *outbox = outbox_here();
@@ -117,7 +118,7 @@ static __always_inline struct order *next_free(struct xdp_md *frame, const struc
 	return order;
 }
 
-// Orders one copy. False where it cannot leave.
+// Orders one copy. False where it cannot be sent.
 static __always_inline int write_order(struct xdp_md *frame, const struct replica_entry *entry, __u32 place, const struct scratch *scratch)
 {
 	struct order *order = next_free(frame, entry, place, scratch);
@@ -135,7 +136,7 @@ static __always_inline int write_order(struct xdp_md *frame, const struct replic
 	return 1;
 }
 
-// Orders one replica's copy: what becomes of it.
+// Orders one replica's copy, and returns the result.
 __noinline int serve_in_driver(struct xdp_md *frame, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -173,8 +174,8 @@ static long order_copy(__u32 index, struct ordering *ordering)
 	return 0;
 }
 
-// Orders one replica's copy, where that is plain: what becomes of it. FAN_NOTHING where more is to
-// be decided.
+// Orders one replica's copy on the fast path, and returns the result. FAN_NOTHING where the general
+// steps are needed.
 static __always_inline __u32 order_at_once(struct xdp_md *frame, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -335,8 +336,7 @@ int fan_out_in_driver(struct xdp_md *frame)
 	return XDP_DROP;
 }
 
-// Whether an interface lets copies leave at all is found by sending it a frame that gets as far as
-// to the slot's end.
+// A test frame that reaches the slot's end shows whether an interface sends copies at all.
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

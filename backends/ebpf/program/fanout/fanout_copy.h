@@ -1,8 +1,8 @@
-// Makes a packet's copies: what each replica does with it, one by one.
+// Makes a packet's copies, replica by replica.
 //
-// The steps are functions of their own, so that each is verified by itself, whatever came before;
-// what they tell each other is in the scratch. Each copy is a clone, but for the one that is made
-// last: that is the packet itself, which nobody needs any more then.
+// The steps are functions of their own so that the verifier checks each independently of its
+// callers. They share data in the scratch. Each copy is a clone except the last, which is the
+// packet itself.
 #pragma once
 
 #include "fanout_extensions.h"
@@ -36,7 +36,7 @@ static __always_inline void tell(__u32 kind, const struct replica_entry *entry, 
 	note(kind, entry->state, scratch);
 }
 
-// Looks for the way to a replica's receiver, and keeps what was found.
+// Looks up the route to a replica's receiver, and stores it.
 static __always_inline int find_and_keep_way(struct packet packet, __u32 place)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -64,8 +64,8 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 	return find_and_keep_way(of_stack(skb), place);
 }
 
-// Gives one replica's copy its number, and says which way it goes, as far as is known: a count, or
-// FAN_NOTHING where it can be made.
+// Numbers one replica's copy and finds its route, if it is known. Returns a count, or FAN_NOTHING
+// where the copy can be made.
 __noinline int number_copy(__u32 place)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -98,7 +98,7 @@ __noinline int number_copy(__u32 place)
 	return scratch->number.refused;
 }
 
-// Makes one replica's copy of it, now that it has a number: what became of that.
+// Makes one replica's numbered copy, and returns the result.
 __noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -120,7 +120,7 @@ __noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch
 	return FAN_FORWARDED;
 }
 
-// Takes note of what became of one copy.
+// Records the result of one copy.
 static __always_inline void tally(struct scratch *scratch, __u32 became)
 {
 	if (became == UNCONCERNED)
@@ -140,7 +140,8 @@ struct copying {
 	__u32 count; // how many there are
 };
 
-// The place of a copy's replica: among all of the stream, or those that were left.
+// The place of a copy's replica: among all of the stream, or among those deferred to the general
+// steps.
 static __always_inline __u32 place_of_copy(__u32 index, const struct stream_entry *stream, const struct scratch *scratch)
 {
 	return scratch->left ? scratch->places[index] : stream->replicas[index >> 5].places[index & 31];
@@ -166,8 +167,8 @@ static long copy(__u32 index, struct copying *copying)
 	return 0;
 }
 
-// Makes one replica's copy, where that is plain: what became of that. FAN_NOTHING where more is to
-// be decided.
+// Makes one replica's copy on the fast path, and returns the result. FAN_NOTHING where the general
+// steps are needed.
 static __always_inline __u32 serve_plain(struct __sk_buff *skb, __u32 place, struct scratch *scratch, int is_last)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -196,7 +197,7 @@ static long copy_plain(__u32 index, struct copying *copying)
 	if (index >= FANOUT_COPIES)
 		return 1;
 	place = copying->stream->replicas[index >> 5].places[index & 31];
-	// Those that were left are made behind it.
+	// Deferred copies are made after the others.
 	became = serve_plain(copying->skb, place, scratch, index + 1 == copying->count && !scratch->left);
 	if (became == FAN_NOTHING)
 		leave(scratch, place);

@@ -1,8 +1,8 @@
-// Reads dependency descriptors: what a packet says of its frame, with what the stream's newest
-// structure says filled in.
+// Reads dependency descriptors: the fields of a packet's descriptor, completed from the stream's
+// newest structure.
 //
-// A structure comes with the first packet of a key frame, and those behind it need it at once: so
-// it is read here, field by field, and not by userspace.
+// A structure is in the first packet of a key frame, and the packets after it need it at once. It
+// is therefore read here, field by field, and not by userspace.
 //
 // Source: AV1 RTP specification, appendix A.8.2; crates/wire, codec/dependency.
 #pragma once
@@ -41,7 +41,7 @@ static __always_inline void read_own_chain_diffs(struct scratch *scratch)
 	reading->index += 1;
 }
 
-// The frame is as its template says, where the packet does not say otherwise.
+// A frame has the properties of its template, except where the packet states others.
 static __always_inline void read_active(struct scratch *scratch)
 {
 	struct structure *structure = &scratch->structure;
@@ -63,7 +63,7 @@ static __always_inline void read_active(struct scratch *scratch)
 	next_part(reading, PART_OWN_INDICATIONS);
 }
 
-// `at` is where the scratch is known to be.
+// `at` points to the scratch.
 static long read_field(__u32 index, struct scratch **at)
 {
 	struct scratch *scratch = *at;
@@ -129,7 +129,7 @@ static __always_inline void begin_structure(struct scratch *scratch)
 	next_part(reading, PART_TEMPLATE);
 }
 
-// Which chains the frame is part of, and which do not need what was before it.
+// Finds the chains that the frame is part of, and those that start with it.
 static __always_inline void find_chains(struct frame *frame)
 {
 	__u16 needed_by = needed(frame->kind.indications);
@@ -152,7 +152,7 @@ static __always_inline __u64 frame_number(const struct layers_seen *seen, __u16 
 	return seen->highest + (__s16)(number - (__u16)seen->highest);
 }
 
-// The stream's number of the frame, and what the newest structure says of it.
+// Extends the frame's number, and fills in its template from the newest structure.
 static __always_inline void look_up_frame(struct layers_seen *seen, struct frame *frame, __u32 number, __u32 id)
 {
 	frame->number = frame_number(seen, number);
@@ -182,8 +182,8 @@ static __always_inline void note_frame(struct layers_seen *seen, struct frame *f
 	frame->active = seen->active;
 }
 
-// Reads the descriptor of a packet. False where that cannot be done; the frame's number is known
-// all the same.
+// Reads the descriptor of a packet. False where that is impossible; the frame's number is read even
+// then.
 static __always_inline int read_descriptor(struct stream_layers *layers, struct scratch *scratch)
 {
 	struct frame *frame = &scratch->frame;
@@ -243,7 +243,7 @@ static __always_inline void note_picture(struct layers_seen *seen, struct media 
 	frame->top = seen->top > seen->top_before ? seen->top : seen->top_before;
 }
 
-// Reads what a packet says of its frame, now that it is known not to be one of before.
+// Reads the frame of a packet that is not a duplicate.
 static __always_inline void read_frame(struct stream_layers *layers, struct scratch *scratch)
 {
 	struct media *media = &scratch->media;

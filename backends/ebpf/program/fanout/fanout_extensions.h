@@ -12,7 +12,7 @@
 #define PROFILE_ONE_BYTE 0xbede
 #define PROFILE_TWO_BYTE 0x1000
 
-// One pass over the elements that came.
+// One pass over the received elements.
 struct walk {
 	struct scratch *scratch;
 	const struct stream_entry *stream;
@@ -64,7 +64,7 @@ static __always_inline void carry(struct walk *walk, __u32 id, __u32 at, __u32 l
 		media->descriptor_at = media->extension_at + 4 + at;
 }
 
-// Looks at one element, or one byte between two.
+// Reads one element, or one byte of padding.
 static long look(__u32 index, struct walk *walk)
 {
 	const __u8 *before = walk->scratch->before;
@@ -96,7 +96,7 @@ static long look(__u32 index, struct walk *walk)
 	return 0;
 }
 
-// Looks through the header extension whose elements are at `at`: false where it is not one.
+// Reads the header extension whose elements are at `at`. False where it is malformed.
 static __always_inline int read_extension(struct packet packet, const struct stream_entry *stream, struct scratch *scratch, __u32 at,
 					  __u32 len, __u32 profile)
 {
@@ -123,7 +123,7 @@ static __always_inline int read_extension(struct packet packet, const struct str
 	return 1;
 }
 
-// Writes what goes on, an element a step.
+// The state of writing the forwarded elements, one element a step.
 struct writing {
 	struct scratch *scratch;
 	const struct stream_entry *stream;
@@ -157,7 +157,7 @@ static long put_element(__u32 rank, struct writing *writing)
 	return 0;
 }
 
-// Lets the checksum follow a length that is part of what it covers beside UDP itself, and of UDP.
+// Updates the checksum for a changed length, which is in the pseudo header and in UDP's own header.
 static __always_inline long follow_length(struct packet packet, __u32 checksum_at, __u32 before, __u32 now)
 {
 	__u64 change = swapped(bpf_htonl(before), bpf_htonl(now));
@@ -197,7 +197,7 @@ static __always_inline int lengthen(struct packet packet, struct scratch *scratc
 	       !follow_length(packet, udp_at + offsetof(struct udphdr, check), udp_len, udp_len + by);
 }
 
-// Says in the packet that it has a header extension: what that changes in its checksum.
+// Sets the extension bit of a packet. Returns the change of its checksum.
 static __always_inline __u64 mark(struct packet packet, const struct media *media)
 {
 	__u8 first;
@@ -243,7 +243,7 @@ static __always_inline int replace(struct packet packet, struct scratch *scratch
 	return !follow_change(packet, media->rtp_at - 2, change);
 }
 
-// How large copies' elements are: those that go on, and room for what is written into each.
+// The size of the copies' elements: the forwarded ones, and room for those that differ by copy.
 static __always_inline __u32 plan(const struct stream_entry *stream, struct media *media)
 {
 	__u32 carried = (media->carried + 3) & ~3;

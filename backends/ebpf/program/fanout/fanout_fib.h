@@ -1,4 +1,4 @@
-// How a copy gets to its receiver: which interface, whose hardware address.
+// The route of a copy to its receiver: interface and hardware addresses.
 #pragma once
 
 #include "fanout_rtp.h"

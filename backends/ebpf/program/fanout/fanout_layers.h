@@ -63,8 +63,8 @@ static __always_inline __u32 targets_of(const struct shape *shape, __u32 spatial
 	return exactly(shape->up_to_spatial, spatial) & exactly(shape->up_to_temporal, temporal);
 }
 
-// One where there is any bit, without a branch: the verifier would follow both ways, and all that
-// comes behind each.
+// One where any bit is set, without a branch: the verifier would follow both sides of a branch, and
+// all code after each.
 static __always_inline __u32 any(__u32 bits)
 {
 	bits |= -bits;
@@ -91,8 +91,8 @@ static __always_inline __u32 lowest_of(const __u16 *sets, __u32 targets)
 	return layer;
 }
 
-// The decode target with the highest layer within what is wanted, of those the sender makes; the
-// lowest of all when none is.
+// The decode target with the highest layer within the wanted one, among those the sender produces;
+// the lowest of all when there is none.
 static __always_inline void find_goal(const struct frame *frame, __u32 spatial, __u32 temporal, struct goal *goal)
 {
 	const struct shape *shape = &frame->shape;
@@ -139,7 +139,7 @@ static __always_inline int is_intact(const struct frame *frame, __u32 intact, __
 	return intact >> (frame->shape.protected_by[target & (TARGETS_MAX - 1)] & (CHAINS_MAX - 1)) & 1;
 }
 
-// Comes as near to what is wanted as the newest frame allows.
+// Switches as near to the wanted layer as the newest frame allows.
 static __always_inline void switch_target(struct replica_progress *replica, struct layers_given *layers, const struct frame *frame,
 					  __u32 timestamp, __u64 held)
 {
@@ -186,7 +186,7 @@ static __always_inline void switch_target(struct replica_progress *replica, stru
 		replica->awaits = layers->target == NO_TARGET || replica->spatial < goal.spatial;
 }
 
-// Whether a frame is part of what is selected, and can be decoded.
+// Whether a frame is part of the selection, and can be decoded.
 static __always_inline __u32 judge_described(const struct frame *frame, const struct frame_choice *state, __u64 held)
 {
 	__u32 intact = intact_chains(frame, state->broken, held);
@@ -198,7 +198,7 @@ static __always_inline __u32 judge_described(const struct frame *frame, const st
 	return is_intact(frame, intact, state->target) && !(frame->kind.refers & held) ? FAN_NOTHING : FAN_UNDECODABLE;
 }
 
-// Writes down what was decided, and what the receiver can have.
+// Records the decision, and the decode targets that the receiver can have.
 static __always_inline void conclude(struct frame_choice *choice, const struct frame *frame, __u32 refused)
 {
 	__u32 active = targets_within(&frame->shape, choice->spatial, choice->temporal) & frame->active;
@@ -260,14 +260,14 @@ static __always_inline void decide_newest(struct replica_progress *replica, stru
 	choice->broken = layers->broken;
 }
 
-// A late frame is judged by what was selected behind the frame before it, and changes nothing.
+// A late frame is judged by the selection after the frame that precedes it, and changes nothing.
 static __always_inline void decide_late(struct layers_given *layers, const struct frame *frame, struct frame_choice *choice, __u32 behind)
 {
 	__u64 older = layers->known >> behind, held = layers->held >> behind;
 	const struct frame_choice *before;
 	__u32 distance;
 
-	// There is one that is newer: the frame itself is not known.
+	// A newer frame has a decision, but this frame has none.
 	if (older) {
 		distance = ones((older & -older) - 1);
 		before = &layers->choices[(frame->number - distance) & (FRAMES - 1)];

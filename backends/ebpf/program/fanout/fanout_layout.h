@@ -32,7 +32,7 @@
 #define HISTORY_WORDS 32 // for how many of those a replica knows its numbers: a power of two above the window
 #define ROOMS_INTERFACES 16 // copies made in drivers leave by so many at most
 
-// Between whom.
+// The local and the remote address of a path.
 struct pair {
 	__u32 local[4]; // network byte order; IPv4 as a mapped address
 	__u32 remote[4];
@@ -52,7 +52,7 @@ struct stream_place {
 	__u32 state;
 };
 
-// How a packet tells that a key frame starts with it.
+// The method of detecting the start of a key frame.
 enum key_frames {
 	KEY_ALWAYS, // audio: with any
 	KEY_VP8, // in its payload
@@ -61,7 +61,7 @@ enum key_frames {
 	KEY_VP9,
 };
 
-// How the layer of a packet's frame is known.
+// The method of finding the layer of a packet's frame.
 enum frame_layers {
 	LAYERS_NONE, // it has one
 	LAYERS_VP8, // from its payload
@@ -83,7 +83,7 @@ struct id_row {
 	__u8 ranks[32];
 };
 
-// A mid as a header extension element, with padding behind it.
+// A mid as a header extension element, followed by padding.
 struct mid_element {
 	__u32 words[FANOUT_MID_WORDS];
 };
@@ -93,7 +93,7 @@ struct row {
 	__u32 places[32];
 };
 
-// A stream and who gets it.
+// A stream and its replicas.
 struct stream_entry {
 	__u64 reference_ntp; // the newest sender report
 	__u32 reference_rtp;
@@ -141,7 +141,7 @@ struct replica_entry {
 
 #define NOT_NEGOTIATED 255
 
-// How a replica that leaves frames out numbers the rest.
+// The numbering of a replica that leaves frames out.
 enum rewriting {
 	REWRITING_EXACT, // by every packet
 	REWRITING_LOW_MEMORY, // S-LM
@@ -154,7 +154,7 @@ struct past {
 	__u16 offset; // source's number less replica's
 };
 
-// The newest frame a replica got, what lies before it, and the cadence.
+// The newest frame a replica got, the frames before it, and the cadence.
 struct rewriter {
 	__u16 number; // of its newest packet
 	__u16 frame;
@@ -246,8 +246,8 @@ struct ask {
 	__u32 replica; // its state
 };
 
-// The way to a receiver, as the kernel's tables of routes and neighbours say. Looked up again when
-// it is no longer fresh.
+// The route to a receiver, from the kernel's tables of routes and neighbours. It is looked up again
+// when it has expired.
 struct way {
 	__u64 until; // the monotonic clock, in nanoseconds
 	__u32 interface; // 0 where none is known
@@ -312,8 +312,8 @@ struct fanout_note {
 	__u32 awaits; // whether only a key frame takes it further
 };
 
-// A packet that arrived, in the log; behind it, those of its copies that left with a transport-wide
-// number.
+// A packet that arrived, in the log, followed by those of its copies that were sent with a
+// transport-wide number.
 struct fanout_log {
 	__u64 at; // the monotonic clock, in nanoseconds
 	__u32 stream; // its state
@@ -334,7 +334,7 @@ struct fanout_log {
 	__u8 again; // whether it came again because it was asked for
 };
 
-// A copy that left.
+// A copy that was sent.
 struct departed {
 	__u16 leg; // as in the replica's entry; with FANOUT_PROBED
 	__u16 transport_number;

@@ -1,9 +1,9 @@
-// The log of what came and what left, for the agent: one record for a packet and all its copies.
+// The log of arrivals and departures for the agent: one record for a packet and all its copies.
 #pragma once
 
 #include "fanout_descriptor.h"
 
-// Notes that a copy left with a number, `mark` being FANOUT_PROBED or 0.
+// Records that a copy was sent with a transport-wide number, `mark` being FANOUT_PROBED or 0.
 static __always_inline void departs(struct scratch *scratch, const struct replica_entry *entry, __u16 transport_number, __u32 mark)
 {
 	__u32 count = scratch->log.departures;

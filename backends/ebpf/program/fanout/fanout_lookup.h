@@ -1,8 +1,8 @@
-// Which stream a packet is of.
+// Finds the stream of a packet.
 //
-// Two tables say so: whose leg it is that sends from there to here, and where what is known of the
-// leg's stream is. A processor keeps what they said of a packet, by how that looks, for as long as
-// neither is changed; so most packets ask neither.
+// Two tables are needed: the leg by the packet's addresses, and the stream's places by leg and
+// SSRC. A processor caches the result by the packet's header fields until one of the tables
+// changes, so that most packets need no look-up.
 #pragma once
 
 #include "fanout_maps.h"
@@ -121,8 +121,8 @@ static __always_inline struct stream_place *find_stream(const struct datagram *f
 	return place;
 }
 
-// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when it is
-// left to hardware to finish it.
+// The sum of the pseudo header. The checksum field holds only this sum when the sender leaves the
+// rest to hardware.
 static __always_inline __u32 sum_between(const struct datagram *found)
 {
 	const __u32 *behind = (const __u32 *)found->udp;

@@ -8,8 +8,9 @@
 #include "fanout_layout.h"
 
 // Locks are held for a few dozen instructions: while a stream's packet is accounted for, and while
-// a replica gives one its number. Never two at a time, and never over a call. Packets of one stream
-// mostly come by one queue, and so to one processor, but nothing here depends on it.
+// a replica numbers one. Two locks are never held together, and none is held during a call. Packets
+// of one stream mostly arrive by one queue, and so at one processor, but nothing here depends on
+// it.
 struct stream_state {
 	struct bpf_spin_lock lock;
 	__u32 zero;
@@ -37,7 +38,7 @@ struct {
 	__type(value, struct stream_place);
 } streams SEC(".maps");
 
-// How often one of the two tables above was changed. Raised behind the change.
+// The number of changes of the two tables above. Incremented after each change.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -103,7 +104,7 @@ struct {
 	__type(value, struct frame_numbers);
 } replica_frames SEC(".maps");
 
-// Until when somebody may still want a packet of a stream again, by its state.
+// The time until which a packet of a stream may be asked for again, by the stream's state.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FANOUT_STREAMS);
@@ -127,7 +128,7 @@ struct {
 	__type(value, __u64);
 } counts SEC(".maps");
 
-// How many packets have left on a leg with a transport-wide number.
+// The number of packets sent on a leg with a transport-wide number.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FANOUT_LEGS);

@@ -1,7 +1,8 @@
-// Which number a replica gives a packet, if any. All of it under the replica's lock.
+// The number a replica gives a packet, if any. All of it runs under the replica's lock.
 //
-// The kernel sees every packet, so what is not sent closes up exactly, as long as it comes in
-// order. A late packet, and one that comes again, finds its number as far back as the window goes.
+// The kernel sees every packet, so gaps of packets that are not sent close exactly, as long as
+// packets arrive in order. A late or repeated packet finds its number as far back as the window
+// reaches.
 #pragma once
 
 #include "fanout_numbered.h"
@@ -43,7 +44,7 @@ static __always_inline void begin_segment(struct replica_progress *replica, __u3
 	replica->shifts[word_of(first)] = replica->shift;
 }
 
-// Goes on where the base stopped, with any packet behind that. False for one from before.
+// Continues where the base stopped, with any later packet. False for an earlier one.
 static __always_inline int go_on(struct replica_progress *replica, struct layers_given *layers, struct frame_numbers *numbers,
 				 const struct replica_entry *entry, const struct media *media)
 {
@@ -142,7 +143,8 @@ static __always_inline void remember(struct replica_progress *replica, const str
 	}
 }
 
-// The number of a packet by all that came before, sent or not: a count, or FAN_NOTHING.
+// The number of a packet in exact numbering, which counts all earlier packets, sent or not. Returns
+// a count, or FAN_NOTHING.
 static __always_inline __u32 number_by_all(struct replica_progress *replica, __u64 source, __u32 reason, __u16 *sequence)
 {
 	if (advance(replica, source) && reason != FAN_NOTHING)
@@ -156,7 +158,7 @@ static __always_inline __u32 number_by_all(struct replica_progress *replica, __u
 	return FAN_NOTHING;
 }
 
-// Gives a packet its number, or says why it gets none.
+// Numbers a packet, or states why it gets no number.
 static __always_inline void give(struct replica_progress *replica, struct layers_given *layers, struct frame_numbers *numbers,
 				 const struct replica_entry *entry, const struct media *media, const struct frame *frame, struct number *number)
 {

@@ -44,7 +44,7 @@ static __always_inline __u64 prepare_v6(struct ipv6hdr *ip)
 	return sum;
 }
 
-// Finds what copies have in common, and writes it, if they are plain.
+// Finds the values that all copies share and writes them, if the packet is plain.
 static __always_inline void prepare(void *data, void *end, struct scratch *scratch)
 {
 	struct media *media = &scratch->media;
@@ -75,8 +75,8 @@ static __always_inline void prepare(void *data, void *end, struct scratch *scrat
 	media->plain = 1;
 }
 
-// Whether a replica gets a packet as it gets most: it follows the stream already, nothing keeps it
-// from being sent, and none that is newer came before.
+// Whether a replica can take the fast path: it follows the stream already, nothing keeps the packet
+// from being sent, and no newer packet arrived before it.
 static __always_inline int goes_on(const struct replica_progress *replica, const struct replica_entry *entry, const struct media *media)
 {
 	__u32 type = entry->types[media->format & (FANOUT_FORMATS - 1)];
@@ -96,8 +96,8 @@ static __always_inline void give_next(struct replica_progress *replica, const st
 	remember(replica, media, frame, number);
 }
 
-// Gives a replica's copy its number, and says which way it goes, as far as is known. False where
-// more is to be decided.
+// Numbers a replica's copy and finds its route, if it is known. False where the general steps are
+// needed.
 static __always_inline int number_plain(const struct replica_entry *entry, struct scratch *scratch, struct number *number)
 {
 	__u32 key = entry->state;
@@ -127,7 +127,7 @@ static __always_inline void leave(struct scratch *scratch, __u32 place)
 	scratch->left = left + 1;
 }
 
-// A copy's hardware addresses: to whom and from whom, as they stand in a frame.
+// Writes a copy's hardware addresses, destination and source, in the order of the frame.
 static __always_inline void write_hosts(void *data, const void *hosts)
 {
 	__u32 *words = data;

@@ -1,6 +1,7 @@
 // Probes: a copy is sent several times at once, each time with the next transport-wide number, so
-// that its receiver's report tells what the path carries. There is no padding here, which would
-// need numbers of its own; what comes twice a receiver takes once (RFC 3550 appendix A.1).
+// that its receiver's feedback shows the capacity of the path. Padding is not used, because it
+// would need sequence numbers of its own. A receiver discards the duplicates (RFC 3550 appendix
+// A.1).
 #pragma once
 
 #include "fanout_log.h"
@@ -52,8 +53,8 @@ static long repeat(__u32 index, struct repeating *repeating)
 	return !send_again(repeating->skb, repeating->place, repeating->scratch);
 }
 
-// How much of a probe may have left by now. One packet cannot be spread out, but a probe over
-// several.
+// The bytes of a probe that may have been sent by a time. One packet's copies cannot be spread out,
+// but a probe can be spread over several packets.
 static __always_inline __u64 may_have_left(const struct probe *probe, __u64 now)
 {
 	__u64 passed = now - probe->began;
@@ -61,7 +62,7 @@ static __always_inline __u64 may_have_left(const struct probe *probe, __u64 now)
 	return probe->rate * (passed / 1000 + PROBE_AHEAD_US) / 1000;
 }
 
-// So much of it left: whether there is more to come.
+// Counts sent packets and bytes of a probe. Returns whether more are to be sent.
 static __always_inline int probe_left(struct probe *probe, __u32 packets, __u32 bytes)
 {
 	probe->sent += bytes;
@@ -90,7 +91,7 @@ __noinline int send_probe(struct __sk_buff *skb, __u32 place, struct scratch *sc
 	if (!probe->began)
 		probe->began = now;
 	if (now - probe->began > PROBE_PATIENCE) {
-		// Nobody speaks, so it would tell nothing.
+		// The publisher sends nothing, so the probe would have no result.
 		probe->packets = probe->bytes = 0;
 		return 0;
 	}

@@ -1,11 +1,11 @@
-// Reads what must be known of a packet of a stream that is ours before it can be copied: where
-// things are in it, what its payload is, its frame.
+// Reads the fields of a packet that are needed to copy it: the offsets of its parts, its payload
+// and its frame.
 #pragma once
 
 #include "fanout_descriptor.h"
 #include "fanout_extensions.h"
 
-// Reads what must be known of a packet before it can be copied. False where it is not RTP.
+// Reads the header of a packet. False where it is not RTP.
 static __always_inline int read_header(struct packet packet, const struct stream_entry *stream, struct scratch *scratch)
 {
 	struct media *media = &scratch->media;
@@ -83,7 +83,7 @@ __noinline int read_packet(struct __sk_buff *skb, __u32 entry)
 	return read_either(of_stack(skb), entry);
 }
 
-// Reads what it says of its frame.
+// Reads the frame of the packet.
 __noinline int read_layers(__u32 place)
 {
 	struct stream_layers *layers = bpf_map_lookup_elem(&stream_layers, &place);

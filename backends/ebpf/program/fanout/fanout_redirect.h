@@ -4,7 +4,7 @@
 
 #include "fanout_broadcast.h"
 
-// The order for the copy that comes next of a packet. Null where it is not there any more.
+// The next order of a packet. Null where it has been overwritten.
 static __always_inline struct order *next_order(struct outbox *outbox, struct round *round, __u32 number)
 {
 	struct order *order = &outbox->orders[round->next & (ORDERS - 1)];

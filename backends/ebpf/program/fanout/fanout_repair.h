@@ -21,8 +21,7 @@ static __always_inline int is_wanted(const struct media *media)
 	return until && *until >= media->at;
 }
 
-// Makes what a packet's number says of it into what is to be done: a count, or FAN_NOTHING where it
-// goes on.
+// Decides what is done with a packet by its number: a count, or FAN_NOTHING where it is forwarded.
 static __always_inline __u32 admit(struct media *media)
 {
 	if (media->arrival.refused == FAN_NOTHING) {

@@ -1,9 +1,9 @@
-// Tells receivers which decode targets they can have, in the dependency descriptors of those who
-// get fewer than their sender makes.
+// Writes active decode targets into the dependency descriptors of receivers that get fewer than the
+// sender produces.
 //
-// A descriptor that says so is longer. Few packets need it, the first of key frames and of frames
-// where a receiver's layers change, so they grow when the first copy does: by a word behind the
-// descriptor, which is padding in the copies of others.
+// Such a descriptor is longer. Few packets need it: the first of key frames, and of frames where a
+// receiver's layers change. These packets grow when the first copy does, by a word after the
+// descriptor, which is padding in the copies of other receivers.
 //
 // Source: AV1 RTP specification, appendix A.8.2 and A.8.3; crates/dataplane, model/header.
 #pragma once
@@ -28,7 +28,7 @@ struct telling {
 	__u32 total; // and the bits of all the new one
 };
 
-// Some of the bits of the descriptor that came, at most eight. Behind its end are zeros.
+// Some bits of the received descriptor, at most eight. Zeros follow its end.
 static __always_inline __u32 old_bits(const struct scratch *scratch, __u32 from, __u32 count)
 {
 	__u32 at = 8 * scratch->media.descriptor + from, byte = at >> 3;
@@ -63,7 +63,7 @@ static long put_byte(__u32 index, struct telling *telling)
 	return 0;
 }
 
-// Makes room behind the descriptor. False where that cannot be.
+// Makes room after the descriptor. False where that is impossible.
 static __always_inline int make_room_behind(struct __sk_buff *skb, struct scratch *scratch)
 {
 	struct media *media = &scratch->media;
@@ -83,8 +83,7 @@ static __always_inline int make_room_behind(struct __sk_buff *skb, struct scratc
 	return 1;
 }
 
-// Writes the descriptor that copies are to have from here on: one that says which decode targets
-// are active, or the one that came.
+// Writes the descriptor for the next copies: one with active decode targets, or the received one.
 static __always_inline int write_descriptor(struct __sk_buff *skb, struct scratch *scratch, __u32 says)
 {
 	struct media *media = &scratch->media;

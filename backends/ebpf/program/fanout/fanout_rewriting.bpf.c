@@ -1,5 +1,5 @@
-// Asks both rewriters what a frame full of questions says, so that a test can hold them to
-// crates/rewriting. Never attached to anything.
+// Runs both rewriters on a frame full of questions, so that a test can compare them with
+// crates/rewriting. Never attached to an interface.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -45,7 +45,7 @@ static long answer(__u32 index, struct round *round)
 	return 0;
 }
 
-// The mark of the frame says which rewriter is asked.
+// The mark of the frame selects the rewriter.
 SEC("classifier")
 int answer_questions(struct __sk_buff *skb)
 {

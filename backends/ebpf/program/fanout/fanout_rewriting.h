@@ -1,8 +1,8 @@
-// Sequence numbers for a replica that leaves frames out, by who sees only what the replica gets:
-// S-LM knows the newest frame, S-LR three more before it.
+// Sequence numbers for a replica that leaves frames out. The rewriters see only the packets that
+// the replica gets: S-LM knows the newest frame, S-LR three more before it.
 //
-// The same as crates/rewriting, which says what is promised and why; here it is as registers and a
-// few comparisons. Scallop, section 7.
+// The algorithms are those of crates/rewriting, which documents their guarantees. Here they are
+// written for registers and few comparisons. Source: Scallop section 7.
 #pragma once
 
 #include <bpf/bpf_helpers.h>
@@ -24,7 +24,7 @@ static __always_inline __u16 least(__u16 one, __u16 other)
 	return one < other ? one : other;
 }
 
-// How many of the packets between the newest frame and the one of `packet` were surely left out.
+// The number of packets between the newest frame and that of `packet` that were certainly left out.
 static __always_inline __u16 left_out(const struct rewriter *known, const struct question *packet, __u16 distance, __u16 period, __u16 skipped)
 {
 	if (known->ended && packet->starts_frame && distance <= period)
@@ -70,8 +70,7 @@ static __always_inline void remember_past(struct rewriter *known, struct past be
 		known->history[slot] = history[slot];
 }
 
-// The number a packet of the replica goes out under; false where it is too late for that to be
-// known.
+// The number a packet of the replica is sent with; false where it is too late to be known.
 static __always_inline int rewrite(struct rewriter *known, const struct question *packet, int has_history, __u16 *sequence)
 {
 	__s16 distance = packet->frame - known->frame;

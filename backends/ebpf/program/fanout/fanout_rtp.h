@@ -14,8 +14,8 @@
 #define STAMPS_MAX 32      // and what is written into each copy
 #define HEAD_LEN 64        // and of a payload
 
-// Hides from the compiler what it knows of a number, so that a limit is checked on the very value
-// the verifier will look at.
+// Hides a number's value from the compiler, so that a limit is checked on the register that the
+// verifier examines.
 #define plain(number) asm volatile("" : "+r"(number))
 
 // A packet of a stream that is ours.
@@ -294,7 +294,7 @@ static __always_inline void read_payload(struct packet packet, struct media *med
 		read_vp9(media, &scratch->frame, scratch->head, len);
 }
 
-// When a packet was captured: what its timestamp is in the clock of the newest sender report.
+// The capture time of a packet: its timestamp in the clock of the newest sender report.
 static __always_inline void read_capture(struct media *media, const struct stream_entry *stream)
 {
 	__s32 ticks = media->timestamp - stream->reference_rtp;

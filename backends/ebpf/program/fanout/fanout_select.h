@@ -1,10 +1,10 @@
-// Which frames a replica gets, and of VP8 which, where packets tell their temporal layer. All of it
-// under the replica's lock.
+// The selection of frames for a replica, and of VP8 frames in particular, where packets carry their
+// temporal layer. All of it runs under the replica's lock.
 //
-// A frame is decided once, by the first of its packets that arrives. Fewer pictures come with the
-// next one, more of them one layer at a time, each from a frame of it with Y, and all from a key
-// frame on. Of a frame older than the newest sixteen it is not known any more what was decided: it
-// comes too late.
+// The first packet of a frame that arrives decides about the frame. The picture rate falls with the
+// next frame. It rises by one layer at a frame of that layer with Y, and to the wanted one at a key
+// frame. The decision about a frame older than the newest sixteen is no longer known: such a frame
+// is too late.
 //
 // Source: RFC 7741 section 4.2; crates/dataplane, model/select.
 #pragma once

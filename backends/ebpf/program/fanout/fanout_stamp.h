@@ -16,14 +16,14 @@ static __always_inline __u16 next_number(const struct replica_entry *entry)
 	return count ? __sync_fetch_and_add(count, 1) : 0;
 }
 
-// Seconds in 6.18 bits. Only what passes between two of them means anything, so any clock will do.
+// Seconds in 6.18 bits. Only differences have a meaning, so any clock will do.
 static __always_inline __u32 send_time(__u64 at)
 {
 	return (at / 1000000000 & 63) << 18 | ((at % 1000000000) << 18) / 1000000000;
 }
 
-// Writes a word: what that changes in a checksum, which has the word that was there in it or, if
-// `anew`, has not.
+// Writes a word. Returns the change of a checksum that includes the old word or, if `anew`, does
+// not.
 static __always_inline __u64 put_word(void *data, void *end, __u32 at, __u32 value, int anew)
 {
 	__u32 *word = data + (at & 0x7ff);

@@ -1,5 +1,5 @@
-// Reads dependency structures: what the first packet of a key frame says of all frames until the
-// next one, field by field.
+// Reads dependency structures field by field. The structure in the first packet of a key frame
+// describes all frames until the next one.
 //
 // Source: AV1 RTP specification, appendix A.8.2, `template_dependency_structure`.
 #pragma once
@@ -103,7 +103,8 @@ static __always_inline void read_template(struct scratch *scratch)
 		reading->failed = 1;
 }
 
-// Until the last template is read, what is up to a layer is what there is of it.
+// Until the last template is read, `up_to_spatial` and `up_to_temporal` hold the targets of exactly
+// that layer.
 static __always_inline void read_indications(struct scratch *scratch)
 {
 	struct structure *structure = &scratch->structure;
@@ -165,7 +166,8 @@ static __always_inline void read_chain_diffs(struct scratch *scratch)
 		next_part(reading, PART_SIZES);
 }
 
-// Sizes in pixels, by spatial layer, which nobody needs here; and what follows of what was read.
+// Skips the sizes in pixels, by spatial layer, which are not needed here, and derives the remaining
+// fields.
 static __always_inline void read_sizes(struct scratch *scratch)
 {
 	struct shape *shape = &scratch->structure.shape;

@@ -24,7 +24,7 @@ static __always_inline __u64 extended(const struct stream_progress *stream, __u1
 	return stream->highest + (__s16)(sequence - (__u16)stream->highest);
 }
 
-// The bits of the word that begins with number `base`, of those between two numbers, both included.
+// The bits of the word of number `base` for the numbers from `from` to `to`, both included.
 static __always_inline __u64 bits_between(__u64 base, __u64 from, __u64 to)
 {
 	__u64 bits = ~0ULL;
@@ -48,8 +48,8 @@ static __always_inline void forget(struct stream_progress *stream, __u64 from, _
 		stream->seen[(base >> 6) & (WINDOW_WORDS - 1)] &= ~bits_between(base, from, to);
 }
 
-// Takes account of a number. One of a payload type nobody knows takes its place, too, but nothing
-// else.
+// Records a number. A packet of an unknown payload type takes its number, but is not counted
+// otherwise.
 static __always_inline void arrive(struct stream_progress *stream, __u16 sequence, int known, __u32 octets, struct arrival *arrival)
 {
 	__u64 number = extended(stream, sequence);

@@ -77,7 +77,7 @@ static __always_inline __u64 write_vp8(void *data, void *end, const struct media
 	return change;
 }
 
-// The number of a dependency descriptor's frame, behind its first byte.
+// Writes the frame number of a dependency descriptor, which follows its first byte.
 static __always_inline __u64 write_frame_number(void *data, void *end, const struct media *media, __u16 value)
 {
 	__u32 at = media->descriptor_at + 1;
@@ -139,9 +139,9 @@ static __always_inline struct udphdr *write(void *data, void *end, const struct 
 	return udp;
 }
 
-// Lets what was written leave: a clone, or, where it is the last copy, the packet itself, once the
-// program is done with it (`onward`). False when it could not; whether the packet itself can nobody
-// hears.
+// Sends the written copy: a clone or, for the last copy, the packet itself, once the program has
+// ended (`onward`). False when it could not be sent. A failure to send the packet itself is not
+// reported.
 static __always_inline int let_go(struct __sk_buff *skb, struct scratch *scratch, int is_last)
 {
 	if (!is_last)
@@ -150,7 +150,7 @@ static __always_inline int let_go(struct __sk_buff *skb, struct scratch *scratch
 	return 1;
 }
 
-// Writes and sends one copy. False when it could not leave.
+// Writes and sends one copy. False when it could not be sent.
 static __always_inline int send(struct __sk_buff *skb, const struct replica_entry *entry, struct scratch *scratch)
 {
 	const struct media *media = &scratch->media;
@@ -168,7 +168,7 @@ static __always_inline int send(struct __sk_buff *skb, const struct replica_entr
 		follow_checksum(udp, change.addresses + change.rest);
 	} else if (bpf_l4_csum_replace(skb, checksum_at, 0, fold(change.addresses), BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0) ||
 		   bpf_l4_csum_replace(skb, checksum_at, 0, fold(change.rest), BPF_F_MARK_MANGLED_0)) {
-		// Only the kernel knows whether it is.
+		// Only the kernel knows whether the checksum is complete.
 		return 0;
 	}
 	return let_go(skb, scratch, scratch->last);

@@ -1,13 +1,15 @@
-// Relays RTP in the kernel: what arrives at a port of ours from whom it should leaves from another
-// port of ours, to whom it should, before there is a socket buffer.
+// Relays RTP in the kernel, before there is a socket buffer: a packet that arrives at a local port
+// from the accepted source is sent from another local port to its destination.
 //
-// Taken is what is plainly RTP. RTCP, STUN, DTLS, everything that packet.h does not parse and
-// everything whose way is not known goes up to the base untouched, which has the same entries and
-// does the same. So does a packet of each relay once in a while: the stack, which sends it, then
-// keeps the neighbour known.
+// The program takes plain RTP only. RTCP, STUN, DTLS, everything that packet.h does not parse and
+// packets without a known route continue to the base unchanged, which has the same entries and
+// relays them. So does a packet of each relay from time to time: the stack sends it and thereby
+// keeps the neighbour's entry.
 //
-// SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0-only More licences than the rest of this
-// project has, since the kernel looks up routes for no other programs.
+// SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0-only
+//
+// The licences are more than the rest of this project has, because the kernel looks up routes only
+// for programs under the GPL.
 
 #include "relay.h"
 
@@ -37,8 +39,8 @@ int relay(struct xdp_md *context)
 	return there == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&interfaces, there, XDP_PASS);
 }
 
-// The most bytes of a frame that is looked at, which are more than a relay's may have, and those
-// that say whether it may.
+// The most bytes of a frame that are examined: more than a relay's frame may have, by those that
+// show whether it may.
 #define FRAME_MAX 2048
 #define LOOKED_AT (sizeof(struct ethhdr) + sizeof(struct iphdr))
 
@@ -65,8 +67,8 @@ static __always_inline int may_be_relayed(struct __sk_buff *skb)
 	}
 }
 
-// The same where an interface's driver runs no such programs, and for what this machine sends
-// itself: where the stack takes a packet, before anybody else has.
+// The program for interfaces whose driver runs no XDP programs, and for packets that this machine
+// sends itself. It runs first at the entry of the stack.
 SEC("classifier")
 int relay_in_stack(struct __sk_buff *skb)
 {
@@ -82,8 +84,8 @@ int relay_in_stack(struct __sk_buff *skb)
 	return there == DROPPED ? DROP : bpf_redirect(there, 0);
 }
 
-// Whether an interface lets go of what programs in drivers send is found by sending it a frame that
-// gets as far as to be sent.
+// A test frame that is really sent shows whether an interface sends the packets of programs in
+// drivers.
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

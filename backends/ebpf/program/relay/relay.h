@@ -41,7 +41,7 @@ static __always_inline __u16 protocol(const struct datagram *found)
 	return found->v4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
 }
 
-// Whether a packet is from whom and to whom the packets of a line's relay are, which is so of most.
+// Whether a packet has the addresses of a line's relay, which is true of most.
 static __always_inline int is_expected(const struct line *line, const struct datagram *found)
 {
 	const __u64 *addresses = found->v4 ? (const __u64 *)&found->v4->saddr : (const __u64 *)&found->v6->saddr;
@@ -51,7 +51,7 @@ static __always_inline int is_expected(const struct line *line, const struct dat
 	return found->v4 || (line->addresses[1] == addresses[1] && line->addresses[2] == addresses[2] && line->addresses[3] == addresses[3]);
 }
 
-// Writes from whom and to whom packets are, as it stands in them.
+// Writes a packet's source and destination in the form they have in the packet.
 static __always_inline void write_ends(__u64 *addresses, __u32 *ports, const struct endpoint *from, const struct endpoint *to, __u32 protocol)
 {
 	__u32 *words = (__u32 *)addresses;
@@ -73,7 +73,7 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 {
 	struct relay relay;
 
-	// An address of IPv4 is mapped here. Packets of IPv6 with such addresses are nobody's.
+	// IPv4 addresses are mapped here. IPv6 packets with mapped addresses belong to no relay.
 	if (is_mapped(at) != (protocol == bpf_htons(ETH_P_IP)) || !find_relay(&relay, at))
 		return 0;
 	line->protocol = protocol;
@@ -102,7 +102,8 @@ static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const
 		if (answer != RELAYED)
 			return leave(answer);
 	}
-	// The stack takes packets from an address of this machine only where they came from it.
+	// The stack accepts packets with a source address of this machine only from the loopback
+	// interface.
 	if (line->exit.interface == HERE && !(skb && skb->ifindex == LOOPBACK))
 		return leave(NO_NEIGHBOUR);
 	if (udp_len(found) > line->exit.len_max)
@@ -115,7 +116,7 @@ static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const
 	return line->exit.interface;
 }
 
-// Does with a datagram what is to be done. `skb` is null in the driver.
+// Handles a datagram. `skb` is null in the driver.
 static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const struct datagram *found, const void *end)
 {
 	__u32 place = line_place(found), judged;
@@ -129,7 +130,7 @@ static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const 
 		set_destination(&at, found);
 		if (!fill(line, &at, protocol(found)))
 			return LEFT;
-		// Limits come before sources, and the base counts what is over them.
+		// The base checks limits before sources, and counts datagrams above a limit.
 		if (udp_len(found) > LEN_MAX)
 			return leave(TOO_LARGE);
 		if (!is_expected(line, found))

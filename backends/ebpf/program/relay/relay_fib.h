@@ -49,9 +49,9 @@ static __always_inline int is_heard(void *context, const struct line *line)
 	return has_socket(context, &tuple, sizeof(tuple.ipv6));
 }
 
-// Asks for the way out as for a packet of our own. That is what coming from the loopback interface
-// means; the kernel wants forwarding to be on there. Ports are not told, since a way is for all of
-// them.
+// Looks up the route as for a packet of this machine, which is what the loopback interface as the
+// input means. The kernel requires forwarding to be enabled on that interface. Ports are left out,
+// because a route is for all ports.
 static __always_inline long ask(void *context, struct bpf_fib_lookup *way, const struct line *line, __u32 len)
 {
 	const __u32 *leaving = (const __u32 *)line->leaving;
@@ -100,7 +100,7 @@ static __always_inline int is_between(struct way *way, const struct line *line)
 	return 0;
 }
 
-// Tells userspace what the time is.
+// Stores the current time for userspace.
 static __always_inline void look_at_clock(__u64 now, __u64 ticks)
 {
 	__u32 only = 0;
@@ -157,7 +157,7 @@ static __always_inline __u32 look_up_way(void *context, const struct line *line,
 	return RELAYED;
 }
 
-// Has a line know how its packets leave, when what it knows is old. As above.
+// Updates a line's route when it has expired. As above.
 static __noinline __u32 look_up_exit(void *context, struct line *line, __u32 len)
 {
 	__u32 place = way_place(line), answer;

@@ -1,4 +1,4 @@
-// Which payloads are plainly RTP, and whole.
+// The test for plain and complete RTP.
 #pragma once
 
 #include "../common/packet.h"
@@ -8,8 +8,8 @@
 #define TWO_BYTES 0x100      // and that of the other, without its last four bits
 #define EXTENSION_LEN_MAX 64 // longer ones are the base's
 
-// Whether the elements of a header extension end where it does (RFC 8285 section 4). Nobody here
-// reads them; who would gets none that overrun.
+// Whether the elements of a header extension end where it does (RFC 8285 section 4). They are not
+// read here, but receivers are protected from elements that overrun.
 static __always_inline int are_whole(const __u8 *elements, __u32 len, int two_bytes, const void *end)
 {
 	__u32 left = 0; // of an element's value

@@ -9,7 +9,8 @@
 // How many lines and ways there are, a power of two, less one. Set before the program is loaded.
 const volatile __u32 kept_mask = EVERY_RELAY - 1;
 
-// How often a version was changed. Raised behind that, by the process that has this program.
+// The number of changes of versions. Incremented after each change, by the process that loaded the
+// program.
 volatile __u32 changes;
 
 struct {
@@ -36,7 +37,7 @@ struct {
 	__type(value, struct traffic);
 } traffics SEC(".maps");
 
-// When somebody last looked. Which processor's is no matter.
+// The time of the last look-up, on any processor.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -99,8 +100,8 @@ struct {
 	__type(value, struct line);
 } lines SEC(".maps");
 
-// How packets get from an address of ours to somebody, as a processor last heard from the kernel.
-// All relays between the two go by it.
+// A cached route from a local address to a remote one, from the kernel's tables. All relays between
+// the two addresses use it.
 struct way {
 	struct exit exit;
 	__u64 confirmed; // when a packet was last left to the base for the sake of the neighbour, in nanoseconds of the monotonic clock

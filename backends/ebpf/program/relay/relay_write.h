@@ -1,4 +1,4 @@
-// How a packet becomes one of ours: its addresses, and the checksums that follow.
+// Rewriting of a relayed packet: its addresses, and the checksums affected.
 #pragma once
 
 #include "relay_tables.h"
@@ -36,7 +36,7 @@ static __always_inline void prepare(struct line *line)
 	line->pseudo = fold(ends_sum(line->addresses, 0) + bpf_htons(IPPROTO_UDP));
 }
 
-// The same for a sum of two halfwords, whose carry leaves no other,
+// Folds a sum of two halfwords, whose carry causes no further one,
 static __always_inline __u16 fold_two(__u32 sum)
 {
 	return sum + (sum >> 16);
@@ -48,8 +48,8 @@ static __always_inline __u16 fold_three(__u32 sum)
 	return fold_two((sum & 0xffff) + (sum >> 16));
 }
 
-// Whether a checksum is what a sender leaves for its device to go on from. One of 65,536 that are
-// finished looks like that, too.
+// Whether a checksum looks like the sum of the pseudo header that a sender leaves to its device.
+// One of 65,536 complete checksums looks the same.
 static __always_inline int looks_unfinished(const struct datagram *found, const struct line *line)
 {
 	return found->udp->check && found->udp->check == fold_two(line->pseudo + found->udp->len);
@@ -58,8 +58,8 @@ static __always_inline int looks_unfinished(const struct datagram *found, const 
 #define SUMMED_AT_ONCE 16 // bytes
 #define SUMMED_MOST ((DATAGRAM_LEN_MAX + sizeof(struct udphdr)) / SUMMED_AT_ONCE)
 
-// Whether the checksum of a datagram in a frame is right. `pseudo` is the sum of what it covers
-// beside UDP. The verifier looks at this by itself.
+// Whether the checksum of a datagram in a frame is right. `pseudo` is the sum of the pseudo header.
+// The verifier checks this function separately.
 __noinline int is_right(struct xdp_md *frame, __u32 at, __u32 len, __u32 pseudo)
 {
 	const void *end = (const void *)(long)frame->data_end;
@@ -83,8 +83,8 @@ __noinline int is_right(struct xdp_md *frame, __u32 at, __u32 len, __u32 pseudo)
 	return fold(sum) == 0xffff;
 }
 
-// Whether a checksum may be followed: there is one, or need not be one, and it is finished. The
-// stack (`skb`) knows what is finished and what is not.
+// Whether the checksum can be updated incrementally: it is present, or may be absent, and it is
+// complete. In the stack (`skb`) the kernel knows which checksums are complete.
 static __always_inline int may_follow(void *context, const struct __sk_buff *skb, const struct datagram *found, const struct line *line)
 {
 	if (!found->udp->check)
@@ -95,7 +95,7 @@ static __always_inline int may_follow(void *context, const struct __sk_buff *skb
 			found->len + sizeof(struct udphdr), line->pseudo + found->udp->len);
 }
 
-// UDP's checksum behind such a change; one of zero is none, and stays so.
+// Updates UDP's checksum for a change. A zero, which means no checksum, is kept.
 static __always_inline void follow(struct udphdr *udp, __u32 change)
 {
 	__u16 followed;
@@ -160,7 +160,7 @@ static __always_inline __u32 headers_sum(const struct datagram *found)
 	return fold(sum + ip[0] + ip[1] + words_sum(ip + 2) + words_sum(ip + 6));
 }
 
-// Has the stack follow a checksum that may be finished or not, which it alone knows.
+// Lets the stack update a checksum, because only the stack knows whether it is complete.
 static __noinline void have_followed(struct __sk_buff *skb, const struct line *line)
 {
 	__u32 check = sizeof(struct ethhdr) + offsetof(struct udphdr, check);
@@ -171,9 +171,9 @@ static __noinline void have_followed(struct __sk_buff *skb, const struct line *l
 	bpf_l4_csum_replace(skb, check, 0, ports + fold(line->leaving_ports), BPF_F_MARK_MANGLED_0);
 }
 
-// Makes a packet one of ours. In the stack (`skb`) a packet may be in one of three states: its
-// checksum is to be looked at, it is yet to be finished, or the sum of all of the packet stands
-// beside it, which changes with it. Nothing may be read in the packet afterwards.
+// Rewrites a packet. In the stack (`skb`) its checksum is in one of three states: to be verified,
+// to be completed, or verified by a sum of the whole packet beside it, which changes with the
+// packet. Pointers into the packet are invalid afterwards.
 static __always_inline void write(struct __sk_buff *skb, const struct datagram *found, const struct line *line)
 {
 	int is_summed = skb && bpf_csum_update(skb, 0) >= 0;
