@@ -1,8 +1,8 @@
-//! What a replica costs: nanoseconds for each 1,200-byte packet and each of 100 receivers, from
+//! The cost of a replica: nanoseconds for each 1,200-byte packet and each of 100 receivers, from
 //! datagram to egress run.
 //!
-//! `cargo bench -p backend-udp --bench forward`. The floor is what nobody can save: one copy and
-//! one sealing.
+//! `cargo bench -p backend-udp --bench forward`. The floor is one copy and one
+//! sealing, which nobody can save.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
@@ -56,8 +56,8 @@ fn main() {
     );
 }
 
-/// What sound of another room waits for while a key frame of 60 packets goes to a crowd: the turns,
-/// in microseconds, without what the kernel does.
+/// How long audio of another room waits while a key frame of 60 packets is sent to 500 receivers:
+/// the turns, in microseconds, without the kernel's part.
 fn turns() -> (f64, f64) {
     let mut call = Call::with_receivers(CROWD, |number| srtp(PROFILE, (number % 100) as u8));
     call.write(Update::SetStream(stream_key(0, 1), video()));
@@ -80,7 +80,7 @@ fn turns() -> (f64, f64) {
     (turns[turns.len() / 2], turns[turns.len() - 1])
 }
 
-/// What a case took, and how many copies were sent.
+/// The time of a case, and how many copies were sent.
 type Taken = (Duration, u64);
 
 /// Prints nanoseconds for each packet and each of its receivers, whether it gets the packet or not,
@@ -211,7 +211,7 @@ impl Call {
         }
     }
 
-    /// What pictures take once caches are full.
+    /// The time of frames once caches are full.
     fn measure(&mut self, mut picture: impl FnMut(&mut Self, u16) -> Duration) -> Taken {
         (0..100).for_each(|number| _ = picture(self, number));
         let before = self.control.counters()[Counter::Forwarded];
@@ -219,7 +219,7 @@ impl Call {
         (taken, self.control.counters()[Counter::Forwarded] - before)
     }
 
-    /// What these packets and everything that follows from them take.
+    /// The time of these packets and of everything that follows from them.
     fn receive(&mut self, packets: &[Vec<u8>]) -> Duration {
         let (shard, now) = (&mut self.shard, self.now);
         let start = Instant::now();

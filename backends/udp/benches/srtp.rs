@@ -1,4 +1,4 @@
-//! What protecting a packet costs: nanoseconds and instructions, pictures and sound, 100 keys in
+//! The cost of protecting a packet: nanoseconds and instructions, video and audio, 100 keys in
 //! rotation as in a call of 100 receivers.
 //!
 //! `cargo bench -p backend-udp --bench srtp`. Compare nanoseconds with each other and with memcpy,

@@ -26,7 +26,7 @@ pub struct InlinePlane {
     relay_shards: Vec<RelayShard<InlineSocket>>,
 }
 
-/// What was sent, one datagram each.
+/// The sent datagrams.
 #[derive(Clone, Default)]
 pub(crate) struct Sent(Arc<Mutex<Vec<Egress>>>);
 
@@ -69,8 +69,8 @@ impl InlinePlane {
         }
     }
 
-    /// What becomes of one datagram that arrives at one of the shards. `at` counts the shards
-    /// round, so that any number will do.
+    /// Takes one datagram that arrives at shard `at` modulo the number of shards; returns its
+    /// verdict.
     pub fn packet(&mut self, now: Instant, at: usize, path: Path, datagram: &[u8]) -> Verdict {
         let before = self.counters();
         let relay_shard = self
@@ -86,7 +86,7 @@ impl InlinePlane {
                 self.settle(now);
                 let after = self.counters();
                 return match verdict(&before, &after) {
-                    // What legs count of a replica is a relay's whole answer.
+                    // Counters of replicas are not a relay's.
                     Verdict::Forward if after[Counter::Relayed] == before[Counter::Relayed] => {
                         Verdict::Drop(Counter::NotReady)
                     }
@@ -151,7 +151,7 @@ impl InlinePlane {
     }
 }
 
-/// What the counters say became of the one packet between them.
+/// The verdict on the one packet between two readings of the counters.
 fn verdict(before: &Counters, after: &Counters) -> Verdict {
     use Counter::*;
     let counted = |counter: &Counter| after[*counter] > before[*counter];

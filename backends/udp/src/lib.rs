@@ -4,20 +4,20 @@
 //!
 //! 1. A [`Shard`](shard::Shard) is one worker's tables and packet path, without socket, clock or
 //!    thread: datagrams in, runs of datagrams out. A leg lives in exactly one shard, with its keys,
-//!    its indexes and its egress run. Packets and questions for another shard's legs travel through
+//!    its indexes and its egress run. Shards pass packets and requests to each other through
 //!    bounded rings.
 //! 2. A [`Control`](control::Control) is the agent's handle: it validates every entry, decides
 //!    which shard owns it, and collects what the shards report.
-//! 3. [`UdpPlane`] gives each shard a thread and a [`Network`], which is [`Sockets`] unless
-//!    somebody brings another; [`InlinePlane`] runs the same shards one after the other in the
-//!    caller's thread, for tests that must repeat.
+//! 3. [`UdpPlane`] gives each shard a thread and a [`Network`], by default [`Sockets`].
+//!    [`InlinePlane`] runs the same shards one after the other in the caller's thread, for
+//!    deterministic tests.
 //!
-//! Which worker hears whom while few are connected, `packing` says. Relays, which know no legs,
-//! have sockets and workers of their own: `relays`.
+//! `channel` has the rings between a control handle and a worker. `packing` chooses the worker of
+//! new legs while few are connected. `relays` have sockets and workers of their own, and no legs.
 //!
-//! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is
-//! what protects it, `net` is the only place that talks to the operating system and the only one
-//! with `unsafe`.
+//! Read [`shard`] first: its folders follow a packet through the pipeline. `srtp` protects packets.
+//! `net` is the only module that calls the operating system; only `net` and `prefetch` have
+//! `unsafe` code.
 
 #![deny(unsafe_code)]
 #![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]

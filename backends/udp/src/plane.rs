@@ -36,7 +36,7 @@ pub struct UdpPlane {
     packing: Option<WorkerPacking>,
     /// Started with the first relay.
     relays: Option<RelayWorkers>,
-    /// What networks take of relays' datagrams, and each worker's link where they do.
+    /// The relay ports whose datagrams bypass sockets, and each worker's link for them.
     bypass: Option<Arc<BypassPorts>>,
     bypass_links: Vec<BypassLink>,
     /// How many files may be open.
@@ -167,7 +167,7 @@ impl UdpPlane {
     }
 
     fn start_relays(&self) -> Result<RelayWorkers, WriteError> {
-        // What a worker lacks is what a port needs: descriptors.
+        // A worker cannot start for want of descriptors, which a port needs, too.
         RelayWorkers::start(
             self.workers.len(),
             self.coalesce,
@@ -183,7 +183,7 @@ impl UdpPlane {
         taken.or_else(|| self.relays.as_mut()?.relays.next_event())
     }
 
-    /// Stops the workers and waits for them. What was not sent yet is not sent any more.
+    /// Stops the workers and waits for them. Datagrams that are not sent yet are dropped.
     pub fn shutdown(&mut self) {
         (self.relays, self.packing) = (None, None);
         for worker in &self.workers {
@@ -311,7 +311,7 @@ mod tests {
         UdpPlane::start(config, clock, Arc::new(|| {})).unwrap()
     }
 
-    /// Where a new peer is heard from, which proves itself again and again.
+    /// The path of a new peer, which sends STUN again and again.
     fn path_of_new(plane: &mut UdpPlane, peer: &UdpSocket) -> Path {
         let stun = [&[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &[7; 12]].concat();
         for _ in 0..5_000 {

@@ -1,19 +1,19 @@
-//! Asking for memory some time before it is needed.
+//! Prefetching of memory.
 //!
-//! What is known of a receiver is in no cache by the time its next packet comes, where there are
-//! many; and it is known in advance whose turn is next.
+//! With many receivers, the state of one is in no cache by the time of its next packet; and it is
+//! known in advance which receiver is next.
 
 #![allow(unsafe_code, reason = "the processor's instruction needs it")]
 
 use std::ops::Range;
 
-/// Asks for a value.
+/// Prefetches a value.
 #[inline]
 pub(crate) fn value<T>(value: &T) {
     part(value, 0, 0..size_of::<T>());
 }
 
-/// Asks for what a list begins with.
+/// Prefetches the beginning of a list.
 #[inline]
 pub(crate) fn first<T>(list: &[T]) {
     let size = size_of_val(list).min(LIST_MAX);
@@ -22,7 +22,7 @@ pub(crate) fn first<T>(list: &[T]) {
     }
 }
 
-/// Asks for these bytes of a value, counted from `from`, as far as they are the value's.
+/// Prefetches these bytes of a value, counted from `from`.
 #[inline]
 pub(crate) fn part<T>(value: &T, from: usize, bytes: Range<usize>) {
     let (start, end) = (from + bytes.start, from + bytes.end);
@@ -34,10 +34,10 @@ fn lines(start: *const i8, size: usize) {
     (0..size).step_by(LINE).for_each(|at| line(start.wrapping_add(at)));
 }
 
-/// So many bytes of a list are asked for at most.
+/// The most bytes of a list that are prefetched.
 const LIST_MAX: usize = 4 * LINE;
 
-/// Bytes that come together.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
 #[inline]

@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 /// A vector with holes, which the next values fill.
 ///
-/// Whoever takes a value out first takes out everything that points at its place.
+/// Everything that points at a place must be removed before its value.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,

@@ -21,7 +21,7 @@ const FRAME_WAIT_SPIN: Duration = Duration::from_micros(8);
 const FRAME_WAIT_SLEEP: Duration = Duration::from_micros(20);
 const FRAME_WAITS_MAX: usize = 8;
 
-/// What one worker receives from and sends through.
+/// The network that one worker receives from and sends through.
 pub trait Network: Transmit + Send + 'static {
     /// Receives at most one batch, and passes each datagram to `take` with its arrival time, which
     /// is `now` where it is unknown; returns how many there were.
@@ -47,7 +47,7 @@ pub trait Network: Transmit + Send + 'static {
     fn send_queued(&mut self) {}
 }
 
-/// What a worker shares with the plane that started it.
+/// The state that a worker shares with the plane that started it.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
 pub(crate) struct Worker<N> {
     pub(crate) shard: Shard,
     pub(crate) network: N,
-    /// Where the network also hears what is for relays.
+    /// The worker's part in relays, where the network receives for them.
     pub(crate) relays: Option<BypassWorker>,
     pub(crate) event_fd: EventFd,
     pub(crate) wakeup: Arc<Wakeup>,

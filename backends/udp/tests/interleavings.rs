@@ -42,7 +42,7 @@ fn path_of(leg: u32) -> Path {
 const LEGS: u32 = 6;
 const STREAMS: u32 = 3;
 
-/// What a random history has made so far.
+/// The state of a random history so far.
 struct History {
     random: StdRng,
     control: Control,

@@ -15,7 +15,7 @@ use support::*;
 use wire::codec::Layer;
 use wire::{RtpPacket, Ssrc};
 
-/// What was sent: each run, its datagrams one after the other.
+/// The sent runs, each as its datagrams.
 #[derive(Default)]
 struct Sent(Vec<Vec<Vec<u8>>>);
 

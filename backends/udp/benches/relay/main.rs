@@ -1,4 +1,4 @@
-//! What relaying a packet costs its worker: instructions of a 172-byte packet from one port to
+//! The cost of relaying a packet: instructions of a 172-byte packet from one port to
 //! another, in user space and in the kernel, beside a loop that receives and sends and nothing
 //! else.
 //!
@@ -125,7 +125,7 @@ fn relayed(name: &str, ingress_protection: Option<SrtpProfile>, egress_protectio
     field.measure(name, "relay-0", &at);
 }
 
-/// Who sends and who receives.
+/// The sender and the receiver.
 struct Field {
     sender: UdpSocket,
     receiver: UdpSocket,
@@ -177,7 +177,7 @@ impl Field {
     }
 }
 
-/// What a thread spends on each packet while `run` goes on.
+/// The cost of each packet in a thread while `run` runs.
 fn count(thread: i32, run: impl FnOnce()) -> String {
     let user = counter(thread, Hardware::INSTRUCTIONS, true);
     let both = counter(thread, Hardware::INSTRUCTIONS, false);

@@ -31,11 +31,11 @@ pub struct Control {
     legs: Vec<usize>,
     /// The shard at which each path's datagrams arrive.
     affinity: PathAffinity,
-    /// Where to look for the next event.
+    /// The shard that is asked first for the next event.
     turn: usize,
     /// Wakes the agent; armed when there is nothing to tell.
     agent: Arc<Wakeup>,
-    /// What was lost before it reached a shard.
+    /// Counters of what was lost before it reached a shard.
     counters: Counters,
 }
 
@@ -59,7 +59,7 @@ impl Control {
         (control, shards)
     }
 
-    /// What any number of shards can do.
+    /// The capabilities of any number of shards.
     pub fn capabilities(&self) -> Capabilities {
         Capabilities {
             legs_max: LEGS_MAX,

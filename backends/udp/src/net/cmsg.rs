@@ -11,7 +11,7 @@ use super::address::{Family, in_addr, in6_addr, ip_v4, ip_v6};
 #[repr(C, align(8))]
 pub(super) struct CmsgBuffer(pub(super) [u8; 192]);
 
-/// What the kernel said about a received datagram, or several it merged.
+/// The control messages of a received datagram, or of several that the kernel merged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Received {
     /// The local address it was sent to.

@@ -1,5 +1,5 @@
 //! The operating system: sockets, batches of datagrams, wake-ups. All `unsafe` code of this crate
-//! is here and in `srtp::gcm::wide`.
+//! is here and in `prefetch`.
 
 #![allow(unsafe_code, reason = "system calls need it")]
 

@@ -9,9 +9,9 @@ use super::address::{Family, RawAddress};
 use super::socket::check;
 
 /// Bytes of a port's receive buffer as the kernel counts them, its own overhead included: about a
-/// hundred packets of pictures, or of a call more than a second.
+/// hundred packets of video, or more than a second of a call.
 const RECEIVE_BUFFER: i32 = 256 << 10;
-/// Where SO_MEMINFO has the count of drops, and how many counts there are (linux/sock_diag.h).
+/// The index of the count of drops in SO_MEMINFO, and the number of counts (linux/sock_diag.h).
 const MEMINFO_DROPS: usize = 8;
 const MEMINFO_VARS: usize = 9;
 

@@ -14,8 +14,8 @@ use super::socket::Socket;
 const BATCH: usize = 32;
 /// The longest message: datagrams of one sender that the kernel merged.
 const MESSAGE_MAX: usize = 65_536;
-/// Who waits longer than this for a worker waits because there is too much to do, and who sends too
-/// much is to notice.
+/// The longest wait that is subtracted from arrival times. A datagram that waited longer did so
+/// because of overload, which congestion control must see.
 const WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// Buffers for one call, used again and again.
@@ -29,15 +29,15 @@ pub(crate) struct Receiver {
     used: usize,
     /// The kernel's count of datagrams dropped for want of room, as of the last message.
     overflows: u32,
-    /// So many times it need not look: nothing had come a moment ago.
+    /// How many of the next calls do not read, because nothing had arrived just before.
     skips: u8,
 }
 
 // SAFETY: its pointers are into its own buffers, which are allocated once and never grow.
 unsafe impl Send for Receiver {}
 
-/// Our clock and the system's, which datagrams are stamped by as they arrive: a worker that wakes
-/// late is no path that delays.
+/// The monotonic clock and the system's, by which the kernel stamps datagrams: the wake-up latency
+/// of a worker is not a delay of the path.
 struct Clocks {
     ours: Instant,
     system: Duration,
@@ -82,11 +82,10 @@ impl Receiver {
 
     /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it
     /// arrived. Returns how many datagrams, and how many the socket dropped since the last time.
-    /// Behind a time that took all there was it does not look once: most often nothing has come
-    /// since.
+    /// After a call that read everything, the next one does not read: most often nothing has
+    /// arrived since.
     ///
-    /// Whatever error the kernel has to tell is of no use to a socket that talks to everybody, and
-    /// counts as nothing received.
+    /// An error counts as nothing received: it says nothing about a socket with many peers.
     pub(crate) fn receive(&mut self, socket: &Socket, mut take: impl FnMut(Instant, Path, &[u8])) -> (usize, u32) {
         if let Some(left) = self.skips.checked_sub(1) {
             self.skips = left;
@@ -127,8 +126,8 @@ impl Receiver {
         (taken, dropped)
     }
 
-    /// Whoever slept knows whether something has come. If not, it need not look in the turn behind
-    /// that, nor in the one that finds nothing else to do either.
+    /// Tells whether the last sleep found something to read. If not, the receiver does not read in
+    /// the next turn, nor in the one after it that finds nothing else to do.
     pub(crate) fn expect(&mut self, something: bool) {
         self.skips = if something { 0 } else { 2 };
     }
@@ -172,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// What was sent at two times and read at once, with when it arrived.
+    /// The arrival times of two datagrams that were sent apart and read at once.
     fn arrivals(apart: Duration, family: &str) -> Vec<Instant> {
         let socket = Socket::bind(format!("{family}:0").parse().unwrap(), false, 1 << 16, 1 << 16).unwrap();
         let sender = UdpSocket::bind(format!("{family}:0")).unwrap();
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_late_arrived_when_it_did() {
+    fn a_late_read_does_not_change_the_arrival_time() {
         for family in ["127.0.0.1", "[::1]"] {
             let (began, apart) = (Instant::now(), Duration::from_millis(15));
             let arrivals = arrivals(apart, family);
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_long_arrives_later() {
+    fn a_long_wait_changes_the_arrival_time() {
         let arrivals = arrivals(2 * WAIT_MAX, "127.0.0.1");
         assert_eq!(arrivals[0], arrivals[1]);
     }

@@ -24,7 +24,7 @@ pub(crate) struct Sender {
     controls: Vec<CmsgBuffer>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
-    /// Where segmenting failed for want of the device's help, which will not come back.
+    /// Whether segmenting failed because the device cannot do it.
     cannot_segment: bool,
 }
 
@@ -118,7 +118,7 @@ impl Sender {
         };
         let segment = (run.bytes.len() > run.segment).then_some(run.segment as u16);
         let buffer = &mut self.controls[index];
-        // What the socket is bound to need not be said with each run.
+        // The address that the socket is bound to is the default.
         let local = match run.path.local.ip() {
             ip if ip == socket.local().ip() => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             ip => ip,

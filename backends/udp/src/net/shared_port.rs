@@ -28,7 +28,7 @@ impl SharedPort {
         Ok((SharedPort { local, group }, sockets))
     }
 
-    /// What they are bound to, with their real port.
+    /// The addresses they are bound to, with their real port.
     pub fn local_addrs(&self) -> &[SocketAddr] {
         &self.local
     }

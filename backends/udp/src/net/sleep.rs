@@ -83,7 +83,7 @@ pub(super) fn sleep(
 /// 50 microseconds late, so that several end at once.
 pub(crate) fn set_timer_slack() {
     let slack: libc::c_ulong = 1;
-    // SAFETY: takes numbers only. Where it is refused sleeps are longer.
+    // SAFETY: takes numbers only. If it is refused, sleeps are longer.
     let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
 }
 

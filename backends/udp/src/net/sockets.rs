@@ -61,7 +61,7 @@ impl Sockets {
         }
     }
 
-    /// What they are bound to, with their real port.
+    /// The addresses they are bound to, with their real port.
     pub(super) fn local_addrs(&self) -> Vec<SocketAddr> {
         self.sockets.iter().map(Socket::local).collect()
     }
@@ -152,7 +152,7 @@ impl Transmit for Sockets {
 fn check_free(address: &SocketAddr) -> io::Result<()> {
     match UdpSocket::bind(address) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
-        // Whatever else is wrong will be wrong again.
+        // Any other error will occur again.
         _ => Ok(()),
     }
 }

@@ -26,7 +26,7 @@ impl ThreadCpuClock {
         }
     }
 
-    /// What it has used so far; nothing once it has ended.
+    /// The processor time used so far; zero once the thread has ended.
     pub(crate) fn used(self) -> Duration {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the time is written to a value of ours.

@@ -202,7 +202,7 @@ struct Sending {
     socket: BypassSocket,
     path: Path,
     tos: Option<u8>,
-    /// Where its datagram ends; it begins where the one before ends.
+    /// The end of its datagram, which begins at the end of the one before.
     end: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What one key has sealed.
+//! The keystream of one key.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -53,7 +53,7 @@ impl Keystream {
     }
 
     fn with<T>(&self, seal: impl FnOnce(&mut Sealing) -> T) -> T {
-        // Who panics ends the process.
+        // A panic ends the process.
         seal(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Relays<S: SocketFactory> {
     keyring: Keyring,
     /// How many relays each relay shard has.
     loads: Vec<usize>,
-    /// Where to look for the next event.
+    /// The relay shard that is asked first for the next event.
     turn: usize,
     /// Counters of datagrams that no relay shard sent.
     counters: Counters,

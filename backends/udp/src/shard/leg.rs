@@ -1,4 +1,4 @@
-//! One transport: addresses, keys, and what may be sent only once.
+//! One transport: addresses, keys, and the indexes that were used.
 
 use std::mem::offset_of;
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub(crate) struct LegState {
     pub(crate) transport_sequence: u16,
     /// The egress run of the current batch.
     pub(crate) run: RunKey,
-    /// What waits for the leg's pace, if it has one.
+    /// The leg's pacer, if it has a pace.
     pub(crate) pace: Option<Box<Pace>>,
 }
 
@@ -76,7 +76,7 @@ impl LegState {
         self.entry = entry;
     }
 
-    /// Where to send, once packets may be sent.
+    /// The path to send on, once packets may be sent.
     pub(crate) fn ready(&self) -> Option<Path> {
         match self.entry.protection {
             Protection::Pending => None,

@@ -2,9 +2,9 @@
 //!
 //! A shard owns legs, and with a leg everything that may exist only once: its SRTP contexts, the
 //! windows and caches of the streams it sends, the state of the replicas it receives, its
-//! transport-wide counter and its egress run. What another shard needs of it goes through a ring:
-//! datagrams that arrived at the wrong shard, references to packets for replicas elsewhere, and
-//! packets to send again.
+//! transport-wide counter and its egress run. Shards pass messages through rings: datagrams that
+//! arrived at the wrong shard, references to packets for replicas elsewhere, and packets to send
+//! again.
 //!
 //! The folders follow the packet: [`ingress`] classifies and unprotects a datagram and finds its
 //! stream, [`fanout`] queues it for the stream's replicas and serves them, audio first, in quanta,

@@ -1,4 +1,4 @@
-//! Where datagrams between two addresses belong.
+//! The routes of paths to legs and shards.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use dataplane::Path;
 
 use crate::hash::Mixed;
 
-/// Where datagrams between two addresses belong.
+/// The leg or shard that datagrams of a path belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// To a leg here, at this place.
@@ -19,7 +19,7 @@ pub(crate) enum Route {
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     all: HashMap<Path, Route, Mixed>,
-    /// The one that was found last: the packets of a picture arrive one behind the other.
+    /// The one that was found last: the packets of a frame arrive one after the other.
     last: Option<(Path, Route)>,
 }
 

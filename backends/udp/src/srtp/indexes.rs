@@ -6,8 +6,8 @@ use crate::replay_window::{ReplayWindow, Stale};
 
 /// The 48-bit index with this sequence number that lies nearest to the highest one seen.
 ///
-/// Source: RFC 3711 section 3.3.1. Where that would go below the first packet ever, or past the
-/// last, the rollover counter stays as it is; so it does at a distance of exactly half the numbers.
+/// Source: RFC 3711 section 3.3.1. The rollover counter stays as it is if it would go below the
+/// first packet ever or past the last, and at a distance of exactly half the numbers.
 pub(super) fn nearest_index(highest: u64, sequence: u16) -> u64 {
     let same_rollover = highest & !0xffff | u64::from(sequence);
     let distance = sequence.wrapping_sub(highest as u16) as i16;
@@ -20,7 +20,7 @@ pub(super) fn nearest_index(highest: u64, sequence: u16) -> u64 {
         .unwrap_or(same_rollover)
 }
 
-/// What the sender of a packet knows about its bytes.
+/// Whether the bytes of a packet are new, as its sender knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
     /// They were not sent before, or may differ from what was.

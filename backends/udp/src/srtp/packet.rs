@@ -10,7 +10,7 @@ pub(super) const RTP_INDEX_END: u64 = 1 << 48;
 /// SRTCP indexes are numbers below this.
 pub(super) const RTCP_INDEX_END: u32 = 1 << 31;
 
-/// What makes a packet's keystream its own under one key.
+/// The SSRC and index that make a packet's keystream unique under one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PacketId {
     pub(super) ssrc: u32,

@@ -1,4 +1,4 @@
-//! What a leg's two halves promise together: round trips, tampering, replay, order, limits, and
+//! The properties of sealer and opener together: round trips, tampering, replay, order, limits, and
 //! agreement with libsrtp.
 
 mod mki;
@@ -140,8 +140,7 @@ proptest! {
         prop_assert_eq!(&sealed[..plain.len()], &plain[..]);
     }
 
-    /// Whatever is lost and however late the rest arrives, up to the window: each packet opens
-    /// once, under its own index.
+    /// Each packet opens once under its own index, with any loss and any delay up to the window.
     #[test]
     fn loss_and_reordering_over_a_wrap_confuse_nobody(
         start in 64_000_u64..65_536,

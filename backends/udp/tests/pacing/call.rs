@@ -28,7 +28,7 @@ pub(crate) fn receiver(number: u32) -> Path {
     path("10.0.0.1:7882", &format!("10.0.2.{number}:2"))
 }
 
-/// What one receiver saw of a packet.
+/// A packet as one receiver saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Got {
     pub(crate) at: Instant,
@@ -111,7 +111,7 @@ impl Call {
     }
 
     /// Runs until `end`, waking up at the millisecond behind the time asked for, as a thread does.
-    /// What is due just then has left as well.
+    /// Packets that are due just then have been sent as well.
     pub(crate) fn run_until(&mut self, end: Duration) {
         let end = self.start + end;
         while let Some(due) = self.plane.due().filter(|due| *due <= end) {
@@ -143,7 +143,7 @@ impl Call {
         }
     }
 
-    /// What the receiver with the pace got.
+    /// The packets of the receiver with the pace.
     pub(crate) fn paced(&self) -> Vec<Got> {
         let got = self.got.iter().filter(|got| got.leg == LegId(1));
         got.cloned().collect()

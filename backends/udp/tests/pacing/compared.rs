@@ -9,8 +9,8 @@ use wire::{RtpPacket, Ssrc};
 use crate::call::*;
 use crate::support::*;
 
-/// What a receiver can tell packets by, whenever they come: of retransmissions what they repeat,
-/// since their own numbers are given when they leave.
+/// The key by which a receiver can tell packets apart at any time: for retransmissions the packet
+/// they repeat, since their own numbers are given when they are sent.
 fn told_apart(clear: &[u8]) -> (Ssrc, u16, u32, Vec<u8>) {
     let view = RtpPacket::parse(clear).unwrap();
     let repeats = view.ssrc().0 % 2 == 1 && !view.payload().is_empty();

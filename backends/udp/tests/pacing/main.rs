@@ -1,4 +1,4 @@
-//! What leaves on a leg with a pace, in which order and when.
+//! The packets sent on a leg with a pace, their order and their times.
 #![allow(clippy::disallowed_methods, reason = "tests start the clock")]
 
 #[path = "../support/mod.rs"]

@@ -12,7 +12,7 @@ use super::{leg, payload_type, replica};
 
 pub const LAYERED_TYPE: u8 = 98;
 const DESCRIPTOR_ID: u8 = 5;
-/// What comes first in a key frame of Chromium's in L3T3_KEY, captured.
+/// The beginning of a key frame of Chromium's in L3T3_KEY, captured.
 const KEY_DESCRIPTOR: &str = "c1000180081485214eaaaaa8000600004000100002aa80a8000600004000100002a000a800060000400016d549241b5524906d54923157e0\
                               01974ca864330e222396eca8655304224390eca8775300ef008601df010d03bf021b";
 /// Pictures until the rates begin again.

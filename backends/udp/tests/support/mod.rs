@@ -17,9 +17,9 @@ use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, 
 pub const VIDEO_TYPE: u8 = 96;
 pub const VIDEO_RTX_TYPE: u8 = 97;
 pub const AUDIO_TYPE: u8 = 111;
-/// What a key frame of VP8 starts with.
+/// The beginning of a VP8 key frame.
 pub const KEY_FRAME: u8 = 0x00;
-/// What another frame of VP8 starts with.
+/// The beginning of another VP8 frame.
 pub const DELTA_FRAME: u8 = 0x01;
 
 pub fn clock() -> Clock {

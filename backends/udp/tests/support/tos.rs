@@ -1,4 +1,4 @@
-//! What a datagram is marked with.
+//! The differentiated services of a datagram.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};

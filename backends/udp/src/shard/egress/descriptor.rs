@@ -7,10 +7,10 @@ use crate::shard::packet::Packet;
 use crate::shard::packet::frame::{Frame, Rules};
 use crate::shard::select::Active;
 
-/// What is other in a receiver's descriptor than in the sender's.
+/// The changes to the descriptor for a receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DescriptorChange {
-    /// What is added to frame numbers, so that they go on over a change of the source.
+    /// The offset of frame numbers, so that they continue over a change of the source.
     pub(crate) frame_offset: u16,
     /// The decode targets that are left, where the sender's word on it is not true for this
     /// receiver.

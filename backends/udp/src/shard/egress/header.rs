@@ -41,7 +41,7 @@ struct Kept {
 /// A header, all of whose bytes are right for another receiver but for the fixed fields and what
 /// has a place here.
 pub(crate) struct Layout {
-    /// What it is the header of; `None` when it is for one receiver alone.
+    /// The key of the header; `None` when it is for one receiver alone.
     of: Option<Of>,
     bytes: Vec<u8>,
     mid: Option<usize>,
@@ -49,7 +49,7 @@ pub(crate) struct Layout {
     transport_sequence: Option<usize>,
 }
 
-/// What makes a header the same for two receivers.
+/// The key of a header: it is the same for two receivers with equal keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Of {
     /// `None` where nothing in it is the packet's own.
@@ -142,7 +142,7 @@ impl Layout {
         self.find_places(&elements[..count], extensions.form(), &leg.entry.extensions_out);
     }
 
-    /// Where the values are that each receiver has of its own.
+    /// Finds the places of the values that each receiver has of its own.
     fn find_places(&mut self, elements: &[(u8, &[u8])], form: ExtensionForm, map: &ExtensionMap) {
         (self.mid, self.send_time, self.transport_sequence) = (None, None, None);
         let before_value = match form {

@@ -52,7 +52,7 @@ pub(crate) struct Rewrite {
     pub(crate) playout_delay: Option<[u8; 3]>,
     /// Which part of the packet is its payload.
     payload: Span,
-    /// What is added to VP8's picture id and TL0PICIDX.
+    /// The offsets of VP8's picture id and TL0PICIDX.
     pub(crate) vp8: Vp8Ids,
     pub(crate) descriptor: DescriptorChange,
     /// Bytes of padding after the payload.

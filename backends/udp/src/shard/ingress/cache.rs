@@ -40,8 +40,8 @@ impl Cache {
         packets.into_iter().for_each(|packet| drop(self.put(packet)));
     }
 
-    /// Keeps a packet, the newest of whose stream is `highest`. What it replaces goes back to the
-    /// pool.
+    /// Keeps a packet, the newest of whose stream is `highest`. The packet it replaces goes back
+    /// to the pool.
     pub(crate) fn keep(&mut self, packet: Arc<Packet>, highest: u64, pool: &mut Pool) {
         self.floor = self.floor.max((highest + 1).saturating_sub(self.kept));
         if packet.info().number < self.floor {

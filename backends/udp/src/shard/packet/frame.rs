@@ -1,4 +1,4 @@
-//! What a packet says of its frame, found out once when it arrives.
+//! The frame of a packet, read once when it arrives.
 //!
 //! Reading allocates nothing but where a key frame brings a new structure.
 //!
@@ -36,7 +36,7 @@ pub(crate) struct FrameId {
     pub(crate) place: u64,
 }
 
-/// What frames are told apart by. Places of different numberings cannot be compared.
+/// The numbering that frames are told apart by. Places of different numberings cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbering {
     /// The extended timestamp, then three bits of spatial layer.
@@ -45,7 +45,7 @@ pub(crate) enum Numbering {
     Frame,
 }
 
-/// What decides whether a replica gets a frame.
+/// The dependencies that decide whether a replica gets a frame.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -92,7 +92,7 @@ pub(crate) struct Dependencies {
     pub(crate) since: u64,
     /// The decode targets its sender produces.
     pub(crate) active: DecodeTargets,
-    /// What the frame is to each decode target.
+    /// The decode target indications of the frame.
     pub(crate) indications: Indications,
     /// How far back the frames lie that it refers to.
     pub(crate) fdiffs: FrameDiffs,
@@ -156,7 +156,7 @@ impl Frame {
     }
 }
 
-/// What must be remembered of a stream to read its frames.
+/// The state of a stream that is needed to read its frames.
 #[derive(Debug, Default)]
 pub(crate) struct FrameReader {
     numbers: Unwrapper,

@@ -53,9 +53,9 @@ pub(crate) struct PacketInfo {
     pub(crate) playout_delay: Option<PlayoutDelay>,
     /// Its frame, if the stream has layers.
     pub(crate) frame: Option<Frame>,
-    /// Where the payload is, padding excluded.
+    /// The span of the payload, padding excluded.
     pub(crate) payload: Span,
-    /// Where the newest frame is, of redundant audio.
+    /// The span of the newest frame, of redundant audio.
     pub(crate) primary: Option<Span>,
 }
 

@@ -1,4 +1,4 @@
-//! From a stream's numbers to a replica's, and back.
+//! The mapping between a stream's numbers and a replica's.
 
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub(crate) struct Segment {
     /// Replica's number minus source's, modulo 2^64, for the newest packet.
     shift: u64,
     closed: RecentBits,
-    /// What numbers its packets instead, where frames do.
+    /// The numbering by frames, if it is used instead.
     pub(crate) frame_numbering: Option<Box<FrameNumbering>>,
     pub(crate) offsets: Offsets,
     /// The newest packet that was sent.
@@ -49,7 +49,7 @@ pub(crate) struct Last {
     pub(crate) frame: Option<u16>,
 }
 
-/// What is added to a source's counters.
+/// The offsets of a source's counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offsets {
     /// To its timestamps.
@@ -82,7 +82,7 @@ impl Segment {
         }
     }
 
-    /// What another device sent, of which nothing is known but its end.
+    /// The end of what another device sent.
     pub(crate) fn behind(from: &ReplicaSnapshot, now: Instant) -> Self {
         let (timestamp, picture, tl0) = from.last;
         let first = 1 << 16;
@@ -135,7 +135,7 @@ impl Segment {
         self.newest
     }
 
-    /// Where the numbers go on behind this segment.
+    /// The first number after this segment.
     pub(crate) fn next(&self) -> u64 {
         if let Some(frame_numbering) = &self.frame_numbering {
             return frame_numbering.next();

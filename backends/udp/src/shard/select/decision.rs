@@ -22,7 +22,7 @@ impl Wanted {
     }
 }
 
-/// What was decided about a frame.
+/// The decision about a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decision {
     /// Sent, or why not.

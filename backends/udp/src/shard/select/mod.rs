@@ -114,8 +114,8 @@ impl Selection {
         (layer, self.awaits_key_frame)
     }
 
-    /// What becomes of a packet that perhaps `ends_picture`, for a replica that is to get `wanted`,
-    /// or of that only the lowest frame rate because there `is_late` work.
+    /// Decides about a packet that perhaps `ends_picture`, for a replica that is to get `wanted`,
+    /// or only the lowest temporal layer of it when the shard `is_late`.
     pub(crate) fn decide(
         &mut self,
         wanted: Wanted,
@@ -312,8 +312,8 @@ impl Selection {
         }
     }
 
-    /// Whether nothing a frame refers to was held back. What was lost before us was not: it may
-    /// still come.
+    /// Whether nothing a frame refers to was held back. A frame that was lost before it arrived
+    /// here was not: it may still arrive.
     fn is_decodable(&self, rules: &Dependencies) -> bool {
         let mut referred = rules.fdiffs.as_slice().iter();
         !referred.any(|diff| self.was_held_back(rules.number, u64::from(*diff)))

@@ -45,8 +45,7 @@ impl Selection {
             }
             self.awaits_key_frame = goal != now.layer.spatial && !is_key_picture;
         }
-        // What follows, of higher temporal layers, refers to no picture of those from before this
-        // one.
+        // Later pictures of higher temporal layers refer to none of those from before this one.
         if rules.switching_up && temporal <= now.layer.temporal {
             now.layer.temporal = wanted.temporal.max(now.layer.temporal);
         }
