@@ -33,7 +33,7 @@ pub use error::{EbpfError, Step};
 pub use fanout::{Copies, CopiesAt, Fanout, FanoutConfig, RoomsPath};
 pub use interfaces::{interfaces_with, is_loopback};
 pub use pass::Pass;
-pub use pins::{take_down, take_down_rooms};
+pub use pins::{detach, detach_rooms};
 pub use relay::{
     Complexity, Counter, Counters, Found, Hook, RelayConfig, RelayOffload, Statistics, Tried, Whereabouts,
     families_of_none,

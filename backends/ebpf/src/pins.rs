@@ -35,7 +35,7 @@ impl Pins {
             _ => failed(error),
         })?;
         let fits = fits(&folder);
-        take_down_but(parent, fits.then_some(folder.as_path())).map_err(failed)?;
+        detach_but(parent, fits.then_some(folder.as_path())).map_err(failed)?;
         fs::create_dir_all(&folder).map_err(failed)?;
         Ok(Pins { folder, _lock: lock })
     }
@@ -77,23 +77,23 @@ pub(crate) fn of_rooms(parent: &Path) -> PathBuf {
 ///
 /// Errors: the file system's, also where there is no such folder; `WouldBlock` where a process is
 /// at work there.
-pub fn take_down(parent: &Path) -> io::Result<()> {
+pub fn detach(parent: &Path) -> io::Result<()> {
     let _lock = lock(parent)?;
-    take_down_rooms(parent)?;
-    take_down_but(parent, None)?;
+    detach_rooms(parent)?;
+    detach_but(parent, None)?;
     look_ups::restore(parent)
 }
 
 /// The same of rooms alone, if there are any.
 ///
 /// Errors: as above.
-pub fn take_down_rooms(parent: &Path) -> io::Result<()> {
+pub fn detach_rooms(parent: &Path) -> io::Result<()> {
     let rooms = of_rooms(parent);
     let lock = match lock(&rooms) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         lock => lock?,
     };
-    take_down_but(&rooms, None)?;
+    detach_but(&rooms, None)?;
     drop(lock);
     fs::remove_dir(rooms)
 }
@@ -104,7 +104,7 @@ fn lock(parent: &Path) -> io::Result<fs::File> {
     Ok(folder)
 }
 
-fn take_down_but(parent: &Path, kept: Option<&Path>) -> io::Result<()> {
+fn detach_but(parent: &Path, kept: Option<&Path>) -> io::Result<()> {
     for entry in fs::read_dir(parent)? {
         let path = entry?.path();
         if is_ours(&path) && Some(path.as_path()) != kept {

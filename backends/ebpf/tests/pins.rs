@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backend_ebpf::{Attached, Counter, EbpfError, Hook, Path as RunsAt, RelayConfig, RelayOffload, take_down};
+use backend_ebpf::{Attached, Counter, EbpfError, Hook, Path as RunsAt, RelayConfig, RelayOffload, detach};
 use dataplane::Offload;
 use kept::{Process, while_sending, with_pins};
 use support::*;
@@ -191,7 +191,7 @@ fn one_process_owns_a_folder_and_leftovers_can_be_taken_down() {
         let offload = RelayOffload::start(&config(pins), Instant::now()).unwrap();
         let second = RelayOffload::start(&config(pins), Instant::now());
         assert!(matches!(second, Err(EbpfError::InUse(_))), "{second:?}");
-        take_down(pins).unwrap_err();
+        detach(pins).unwrap_err();
         drop(offload);
         assert!(is_set(), "pinned programs go on");
         let unpinned = RelayConfig {
@@ -201,7 +201,7 @@ fn one_process_owns_a_folder_and_leftovers_can_be_taken_down() {
         };
         let beside = RelayOffload::start(&unpinned, Instant::now());
         assert!(matches!(beside, Err(EbpfError::Taken(_))), "{beside:?}");
-        take_down(pins).unwrap();
+        detach(pins).unwrap();
         assert!(!is_set());
         // The kernel takes programs off a little later than links are removed.
         let deadline = Instant::now() + PATIENCE;

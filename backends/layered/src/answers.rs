@@ -70,14 +70,18 @@ impl Answers {
     }
 
     /// The outcome of a removal has come, and this is the last word of its offload.
-    pub(crate) fn removed(&mut self, at: SocketAddr, write: WriteId, last_word: Part) {
-        for expected in self.expected.get_mut(&at).into_iter().flatten() {
-            if let Some(position) = expected.waits.iter().position(|waits| *waits == write) {
-                expected.waits.swap_remove(position);
-                expected.part = expected.part.and(last_word);
-            }
-        }
+    /// Says whether anybody waits for it.
+    pub(crate) fn removed(&mut self, at: SocketAddr, write: WriteId, last_word: Part) -> bool {
+        let waiting = self.expected.get_mut(&at).into_iter().flatten();
+        let found = waiting.filter_map(|expected| {
+            let position = expected.waits.iter().position(|waits| *waits == write)?;
+            expected.waits.swap_remove(position);
+            expected.part = expected.part.and(last_word);
+            Some(())
+        });
+        let is_waited_for = found.count() > 0;
         self.complete(at);
+        is_waited_for
     }
 
     /// The next answer that is complete, in the order of the questions about each relay.

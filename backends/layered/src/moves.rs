@@ -84,9 +84,9 @@ impl Moves {
         self.pending.contains_key(&id)
     }
 
-    /// The offload has answered: the leg, and where the replica stands.
-    pub(crate) fn ended(&mut self, id: ReplicaId) -> Option<(LegId, Option<ReplicaSnapshot>)> {
-        self.pending.remove(&id).map(|pending| (pending.leg, pending.from))
+    /// The offload has answered: the state of the replica, unless that is gone.
+    pub(crate) fn ended(&mut self, id: ReplicaId) -> Option<Option<ReplicaSnapshot>> {
+        self.pending.remove(&id).map(|pending| pending.from)
     }
 
     /// Whether another replica to a leg is asked for.

@@ -210,25 +210,20 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
         for offload in 0..self.offloads.len() {
             while let Some(written) = self.offloads[offload].next_written() {
                 match self.removals.remove(&written.write) {
-                    Some(removal) => self.removed(removal, written.write),
+                    Some(removal) => self.removed(removal, written),
                     None => self.written(now, offload, written),
                 }
             }
         }
     }
 
-    fn removed(&mut self, removal: Removal, write: WriteId) {
-        let Removal { at, offload, is_move } = removal;
-        let is_back = || self.entries.get(&at).is_some_and(|state| state.holder == Some(offload));
-        // One that has it again tells all of it at once, later.
-        let word = match is_move && is_back() {
-            true => Part::default(),
-            false => Part::new(self.offloads[offload].relay_traffic(at)),
-        };
-        if is_move {
+    fn removed(&mut self, removal: Removal, written: Written) {
+        let Removal { at, is_move, .. } = removal;
+        let word = Part::new(written.traffic);
+        // Of a relay that is gone meanwhile the question about its last word waits.
+        if !self.answers.removed(at, written.write, word) && is_move {
             self.remember(at, word);
         }
-        self.answers.removed(at, write, word);
     }
 
     /// The outcome of a write, or the loss of what it wrote. Of an entry only the newest write to
@@ -257,10 +252,13 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
     /// The offloads' counts of a relay that the base is asked about.
     fn part_of(&mut self, at: SocketAddr) -> Option<Part> {
         let before = self.entries.get(&at)?.before;
-        let parts = self
-            .offloads
-            .iter_mut()
-            .map(|offload| Part::new(offload.relay_traffic(at)));
+        // An offload that is yet to remove an earlier relay at this port counts for that.
+        let is_earlier = |removal: &&Removal| removal.at == at && !removal.is_move;
+        let earlier = self.removals.values().filter(is_earlier).map(|removal| removal.offload);
+        let earlier: Vec<usize> = earlier.collect();
+        let offloads = self.offloads.iter_mut().enumerate();
+        let offloads = offloads.filter(|(offload, _)| !earlier.contains(offload));
+        let parts = offloads.map(|(_, offload)| Part::new(offload.relay_traffic(at)));
         Some(parts.fold(before, Part::and))
     }
 }
@@ -281,10 +279,11 @@ impl<B: DataPlane, O: Offload> DataPlane for RelayLayer<B, O> {
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
         self.now = Some(now);
-        if let Inject::ReportRelay { at } = what
-            && let Some(part) = self.part_of(at)
-        {
-            self.answers.expect(at, part, Vec::new());
+        if let Inject::ReportRelay { at } = what {
+            self.settle(now);
+            if let Some(part) = self.part_of(at) {
+                self.answers.expect(at, part, Vec::new());
+            }
         }
         self.base.inject(now, what);
     }

@@ -25,7 +25,7 @@ pub struct ReplicaLayer<B, O> {
     moves: Moves,
     stamped: Stamped,
     /// Which replica a take-over that is pending is of.
-    take_overs: BTreeMap<WriteId, ReplicaId>,
+    take_overs: BTreeMap<WriteId, (ReplicaId, LegId)>,
     writes: u64,
     /// When the agent last said what time it is.
     now: Option<Instant>,
@@ -135,7 +135,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
             Answer::Pending => {
                 if self.silence(now, id, Err(Refused::Pending)) {
                     self.moves.begin(id, leg, from);
-                    self.take_overs.insert(write, id);
+                    self.take_overs.insert(write, (id, leg));
                 }
             }
         }
@@ -154,19 +154,18 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
 
     /// The outcome of a take-over that was pending.
     fn written(&mut self, now: Instant, written: Written) {
-        let Some(id) = self.take_overs.remove(&written.write) else {
+        let Some((id, leg)) = self.take_overs.remove(&written.write) else {
             return;
         };
-        let Some((leg, from)) = self.moves.ended(id) else {
-            return;
-        };
-        match written.outcome {
-            Ok(()) => {
+        match (self.moves.ended(id), written.outcome) {
+            (Some(from), Err(refused)) => self.give_back(now, id, from, refused),
+            (Some(_), Ok(())) => {
                 if let Some(entry) = self.voices.entry(id) {
                     self.places.offered(&entry, self.offload.name(), Ok(()));
                 }
             }
-            Err(refused) => self.give_back(now, id, from, refused),
+            // It is gone.
+            (None, _) => {}
         }
         self.close(now, leg);
     }

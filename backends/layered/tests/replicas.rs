@@ -46,7 +46,11 @@ impl Switch {
             self.sends.insert(id);
             self.snapshot = from;
         }
-        self.written.push_back(Written { write, outcome });
+        self.written.push_back(Written {
+            write,
+            outcome,
+            traffic: None,
+        });
     }
 }
 

@@ -39,9 +39,10 @@ pub trait Offload {
     }
 
     /// The counts of a relay here since it was first offered, over replacements and refusals, and
-    /// when the last datagram came that went on; `None` when it did nothing. Asked once after the
-    /// relay's removal is done, this is the last word of it. A device that is reached over a
-    /// connection answers with the counts it read last.
+    /// when the last datagram came that went on; `None` when it did nothing. Asked once after a
+    /// removal that was done at once, this is the last word of it; of one that is done later,
+    /// [`Written::traffic`] is. A device that is reached over a connection answers with the counts
+    /// it read last.
     fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)>;
 
     /// The sum of all counters so far: of packets that did not reach the base, which counts those
@@ -81,6 +82,9 @@ pub struct Written {
     pub write: WriteId,
     /// Whether it is done, and if not, why.
     pub outcome: Result<(), Refused>,
+    /// Of the removal of a relay: its counts, for the last time, as of
+    /// [`relay_traffic`](Offload::relay_traffic).
+    pub traffic: Option<(RelayTraffic, Option<Instant>)>,
 }
 
 impl From<Result<(), Refused>> for Answer {

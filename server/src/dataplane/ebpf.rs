@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backend_ebpf::{
-    Attached, EbpfError, Fanout, FanoutConfig, Hook, RelayConfig, RelayOffload, Step, families_of_none,
-    interfaces_with, is_loopback, take_down_rooms,
+    Attached, EbpfError, Fanout, FanoutConfig, Hook, RelayConfig, RelayOffload, Step, detach_rooms, families_of_none,
+    interfaces_with, is_loopback,
 };
 use dataplane::{Family, Statistics};
 use layered::Offloads;
@@ -138,7 +138,7 @@ pub(super) fn start(settings: &super::Settings, calls: Option<&Calls>, wake: Wak
 
 /// Takes programs off interfaces, and frees what they kept in this folder.
 pub fn detach(pins: &Path) -> io::Result<()> {
-    backend_ebpf::take_down(pins)
+    backend_ebpf::detach(pins)
 }
 
 /// How relays are to be in the kernel.
@@ -240,7 +240,7 @@ fn start_rooms(
 
 /// Nobody wants rooms there any more, so that what an earlier process left goes now.
 fn end_rooms(pins: Option<PathBuf>) -> Option<Fanout> {
-    if let Err(reason) = pins.map_or(Ok(()), |pins| take_down_rooms(&pins)) {
+    if let Err(reason) = pins.map_or(Ok(()), |pins| detach_rooms(&pins)) {
         warn!(%reason, "rooms that an earlier process left stay in the kernel");
     }
     None

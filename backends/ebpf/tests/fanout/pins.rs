@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backend_ebpf::{Fanout, FanoutConfig, RelayConfig, RelayOffload, RoomsPath, take_down, take_down_rooms};
+use backend_ebpf::{Fanout, FanoutConfig, RelayConfig, RelayOffload, RoomsPath, detach, detach_rooms};
 use dataplane::{Counter, LegId, Protection, ReplicaId, ReplicaOffload, Update};
 use veth::{Pair, pair_or_skip};
 
@@ -270,15 +270,15 @@ fn pins_of_another_layout_are_removed() {
 fn leftovers_can_be_taken_down() {
     let Some(pair) = pair_or_skip(1) else { return };
     let people = People::new(&pair, pair.near.v4.into(), 7000);
-    let ends = |take_down: &dyn Fn(&Path) -> std::io::Result<()>, pins: &Path, number| {
+    let ends = |detach: &dyn Fn(&Path) -> std::io::Result<()>, pins: &Path, number| {
         let mut process = Process::start("pins::room_process", pins);
         process.says();
         process.tell(&people.words());
         assert!(people.hear(number));
-        take_down(pins).unwrap_err();
+        detach(pins).unwrap_err();
         process.kill();
         assert!(people.hear(number + 1));
-        take_down(pins).unwrap();
+        detach(pins).unwrap();
         // The kernel takes programs off a little later than links are removed.
         let deadline = Instant::now() + PATIENCE;
         while people.hear(number + 2) {
@@ -286,7 +286,7 @@ fn leftovers_can_be_taken_down() {
         }
     };
     with_pins(&pair, |pins| {
-        ends(&take_down_rooms, pins, 10);
-        ends(&take_down, pins, 20);
+        ends(&detach_rooms, pins, 10);
+        ends(&detach, pins, 20);
     });
 }

@@ -87,14 +87,22 @@ impl Pretended {
     pub fn settle(&mut self, position: usize) {
         let (write, at, relay) = self.asked.remove(position);
         let outcome = self.carry_out(at, relay.as_ref());
-        self.written.push_back(Written { write, outcome });
+        let traffic = relay.is_none().then(|| self.relay_traffic(at)).flatten();
+        self.written.push_back(Written {
+            write,
+            outcome,
+            traffic,
+        });
     }
 
     /// Loses the relay that this write brought.
     pub fn lose(&mut self, write: WriteId, at: SocketAddr) {
         self.relays.remove(&at);
-        let outcome = Err(Refused::Gone);
-        self.written.push_back(Written { write, outcome });
+        self.written.push_back(Written {
+            write,
+            outcome: Err(Refused::Gone),
+            traffic: None,
+        });
     }
 }
 

@@ -119,3 +119,22 @@ pub(crate) fn offered(kind: MediaKind) -> Vec<Extension> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_packets_cannot_carry_is_not_taken() {
+        let offered = [(14, ExtensionKind::Mid), (15, ExtensionKind::AudioLevel)].map(|(id, kind)| Extension {
+            id,
+            uri: kind.uri().into(),
+        });
+        let one_byte = ExtensionForms {
+            one_byte: true,
+            two_byte: false,
+        };
+        let taken = |forms| accept(&offered, [Some(Flow::Up), None], forms).len();
+        assert_eq!((taken(one_byte), taken(ExtensionForms::ALL)), (1, 2));
+    }
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sip::ng::Encoding;
 use sip::ng::value::Dictionary;
-use sip::plan::{RelayCommand, RelayNotice, Traffic};
+use sip::plan::{Refusal, RelayCommand, RelayNotice, Traffic};
 use sip::{Counter, Input, Output, Request, RequestId};
 
 use crate::support::*;
@@ -195,4 +195,16 @@ fn every_silence_is_looked_at_anew() {
     }
     setup.pass(Duration::from_secs(60));
     assert_eq!(setup.relay.calls(), 0);
+}
+
+#[test]
+fn a_call_whose_node_has_no_srtp_keeps_its_ports_and_ends_without_media() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    let (at, open) = (local(&answer), setup.open.clone());
+    let why = Refusal::NoSrtp;
+    setup.tell(Input::Notice(RelayNotice::Refused { at, why }));
+    assert_eq!((&setup.open, setup.count(Counter::PortsRefused)), (&open, 1));
+    setup.pass(Duration::from_secs(61));
+    assert_eq!((setup.relay.calls(), setup.count(Counter::CallsMediaTimeout)), (0, 1));
 }
