@@ -9,11 +9,11 @@ use crate::Rewriting;
 pub struct Capabilities {
     /// Whether legs and relays may have SRTP keys.
     pub srtp: bool,
-    /// Whether replicas in clear may be sent by a part of it that copies packets and no more: it
-    /// keeps none, sends no retransmissions of its own and adds no header extensions. So nothing
-    /// else is to be agreed on for clear media.
+    /// Whether replicas in clear may be sent by a part of the device that only copies packets: it
+    /// stores none, sends no retransmissions of its own and adds no header extensions. So no such
+    /// feature is to be negotiated for clear media.
     pub copies: bool,
-    /// How it numbers replicas that leave frames out.
+    /// The numbering modes of replicas that leave frames out.
     pub rewriting: RewritingModes,
     /// The header extensions it reads and writes.
     pub extensions: ExtensionForms,
@@ -69,7 +69,7 @@ impl RewritingModes {
 }
 
 impl Capabilities {
-    /// All there is, and any number of entries: what the model can do.
+    /// All features, and any number of entries: the capabilities of the model.
     pub const ALL: Self = Capabilities {
         srtp: true,
         copies: false,

@@ -1,10 +1,10 @@
 //! Counters for the result of every packet, by name.
 
 counting::counters! {
-    /// Everything a data plane counts. The same packet counts the same everywhere: counters are
+    /// Everything a data plane counts. Every device counts a packet in the same way: counters are
     /// part of conformance.
     pub enum Counter {
-        /// Datagrams that came in.
+        /// Datagrams that arrived.
         Received = "received",
         /// Replicas that went out.
         Forwarded = "forwarded",
@@ -12,7 +12,7 @@ counting::counters! {
         Resent = "resent",
         /// Padding that went out as part of a probe.
         Probed = "probed",
-        /// Packets in place of media that does not come.
+        /// Packets in place of media that does not arrive.
         Filled = "filled",
         /// STUN handed to the agent.
         PuntedStun = "punted_stun",
@@ -22,7 +22,7 @@ counting::counters! {
         PuntedRtcp = "punted_rtcp",
         /// First packets of streams that are not in the table, handed to the agent by description.
         PuntedStream = "punted_stream",
-        /// Media packets that came in as retransmissions and were unwrapped.
+        /// Media packets that arrived as retransmissions and were unwrapped.
         Recovered = "recovered",
         /// Datagrams that went on from a relay.
         Relayed = "relayed",
@@ -31,11 +31,11 @@ counting::counters! {
         NotMedia = "not_media",
         /// Dropped: larger than a datagram may be.
         Oversized = "oversized",
-        /// Dropped: not STUN, and from an address that has not proved itself.
+        /// Dropped: not STUN, and from an address that ICE has not validated.
         UnknownSource = "unknown_source",
-        /// Dropped: not from whom the relay accepts.
+        /// Dropped: not from a source that the relay accepts.
         ForeignSource = "foreign_source",
-        /// Dropped: the relay has nowhere to send this kind.
+        /// Dropped: the relay has no destination for this kind.
         NoDestination = "no_destination",
         /// Dropped: not RTP, RTCP or retransmission by its own fields.
         Malformed = "malformed",
@@ -44,7 +44,7 @@ counting::counters! {
         /// Dropped: wrong authentication tag.
         Unauthenticated = "unauthenticated",
         /// Dropped: its index was received before (SRTP), or its number was (clear RTP, or a
-        /// retransmission of what did arrive).
+        /// retransmission of a packet that had arrived).
         Duplicate = "duplicate",
         /// Dropped: too far behind the newest packet to be placed.
         TooLate = "too_late",
@@ -52,11 +52,11 @@ counting::counters! {
         UnknownStream = "unknown_stream",
         /// Dropped: a payload type its stream does not have.
         UnknownFormat = "unknown_format",
-        /// Consumed: padding only; the numbers close up behind it.
+        /// Consumed: padding only; the numbers close up after it.
         PaddingOnly = "padding_only",
-        /// Dropped: nobody gets this stream.
+        /// Dropped: the stream has no replica.
         NoReplica = "no_replica",
-        /// Dropped: somebody gets this stream, but nobody this packet.
+        /// Dropped: the stream has replicas, but none gets this packet.
         NotSelected = "not_selected",
 
         /// Not sent to this replica: it is paused.
@@ -70,13 +70,13 @@ counting::counters! {
         OutsideTarget = "outside_target",
         /// Not sent to this replica: its frame depends on one that was held back.
         Undecodable = "undecodable",
-        /// Not sent to this replica: it is within the target, but there was more to do than the
-        /// workers could, so only the lowest frame rate was sent.
+        /// Not sent to this replica: it is within the target, but the workers were overloaded, so
+        /// only the lowest frame rate was sent.
         Overloaded = "overloaded",
         /// Not sent to this replica: the receiver did not negotiate this payload type.
         NotNegotiated = "not_negotiated",
-        /// Not sent to this replica: its leg has no address or no keys. Dropped: the relay takes
-        /// nobody's packets yet, or its other side has no port or no keys.
+        /// Not sent to this replica: its leg has no address or no keys. Dropped: the relay accepts
+        /// no source yet, or its other side has no port or no keys.
         NotReady = "not_ready",
         /// Not sent to this replica: with its header it would be larger than a datagram may be.
         ReplicaOversized = "replica_oversized",
@@ -91,10 +91,10 @@ counting::counters! {
         ReceiveOverflow = "receive_overflow",
         /// Lost here: the queue to the agent was full.
         PuntQueueFull = "punt_queue_full",
-        /// Lost here: the queue between two workers was full, or too much waited in a worker, or
-        /// for too long.
+        /// Lost here: the queue between two workers was full, or too many packets waited in a
+        /// worker, or for too long.
         WorkerQueueFull = "worker_queue_full",
-        /// Lost here: too much waited for a slow leg's pace.
+        /// Lost here: the pacer's queue of a slow leg was full.
         PaceQueueFull = "pace_queue_full",
         /// Lost here: the socket did not take it.
         SendFailed = "send_failed",
@@ -110,6 +110,6 @@ pub enum Verdict {
     Forward,
     /// The agent got it.
     Punt,
-    /// Nobody got it, for the reason this counter names.
+    /// No destination got it, for the reason this counter names.
     Drop(Counter),
 }

@@ -1,4 +1,4 @@
-//! How a device is driven: the control handle the agent holds.
+//! The control handle that the agent drives a device with.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
 use crate::{Capabilities, Counters, LegId, Path, ReplicaId, ReplicaSnapshot, Statistics, StreamKey, Update};
 
-/// The agent's handle on a device that forwards media by table. Devices differ in speed, never in
-/// meaning: [`Model`](crate::Model) is the meaning.
+/// The agent's handle on a device that forwards media by table. Devices differ only in speed:
+/// [`Model`](crate::Model) defines their behaviour.
 pub trait DataPlane {
     /// The capabilities of this device; the agent plans within them.
     fn capabilities(&self) -> Capabilities;
@@ -29,23 +29,22 @@ pub trait DataPlane {
     /// The sum of all counters so far.
     fn counters(&mut self) -> Counters;
 
-    /// The numbers and places that operators see, one for each part that has some.
+    /// The statistics for operators, one for each part of the device that has some.
     fn statistics(&self) -> Vec<Arc<dyn Statistics>> {
         Vec::new()
     }
 
-    /// Asks whatever moves packets for a sign of life, to be looked for with
-    /// [`workers_answered`](Self::workers_answered).
+    /// Asks all workers for a sign of life. [`workers_answered`](Self::workers_answered) tells
+    /// whether it has arrived.
     fn ping_workers(&mut self) {}
 
-    /// Whether everything that moves packets has had a turn since the last
-    /// [`ping_workers`](Self::ping_workers).
+    /// Whether every worker has had a turn since the last [`ping_workers`](Self::ping_workers).
     fn workers_answered(&mut self) -> bool {
         true
     }
 }
 
-/// Why an entry was not written. Nothing changed in that case.
+/// The reason why an entry was not written. Nothing has changed in that case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WriteError {
     /// The entry names a leg that is not there.
@@ -68,8 +67,8 @@ pub enum WriteError {
     Fixed,
     /// The relay to remove is not there.
     UnknownRelay,
-    /// The operating system does not give us this port: somebody has it, it is not of an address of
-    /// ours, or we have too many.
+    /// The operating system does not give us this port: another program has it, its address is not
+    /// of this machine, or too many are open.
     PortTaken,
     /// The device cannot do this at all.
     Unsupported,
@@ -78,7 +77,7 @@ pub enum WriteError {
 /// A request of the control plane to send something.
 #[derive(Clone, Copy, Debug)]
 pub enum Inject<'a> {
-    /// A datagram as it is: STUN, DTLS. The path need not be any leg's.
+    /// A datagram that is sent unchanged: STUN, DTLS. The path need not be any leg's.
     Datagram {
         /// From where to where.
         path: Path,
@@ -88,26 +87,27 @@ pub enum Inject<'a> {
     /// A compound RTCP packet, in clear; the device protects it with the leg's keys and sends it
     /// over the nominated path.
     Rtcp {
-        /// To whom.
+        /// The leg to send to.
         leg: LegId,
         /// The compound packet.
         bytes: &'a [u8],
     },
-    /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC
-    /// 4588 retransmissions from the stream's cache. A device that sends the replica but keeps no
-    /// packets says [`Event::NackUpstream`] instead. When one of those comes from the publisher
-    /// again it goes to whoever asked for it and nobody else, once, under the number it had, and is
-    /// reported as an arrival that was recovered.
+    /// Retransmits packets that the receiver asked for, by the replica's own sequence numbers, as
+    /// RFC 4588 retransmissions from the stream's cache. A device that sends the replica but stores
+    /// no packets answers with [`Event::NackUpstream`] instead. When the publisher then sends such
+    /// a packet again, it is sent only to the receivers that asked for it, once, under the number
+    /// it had, and is reported as a recovered arrival.
     Resend {
         /// Which replica.
         replica: ReplicaId,
         /// Which of its numbers.
         sequences: &'a [u16],
     },
-    /// Has a replica go on where another device stopped, or this one let go. Without effect where
-    /// it follows something already, or goes to a leg with encryption. One that is paused or
-    /// without a source goes on once it is neither; one that runs forgets what it should have
-    /// followed when it is paused, and its numbers go on all the same.
+    /// Continues a replica where another device stopped, or where this one released it. Without
+    /// effect on a replica that follows something already, or that is sent to a leg with
+    /// encryption. A replica that is paused or without a source continues once it is neither. A
+    /// continued replica that is paused forgets the source it was to follow, but its numbers still
+    /// continue.
     Resume {
         /// Which replica.
         replica: ReplicaId,
@@ -128,8 +128,8 @@ pub enum Inject<'a> {
     /// first is 0. Media continues from both. Without effect once the replica has followed a
     /// stream, and while it is paused.
     ///
-    /// An offload has none of its own: it sends only what is clear, and clients that need this do
-    /// not receive that.
+    /// An offload has no such request: it sends only clear media, and the clients that need the
+    /// request do not receive clear media.
     Fill {
         /// Which replica.
         replica: ReplicaId,
@@ -137,20 +137,20 @@ pub enum Inject<'a> {
         payload_type: PayloadType,
         /// Of the timestamps, in units per second.
         clock_rate: u32,
-        /// The payload; where it is empty the packet is padding, which says nothing to any decoder.
+        /// The payload; if it is empty, the packet is padding, which has no effect on a decoder.
         payload: &'a [u8],
     },
-    /// Asks for a burst that finds out what the path to a leg carries: padding on the
-    /// retransmission SSRC of one of its replicas, together with whatever media leaves meanwhile. A
-    /// leg without such a replica sends none. A device that makes no padding sends what leaves next
+    /// Asks for a burst that measures the capacity of the path to a leg: padding on the
+    /// retransmission SSRC of one of its replicas, together with the media sent meanwhile. A leg
+    /// without such a replica sends none. A device that makes no padding sends its next packets
     /// several times instead.
     Probe {
-        /// To whom.
+        /// The leg to send to.
         leg: LegId,
         /// Noted with each packet of the burst, media included, in its [`Departure`].
         probe: u32,
-        /// How fast, in bits per second; a device that does not pace spreads it over what leaves,
-        /// or sends all of it at once.
+        /// The rate in bits per second. A device without a pacer spreads the burst over the packets
+        /// it sends, or sends all of it at once.
         rate: u64,
         /// At least so many bytes of UDP payload,
         bytes: u32,
@@ -174,12 +174,12 @@ pub enum Inject<'a> {
 /// The kind of a punted datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PuntKind {
-    /// STUN, from anywhere; at a relay, where it ends there.
+    /// STUN, from any address; at a relay, if ICE ends there.
     Stun,
-    /// DTLS from a leg, or from who is accepted at a relay where it ends.
+    /// DTLS from a leg, or from an accepted source at a relay where it ends.
     Dtls,
-    /// RTCP from a leg, authenticated and in clear; or a copy of what a relay passes on, in clear
-    /// unless it passed unopened and is protected from end to end.
+    /// RTCP from a leg, authenticated and in clear; or a copy of RTCP that a relay forwards, in
+    /// clear unless it is protected from end to end.
     Rtcp,
 }
 
@@ -200,7 +200,7 @@ pub enum Event {
         /// The UDP payload; RTCP unprotected.
         bytes: Vec<u8>,
     },
-    /// An SSRC that is not in the table. Said once for each different description, at most
+    /// An SSRC that is not in the table. Reported once for each different description, at most
     /// [`UNKNOWN_STREAMS_MAX`](crate::limits::UNKNOWN_STREAMS_MAX) times a leg.
     UnknownStream {
         /// On which leg.
@@ -237,11 +237,10 @@ pub enum Event {
         replica: ReplicaId,
         /// The stream that it follows.
         source: StreamKey,
-        /// The highest layer it gets now, [`u8::MAX`] where nothing limits it; the lowest there is
-        /// for a stream without layers.
+        /// The highest layer it gets, [`u8::MAX`] where nothing limits it; the lowest layer for a
+        /// stream without layers.
         layer: Layer,
-        /// Whether it gets to its target, or to anything that can be decoded, only with a key
-        /// frame.
+        /// Whether it reaches its target, or anything that can be decoded, only with a key frame.
         awaits_key_frame: bool,
     },
     /// Answer to [`Inject::Release`].
@@ -255,8 +254,9 @@ pub enum Event {
         /// The next transport-wide number of its leg.
         transport_sequence: u16,
     },
-    /// Answer to [`Inject::Resend`] of a device that keeps no packets: only the publisher can send
-    /// these again, by the stream's own numbers. A device that keeps packets never says this.
+    /// Answer to [`Inject::Resend`] of a device that stores no packets: only the publisher can send
+    /// these again, by the stream's own numbers. A device that stores packets never sends this
+    /// event.
     NackUpstream {
         /// Which stream the replica comes from.
         stream: StreamKey,
@@ -267,31 +267,31 @@ pub enum Event {
     Stream(StreamKey, StreamStatistics),
     /// Answer to [`Inject::Report`]: one replica.
     Replica(ReplicaId, ReplicaStatistics),
-    /// A datagram came from a source that a relay learns from, other than the one told last since
-    /// it learns.
+    /// A datagram arrived from a source that a relay learns from, other than the source last
+    /// reported in this window.
     RelaySource {
         /// The relay's address.
         at: SocketAddr,
         /// The remote address.
         from: SocketAddr,
     },
-    /// Answer to [`Inject::ReportRelay`], and the last word of a relay that is removed.
+    /// Answer to [`Inject::ReportRelay`], and the final counts of a relay that is removed.
     RelayTraffic {
         /// The relay's address.
         at: SocketAddr,
         /// How much.
         traffic: RelayTraffic,
-        /// When the last datagram came that went on.
+        /// When the last forwarded datagram arrived.
         last: Option<Instant>,
     },
 }
 
-/// How much has arrived at a relay since it was first written.
+/// The traffic of a relay since it was first written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelayTraffic {
     /// Datagrams that went on.
     pub packets: u64,
-    /// Their bytes of UDP payload, as they came.
+    /// Their bytes of UDP payload, on arrival.
     pub bytes: u64,
     /// Datagrams that were dropped.
     pub dropped: u64,
@@ -316,7 +316,7 @@ pub struct Arrival {
     pub audio_level: Option<(u8, bool)>,
     /// The layer of its frame, where the packet says so.
     pub layer: Option<Layer>,
-    /// Whether a frame ends with it: so that frames of a layer can be counted.
+    /// Whether a frame ends with it, so that frames of a layer can be counted.
     pub ends_frame: bool,
     /// Whether receivers of higher layers of the stream get its frame, too, so that the rate of a
     /// layer can be measured. In streams whose spatial layers depend on one another in key frames
@@ -324,7 +324,7 @@ pub struct Arrival {
     pub needed_above: bool,
 }
 
-/// One RTP packet that left with a transport-wide number.
+/// One RTP packet that was sent with a transport-wide number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// When.

@@ -1,12 +1,12 @@
-//! The contract every data plane keeps, and its meaning.
+//! The contract of every data plane, and its reference model.
 //!
 //! A data plane forwards media by table. The agent writes entries ([`Update`]), the device applies
-//! them to packets, and every packet ends in a [`Verdict`]. Devices differ in speed, never in
-//! meaning: [`Model`] is the meaning, written to be read, and every back end is held to it by the
+//! them to packets, and every packet ends in a [`Verdict`]. Devices differ only in speed. [`Model`]
+//! defines their behaviour and is written to be read; every back end is tested against it with the
 //! same vectors and the same random histories.
 //!
-//! Read [`table`] first (what can be said), then [`model`] (what it means), then [`device`] (how a
-//! real device is driven).
+//! Read [`table`] first (the entries), then [`model`] (their meaning), then [`device`] (how a real
+//! device is driven).
 //!
 //! # The pipeline
 //!

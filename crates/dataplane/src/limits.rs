@@ -1,5 +1,5 @@
-//! The sizes both the model and every back end keep to. A limit is part of the contract: what
-//! happens at it must not depend on the device.
+//! The sizes that the model and every back end keep to. A limit is part of the contract: the
+//! behaviour at it must not depend on the device.
 
 /// How far behind the newest packet of a stream one may still arrive, in sequence numbers. Later
 /// ones are dropped as [`TooLate`](crate::Counter::TooLate).
@@ -33,8 +33,8 @@ pub const DATAGRAM_MAX: usize = 1_500;
 /// switch aligns timestamps, in seconds.
 pub const ALIGNMENT_MAX_SECONDS: i64 = 5;
 
-/// How many frames of a source a replica remembers whether it sent. A packet of an older frame
-/// comes too late to be sent or sent again.
+/// The number of frames of a source for which a replica remembers whether it sent them. A packet of
+/// an older frame is too late to be sent or sent again.
 ///
 /// Likewise how many frames can be sent again of a replica that numbers by
 /// [frames](crate::Rewriting).

@@ -1,12 +1,12 @@
-//! Devices in front of a base: the packets of an entry that one takes need not reach the base, all
+//! Devices in front of a base. Packets of an entry that a device takes need not reach the base; all
 //! others do.
 //!
 //! The base can do everything and has every entry, so nothing depends on an offload: if it is full,
-//! gone or not capable, packets reach the base untouched. An offload therefore never refuses an
-//! entry for good, it only says why the entry runs in the base.
+//! absent or not capable, packets reach the base unchanged. An offload therefore never refuses an
+//! entry permanently; it only gives the reason why the entry runs in the base.
 //!
-//! [`Offload`] takes relays, [`ReplicaOffload`](crate::ReplicaOffload) rooms. A device that is not
-//! in this process answers a write later: it returns [`Answer::Pending`] and tells the outcome as
+//! [`Offload`] takes relays, [`ReplicaOffload`](crate::ReplicaOffload) rooms. A device outside this
+//! process answers a write later: it returns [`Answer::Pending`] and reports the outcome as
 //! [`Written`]. Until then the entry runs in the base.
 
 use std::fmt;
@@ -16,37 +16,37 @@ use std::time::Instant;
 
 use crate::{Counters, Relay, RelayTraffic, Statistics};
 
-/// A device that forwards some of a base's relays before their packets get there.
+/// A device that forwards some of a base's relays before their packets reach the base.
 pub trait Offload {
-    /// Offers a relay that the base has, or with `None` tells of the removal of one that the base
+    /// Offers a relay that the base has or, with `None`, reports the removal of one that the base
     /// still has.
     ///
-    /// After [`Answer::Taken`] packets of the relay need no longer reach the base; those may that
-    /// want something which is missing here. After [`Answer::Refused`] they all do: an earlier
-    /// value of the same entry is gone from here. After [`Answer::Pending`] they may go by an
-    /// earlier value that was taken, until [`Offload::next_written`] tells the outcome.
+    /// After [`Answer::Taken`] packets of the relay need no longer reach the base; packets that
+    /// need a feature missing here still may. After [`Answer::Refused`] all of them do: an earlier
+    /// value of the same entry is removed from here. After [`Answer::Pending`] they may be handled
+    /// by an earlier value that was taken, until [`Offload::next_written`] reports the outcome.
     ///
     /// Writes to one relay take effect in their order. A removal is never refused; a relay that was
-    /// never here needs no removing.
+    /// never here needs no removal.
     fn offer(&mut self, now: Instant, write: WriteId, at: SocketAddr, relay: Option<&Relay>) -> Answer;
 
-    /// The next outcome of a pending write, in any order. Each is told once, as
-    /// [`Refused::Gone`] if the device does not answer any more. The loss of a relay that was taken
-    /// is told as an error of the write that brought it. Called often: a device does here what it
-    /// has to do from time to time.
+    /// The next outcome of a pending write, in any order. Each is reported once, as
+    /// [`Refused::Gone`] if the device no longer answers. The loss of a relay that was taken is
+    /// reported as an error of the write that brought it. This is called often, so a device does
+    /// its periodic work here.
     fn next_written(&mut self) -> Option<Written> {
         None
     }
 
     /// The counts of a relay here since it was first offered, over replacements and refusals, and
-    /// when the last datagram came that went on; `None` when it did nothing. Asked once after a
-    /// removal that was done at once, this is the last word of it; of one that is done later,
-    /// [`Written::traffic`] is. A device that is reached over a connection answers with the counts
-    /// it read last.
+    /// when the last forwarded datagram arrived; `None` when there are none. Called once after a
+    /// removal that was done at once, it returns the final counts; those of a removal that is done
+    /// later are in [`Written::traffic`]. A device that is reached over a connection answers with
+    /// the counts it read last.
     fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)>;
 
-    /// The sum of all counters so far: of packets that did not reach the base, which counts those
-    /// that did.
+    /// The sum of all counters so far. They cover packets that did not reach the base, which counts
+    /// the others.
     fn counters(&mut self) -> Counters;
 
     /// The name of the place, for operators.
@@ -71,7 +71,7 @@ pub enum Answer {
     Taken,
     /// It is not done, for this reason.
     Refused(Refused),
-    /// The outcome comes later.
+    /// The outcome is reported later.
     Pending,
 }
 
@@ -115,21 +115,21 @@ pub enum Reason {
     Srtp,
     /// ICE and DTLS that end here.
     Terminated,
-    /// To accept from anybody, or from nobody.
+    /// Accepting from anybody, or from nobody.
     Sources,
     /// To go from IPv4 to IPv6, or back.
     Families,
-    /// An address that is not one machine's, or is one's only on some link.
+    /// An address that is not of a single machine, or only on some link.
     Addresses,
     /// No RTP passes here, or not yet.
     NoMedia,
-    /// A codec, or a form of it, that must be looked into further than the device does.
+    /// A codec, or a form of it, that needs deeper parsing than the device does.
     Codec,
     /// Retransmissions, in either direction.
     Retransmissions,
     /// Header extensions that would have to be added or renumbered.
     Extensions,
-    /// Something that must run in the same place runs in the base.
+    /// An entry that must run in the same place runs in the base.
     Companion,
 }
 

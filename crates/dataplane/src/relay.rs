@@ -15,8 +15,8 @@ pub struct Relay {
     pub accept: Accept,
     /// How what arrives is protected.
     pub ingress_protection: RelayProtection,
-    /// ICE and DTLS end here: STUN, from anybody, and DTLS, from who is accepted, are the agent's.
-    /// Otherwise they pass like anything else.
+    /// Whether ICE and DTLS end here: STUN from anybody and DTLS from an accepted source are then
+    /// punted to the agent. Otherwise they are forwarded like anything else.
     pub terminated: bool,
     /// The hop for RTP and for everything else that is not RTCP. `None` while there is no
     /// destination, and always at a port for RTCP alone.
@@ -30,7 +30,7 @@ pub struct Relay {
 /// where no source is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accept {
-    /// Nobody's: the port is open, so that nobody else has it, and silent.
+    /// Nobody's: the port is open, so that no other program takes it, and silent.
     Nobody,
     /// This address's.
     Only(SocketAddr),
@@ -41,7 +41,8 @@ pub enum Accept {
     Learn {
         /// The only address to learn from.
         within: Option<IpAddr>,
-        /// Another number is another window of learning: the source told last is told again.
+        /// The number of the window of learning: with another number, the last reported source is
+        /// reported again.
         window: u32,
     },
 }
@@ -57,12 +58,12 @@ impl Accept {
     }
 }
 
-/// How packets of a relay are protected on one side.
+/// The protection of a relay's packets on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayProtection {
-    /// By keys that are not agreed yet: nothing passes.
+    /// By keys that are not yet agreed on: nothing is forwarded.
     Pending,
-    /// Not at all, or not by us: bytes are as they are.
+    /// None, or none by us: bytes are unchanged.
     Clear,
     /// By SRTP and SRTCP with this key.
     Srtp(MasterKey),
@@ -81,7 +82,7 @@ impl RelayProtection {
 /// The way of a relay's packets to one destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The port of ours they leave from, which must be in the table, too, and where to.
+    /// The local port they are sent from, which must be in the table too, and their destination.
     pub path: Path,
     /// How they are protected.
     pub egress_protection: RelayProtection,

@@ -8,44 +8,43 @@ use crate::{
     StreamStatistics, Update, WriteId, Written,
 };
 
-/// A device that sends some of a base's replicas before their packets get there.
+/// A device that sends some of a base's replicas before their packets reach the base.
 pub trait ReplicaOffload {
-    /// Offers a leg, a stream or a replica that the base has, or tells of the removal of one that
+    /// Offers a leg, a stream or a replica that the base has, or reports the removal of one that
     /// the base still has. Never a relay.
     ///
-    /// After `Ok` the entry is here; whether a replica is sent from here says
-    /// [`sends`](Self::sends). After an error it is not, and an earlier value is gone from here. A
-    /// removal is never refused. A device that answers later refuses a replica as
-    /// [`Refused::Pending`], so that the base sends it, and names it in
-    /// [`next_candidate`](Self::next_candidate) once it is written.
+    /// After `Ok` the entry is here; [`sends`](Self::sends) tells whether a replica is sent from
+    /// here. After an error it is not, and an earlier value is removed from here. A removal is
+    /// never refused. A device that answers later refuses a replica as [`Refused::Pending`], so
+    /// that the base sends it, and names it in [`next_candidate`](Self::next_candidate) once it is
+    /// written.
     fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused>;
 
     /// The next event, as of a [`DataPlane`](crate::DataPlane).
     fn poll(&mut self) -> Option<Event>;
 
-    /// The sum of all counters so far: of packets that did not reach the base, which counts those
-    /// that did.
+    /// The sum of all counters so far. They cover packets that did not reach the base, which counts
+    /// the others.
     fn counters(&mut self) -> Counters;
 
-    /// Whether a replica is sent from here, so that the base must not send it: its stream's packets
-    /// may reach the base all the same, for other replicas of it.
+    /// Whether a replica is sent from here, so that the base must not send it. Its stream's packets
+    /// may still reach the base, for other replicas of it.
     fn sends(&self, replica: ReplicaId) -> bool;
 
-    /// The state of a replica to go on from in the base, after packets of it were sent from here.
+    /// The state from which the base continues a replica, after packets of it were sent from here.
     /// `None` if none were, or if it is still here.
     fn snapshot(&self, replica: ReplicaId) -> Option<ReplicaSnapshot>;
 
     /// A replica that the base sends and that could be sent from here, as far as is known here.
-    /// Each is told once, and room is kept for it until [`take_over`](Self::take_over) is called,
+    /// Each is named once, and room is kept for it until [`take_over`](Self::take_over) is called,
     /// or it is removed.
     fn next_candidate(&mut self) -> Option<ReplicaId>;
 
-    /// Goes on with a replica where the base stopped, or does not if nothing can be said of that.
-    /// Its leg's next packet has this transport-wide number, if they are not numbered here yet. The
-    /// base sends no more of the replica after [`Answer::Taken`], and goes on with it after
-    /// [`Answer::Refused`]. After [`Answer::Pending`] neither sends it until
-    /// [`next_written`](Self::next_written) tells which, so a device should do all it can before it
-    /// names a candidate.
+    /// Continues a replica where the base stopped, or not if that state is unknown. Its leg's next
+    /// packet has this transport-wide number, if they are not numbered here yet. The base sends no
+    /// more of the replica after [`Answer::Taken`], and continues it after [`Answer::Refused`].
+    /// After [`Answer::Pending`] neither sends it until [`next_written`](Self::next_written)
+    /// reports the outcome, so a device should do as much as possible before it names a candidate.
     fn take_over(
         &mut self,
         write: WriteId,
@@ -54,32 +53,33 @@ pub trait ReplicaOffload {
         transport_sequence: u16,
     ) -> Answer;
 
-    /// The next outcome of a pending [`take_over`](Self::take_over), in any order. Each is told
-    /// once, as [`Refused::Gone`] where the device does not answer any more.
+    /// The next outcome of a pending [`take_over`](Self::take_over), in any order. Each is reported
+    /// once, as [`Refused::Gone`] where the device no longer answers.
     fn next_written(&mut self) -> Option<Written> {
         None
     }
 
-    /// The next replica that was sent from here and is not any more, for another reason than a
-    /// write: the device is gone, for instance. The base goes on with it, from its
+    /// The next replica that was sent from here and no longer is, for another reason than a write:
+    /// for instance, the device is gone. The base continues it, from its
     /// [`snapshot`](Self::snapshot) if there is one.
     fn next_returned(&mut self) -> Option<ReplicaId> {
         None
     }
 
     /// Packets of a replica that is sent from here, which its receiver asks for again, by the
-    /// replica's numbers. Nothing is kept here: what the publisher can be asked for comes as an
+    /// replica's numbers. No packets are stored here: requests for the publisher are reported as an
     /// [`Event::NackUpstream`], and the receiver is remembered.
     fn nack(&mut self, now: Instant, replica: ReplicaId, sequences: &[u16]);
 
-    /// A leg whose packets get their sending times and transport-wide numbers here from now on,
-    /// each told once. The base's packets to it are to have neither: two cannot count together.
+    /// A leg whose packets get their sending times and transport-wide numbers here from this call
+    /// on, each named once. The base must write neither into its packets to the leg, because only
+    /// one side can count.
     fn next_stamped(&mut self) -> Option<LegId> {
         None
     }
 
-    /// Sends more to a leg, as of [`Inject::Probe`](crate::Inject::Probe); false if the leg's
-    /// packets are not numbered here, and the base is to do it.
+    /// Starts a probe of a leg, as of [`Inject::Probe`](crate::Inject::Probe); false if the leg's
+    /// packets are not numbered here, and the base is to probe.
     fn probe(&mut self, _leg: LegId, _probe: u32, _rate: u64, _bytes: u32, _packets: u32) -> bool {
         false
     }

@@ -1,16 +1,16 @@
-//! How one device goes on where another stopped.
+//! The state with which one device continues a replica of another.
 //!
-//! From an offload to its base: the offload sends no more of a replica, and says where it stands
-//! ([`ReplicaOffload::snapshot`](crate::ReplicaOffload::snapshot)); the base is told
+//! From an offload to its base: the offload stops sending a replica and gives its state
+//! ([`ReplicaOffload::snapshot`](crate::ReplicaOffload::snapshot)), which is given to the base
 //! ([`Inject::Resume`](crate::Inject::Resume)). From a base to its offload: the base is asked to
-//! let go ([`Inject::Release`](crate::Inject::Release)), sends no more of it, and says where it
-//! stands ([`Event::Released`](crate::Event::Released)); the offload is told
-//! ([`ReplicaOffload::take_over`](crate::ReplicaOffload::take_over)), or the base again.
+//! release a replica ([`Inject::Release`](crate::Inject::Release)). It stops sending the replica
+//! and gives its state ([`Event::Released`](crate::Event::Released)), which is given to the offload
+//! ([`ReplicaOffload::take_over`](crate::ReplicaOffload::take_over)), or back to the base.
 //!
-//! Only one of the two sends at any time, and the second begins behind the last number of the
-//! first. So no number is used twice and none decreases. A packet that arrives while neither sends
-//! is lost to the receiver, who sees its gap as that of any loss, and may ask for it where what is
-//! lost is sent again.
+//! Only one of the two sends at any time, and the second begins after the last number of the first.
+//! So no number is used twice and none decreases. A packet that arrives while neither sends is lost
+//! to the receiver. It is a gap like any other loss, and the receiver may ask for it where lost
+//! packets are sent again.
 
 use wire::codec::Layer;
 
@@ -38,7 +38,7 @@ pub struct ReplicaSnapshot {
     pub source: Option<StreamKey>,
     /// The source's number of the newest packet that was accounted for, sent or not.
     pub newest: u16,
-    /// The replica's number for the one behind.
+    /// The replica's number for the packet after it.
     pub next: u16,
     /// Added to timestamps.
     pub timestamp_offset: u32,
@@ -48,19 +48,19 @@ pub struct ReplicaSnapshot {
     pub tl0_offset: u8,
     /// The highest layer.
     pub layer: Layer,
-    /// The timestamp, picture id and TL0PICIDX of the newest packet that was sent, as sent: what
-    /// another source continues.
+    /// The timestamp, picture id and TL0PICIDX of the newest sent packet, as sent: another source
+    /// continues from them.
     pub last: (u32, u16, u8),
     /// The newest number of a dependency descriptor that was sent, as sent.
     pub frame: Option<u16>,
-    /// Of pictures in layers the newest that was decided: its timestamp at the source, and whether
-    /// it is sent. The rest of it follows that, and where it is not sent it is in `picture_offset`
-    /// already.
+    /// For pictures in layers, the newest with a decision: its timestamp at the source, and whether
+    /// it is sent. The rest of the picture follows this decision. If it is not sent,
+    /// `picture_offset` includes it already.
     pub decided: Option<Decided>,
 }
 
 impl ReplicaSnapshot {
-    /// How far a packet of the source lies behind the newest; `None` for one that lies before.
+    /// The distance of a packet of the source after the newest; `None` for an earlier one.
     pub fn ahead(&self, sequence: u16) -> Option<u64> {
         let ahead = sequence.wrapping_sub(self.newest);
         (1..1 << 15).contains(&ahead).then(|| u64::from(ahead))

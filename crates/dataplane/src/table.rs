@@ -26,7 +26,7 @@ pub struct StreamKey {
     pub ssrc: Ssrc,
 }
 
-/// A local and a remote address between which a peer has proved itself.
+/// A local and a remote address between which ICE has validated a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Path {
     /// Our address, as the peer reaches it.
@@ -45,7 +45,7 @@ pub struct Leg {
     pub protection: Protection,
     /// Header-extension ids in what the peer sends.
     pub extensions_in: ExtensionMap,
-    /// Header-extension ids in what we send. An extension that is missing here is taken out.
+    /// Header-extension ids in packets that we send. An extension that is missing here is removed.
     pub extensions_out: ExtensionMap,
 }
 
@@ -87,8 +87,8 @@ pub struct ReplicaFormat {
     pub payload_type: PayloadType,
     /// The payload type of its retransmissions.
     pub rtx: Option<PayloadType>,
-    /// Of redundant audio (RFC 2198) only the primary block is sent, as a packet of its own codec:
-    /// the receiver does not know the redundant form.
+    /// Whether only the primary block of redundant audio (RFC 2198) is sent, as a packet of its own
+    /// codec, because the receiver does not support the redundant form.
     pub primary_only: bool,
 }
 
@@ -120,7 +120,8 @@ pub enum Rewriting {
 pub struct Replica {
     /// The receiver's leg.
     pub leg: LegId,
-    /// The SSRC it is sent with. Never used before on that leg: not even by a replica that is gone.
+    /// The SSRC it is sent with. It must never have been used before on that leg, even by a replica
+    /// that has been removed.
     pub ssrc: Ssrc,
     /// First sequence number, below 2^15 (RFC 3711 section 3.3.1: so that the receiver's first
     /// guess of the roll-over counter is right). It is read when the first packet is sent;
@@ -143,10 +144,10 @@ pub struct Replica {
     /// The stream it is to follow. The stream that it forwards at the time continues until this one
     /// has a key frame.
     pub source: Option<StreamKey>,
-    /// The highest layer it gets of a source that has several: frames above it, spatially or
-    /// temporally, are held back, and frames that depend on what was held back. It follows as soon
-    /// as a decoder can: down to fewer pictures at the next frame, up and to another size where the
-    /// source says that one may begin, which for most is a key frame.
+    /// The highest layer it gets of a source that has several. Frames above it, spatially or
+    /// temporally, are held back, and so are frames that depend on them. A change takes effect as
+    /// soon as a decoder can follow: down to fewer pictures at the next frame, up and to another
+    /// size where the source says that one may begin, which for most is a key frame.
     pub target: Layer,
     /// A smaller picture size that is forwarded beside the target's, from its next frame on that
     /// needs no earlier one. The replica switches down to it with the next picture instead of
@@ -186,6 +187,6 @@ pub enum Update {
     /// the value is replaced.
     SetRelay(SocketAddr, Box<Relay>),
     /// Removes a relay and closes its port. Its [`RelayTraffic`](crate::Event::RelayTraffic) is
-    /// told a last time.
+    /// reported a last time.
     RemoveRelay(SocketAddr),
 }

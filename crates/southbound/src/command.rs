@@ -25,14 +25,14 @@ pub enum Command {
         /// Which transport.
         transport: TransportId,
     },
-    /// A track may arrive, or may arrive differently from now on.
+    /// Announces a track, or changes it.
     Publish(Publication),
-    /// A track may no longer arrive. Its subscriptions end with it.
+    /// Withdraws a track. Its subscriptions end with it.
     Unpublish {
         /// Which track.
         track: TrackId,
     },
-    /// A receiver gets a track, or wants it differently from now on.
+    /// Forwards a track to a receiver, or changes how.
     Subscribe(Subscription),
     /// A receiver no longer gets a track.
     Unsubscribe {
@@ -69,8 +69,8 @@ pub enum Command {
         /// until the receivers have taken it.
         message: Option<MessageId>,
     },
-    /// Says that a message of [`Notice::MessageReceived`](crate::Notice::MessageReceived) has been
-    /// dealt with: each [`Command::Send`] that passes it on came before this. Said once of each.
+    /// Acknowledges a message of [`Notice::MessageReceived`](crate::Notice::MessageReceived): each
+    /// [`Command::Send`] that passes it on was given before this. Given once for each message.
     MessageHandled {
         /// Which message.
         message: MessageId,
@@ -152,8 +152,8 @@ pub struct Subscription {
     pub transport: TransportId,
     /// The track to send there.
     pub track: TrackId,
-    /// The SSRC the receiver was told. Never used before on this transport: a (key, SSRC, index)
-    /// protects one packet, ever.
+    /// The SSRC that the receiver was given. It must never have been used before on this transport:
+    /// a (key, SSRC, index) may protect only one packet.
     pub ssrc: Ssrc,
     /// The SSRC of retransmissions, when the receiver negotiated them.
     pub rtx: Option<Ssrc>,
@@ -165,12 +165,12 @@ pub struct Subscription {
     pub formats: Vec<(PayloadType, PayloadFormat)>,
     /// How the receiver wants it.
     pub settings: SubscriptionSettings,
-    /// Its client learns of a track by its packets: while no media comes, it is sent something in
-    /// its place.
+    /// Its client learns of a track by its packets: while no media arrives, packets are sent in its
+    /// place.
     pub fill: bool,
 }
 
-/// How good, and whether at all, a receiver wants a track.
+/// The quality that a receiver wants of a track, or that it wants none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SubscriptionSettings {
     /// Not while false: the entry stays, nothing is sent.
@@ -178,9 +178,9 @@ pub struct SubscriptionSettings {
     /// The size it is displayed at, in pixels; 0 by 0 when that is unknown, and then the best there
     /// is counts as full.
     pub size: (u16, u16),
-    /// Pictures per second beyond which nothing is gained; 0 for no limit.
+    /// The highest useful picture rate, in pictures per second; 0 for no limit.
     pub fps: u16,
-    /// How much more it matters than another of the same size; 0 is what most have.
+    /// The priority over others of the same size; 0 is usual.
     pub priority: u8,
     /// The best encoding to send, as an index into [`Publication::encodings`]; the agent sends the
     /// best one at or below it that arrives, or the lowest above it where there is none.

@@ -1,5 +1,5 @@
-//! Names of things both sides talk about. The controller hands them out, except those of nodes and
-//! of messages, and never uses one twice.
+//! Ids that both sides use. The controller assigns them, except those of nodes and of messages, and
+//! never uses one twice.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {

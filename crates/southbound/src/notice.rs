@@ -20,12 +20,13 @@ pub enum Notice {
         /// The negotiated SRTP protection profile; `None` for clear RTP.
         srtp: Option<SrtpProfile>,
     },
-    /// The peer stopped proving that it wants media (RFC 7675). An ICE restart may bring it back.
+    /// The peer's consent expired (RFC 7675). An ICE restart may restore it.
     Disconnected {
         /// Which transport.
         transport: TransportId,
     },
-    /// The transport is gone, with all that used it. Not said of a transport the controller closed.
+    /// The transport is closed, with everything that used it. Not sent for a transport that the
+    /// controller closed.
     Closed {
         /// Which transport.
         transport: TransportId,
@@ -50,7 +51,7 @@ pub enum Notice {
     },
     /// A message arrived on a data channel. Answered with
     /// [`Command::MessageHandled`](crate::Command::MessageHandled), even when its transport is
-    /// gone: a sender with too many messages that are not dealt with is not read.
+    /// closed: no more is read from a sender with too many unacknowledged messages.
     MessageReceived {
         /// From whom.
         transport: TransportId,
@@ -79,8 +80,8 @@ pub enum Notice {
         /// Which subscription.
         subscription: SubscriptionId,
     },
-    /// A receiver's downlink does not carry even the lowest layer of a subscription any more, or it
-    /// does again. The receiver is told, so that it shows a pause and not a frozen picture.
+    /// A receiver's downlink no longer carries even the lowest layer of a subscription, or it does
+    /// again. The receiver is informed, so that it shows a pause and not a frozen picture.
     Paused {
         /// Which subscription.
         subscription: SubscriptionId,
@@ -111,7 +112,7 @@ pub enum Notice {
 /// The addresses and the certificate of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Which node. A node takes another id each time it starts, since it has lost all it was told.
+    /// The node's id. A node takes another id each time it starts, since it has lost all state.
     pub node: NodeId,
     /// UDP addresses for host candidates, best first.
     pub addresses: Vec<SocketAddr>,
@@ -143,7 +144,7 @@ pub enum CloseReason {
 pub enum ChannelEnd {
     /// The peer closed it, or its SCTP association ended.
     Peer,
-    /// The peer took too long to take what it must get.
+    /// The peer took too long to accept a reliable message.
     TooSlow,
 }
 
