@@ -1,15 +1,16 @@
-//! A data plane in layers: a base that can do everything, and in front of it offloads that take
-//! what they can.
+//! A data plane in layers: a base that can do everything, and offloads in front of it that take the
+//! entries they can.
 //!
-//! The base has every entry, always. An entry an offload takes as well is forwarded there, and the
-//! base never sees its packets; an entry that all refuse runs in the base, as all of them do once
-//! the offloads are gone. So nothing is lost by trying, and the agent need not know: it drives a
-//! layer as any other [`DataPlane`]. Reports and counters are sums. A replica is the exception: it
-//! is sent from one place only, and the base keeps those of an offload paused.
+//! The base always has every entry. An entry that an offload takes is forwarded by the offload, and
+//! its packets do not reach the base. An entry that all refuse runs in the base, and so do all
+//! entries once the offloads are gone. So an offer costs nothing, and the agent need not know about
+//! offloads: it drives a layer as any other [`DataPlane`]. Reports and counters are sums. A replica
+//! is the exception: it is sent from one place only, and the base keeps an offload's replicas
+//! paused.
 //!
-//! Relays and rooms are apart. Read [`relays`](RelayLayer) first, where several offloads stand in a
-//! row and the first that takes an entry has it; then [`replicas`](ReplicaLayer), of which several
-//! are put in front of each other. `places` is what operators and tests look at: the place of each
+//! Relays and rooms are separate. Read [`relays`](RelayLayer) first: several offloads are in a row,
+//! and the first that takes an entry has it. Then [`replicas`](ReplicaLayer), of which several are
+//! put in front of each other. `places` is the view for operators and tests: the place of each
 //! entry, and why it is not further in front.
 
 #![forbid(unsafe_code)]

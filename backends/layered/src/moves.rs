@@ -1,10 +1,10 @@
-//! Replicas on their way from the base to the offload.
+//! Replicas that move from the base to the offload.
 //!
-//! The base is asked to let one go and says where it stands; until then it may have been paused, or
-//! lost its source, and gone on from there. Such an answer is of no use to anybody.
+//! The base is asked to release a replica and answers with its state. Meanwhile the replica may
+//! have been paused, or lost its source, and continued from there. Such an answer is outdated.
 //!
-//! An offload may answer later whether it goes on with one. Nobody sends the replica until then,
-//! and if it is paused or loses its source meanwhile, it begins anew with a key frame.
+//! An offload may answer later whether it continues a replica. Neither side sends the replica until
+//! then. If it is paused or loses its source meanwhile, it begins anew with a key frame.
 
 use std::collections::BTreeMap;
 

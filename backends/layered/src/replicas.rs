@@ -32,7 +32,7 @@ pub struct ReplicaLayer<B, O> {
 }
 
 impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
-    /// Puts an offload in front of a base. Neither has entries of ours yet.
+    /// Puts an offload in front of a base. Neither may have entries of this layer yet.
     pub fn new(base: B, offload: O) -> Self {
         ReplicaLayer {
             base,
@@ -67,12 +67,12 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         &mut self.offload
     }
 
-    /// Which entry runs where, for whoever wants to look while this runs.
+    /// The place of each entry, readable while this runs.
     pub fn places(&self) -> Places {
         self.places.clone()
     }
 
-    /// The base has it first, so that there is no moment at which nobody has it.
+    /// The base gets an entry first, so that one side always has it.
     fn set(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         let told = self.stamped.for_base(self.voices.for_base(&update));
         self.base.write(now, told)?;
@@ -142,7 +142,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         self.close(now, leg);
     }
 
-    /// The base sends no more of a replica. False where there is no such replica any more.
+    /// Has the base stop sending a replica. False where there is no such replica any more.
     fn silence(&mut self, now: Instant, id: ReplicaId, answer: Result<(), Refused>) -> bool {
         let Some((entry, change)) = self.voices.silence(id) else {
             return false;
@@ -170,7 +170,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         self.close(now, leg);
     }
 
-    /// The base goes on with a replica that it was silent of.
+    /// Has the base continue a replica that was silent there.
     fn give_back(&mut self, now: Instant, id: ReplicaId, from: Option<ReplicaSnapshot>, refused: Refused) {
         let Some(change) = self.voices.give_back(id, from) else {
             return;
@@ -178,11 +178,11 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         if let Some(entry) = self.voices.entry(id) {
             self.places.offered(&entry, self.offload.name(), Err(refused));
         }
-        // The base has the replica already, so that it can say nothing against it.
+        // The base has the replica already, so it cannot refuse the change.
         let _ = self.apply(now, vec![change]);
     }
 
-    /// Tells the base where replicas go on there, and then what has changed of them.
+    /// Gives the base the states of replicas that continue there, and then their changes.
     fn apply(&mut self, now: Instant, changes: Vec<Update>) -> Result<(), WriteError> {
         for (replica, from) in self.voices.take_snapshots() {
             self.base.inject(now, Inject::Resume { replica, from });
@@ -190,7 +190,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         changes.into_iter().try_for_each(|change| self.base.write(now, change))
     }
 
-    /// Takes in what the offload has answered meanwhile, and what it has lost.
+    /// Handles the offload's answers and losses since the last call.
     fn settle(&mut self, now: Instant) {
         while let Some(written) = self.offload.next_written() {
             self.written(now, written);
@@ -216,7 +216,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         }
     }
 
-    /// Writes what the base has in another form already, so that it can say nothing against it.
+    /// Writes an entry that the base has already in another form, so that it cannot be refused.
     fn tell_base(&mut self, now: Instant, change: Option<Update>) {
         if let Some(change) = change {
             let _ = self.base.write(now, change);
@@ -239,7 +239,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
                 (Some((leg, holds)), Some(now)) => {
                     self.hand_over(now, replica, leg, from.filter(|_| holds), transport_sequence);
                 }
-                // The agent asked by itself.
+                // The agent asked for this itself.
                 _ => return Some(event),
             }
         }

@@ -1,8 +1,8 @@
 //! Legs whose packets the offload stamps with sending times and transport-wide numbers.
 //!
-//! Two cannot count one leg's packets, so the base's packets to such a leg have neither. Its
-//! receiver reports on those that have; what the base sends beside them is not estimated from,
-//! which errs on the side of less.
+//! Two sides cannot count one leg's packets, so the base's packets to such a leg carry neither. Its
+//! receiver reports only on packets with numbers. Packets of the base beside them are not part of
+//! the estimate, which makes it lower.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,8 +50,8 @@ impl Stamped {
         Some(Update::SetLeg(id, bare(leg)))
     }
 
-    /// Nobody stamps a leg's packets until it is clear who does: what the base is to have of the
-    /// leg, where it stamps them so far.
+    /// Until it is decided which side stamps a leg's packets, none does. Returns the leg's entry
+    /// for the base, if the base stamps them so far.
     pub(crate) fn lend(&mut self, id: LegId) -> Option<Update> {
         let leg = self.legs.get(&id)?;
         let bare = bare(leg);
@@ -62,7 +62,7 @@ impl Stamped {
         Some(Update::SetLeg(id, bare))
     }
 
-    /// The base goes on stamping them, if nobody else has begun to.
+    /// The base continues to stamp them, if the offload has not begun to.
     pub(crate) fn give_back(&mut self, id: LegId) -> Option<Update> {
         if !self.lent.remove(&id) {
             return None;

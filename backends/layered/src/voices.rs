@@ -1,8 +1,8 @@
-//! Which replicas the base is to keep silent, because the offload sends them.
+//! Replicas that the base keeps silent because the offload sends them.
 //!
-//! Such a replica is paused there and comes from nowhere, so that nothing is counted of it twice.
-//! It is first written as it is, but paused: whether it may be written at all is for the base to
-//! say.
+//! Such a replica is paused in the base and has no source there, so that nothing is counted twice.
+//! It is first written with its source, but paused, because the base has to check whether the entry
+//! is valid.
 
 use std::collections::BTreeMap;
 
@@ -95,8 +95,8 @@ impl Voices {
         self.replica(id).map(|replica| Update::SetReplica(id, replica.clone()))
     }
 
-    /// The base sends a replica again: what it is to have of it, once it was told where that goes
-    /// on.
+    /// Has the base send a replica again. Returns the entry for the base, which is written after
+    /// the replica's state.
     pub(crate) fn give_back(&mut self, id: ReplicaId, from: Option<ReplicaSnapshot>) -> Option<Update> {
         let voice = self.voices.get_mut(&id).filter(|voice| voice.is_silent)?;
         voice.go_on(from);
@@ -120,7 +120,7 @@ impl Voices {
         Some((entry, Update::SetReplica(id, voice.said())))
     }
 
-    /// Forgets what goes with a removal.
+    /// Removes the state that belongs to a removed entry.
     pub(crate) fn forget(&mut self, update: &Update) {
         match update {
             Update::RemoveReplica(id) => drop(self.voices.remove(id)),
@@ -168,7 +168,7 @@ fn first_behind(next: u16) -> u16 {
     if next < 1 << 15 { next } else { 0 }
 }
 
-/// Whether a change of an entry may change who sends a replica.
+/// Whether a change of an entry may change the side that sends a replica.
 fn is_concerned(update: &Update, id: ReplicaId, replica: &Replica) -> bool {
     match update {
         Update::SetReplica(other, _) => *other == id,

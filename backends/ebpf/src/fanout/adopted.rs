@@ -66,7 +66,7 @@ impl Adopted {
         self.streams.len()
     }
 
-    /// Somebody is at this pair of addresses again: whatever came from there is his now.
+    /// Gives a pair of addresses to a new leg: it is no longer adopted, so the sweep keeps it.
     pub(super) fn claim(&mut self, pair: &Pair) {
         self.pairs.retain(|found| found != pair);
     }

@@ -1,5 +1,4 @@
-//! Wakes whoever reads the log, when there is something in it: no socket does where packets end in
-//! the kernel.
+//! Wakes the reader of the log when it has records: packets that end in the kernel wake no socket.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,7 +21,7 @@ pub(super) struct Bell {
 }
 
 impl Bell {
-    /// Calls `wake` from now on whenever there is something in `log`.
+    /// Calls `wake` from this call on whenever there is a record in `log`.
     ///
     /// Errors: there can be no more threads or sockets.
     pub(super) fn start(log: OwnedFd, wake: Arc<dyn Fn() + Send + Sync>) -> io::Result<Self> {

@@ -1,7 +1,7 @@
-//! Copies made in the driver: on which interfaces that can be, and how packets get there.
+//! Copies made in the driver: the interfaces that can do it, and the path of packets to them.
 //!
-//! A broadcast makes as many copies as a device map has slots, so there is one with one slot, one
-//! with two, and so on, for each interface, up to as many as any stream has had receivers.
+//! A broadcast makes as many copies as a device map has slots. So each interface has a map with one
+//! slot, one with two, and so on, up to the most receivers that any stream has had.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ use crate::{EbpfError, RelayOffload, Step, attach};
 /// `BPF_MAP_TYPE_DEVMAP`, and the sizes of its keys and values.
 const DEVMAP: (u32, u32, u32) = (14, 4, 8);
 
-/// How often it is looked whether copies that were ordered do leave, and how often in a row none
-/// may.
+/// The interval between checks that ordered copies are sent, and the number of failed checks in a
+/// row that are tolerated.
 const WATCH_EVERY: Duration = Duration::from_secs(1);
 const STUCK_MAX: u32 = 2;
 
@@ -43,10 +43,10 @@ pub(super) struct Broadcast {
 }
 
 impl Broadcast {
-    /// Puts the program where packets arrive: behind the relays' there, or else by itself. `mark`
-    /// is what it was loaded with.
+    /// Attaches the program where packets arrive: after the relays' program there, or else by
+    /// itself. `mark` is the mark it was loaded with.
     ///
-    /// Errors: why copies cannot be made in the driver; then none are.
+    /// Errors: the reason why copies cannot be made in the driver; then none are.
     pub(super) fn start(
         loaded: &mut Ebpf,
         names: &[String],
@@ -127,15 +127,15 @@ impl Broadcast {
     }
 }
 
-/// Copies that were ordered, and that left, so far.
+/// Copies that were ordered, and that were sent, so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traffic {
     pub(super) ordered: u64,
     pub(super) left: u64,
 }
 
-/// Looks from time to time whether copies that are ordered do not leave any more, though they once
-/// could: a driver may come to take none.
+/// Checks from time to time that ordered copies are still sent: a driver that could send them may
+/// stop to accept any.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     at: Option<Instant>,
@@ -144,7 +144,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Whether it is time to look.
+    /// Whether a check is due.
     pub(super) fn is_due(&mut self, now: Instant) -> bool {
         let is_due = self.at.is_none_or(|at| at <= now);
         if is_due {
@@ -162,7 +162,7 @@ impl Watch {
     }
 }
 
-/// Puts the program on interfaces whose drivers run it themselves.
+/// Attaches the program to interfaces whose drivers run it natively.
 fn put_on(program: &mut Xdp, names: &[String], interfaces: &[u32]) -> Result<(), EbpfError> {
     for (name, interface) in names.iter().zip(interfaces) {
         let attached = program.attach_to_if_index(*interface, XdpMode::Driver);
@@ -174,8 +174,8 @@ fn put_on(program: &mut Xdp, names: &[String], interfaces: &[u32]) -> Result<(),
     Ok(())
 }
 
-/// Whether an interface takes a frame from the driver's program: one for nobody, which is dropped
-/// where it would leave.
+/// Whether an interface accepts a frame from the driver's program. The test frame has no receiver
+/// and is dropped where it would be sent.
 fn lets_go(
     loaded: &mut Ebpf,
     trial: &mut DevMap<MapData>,

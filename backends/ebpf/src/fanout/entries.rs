@@ -11,7 +11,7 @@ use crate::layout::fanout::{
     StreamEntry,
 };
 
-/// A stream, with the places of those who get it.
+/// The entry of a stream, with the places of its replicas.
 pub(super) fn stream(stream: &Stream, places: &[u32]) -> StreamEntry {
     let mut entry = StreamEntry {
         formats_count: stream.formats.len() as u32,

@@ -55,9 +55,9 @@ pub(super) fn stream(stream: &Stream, from: &Leg) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Whether another device can go on with a stream's replicas, from any packet on: frames do not
-/// refer to others by descriptors, of which only who decided knows what became of them. The stream
-/// is one that fits.
+/// Whether another device can continue a stream's replicas from any packet on. This needs frames
+/// that do not refer to others by descriptors, because only the device that decided about such
+/// frames knows the decisions. The stream is one that fits.
 pub(super) fn can_be_continued(stream: &Stream, from: &Leg) -> bool {
     let is_described = from.extensions_in.id(ExtensionKind::DependencyDescriptor).is_some();
     let is_named = |codec| is_described && !matches!(key_frames(codec), Some(KEY_ALWAYS)) || codec == Codec::Vp9;
@@ -89,8 +89,8 @@ pub(super) fn replica(replica: &Replica, to: &Leg, from: &Leg) -> Result<(), Rea
     Ok(())
 }
 
-/// Header extensions that go on from one leg to another, in the order of kinds: the id each comes
-/// with, and the one it goes out under.
+/// Header extensions that are forwarded from one leg to another, in the order of kinds: the
+/// received id of each, and the sent one.
 pub(super) fn carried(to: &Leg, from: &Leg) -> Vec<(u8, u8)> {
     let kinds = from.extensions_in.iter().filter(|(kind, _)| is_carried(*kind));
     kinds

@@ -30,9 +30,9 @@ pub(super) fn snapshot(source: Option<StreamKey>, progress: &ReplicaProgress) ->
     }
 }
 
-/// A replica that goes on here where the base stopped, by an entry of this epoch.
+/// The progress of a replica that continues here where the base stopped, by an entry of this epoch.
 pub(super) fn resumed(from: &ReplicaSnapshot, epoch: u32) -> ReplicaProgress {
-    // Numbers are extended by the kernel's count of the stream, once a packet comes.
+    // Numbers are extended by the kernel's count of the stream, once a packet arrives.
     let newest = (1 << 16) + u64::from(from.newest);
     let (last_timestamp, last_picture, last_tl0) = from.last;
     let mut progress = ReplicaProgress {

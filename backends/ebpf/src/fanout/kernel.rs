@@ -31,7 +31,8 @@ const NEXT: i32 = -1;
 /// The verdict for a frame that is sent as the last of its copies.
 const REDIRECT: i32 = 7;
 
-/// No packet grows by more: header extensions, and a word for a dependency descriptor.
+/// The most bytes by which a packet grows: header extensions, and a word for a dependency
+/// descriptor.
 const GROWTH: usize = 512;
 
 /// `struct __sk_buff` up to the number of the interface, which is at the end then.
@@ -42,7 +43,7 @@ const CONTEXT_INTERFACE: usize = 40;
 /// others, what was noted for a process that is gone, and where broadcasts go, which end with it.
 const OF_THIS_PROGRAM: [&str; 7] = ["scratches", "lines", "notes", "log_ring", "outboxes", "fans", "tried"];
 
-/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process
+/// The program, on its interfaces. Without pins it is detached when this is dropped or the process
 /// dies.
 pub(super) struct Kernel {
     loaded: Ebpf,
@@ -118,7 +119,7 @@ impl Kernel {
         Ok((kernel, found))
     }
 
-    /// All pairs of addresses, and whose they are.
+    /// All pairs of addresses, and their legs.
     pub(super) fn legs(&self) -> impl Iterator<Item = Result<(Pair, u32), MapError>> {
         self.legs.iter()
     }
@@ -164,7 +165,7 @@ impl Kernel {
         })
     }
 
-    /// Of copies made in the driver.
+    /// Counts of copies made in the driver.
     pub(super) fn traffic(&self) -> Traffic {
         let count = |index| {
             self.counts
@@ -204,7 +205,7 @@ impl Kernel {
         true
     }
 
-    /// Runs the program on a frame: what it says becomes of it, and how it looks then.
+    /// Runs the program on a frame. Returns the result and the frame afterwards.
     pub(super) fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
         let mut context = [0; CONTEXT];
         context[CONTEXT_INTERFACE..].copy_from_slice(&interface.to_ne_bytes());
@@ -241,7 +242,7 @@ pub(super) fn set<V: Pod>(array: &mut Array<MapData, V>, at: u32, value: V) -> b
     array.set(at, value, 0).is_ok()
 }
 
-/// Between whom, as the program has it.
+/// The addresses of a path in the program's form.
 pub(super) fn pair(local: SocketAddr, remote: SocketAddr) -> Pair {
     Pair {
         local: words(local.ip()),
@@ -313,9 +314,9 @@ fn load(tables: &[Table], pins: Option<&Pins>, mark: u32) -> Result<Ebpf, EbpfEr
     Ok(loaded)
 }
 
-/// Has copies made in the driver, as far as that is wanted and can be.
+/// Has copies made in the driver, as far as configured and possible.
 ///
-/// Errors: it cannot, and nothing else was wanted.
+/// Errors: the reason why it is impossible, if only the driver is allowed.
 fn broadcast(
     loaded: &mut Ebpf,
     config: &FanoutConfig,

@@ -15,7 +15,7 @@ use crate::layout::fanout::{FANOUT_PROBED, FanoutLog};
 /// The most packets of one batch. Each leg gets one event a batch.
 const BATCH_MAX: usize = 128;
 
-/// The log of a packet: what it says of it, and then of its copies.
+/// The length of a packet's record, which the records of its copies follow.
 const PACKET_LEN: usize = size_of::<FanoutLog>();
 
 /// Events out of the log.

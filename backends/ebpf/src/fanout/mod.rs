@@ -47,7 +47,7 @@ use kernel::Kernel;
 use log::Log;
 use table::EntryTable;
 
-/// How often at most the kernel is made to look for one receiver's hardware address.
+/// The shortest time between two attempts to resolve one receiver's hardware address.
 const NUDGE_EVERY: Duration = Duration::from_secs(1);
 
 /// A port that nobody listens on (RFC 863).
@@ -56,16 +56,16 @@ const DISCARD: u16 = 9;
 /// The configuration of rooms in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FanoutConfig {
-    /// Interfaces by name, at which publishers' packets arrive. Copies leave wherever routes lead.
+    /// Interfaces by name, at which publishers' packets arrive. Copies are sent as routes lead.
     pub interfaces: Vec<String>,
-    /// Whether packets that were copied go on to the base in any case, so that it can report
-    /// arrivals and keep statistics of its own. Otherwise they do only where it has replicas of the
+    /// Whether copied packets also go to the base in any case, so that it can report arrivals and
+    /// keep statistics of its own. Otherwise they go there only if the base has replicas of the
     /// stream.
     pub goes_up: bool,
     /// The place where copies are made.
     pub path: RoomsPath,
-    /// A folder of a BPF file system in which to keep program and entries over the end of the
-    /// process, however that comes.
+    /// A folder of a BPF file system in which program and entries outlive the process, even a
+    /// crash.
     pub pins: Option<PathBuf>,
     /// How long entries that were found there stay. Their owners are unknown: a participant that
     /// connects again gets new entries.
@@ -90,26 +90,27 @@ pub struct Fanout {
     clock: Monotonic,
     /// Events that only publishers can answer.
     wanted: VecDeque<Event>,
-    /// Requests for packets that nobody here sends again, however they end.
+    /// Requests for packets that are not retransmitted here, whatever their outcome.
     not_resent: u64,
-    /// By whom nobody was known lately, and when that was asked for.
+    /// Legs whose receiver's hardware address was unknown, and the time of the last attempt to
+    /// resolve it.
     nudged: HashMap<LegId, Instant>,
     /// The attachments on its interfaces.
     attached: Vec<Found>,
     /// Over copies in the driver.
     watch: Watch,
     copies_at: CopiesAt,
-    /// For what makes the kernel look for a neighbour.
+    /// Sockets for making the kernel resolve a neighbour.
     sockets: [Option<UdpSocket>; 2],
     log: Log,
     _bell: Option<Bell>,
 }
 
 impl Fanout {
-    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are
-    /// related to it.
+    /// Attaches the program to its interfaces. `now` is the current time, to which all reported
+    /// times are related.
     ///
-    /// Errors: why it cannot be. The base does everything then.
+    /// Errors: the reason why it is impossible. The base does everything then.
     pub fn start(config: &FanoutConfig, now: Instant) -> Result<Self, EbpfError> {
         Self::start_at(config, None, now)
     }
@@ -152,11 +153,10 @@ impl Fanout {
         })
     }
 
-    /// Has `wake` called whenever there is something to
-    /// [`poll`](dataplane::ReplicaOffload::poll), but not all the time: it can wait some
-    /// milliseconds.
+    /// Has `wake` called when there is something to [`poll`](dataplane::ReplicaOffload::poll), with
+    /// a delay of some milliseconds at most.
     ///
-    /// Errors: why it cannot be. Then somebody has to look.
+    /// Errors: the reason why it is impossible. The caller then has to poll regularly.
     pub fn wake_with(&mut self, wake: Arc<dyn Fn() + Send + Sync>) -> Result<(), EbpfError> {
         let failed = |error| EbpfError::of(Step::Tables, error);
         let log = self.table.kernel.log_fd().map_err(failed)?;
@@ -179,7 +179,7 @@ impl Fanout {
         self.copies_at.clone()
     }
 
-    /// How many copies left that were made in the driver.
+    /// The number of copies sent that were made in the driver.
     pub fn left_by_driver(&self) -> u64 {
         self.table.kernel.traffic().left
     }
@@ -189,7 +189,7 @@ impl Fanout {
         self.table.came()
     }
 
-    /// How many streams an earlier process left, which the kernel still copies.
+    /// The number of streams that an earlier process left and the kernel still copies.
     pub fn unconfirmed(&self) -> usize {
         self.table.found()
     }
@@ -200,8 +200,8 @@ impl Fanout {
         }
     }
 
-    /// Packets that an interface had made one of several, which nothing can be done with here: turn
-    /// its GRO off (`ethtool -K INTERFACE gro off`).
+    /// Packets that an interface had merged into one, which cannot be copied: turn its GRO off
+    /// (`ethtool -K INTERFACE gro off`).
     pub fn merged(&self) -> u64 {
         self.table.kernel.counts()[layout::FAN_MERGED as usize]
     }
@@ -216,20 +216,20 @@ impl Fanout {
         })
     }
 
-    /// Runs the program on a frame as if it had arrived at the interface with this number: what
-    /// becomes of it, and how it looks then. Clones are sent, but the last copy of a frame is the
-    /// frame itself, and nobody sends that ([`Tried::Redirected`]).
+    /// Runs the program on a frame as if it had arrived at the interface with this number. Returns
+    /// the result and the frame afterwards. Clones are sent, but the last copy of a frame is the
+    /// frame itself, which is not sent ([`Tried::Redirected`]).
     pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
         self.table.kernel.try_frame(interface, frame)
     }
 
-    /// Has a frame arrive at the interface with this number, where the driver's program is: what
-    /// that leaves goes on to the stack.
+    /// Has a frame arrive at the interface with this number, where the driver's program runs. If
+    /// the program passes it, it continues to the stack.
     pub fn arrive_in_driver(&mut self, interface: u32, frame: &[u8]) -> Result<(), EbpfError> {
         self.table.kernel.arrive(interface, frame)
     }
 
-    /// Copies are made in the stack from now on if no driver takes them any more.
+    /// Has copies made in the stack once the driver no longer accepts them.
     fn watch(&mut self) {
         let now = self.clock.now();
         if self.table.kernel.broadcast.is_err() || !self.watch.is_due(now) {
@@ -273,8 +273,7 @@ impl Fanout {
         }
     }
 
-    /// Makes the kernel look for a receiver's hardware address, by sending something of no meaning
-    /// there as programs do.
+    /// Makes the kernel resolve a receiver's hardware address, by sending an empty datagram there.
     fn nudge(&mut self, id: LegId) {
         let now = self.clock.now();
         let lately = |at: &Instant| now.saturating_duration_since(*at) < NUDGE_EVERY;
@@ -291,7 +290,7 @@ impl Fanout {
         if let Some(remote) = remote
             && let Some(socket) = &self.sockets[usize::from(remote.is_ipv6())]
         {
-            // Whether it could is told by whether there are more notes.
+            // Further notes tell whether it was resolved.
             let _ = socket.send_to(&[], SocketAddr::new(remote.ip(), DISCARD));
         }
     }

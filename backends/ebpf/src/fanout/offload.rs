@@ -135,7 +135,7 @@ impl ReplicaOffload for Fanout {
         vec![Arc::new(self.copies_at())]
     }
 
-    /// Without jitter, which is for who sees packets arrive.
+    /// Without jitter, which needs arrival times.
     fn stream_statistics(&self, key: StreamKey) -> Option<StreamStatistics> {
         let progress = self.table.stream(key)?.progress;
         Some(StreamStatistics {

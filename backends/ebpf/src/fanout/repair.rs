@@ -23,8 +23,8 @@ use crate::layout::fanout::{
 const FRESH: Duration = Duration::from_secs(1);
 
 impl EntryTable {
-    /// Remembers that the receiver of a replica wants packets again, by their numbers there: which
-    /// of the source's they are. `None` where nothing comes from anywhere.
+    /// Records that the receiver of a replica asks for packets again, by the replica's numbers.
+    /// Returns the source's numbers; `None` where the replica follows nothing.
     pub(super) fn nack(&mut self, id: ReplicaId, sequences: &[u16]) -> Option<(StreamKey, Vec<u16>)> {
         let (entry, cell, state) = self.sent_replica(id)?;
         let source = cell.progress.source;
@@ -50,14 +50,14 @@ impl EntryTable {
                 found.push(number as u16);
             }
         }
-        // Last, so that who looks because of it finds them.
+        // Written last, so that a packet that finds it also finds the requests.
         let is_known = !found.is_empty() && set(&mut self.kernel.wanted, stream_state, until);
         is_known.then_some((key, found))
     }
 }
 
-/// The source's extended numbers behind some of a replica's, of those of the segment it is in that
-/// were, or are to be, sent.
+/// The source's extended numbers for some of a replica's, as far as they belong to its segment and
+/// were sent, or are to be.
 fn numbers(progress: &ReplicaProgress, sequences: &[u16]) -> Vec<u64> {
     let mut wanted: BTreeSet<u16> = sequences.iter().copied().collect();
     let oldest = progress.first.max(progress.newest.saturating_sub(REORDER_MAX - 1));
@@ -66,8 +66,8 @@ fn numbers(progress: &ReplicaProgress, sequences: &[u16]) -> Vec<u64> {
     found.map(|(source, _)| source).collect()
 }
 
-/// Under which number a packet of the source's went out, or is to; `None` where those behind it
-/// have closed up.
+/// The number under which a packet of the source was sent, or is to be; `None` where later packets
+/// have closed the gap.
 fn sequence(progress: &ReplicaProgress, source: u64) -> Option<u16> {
     let word = (source / 64 % u64::from(HISTORY_WORDS)) as usize;
     let (closed, bit) = (progress.closed[word], 1 << (source % 64));
@@ -164,8 +164,8 @@ mod tests {
         for (place, frame) in frames.frames.iter_mut().enumerate() {
             frame.frame = name(place);
         }
-        // Frame 40 is 131,068 to 131,071 and goes out under 100 to 103; frame 42 from 131,076 on,
-        // behind a gap of one, across the end of 16 bits.
+        // Frame 40 is 131,068 to 131,071 and is sent under 100 to 103; frame 42 from 131,076 on,
+        // after a gap of one, across the end of 16 bits.
         for (frame, first, last, number) in [(40, 131_068, 131_071_u64, 100), (42, 131_076, 131_080, 105)] {
             frames.frames[frame % NUMBERED_FRAMES as usize] = NumberedFrame {
                 frame: frame as u16,

@@ -1,8 +1,8 @@
-//! The rewriters in C, held to those in Rust: any loss, order, repetition, key frames out of turn
-//! and changes of cadence, run by the kernel.
+//! The rewriters in C, compared with those in Rust: any loss, order, repetition, key frames out of
+//! turn and changes of cadence, run by the kernel.
 //!
-//! Those in Rust mask no loss, whatever comes (`crates/rewriting/tests/promises.rs`); so who says
-//! the same does not, either. It is looked at here once more.
+//! Those in Rust mask no loss (`crates/rewriting/tests/promises.rs`). A rewriter with the same
+//! answers masks none either, and this is tested again here.
 
 #[allow(dead_code, reason = "the rewriters' own tests ask more of it")]
 #[path = "../../../../crates/rewriting/tests/stream/mod.rs"]

@@ -17,8 +17,7 @@ impl Slots {
         Slots(free.map(|slot| (slot, None)).collect())
     }
 
-    /// One that no packet looks at any more: of those given up, the one that has been so the
-    /// longest.
+    /// A slot that no packet uses any more: of the released ones, the one released first.
     pub(super) fn take(&mut self, now: Instant) -> Option<u32> {
         let (_, since) = self.0.front()?;
         if since.is_some_and(|since| now.saturating_duration_since(since) < GRACE) {

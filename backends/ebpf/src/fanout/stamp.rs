@@ -77,7 +77,7 @@ pub(super) struct Counts {
     legs: HashMap<u32, LegId>,
     /// Legs that the base counts for.
     elsewhere: BTreeSet<LegId>,
-    /// Legs that are counted for here since nobody asked.
+    /// Legs that are newly counted here and not yet reported.
     new: VecDeque<LegId>,
 }
 
@@ -108,8 +108,8 @@ impl Counts {
         self.elsewhere.contains(&id)
     }
 
-    /// A leg's packets are counted here from now on: where, if that is new. `Err` where there is no
-    /// place.
+    /// Has a leg's packets counted here. Returns the slot, if that is new. `Err` where there is no
+    /// slot.
     pub(super) fn take(&mut self, now: Instant, id: LegId) -> Result<Option<u32>, ()> {
         if self.places.contains_key(&id) {
             return Ok(None);
@@ -126,7 +126,8 @@ impl Counts {
         self.elsewhere.remove(&id);
     }
 
-    /// The base may have sent something to a leg: it counts then, unless it was told not to.
+    /// The base may have sent something to a leg: it counts from then on, unless it was told not
+    /// to.
     pub(super) fn leave(&mut self, id: LegId) {
         if !self.places.contains_key(&id) {
             self.elsewhere.insert(id);

@@ -26,7 +26,7 @@ use crate::layout::fanout::{
 
 pub(super) struct EntryTable {
     pub(super) kernel: Kernel,
-    /// Whether what is copied goes on to the base in any case.
+    /// Whether copied packets also go to the base in any case.
     goes_up: bool,
     legs: BTreeMap<LegId, Leg>,
     streams: BTreeMap<StreamKey, StreamRow>,
@@ -35,7 +35,7 @@ pub(super) struct EntryTable {
     by_state: HashMap<u32, StreamKey>,
     /// The assignment of transport-wide numbers to legs.
     pub(super) counts: Counts,
-    /// Replicas that left, and where they are to go on.
+    /// Replicas that left the kernel, and the states with which they continue.
     left: BTreeMap<ReplicaId, ReplicaSnapshot>,
     /// Replicas of the base's that could be here.
     promotion: Promotion,
@@ -54,13 +54,13 @@ struct StreamRow {
     state: Option<u32>,
     /// The place of its entry, while the kernel has it.
     place: Option<u32>,
-    /// Whether its copies leave by ways the driver cannot broadcast to.
+    /// Whether its copies are sent by interfaces that the driver cannot broadcast to.
     in_stack: bool,
 }
 
 struct ReplicaRow {
     entry: Replica,
-    /// Streams it may still come from, until it follows its source.
+    /// Streams it may still follow, until it follows its source.
     lingers: BTreeSet<StreamKey>,
     epoch: u32,
     home: Home,
@@ -73,8 +73,8 @@ enum Home {
         state: u32,
         place: Option<(u32, ReplicaEntry)>,
     },
-    /// `begun` once the base may have sent any of it: its numbers are the base's then, until it
-    /// says where it stands.
+    /// `begun` once the base may have sent any of it: its numbers are then the base's, until the
+    /// base states them.
     Base { why: Refused, begun: bool },
 }
 
@@ -103,21 +103,21 @@ impl EntryTable {
         self.adopted.legs_from.wrapping_add(id.0)
     }
 
-    /// How many streams an earlier process left.
+    /// The number of streams that an earlier process left.
     pub(super) fn found(&self) -> usize {
         self.adopted.streams()
     }
 
-    /// When what it left is to be removed.
+    /// The time at which adopted entries are removed.
     pub(super) fn sweeps_at(&self) -> Option<Instant> {
         self.adopted.until
     }
 
-    /// Removes what an earlier process left: nobody owns it.
+    /// Removes the entries that an earlier process left and that nobody owns.
     pub(super) fn sweep(&mut self, now: Instant) {
         let legs_from = self.adopted.legs_from;
         let adopted = std::mem::take(&mut self.adopted);
-        // Ours go on being numbered as they are.
+        // Legs of this process keep their numbers.
         self.adopted.legs_from = legs_from;
         adopted.remove_from(&mut self.kernel);
         for (slots, places) in [
@@ -268,7 +268,7 @@ impl EntryTable {
         self.give_up(now, table.home);
     }
 
-    /// A replica has begun to follow a stream: it comes from no other any more.
+    /// A replica has begun to follow a stream: it can follow none of its earlier ones any more.
     pub(super) fn follows(&mut self, now: Instant, id: ReplicaId, key: StreamKey) {
         let Some(table) = self.replicas.get_mut(&id) else {
             return;
@@ -340,7 +340,7 @@ impl EntryTable {
         fit::stream(&stream.entry, from)
     }
 
-    /// The stream that a replica's state says it follows.
+    /// The stream that a replica follows, by its state.
     fn followed(&self, state: u32) -> Option<StreamKey> {
         let progress = self.kernel.replica_states.get(&state, 0).ok()?.progress;
         self.stream_of(progress.source.checked_sub(1)?)

@@ -14,7 +14,7 @@ use crate::layout::fanout::{FANOUT_COPIES, Probe, ReplicaCell, ReplicaEntry};
 const BPF_F_LOCK: u64 = 4;
 
 impl EntryTable {
-    /// Decides where replicas run, and tells the kernel of every stream that has to do with them.
+    /// Decides where replicas run, and writes every stream affected to the kernel.
     pub(super) fn settle(&mut self, now: Instant, replicas: &[ReplicaId]) {
         let mut streams = BTreeSet::new();
         let mut left = Vec::new();
@@ -36,12 +36,12 @@ impl EntryTable {
             .for_each(|(id, home, source)| self.leave(id, home, source));
     }
 
-    /// A replica that followed a stream is sent from here no more: where it stands.
+    /// Ends a replica that followed a stream here, and keeps its state for the base.
     fn leave(&mut self, id: ReplicaId, home: Home, source: Option<StreamKey>) {
         let Home::Kernel { state, place } = home else { return };
         if let Some((place, entry)) = place {
-            // A packet may be on its way by the old entry yet. It is given no number behind the one
-            // that is read here, since whoever gives one has the lock and looks again.
+            // A packet may still be in progress with the old entry. It gets no number after the one
+            // that is read here, since the program checks the entry again under the lock.
             let paused = ReplicaEntry { paused: 1, ..entry };
             set(&mut self.kernel.replica_entries, place, paused);
         }
@@ -55,7 +55,7 @@ impl EntryTable {
         };
         let table = &self.replicas[&id];
         let source = match progress.continues {
-            // Not a packet came since it is here.
+            // No packet has arrived since it moved here.
             1 => table.entry.source,
             _ => source,
         };
@@ -111,7 +111,7 @@ impl EntryTable {
         self.consider_move(id);
     }
 
-    /// Sees to it that what a replica's leg gets is counted here, if it is to be.
+    /// Has the packets of a replica's leg counted here, if they are to be.
     fn count(&mut self, now: Instant, id: ReplicaId) -> Result<(), Refused> {
         let leg = self.replicas[&id].entry.leg;
         if !stamp::are_wanted(&self.legs[&leg]) {
@@ -130,7 +130,7 @@ impl EntryTable {
         self.may_count(self.replicas[&id].entry.leg)
     }
 
-    /// Whether a replica could run here, but for who counts its leg's packets.
+    /// Whether a replica could run here, apart from the counting of its leg's packets.
     pub(super) fn fits_here(&self, id: ReplicaId) -> Result<(), Refused> {
         let table = &self.replicas[&id];
         let to = self
@@ -149,7 +149,7 @@ impl EntryTable {
             if others.clone().count() >= FANOUT_COPIES as usize {
                 return Err(Refused::Full);
             }
-            // A replica has one list of payload types, whatever it comes from.
+            // A replica has one list of payload types for all its sources.
             if table.entry.source.is_some_and(|source| !self.are_alike(*key, source)) {
                 return Err(Refused::Unsupported(Reason::Codec));
             }
@@ -176,7 +176,7 @@ impl EntryTable {
         formats(one) == formats(other)
     }
 
-    /// Whether the base would send a replica if a packet came now.
+    /// Whether the base would send a replica if a packet arrived now.
     fn may_send(&self, id: ReplicaId) -> bool {
         let entry = &self.replicas[&id].entry;
         let is_open = |leg: LegId| {

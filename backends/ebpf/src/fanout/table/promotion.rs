@@ -15,7 +15,7 @@ use super::super::{fit, handover, stamp};
 use super::{EntryTable, Home};
 use crate::layout::fanout::{Probe, ReplicaCell};
 
-/// How often it is looked at who could be here, where nothing was changed about him.
+/// The interval between attempts for replicas whose entries have not changed.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Those that are asked for.
@@ -25,7 +25,7 @@ pub(super) struct Promotion {
     asked: BTreeMap<ReplicaId, bool>,
     next: VecDeque<ReplicaId>,
     looks_at: Option<Instant>,
-    /// How many have come.
+    /// The number of replicas that have moved here.
     came: u64,
 }
 
@@ -52,7 +52,7 @@ impl Promotion {
         self.next.retain(|next| *next != id);
     }
 
-    /// It cannot be here after all, and nobody was asked yet.
+    /// Drops a candidate that cannot be here after all, before the base was asked.
     fn drop_unasked(&mut self, id: ReplicaId) {
         if self.asked.get(&id) == Some(&false) {
             self.forget(id);
@@ -82,7 +82,7 @@ impl EntryTable {
         here.into_iter().for_each(|id| self.consider_move(id));
     }
 
-    /// How many replicas have come from the base so far.
+    /// The number of replicas that have moved here from the base so far.
     pub(in super::super) fn came(&self) -> u64 {
         self.promotion.came
     }
@@ -101,7 +101,7 @@ impl EntryTable {
         }
     }
 
-    /// Whether a replica could go on here from where it stands.
+    /// Whether a replica could continue here from its state.
     fn could_go_on(&self, id: ReplicaId) -> bool {
         let entry = &self.replicas[&id].entry;
         let Some(source) = entry.source.filter(|_| !entry.paused) else {
@@ -110,8 +110,8 @@ impl EntryTable {
         self.fits_here(id).is_ok() && fit::can_be_continued(&self.streams[&source].entry, &self.legs[&source.leg])
     }
 
-    /// Whether a leg's packets can be counted here, from some time on: then everything that is sent
-    /// to it must be able to come.
+    /// Whether a leg's packets can be counted here from some time on. Then all replicas of the leg
+    /// must be able to move here.
     fn could_count(&self, leg: LegId) -> bool {
         if !stamp::are_wanted(&self.legs[&leg]) || self.counts.place(leg).is_some() {
             return true;

@@ -75,7 +75,7 @@ impl EntryTable {
         set(&mut self.kernel.stream_entries, place, entry).then_some(place)
     }
 
-    /// Has a stream's copies made in the stack from now on.
+    /// Has a stream's copies made in the stack from this call on.
     pub(in super::super) fn keep_in_stack(&mut self, now: Instant, key: StreamKey) {
         if let Some(stream) = self.streams.get_mut(&key) {
             stream.in_stack = true;
@@ -110,7 +110,7 @@ impl EntryTable {
         let Home::Kernel { state, place } = table.home else {
             return None;
         };
-        // Those of all streams it may come from are alike.
+        // All streams that it may follow are alike in this.
         let any = table.entry.source.or(table.lingers.first().copied());
         let formats = any.and_then(|key| self.streams.get(&key));
         let formats = formats.map_or(&[][..], |stream| &stream.entry.formats);
