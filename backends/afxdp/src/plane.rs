@@ -55,7 +55,7 @@ pub struct AfxdpPlane {
     statistics: Statistics,
     drops: Vec<XskCounts>,
     /// Behind the workers, so that it outlives them; the programs are its own.
-    _guide: ResolverThread,
+    _resolver: ResolverThread,
 }
 
 impl AfxdpPlane {
@@ -104,7 +104,7 @@ impl AfxdpPlane {
             found: taken.found,
             statistics: Statistics(pages),
             drops: taken.drops,
-            _guide: resolver,
+            _resolver: resolver,
         })
     }
 

@@ -31,6 +31,7 @@ pub mod srtp;
 mod channel;
 mod config;
 mod hash;
+mod heartbeat;
 mod inline;
 mod net;
 mod packing;
@@ -40,7 +41,6 @@ mod relays;
 mod replay_window;
 mod slab;
 mod sorted;
-mod turns;
 mod wakeup;
 mod worker;
 

@@ -11,10 +11,10 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 
 use crate::config::UdpConfig;
 use crate::control::Control;
+use crate::heartbeat::Ping;
 use crate::net::{EventFd, RealtimePriority, ReuseportGroup, SharedPort, ThreadCpuClock, raise_open_files};
 use crate::packing::WorkerPacking;
 use crate::relays::{BypassLink, BypassPorts, BypassWorker, RELAYS_MAX, RelayWorkers, RtpBypass};
-use crate::turns::Asked;
 use crate::wakeup::Wakeup;
 use crate::worker::{Network, Shared, Worker, wakeup_by};
 
@@ -45,7 +45,7 @@ pub struct UdpPlane {
     coalesce: Duration,
     realtime_workers: bool,
     /// Workers that were pinged.
-    asked: Vec<Asked>,
+    pings: Vec<Ping>,
 }
 
 struct RunningWorker {
@@ -105,7 +105,7 @@ impl UdpPlane {
             files_max: raise_open_files(),
             coalesce: config.coalesce,
             realtime_workers: config.realtime_workers,
-            asked: Vec::new(),
+            pings: Vec::new(),
         };
         for (index, ((shard, network), (event_fd, wakeup))) in shards
             .into_iter()
@@ -265,14 +265,16 @@ impl DataPlane for UdpPlane {
 
     fn ping_workers(&mut self) {
         let workers = self.workers.iter();
-        self.asked = workers.map(|it| Asked::wake(&it.shared.turns, &it.event_fd)).collect();
-        self.asked
+        self.pings = workers
+            .map(|it| Ping::send(&it.shared.heartbeat, &it.event_fd))
+            .collect();
+        self.pings
             .extend(self.relays.iter().flat_map(RelayWorkers::ping_workers));
     }
 
     fn workers_answered(&mut self) -> bool {
-        self.asked.retain(|asked| !asked.workers_answered());
-        self.asked.is_empty()
+        self.pings.retain(|ping| !ping.is_answered());
+        self.pings.is_empty()
     }
 }
 

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use dataplane::Path;
 
+use crate::heartbeat::Heartbeat;
 use crate::net::{EventFd, RealtimePriority, set_timer_slack};
 use crate::relays::BypassWorker;
 use crate::shard::{Shard, Transmit};
-use crate::turns::Turns;
 use crate::wakeup::Wakeup;
 
 /// How long to wait for the rest of a frame, and how often if each wait brings more: a frame that
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     /// Datagrams that were dropped before they were read.
     pub(crate) overflows: AtomicU64,
     /// Turns it has begun.
-    pub(crate) turns: Arc<Turns>,
+    pub(crate) heartbeat: Arc<Heartbeat>,
 }
 
 /// One worker, to be [`run`](Self::run) on a thread of its own.
@@ -75,7 +75,7 @@ impl<N: Network> Worker<N> {
         let _guard = AbortOnPanic;
         set_timer_slack();
         while !self.shared.stop.load(Ordering::Relaxed) {
-            self.shared.turns.begin();
+            self.shared.heartbeat.beat();
             let now = now();
             self.realtime.measure(now);
             let waits_for_frame = self.realtime.is_lightly_loaded() && !self.shard.has_work();

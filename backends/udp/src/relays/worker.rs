@@ -12,8 +12,8 @@ use super::bypass::BypassPorts;
 use super::shard::{RelayShard, RelaySlot, SocketRegistry};
 use super::table::Relays;
 use super::{BUFFER, RelaySocket, SocketFactory};
+use crate::heartbeat::{Heartbeat, Ping};
 use crate::net::{EventFd, Poller, PortSocket, RealtimePriority};
-use crate::turns::{Asked, Turns};
 use crate::wakeup::Wakeup;
 use crate::worker::{AbortOnPanic, now, wakeup_by};
 
@@ -84,7 +84,7 @@ pub(crate) struct RelayWorkers {
     pub(crate) relays: Relays<PortSockets>,
     stop: Arc<AtomicBool>,
     threads: Vec<(EventFd, Option<JoinHandle<()>>)>,
-    turns: Vec<Arc<Turns>>,
+    heartbeats: Vec<Arc<Heartbeat>>,
 }
 
 impl RelayWorkers {
@@ -107,13 +107,13 @@ impl RelayWorkers {
             relays,
             stop: Arc::default(),
             threads: Vec::new(),
-            turns: Vec::new(),
+            heartbeats: Vec::new(),
         };
         for (index, ((shard, wakeup), event_fd)) in shards.into_iter().zip(wakeups).zip(event_fds).enumerate() {
-            let turns = Arc::new(Turns::default());
-            this.turns.push(turns.clone());
+            let heartbeat = Arc::new(Heartbeat::default());
+            this.heartbeats.push(heartbeat.clone());
             let worker = Worker {
-                turns,
+                heartbeat,
                 shard,
                 buffer: [0; BUFFER],
                 coalesce,
@@ -132,9 +132,9 @@ impl RelayWorkers {
     }
 
     /// Pings all workers.
-    pub(crate) fn ping_workers(&self) -> impl Iterator<Item = Asked> {
-        let threads = self.threads.iter().zip(&self.turns);
-        threads.map(|((event_fd, _), turns)| Asked::wake(turns, event_fd))
+    pub(crate) fn ping_workers(&self) -> impl Iterator<Item = Ping> {
+        let threads = self.threads.iter().zip(&self.heartbeats);
+        threads.map(|((event_fd, _), heartbeat)| Ping::send(heartbeat, event_fd))
     }
 }
 
@@ -150,7 +150,7 @@ impl Drop for RelayWorkers {
 
 /// One worker, to be [`run`](Self::run) on a thread of its own.
 struct Worker {
-    turns: Arc<Turns>,
+    heartbeat: Arc<Heartbeat>,
     shard: RelayShard<Arc<PortSocket>>,
     buffer: [u8; BUFFER],
     /// How long to wait for more when something has arrived.
@@ -167,7 +167,7 @@ impl Worker {
     fn run(mut self) {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {
-            self.turns.begin();
+            self.heartbeat.beat();
             if self.shard.take_commands(&mut self.sockets) > 0 {
                 // Requested reports are sent now, not with the next packet.
                 self.shard.settle(now());
