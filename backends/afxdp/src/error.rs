@@ -1,4 +1,4 @@
-//! Why there is no AF_XDP here, in the operator's words.
+//! The reasons why AF_XDP cannot be used, in the operator's words.
 
 use std::fmt;
 use std::io;
@@ -10,12 +10,12 @@ pub enum AfxdpError {
     NoInterfaces,
     /// The interface is not Ethernet.
     NotEthernet(String),
-    /// The interface has an XDP program already, which is left alone.
+    /// The interface already has an XDP program, which is not replaced.
     Taken(String),
     /// The process may not: it needs CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF, and CAP_IPC_LOCK or a
     /// large enough limit of locked memory.
     NotAllowed(Step, String),
-    /// The kernel or the driver cannot, or there is no such interface.
+    /// The kernel or the driver does not support it, or there is no such interface.
     Failed(Step, String, io::Error),
     /// The UDP sockets cannot be had; without this back end neither.
     Sockets(io::Error),

@@ -1,5 +1,5 @@
-//! Ethernet, IP and UDP around a datagram: read off what came in, written in front of what goes
-//! out.
+//! Ethernet, IP and UDP headers around a datagram: read from received frames, written in front of
+//! sent payloads.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -114,7 +114,7 @@ impl Header {
         })
     }
 
-    /// The longest datagram that goes out over this hop in one piece, in bytes of payload.
+    /// The longest datagram that this hop takes in one piece, in bytes of payload.
     pub(crate) fn payload_max(&self) -> usize {
         self.payload_max
     }
@@ -149,7 +149,7 @@ impl Header {
             Checksum::Kernels => fold(self.pseudo_sum + word(udp_len)).to_ne_bytes(),
             // The length counts twice: in the pseudo header and in the header.
             Checksum::Ours => match finish(self.pseudo_sum + self.ports_sum + 2 * word(udp_len) + long_sum(payload)) {
-                // Zero would say that there is none (RFC 768).
+                // A checksum of zero would mean that there is none (RFC 768).
                 [0, 0] => [0xff, 0xff],
                 check => check,
             },
@@ -161,8 +161,8 @@ impl Header {
     }
 }
 
-/// Two bytes as the sums here count them: ones' complement sums come out the same in any byte
-/// order, as long as it is one (RFC 1071).
+/// Two bytes as a word of the sum. Ones' complement sums have the same result in either byte order,
+/// if all words have the same (RFC 1071).
 fn word(bytes: [u8; 2]) -> u64 {
     u64::from(u16::from_ne_bytes(bytes))
 }
@@ -228,7 +228,7 @@ mod tests {
         })
     }
 
-    /// The sum of RFC 1071, as slowly as it says it.
+    /// The sum of RFC 1071, computed in its plainest form.
     fn slow_sum(parts: &[&[u8]]) -> u16 {
         let bytes = parts.concat();
         let words = bytes
@@ -314,7 +314,7 @@ mod tests {
         let header = Header::new(path, &hop()).unwrap();
         let mut frame = [0; 2_048];
         header.write(&[0, 0], 0, &mut frame, Checksum::Ours);
-        // With the payload that makes the rest of the sum all ones, the checksum comes out as zero.
+        // A payload that makes the rest of the sum all ones gives a checksum of zero.
         let total = header.write(&[frame[40], frame[41]], 0, &mut frame.clone(), Checksum::Ours);
         let payload = [frame[40], frame[41]];
         header.write(&payload, 0, &mut frame, Checksum::Ours);

@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::retry::unless_taken;
 use crate::{AfxdpError, Step};
 
-/// An interface whose RTP we take.
+/// An interface whose RTP this device takes.
 pub(crate) struct Interface {
     pub(crate) name: String,
     pub(crate) index: u32,
@@ -18,13 +18,13 @@ pub(crate) struct Interface {
     pub(crate) program: Program,
     /// The addresses that the sockets are bound to.
     bound: Vec<SocketAddr>,
-    /// The interface's own addresses among them, as the program knows them.
+    /// The interface's own addresses among them, as given to the program.
     listens: BTreeSet<Ipv6Addr>,
 }
 
 impl Interface {
-    /// Puts the program on the interface. It takes nothing before it is given sockets and
-    /// [`look_again`](Self::look_again) gives it addresses.
+    /// Attaches the program to the interface. It takes nothing until it has sockets, and addresses
+    /// from [`look_again`](Self::look_again).
     pub(crate) fn take(name: &str, bound: &[SocketAddr], netlink: &mut Netlink) -> Result<Self, AfxdpError> {
         let failed = |error| AfxdpError::of(Step::Interface, name, error);
         let look = || match netlink.link(name) {
@@ -69,8 +69,8 @@ impl Interface {
         self.listens = now;
     }
 
-    /// Whether the sockets take what is for this address. Link-local addresses are left to them:
-    /// those need a zone beside them to be anybody's.
+    /// Whether the sockets receive datagrams for this address. Link-local addresses are left to the
+    /// sockets, because they are unique only together with a zone.
     fn is_bound(&self, address: IpAddr) -> bool {
         let only_v6 = self.bound.iter().all(SocketAddr::is_ipv6);
         let takes = |bound: &SocketAddr| {

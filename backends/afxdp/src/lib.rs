@@ -11,7 +11,6 @@
 //! Read `network` first, then `frame` (the headers around a datagram), `next_hops` (its next hop),
 //! `program` and `program/weir.bpf.c` (the packets that are taken). `sys` is the only module that
 //! calls the operating system, and so the only one with `unsafe`.
-//! operating system, and so the only one with `unsafe`.
 
 #![deny(unsafe_code)]
 #![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]

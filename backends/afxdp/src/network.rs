@@ -13,10 +13,10 @@ use crate::neigh::NextHops;
 use crate::statistics::{Counter, Page};
 use crate::sys::{Mode, Xsk};
 
-/// How many frames one turn takes from one ring.
+/// The most frames that one turn reads from one ring.
 const BATCH: usize = 64;
-/// How often sockets are looked at while rings keep the worker from sleeping, which is when it
-/// would be told that they have something.
+/// The number of turns between reads of the sockets while rings keep the worker from sleeping. A
+/// sleeping worker is woken by its sockets.
 const SOCKETS_EVERY: u32 = 16;
 /// In copy mode, a run of this many datagrams costs less by socket, where it passes the stack as
 /// one packet. In zero-copy mode, a ring always costs less.
@@ -121,8 +121,8 @@ impl Transmit for RingNetwork {
         let mut aside = Aside::default();
         let mut failed = 0;
         for run in runs {
-            // All of a path's runs come one after the other. Behind one that goes by socket, those
-            // that follow may not overtake it.
+            // All runs of a path are consecutive. The runs after one that is sent by socket must
+            // not overtake it.
             let left = match aside.holds(&run.path) {
                 true => Some(run),
                 false => self.rings.send(run),
@@ -139,8 +139,8 @@ impl Transmit for RingNetwork {
 }
 
 impl RingNetwork {
-    /// Has rings sent what they have, and then, so that it stays behind it, sends what was put
-    /// aside.
+    /// Has rings send their frames, and then the runs that were put aside, so that the order is
+    /// kept.
     fn send_aside(&mut self, aside: &mut Aside<'_>) -> u64 {
         self.rings.kick();
         let runs = aside.runs[..std::mem::take(&mut aside.count)].iter_mut();
@@ -268,7 +268,7 @@ impl Rings {
 fn push(queue: &mut Xsk, header: &Header, tos: u8, datagram: &[u8]) -> bool {
     let checksum = queue.checksum();
     let queue_it = |queue: &mut Xsk| queue.send(header.udp_at(), |room| header.write(datagram, tos, room, checksum));
-    // Some frames are done as soon as the kernel has been told of them.
+    // Some frames are free as soon as the kernel has been notified of them.
     queue_it(queue) || {
         queue.kick();
         queue_it(queue)

@@ -19,8 +19,8 @@ use crate::statistics::{Page, Statistics};
 use crate::sys::{Mode, Xsk, XskCounts, queues};
 use crate::{AfxdpError, Step};
 
-/// The most queues of one interface that are used: as many as the XDP program knows sockets, and a
-/// worker can watch.
+/// The most queues of one interface that are used: the XDP program has that many sockets, and a
+/// worker can watch that many.
 const QUEUES_MAX: u32 = 64;
 
 /// The addresses of the device, and the interfaces on which it takes packets before the stack.
@@ -46,9 +46,9 @@ pub struct Found {
 }
 
 /// The data plane on AF_XDP rings: the agent's handle on workers as [`UdpPlane`] has them, with
-/// another way in and out.
+/// another network.
 ///
-/// Dropping it stops the workers and takes the XDP programs off the interfaces.
+/// Dropping it stops the workers and detaches the XDP programs.
 pub struct AfxdpPlane {
     plane: UdpPlane,
     found: Vec<Found>,
@@ -62,8 +62,8 @@ impl AfxdpPlane {
     /// Takes the interfaces, binds the sockets and starts the workers; `waker` as in
     /// [`UdpPlane::start`].
     ///
-    /// Errors: why it cannot be. Nothing is left behind then, and [`UdpPlane`] can be started
-    /// instead.
+    /// Errors: the reason why it is impossible. Nothing is left behind then, and [`UdpPlane`] can
+    /// be started instead.
     pub fn start(
         config: AfxdpConfig,
         clock: Clock,
@@ -215,8 +215,8 @@ fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
 }
 
 /// Steers a peer's STUN, DTLS and RTCP to the worker whose ring receives its RTP, so that this
-/// worker owns its leg. With fewer queues than workers some workers would get nothing: there, legs
-/// are spread as without rings, and workers hand datagrams over to each other.
+/// worker owns its leg. With fewer queues than workers some workers would be idle: in that case
+/// legs are spread as without rings, and workers hand datagrams over to each other.
 fn steer_by_queue(shared_port: &mut SharedPort, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
     if workers == 1 || found.iter().any(|found| (found.queues as usize) < workers) {
         return Ok(());

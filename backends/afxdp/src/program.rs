@@ -1,4 +1,4 @@
-//! The XDP program in the kernel: loaded, attached, told what to take.
+//! The XDP program in the kernel: loading, attaching, and the tables of the packets it takes.
 
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -24,7 +24,7 @@ pub enum ProgramMode {
     Generic,
 }
 
-/// The program on one interface. It leaves the interface when this is dropped or the process dies.
+/// The program on one interface. It is detached when this is dropped or the process dies.
 pub(crate) struct Program {
     /// Keeps it there.
     _loaded: Ebpf,
@@ -38,12 +38,12 @@ pub(crate) struct Program {
 pub(crate) struct TakenRelays(HashMap<MapData, [u8; 20], u8>);
 
 impl TakenRelays {
-    /// Takes what is for this relay. Link-local addresses are left to sockets: those need a zone
-    /// beside them to be anybody's.
+    /// Takes RTP for this relay. Link-local addresses are left to sockets, because they are unique
+    /// only together with a zone.
     pub(crate) fn open(&mut self, at: SocketAddr) {
         let has_zone = matches!(at, SocketAddr::V6(at) if at.ip().is_unicast_link_local());
         if !has_zone && !at.ip().is_unspecified() {
-            // When there are more than it has room for, the stack takes those.
+            // If the table is full, the stack receives the packets.
             let _ = self.0.insert(key(at), 1, 0);
         }
     }
@@ -83,7 +83,7 @@ impl Program {
         })
     }
 
-    /// The relays it is to take for, which are whoever's who asks first.
+    /// The table of the relays it takes, which the first caller gets.
     pub(crate) fn take_relays(&mut self) -> Option<TakenRelays> {
         self.relays.take()
     }
@@ -99,7 +99,7 @@ impl Program {
 
     /// Takes what is for this address.
     pub(crate) fn listen(&mut self, address: &Ipv6Addr) {
-        // When there are more than it has room for, the stack takes those.
+        // If the table is full, the stack receives the packets.
         let _ = self.addresses.insert(address.octets(), 1, 0);
     }
 

@@ -8,17 +8,16 @@ use dataplane::Family;
 counting::counters! {
     /// The counters of this back end, besides those of every data plane.
     pub enum Counter {
-        /// Frames that came in through a ring.
+        /// Frames received through a ring.
         Received = "received",
-        /// Frames the XDP program should not have taken; nobody read them.
+        /// Frames that the XDP program should not have taken; they were dropped.
         Unreadable = "unreadable",
         /// Datagrams that went out through a ring.
         Sent = "sent",
-        /// Sent by socket: nobody has asked for this path before, or the next hop's hardware
-        /// address is not known, or the way leads through an interface without a ring of this
-        /// worker.
+        /// Sent by socket: this path was not asked for before, or the next hop's hardware address
+        /// is not known, or the route is through an interface without a ring of this worker.
         SocketNoHop = "socket_no_hop",
-        /// Sent by socket: longer than what the interface or the path takes in one piece.
+        /// Sent by socket: longer than the interface or the path takes in one piece.
         SocketTooLong = "socket_too_long",
         /// Sent by socket: every frame was on its way.
         SocketRingFull = "socket_ring_full",

@@ -55,7 +55,7 @@ pub enum Path {
     Driver,
     /// In the stack.
     Stack,
-    /// In the stack, in a copy that looks as if it were the driver's.
+    /// In the stack, on a copy in the form that the driver would have used (generic XDP).
     Generic,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Path {
 
 /// A program that a link holds on an interface.
 pub(crate) trait Linked {
-    /// A link that goes with the program.
+    /// The id of a link that ends with the program.
     type Id;
 
     /// The link in a form that can outlive the program.
@@ -138,8 +138,8 @@ pub(crate) fn attach<P: Linked>(
     Ok(attached)
 }
 
-/// Waits a moment for an interface that is taken: from one whose process has ended, or that has
-/// been taken down, the kernel takes the program off a little later.
+/// Waits a moment for an interface that is taken: the kernel detaches the program of a process that
+/// has ended, or of pins that were removed, a little later.
 fn once_free<T>(mut put: impl FnMut() -> Result<T, EbpfError>) -> Result<T, EbpfError> {
     for _ in 0..TRIES {
         match put() {
@@ -155,12 +155,12 @@ pub(crate) fn in_driver(program: &mut Xdp, number: u32) -> Result<(XdpLinkId, At
     Ok((program.attach_to_if_index(number, XdpMode::Driver)?, Attached::Native))
 }
 
-/// Puts an XDP program on an interface whose driver knows no such programs.
+/// Attaches an XDP program to an interface whose driver does not support XDP.
 pub(crate) fn generic(program: &mut Xdp, number: u32) -> Result<(XdpLinkId, Attached), ProgramError> {
     Ok((program.attach_to_if_index(number, XdpMode::Skb)?, Attached::Generic))
 }
 
-/// Whether the kernel runs the program of an interface in the driver, by what it says of the link
+/// Whether the kernel runs the program of an interface in the driver, by the link's attributes
 /// (rtnetlink).
 pub(crate) fn is_native(interface: &str) -> io::Result<bool> {
     let number = if_nametoindex(interface)?;
@@ -187,7 +187,7 @@ fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     loop {
         let [len0, len1, kind0, kind1] = *attributes.first_chunk()?;
         let len = usize::from(u16::from_ne_bytes([len0, len1]));
-        // The highest bits say that there are more inside.
+        // The highest bits are flags of nesting and byte order.
         if u16::from_ne_bytes([kind0, kind1]) & 0x3fff == wanted {
             return attributes.get(4..len);
         }
@@ -195,7 +195,7 @@ fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-/// Whether that is what is answered where there is no such way to attach.
+/// Whether an error means that this kind of attachment is not supported.
 pub(crate) fn is_unsupported(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(code(error), Some(libc::EOPNOTSUPP | libc::EINVAL))
 }

@@ -1,4 +1,4 @@
-//! The kernel's time and ours.
+//! Conversion between the kernel's time and instants.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use nix::time::{ClockId, clock_gettime};
 /// How often both are looked at.
 const LOOKS: usize = 4;
 
-/// Relates nanoseconds of the kernel's monotonic clock to instants, which are of the same clock but
-/// do not say so.
+/// Relates nanoseconds of the kernel's monotonic clock to instants, which use the same clock but do
+/// not expose its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Monotonic {
     origin: Instant,

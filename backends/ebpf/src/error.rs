@@ -1,4 +1,4 @@
-//! Why there is no forwarding in the kernel here, in the operator's words.
+//! The reasons why forwarding in the kernel cannot be used, in the operator's words.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ pub enum EbpfError {
     Interfaces,
     /// There is no such interface.
     NoInterface(String),
-    /// The interface has an XDP program already, which is left alone.
+    /// The interface already has an XDP program, which is not replaced.
     Taken(String),
     /// The interface makes one packet of several, which cannot be copied for rooms: the operator
     /// must switch that off.
@@ -35,7 +35,7 @@ pub enum EbpfError {
 /// The step that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Having the kernel look up routes for packets that are ours.
+    /// Allowing the kernel to look up routes for packets of this machine.
     Forwarding,
     /// Keeping programs and entries in this folder, over the end of the process.
     Pin(PathBuf),
@@ -50,7 +50,7 @@ pub enum Step {
 impl EbpfError {
     pub(crate) fn of(step: Step, error: io::Error) -> Self {
         match (error.kind(), step) {
-            // The other error of this kind is the verifier's, who likes the program not.
+            // The other error of this kind is the verifier's, which rejects the program.
             (_, Step::Load) if error.raw_os_error() == Some(libc::EACCES) => EbpfError::Failed(Step::Load, error),
             (io::ErrorKind::PermissionDenied, step) => EbpfError::NotAllowed(step),
             (io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists, Step::Attach(name)) => EbpfError::Taken(name),

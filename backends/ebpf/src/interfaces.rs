@@ -1,4 +1,4 @@
-//! Which interfaces have addresses of ours.
+//! The interfaces that have local addresses.
 
 use std::net::IpAddr;
 
@@ -6,8 +6,8 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::SockaddrStorage;
 
-/// Interfaces that have one of these addresses, and those of this machine alone, if they are up;
-/// each once. Only of kinds whose frames begin as Ethernet's do.
+/// Interfaces that have one of these addresses, and loopback interfaces, if they are up; each once.
+/// Only of kinds whose frames have an Ethernet header.
 pub fn interfaces_with(addresses: &[IpAddr]) -> Vec<String> {
     let all: Vec<_> = getifaddrs().into_iter().flatten().collect();
     let ethernets: Vec<&str> = all

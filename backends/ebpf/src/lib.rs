@@ -4,11 +4,11 @@
 //! layouts that programs and this crate share are defined once, in `program/*/*_layout.h`, from
 //! which the build generates Rust.
 //!
-//! [`RelayOffload`] relays RTP at the earliest point there is, XDP: read
-//! `program/relay/relay.bpf.c`, then `relay` and in it `plan` (what is taken), `table` (what the
-//! kernel has of it), `kernel` (how it gets there) and `pins` (how it stays).
+//! [`RelayOffload`] relays RTP at the earliest point, XDP: read `program/relay/relay.bpf.c`, then
+//! `relay` and in it `plan` (the relays that are taken), `table` (those in the kernel), `kernel`
+//! (the writing of entries) and `pins` (the entries that outlive the process).
 //!
-//! [`Fanout`] copies RTP of rooms to those who get it, behind XDP and before the stack: read
+//! [`Fanout`] copies RTP of rooms to its receivers, after XDP and before the stack: read
 //! `program/fanout/fanout.bpf.c`, then `fanout`.
 
 #![deny(unsafe_code)]

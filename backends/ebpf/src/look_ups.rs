@@ -15,17 +15,17 @@ fn mark(pins: &Path, family: &str) -> PathBuf {
     pins.join(format!("lo-{family}"))
 }
 
-/// Has the kernel look up routes for packets that come from ourselves. It does so only where the
-/// interface they come from forwards; nothing that arrives at the loopback interface comes from
-/// elsewhere, so that nothing else changes. A change is recorded among the pins, if there are any,
-/// for [`restore`].
+/// Allows the kernel to look up routes for packets of this machine. It does so only where their
+/// input interface has forwarding enabled. No packets arrive at the loopback interface from
+/// elsewhere, so nothing else changes. A change is recorded among the pins, if there are any, for
+/// [`restore`].
 pub(crate) fn allow(pins: Option<&Path>) -> io::Result<()> {
     for family in FAMILIES {
         let path = setting(family);
         match fs::read_to_string(&path) {
             Ok(value) if value.trim() == "1" => {}
             Ok(_) => {
-                // An error comes again when the pins are opened.
+                // An error will occur again when the pins are opened.
                 let _ = pins.map(|pins| fs::create_dir_all(mark(pins, family)));
                 fs::write(&path, "1")?;
             }

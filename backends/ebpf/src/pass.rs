@@ -8,10 +8,10 @@ use crate::{EbpfError, Step, attach};
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/pass.bpf.o"));
 
-/// A program that does nothing, on an interface until this is dropped.
+/// A program that passes everything, on an interface until this is dropped.
 ///
-/// A veth takes frames that XDP programs at its other end send only while it has a program itself.
-/// Elsewhere nobody needs this.
+/// A veth accepts frames from XDP programs at its other end only while it has a program itself.
+/// Other devices do not need this.
 pub struct Pass {
     _loaded: Ebpf,
 }

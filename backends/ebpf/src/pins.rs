@@ -14,11 +14,11 @@ const ROOMS: &str = "rooms";
 const PREFIXES: [&str; 2] = ["relay-", "fanout-"];
 const LINK_PREFIX: &str = "link-";
 
-/// A folder of ours, locked while this lives.
+/// A folder of this process, locked while this lives.
 #[derive(Debug)]
 pub(crate) struct Pins {
     folder: PathBuf,
-    /// The lock goes with the process, however that ends.
+    /// The lock ends with the process, even after a crash.
     _lock: fs::File,
 }
 
@@ -58,8 +58,8 @@ impl Pins {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let is_link = entry.file_name().to_string_lossy().starts_with(LINK_PREFIX);
             if is_link && !ours.contains(&entry.path()) {
-                // One that stays forwards to nowhere: its interface is not in the table of those
-                // packets may leave through.
+                // A link that cannot be removed forwards nothing: its interface is not in the table
+                // of interfaces that packets may be sent through.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -72,8 +72,8 @@ pub(crate) fn of_rooms(parent: &Path) -> PathBuf {
     parent.join(ROOMS)
 }
 
-/// Ends forwarding that was left behind in `parent`: takes programs off interfaces, frees their
-/// tables, and sets the settings of `lo` back that they needed.
+/// Ends forwarding that was left behind in `parent`: detaches programs, frees their tables, and
+/// resets the settings of `lo` that they needed.
 ///
 /// Errors: the file system's, also where there is no such folder; `WouldBlock` where a process is
 /// at work there.

@@ -13,8 +13,8 @@ use crate::frame::Header;
 /// The most paths one worker asks about; all others go by socket.
 const PATHS_MAX: usize = 65_536;
 
-/// How many legs' and relays' places are remembered by their number, so that their paths need no
-/// look-up. A power of two.
+/// The number of legs' and relays' places that are remembered by their number, so that their paths
+/// need no look-up. A power of two.
 const RECENT: usize = 4_096;
 
 /// A worker's headers, by path.
@@ -22,8 +22,8 @@ pub(crate) struct NextHops {
     places: HashMap<Path, u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// The last place of a leg's or a relay's path, by its number modulo the size. The place may be
-    /// another's by now; its path tells.
+    /// The last place of a leg's or a relay's path, by its number modulo the size. The place may
+    /// have been given to another path; the path in it tells.
     recent: Box<[u32; RECENT]>,
     asks: Producer<Query>,
     told: Consumer<Answer>,
@@ -34,7 +34,7 @@ struct Entry {
     path: Path,
     /// `None` until there is an answer, or if the answer is to send by socket.
     header: Option<Header>,
-    /// Since the last time we were told to tidy.
+    /// Since the last request to tidy.
     used: bool,
 }
 

@@ -21,7 +21,7 @@ pub(crate) use resolver::{Resolver, ResolverThread};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mac(pub(crate) [u8; 6]);
 
-/// How to reach somebody over a link.
+/// The next hop on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
     /// Which interface, by its place in the configuration.
@@ -46,7 +46,7 @@ pub(crate) enum Query {
 /// The resolver's message to a worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
-    /// This path goes over this hop; `None`, by socket.
+    /// The next hop of this path; `None` for sending by socket.
     Path(Path, Option<Hop>),
     /// Time to forget what was not used since the last time.
     Tidy,

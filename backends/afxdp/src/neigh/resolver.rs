@@ -19,12 +19,13 @@ use crate::sys::readable;
 
 /// How many questions, and how many answers, may wait on their way.
 const RING: usize = 4_096;
-/// How often neighbours are made sure of, and answers tried again that found no room.
+/// The interval between confirmations of neighbours, and between repetitions of answers for which
+/// there was no room.
 const TICK_MS: i32 = 1_000;
 /// How long routes are not asked for again, however often they change.
 const CALM: Duration = Duration::from_millis(100);
-/// How often workers forget, and routes are asked for though no change was heard of: that a path
-/// got narrower is not told.
+/// The interval at which workers forget unused paths, and at which routes are asked for again
+/// without a known change: a smaller path MTU is not reported.
 const TIDY: Duration = Duration::from_secs(30);
 
 /// The resolver, before it runs.
@@ -36,7 +37,7 @@ pub(crate) struct Resolver {
     interfaces: Vec<Interface>,
     workers: Vec<WorkerEnd>,
     neighbours: HashMap<NeighbourKey, Neighbour>,
-    /// Ways changed, and nobody has looked yet.
+    /// Routes have changed and have not been read again.
     changed: bool,
     /// Answers of any path may be out of date. Otherwise only new queries need an answer: calls
     /// begin by the hundred a second, and thousands are in progress.
@@ -72,8 +73,8 @@ pub(crate) struct ResolverThread {
 }
 
 impl Resolver {
-    /// A resolver for `interfaces`, and for each worker, which says on which of them it has a ring,
-    /// what it asks through.
+    /// A resolver for `interfaces`. For each worker it is told on which of them the worker has a
+    /// ring, and gets the worker's ends of the queues.
     pub(crate) fn new(
         ask: Netlink,
         interfaces: Vec<Interface>,
@@ -167,7 +168,7 @@ impl Resolver {
         }
     }
 
-    /// Looks at interfaces, their addresses and every way anew.
+    /// Reads interfaces, their addresses and every route again.
     fn look_again(&mut self) {
         (self.changed, self.news) = (false, true);
         for interface in &mut self.interfaces {
@@ -195,8 +196,8 @@ impl Resolver {
         }
     }
 
-    /// Asks for neighbours that ways need and nobody has asked for yet, and has the kernel ask
-    /// those of whom it is not sure.
+    /// Asks for neighbours that routes need and that have not been asked for, and has the kernel
+    /// confirm those that may be out of date.
     fn make_sure(&mut self) {
         for route in self.workers.iter().flat_map(|worker| worker.open(self.news)) {
             if !self

@@ -50,7 +50,7 @@ pub(super) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &
 
 /// Name and value of each attribute.
 pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    /// The upper bits say how a value is nested, which we know.
+    /// The upper bits are flags of nesting and byte order, which are known here.
     const NAME: u16 = 0x3fff;
     std::iter::from_fn(move || {
         let header = bytes.first_chunk::<4>()?;

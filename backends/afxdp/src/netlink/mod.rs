@@ -129,7 +129,7 @@ impl Netlink {
         Ok(found)
     }
 
-    /// The way from one address to another; `None` where there is none over a link.
+    /// The route from one address to another; `None` where there is none over a link.
     pub(crate) fn route(&mut self, from: IpAddr, to: IpAddr) -> Option<Route> {
         let bits = if to.is_ipv4() { 32 } else { 128 };
         let body = [family(to), bits, bits, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -153,7 +153,7 @@ impl Netlink {
     pub(crate) fn confirm(&mut self, interface: u32, address: IpAddr) {
         let flags = libc::NLM_F_CREATE as u16;
         let request = neighbour_request(libc::RTM_NEWNEIGH, flags, libc::NTF_USE, interface, address);
-        // Whether it could is not told here: when it finds out anything, there is news.
+        // The result is not in the answer: a change is reported as news.
         let _ = self.ask(request, |_, _| None::<()>);
     }
 
@@ -246,7 +246,8 @@ fn read_address(body: &[u8]) -> Option<(u32, IpAddr)> {
     let mut found = None;
     for (name, value) in attributes(body.get(8..)?) {
         match name {
-            // On a link between two, the other's address is IFA_ADDRESS, and ours is this one.
+            // On a point-to-point link, IFA_ADDRESS is the remote address, and this is the local
+            // one.
             libc::IFA_LOCAL => return Some((index, read_ip(value)?)),
             libc::IFA_ADDRESS => found = read_ip(value),
             _ => {}
@@ -344,7 +345,7 @@ mod tests {
         let addresses = netlink.addresses(1).unwrap();
         assert!(addresses.contains(&Ipv4Addr::LOCALHOST.into()), "{addresses:?}");
         assert_eq!(netlink.link("nosuch0").unwrap_err().raw_os_error(), Some(libc::ENODEV));
-        // To ourselves there is no way over a link.
+        // There is no route over a link to the machine's own address.
         assert_eq!(
             netlink.route(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()),
             None

@@ -22,7 +22,7 @@ struct Channels {
     combined: u32,
 }
 
-/// How many receive queues an interface uses; one where the driver does not say.
+/// The number of receive queues of an interface; one where the driver does not report it.
 pub(crate) fn queues(name: &str) -> u32 {
     let Ok(socket) = NetlinkSocket::open(0) else {
         return 1;

@@ -69,9 +69,9 @@ impl Drop for Mapping {
     }
 }
 
-/// The right to one frame. While it exists, the kernel has not got the frame, and nobody else has:
-/// it is made only of what the kernel gives back, and given up to hand the frame to the kernel. So
-/// frames can neither be used twice nor be forgotten unseen.
+/// The ownership of one frame. While it exists, neither the kernel nor anything else owns the
+/// frame: it is made only from frames that the kernel gives back, and consumed when a frame is
+/// handed to the kernel. So frames can neither be used twice nor be lost.
 #[derive(Debug)]
 pub(super) struct Frame(u32);
 

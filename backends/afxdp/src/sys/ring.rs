@@ -116,7 +116,7 @@ impl<T: Copy> Producer<T> {
         self.ring.producer().load(Ordering::Relaxed).wrapping_sub(self.read)
     }
 
-    /// Whether the kernel wants to be told when there is something new.
+    /// Whether the kernel needs a system call to notice new entries.
     pub(super) fn needs_wakeup(&self) -> bool {
         self.ring.flags().load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }

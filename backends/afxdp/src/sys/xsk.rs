@@ -11,22 +11,21 @@ use super::check;
 use super::memory::{FRAME_SIZE, Frame, Frames};
 use super::ring::{Consumer, Producer};
 
-/// Frames for each direction, which is as many as its rings have entries: where the kernel has
-/// shown all that it took, there is room for every frame.
+/// Frames for each direction, as many as its rings have entries: once the kernel has shown all that
+/// it took, there is room for every frame.
 const FRAMES: u32 = 2048;
-/// How many frames one `sendto` moves at most, where the kernel lets us say (from 6.17 on; before,
-/// it moves 32).
+/// The most frames that one `sendto` moves, where the kernel lets us set it (from 6.17 on; earlier
+/// kernels move 32).
 const BUDGET: u32 = 256;
 /// `XDP_MAX_TX_SKB_BUDGET`.
 const XDP_MAX_TX_BUDGET: c_int = 9;
-/// How often the kernel is asked to go on with what it left in the ring, when each time it does
-/// none of it.
+/// The most times in a row that the kernel is asked to send the rest of the ring without progress.
 const KICKS_MAX: u32 = 3;
 /// The most bytes of socket buffers in the stack in copy mode.
 const SEND_BUFFER: c_int = 16 << 20;
 
-/// Bytes of what is written in front of a packet for the kernel, `struct xsk_tx_metadata`, and
-/// where the packet begins behind it.
+/// The bytes of metadata in front of a packet for the kernel, `struct xsk_tx_metadata`, and the
+/// offset of the packet after them.
 const METADATA: usize = 24;
 const START: usize = 64;
 /// Offsets in the metadata.
@@ -44,8 +43,8 @@ pub(crate) type Room = [u8; FRAME_SIZE - START];
 pub(crate) enum Checksum {
     /// We do: what is queued is complete.
     Ours,
-    /// The kernel has it done by the interface, or does it, or leaves it to whoever receives on the
-    /// same machine. It wants the sum of the pseudo header there.
+    /// The interface or the kernel fills it in, or a receiver on the same machine does without. The
+    /// field then holds the sum of the pseudo header.
     Kernels,
 }
 
@@ -60,9 +59,10 @@ pub(crate) enum Mode {
 
 /// A bound socket with its frames.
 ///
-/// Every frame is in exactly one place: in the fill ring, on its way in, on its way back, free, or
-/// on its way out. Frames that came in go back to the fill ring within [`receive`](Self::receive),
-/// or within the next one when the kernel has not shown yet that it took them.
+/// Every frame is in exactly one place: in the fill ring, being received, waiting to return to the
+/// fill ring, free, or being sent. Received frames return to the fill ring within
+/// [`receive`](Self::receive), or within the next call if the kernel has not shown yet that it took
+/// them.
 pub(crate) struct Xsk {
     fd: Arc<OwnedFd>,
     frames: Frames,
@@ -84,7 +84,8 @@ pub(crate) struct Xsk {
 pub(crate) struct XskCounts(Arc<OwnedFd>);
 
 impl Xsk {
-    /// Binds to a queue; `must_copy` where the program runs in generic mode, which knows no other.
+    /// Binds to a queue; `must_copy` where the program runs in generic mode, which supports only
+    /// copies.
     pub(crate) fn bind(interface: u32, queue: u32, must_copy: bool) -> io::Result<Self> {
         // SAFETY: takes numbers only.
         let fd = check(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
@@ -168,8 +169,8 @@ impl Xsk {
         XskCounts(self.fd.clone())
     }
 
-    /// Hands at most `max` frames that came in to `take`, Ethernet header and all; returns how
-    /// many.
+    /// Hands at most `max` received frames to `take`, including the Ethernet header; returns their
+    /// number.
     pub(crate) fn receive(&mut self, max: usize, mut take: impl FnMut(&[u8])) -> usize {
         let mut taken = 0;
         while taken < max
@@ -201,9 +202,9 @@ impl Xsk {
         self.fill.publish();
     }
 
-    /// Queues one packet, which `write` writes and says the length of, its checksum as
-    /// [`checksum`](Self::checksum) says and its UDP header at `udp_at`; false when all frames are
-    /// on their way. It leaves with the next [`kick`](Self::kick).
+    /// Queues one packet, which `write` writes and returns the length of, with its checksum as
+    /// [`checksum`](Self::checksum) requires and its UDP header at `udp_at`; false when all frames
+    /// are in use. It is sent with the next [`kick`](Self::kick).
     #[must_use]
     pub(crate) fn send(&mut self, udp_at: u16, write: impl FnOnce(&mut Room) -> usize) -> bool {
         if self.free.is_empty() {
@@ -236,8 +237,8 @@ impl Xsk {
         true
     }
 
-    /// Shows the kernel what was queued and has it sent, as far as the interface takes it now. Says
-    /// whether nothing is left.
+    /// Submits the queued packets, and has the interface send as many as it takes now. Returns
+    /// whether none are left.
     pub(crate) fn kick(&mut self) -> bool {
         if mem::take(&mut self.unsent) > 0 {
             self.transmit.publish();
@@ -251,7 +252,7 @@ impl Xsk {
             left = still;
         }
         self.reclaim();
-        // A driver that needs no waking sends the rest by itself.
+        // A driver that needs no wake-up sends the rest by itself.
         left == 0 || !self.transmit.needs_wakeup()
     }
 

@@ -11,17 +11,17 @@ counting::counters! {
     pub enum Counter {
         /// Relayed in the kernel.
         Relayed = "relayed",
-        /// Dropped in the kernel: not from whom the relay accepts.
+        /// Dropped in the kernel: not from a source that the relay accepts.
         ForeignSource = "foreign_source",
         /// Dropped in the kernel: begins as RTP and is not.
         Malformed = "malformed",
         /// Left to the base: no RTP, or RTP with more of a header extension than is looked at.
         NotRtp = "not_rtp",
-        /// Left to the base: no checksum, or one that its sender left to hardware to finish.
+        /// Left to the base: no checksum, or one that its sender left to hardware.
         Unchecked = "unchecked",
-        /// Left to the base: more than a datagram may be, or than the link takes.
+        /// Left to the base: larger than a datagram may be, or than the link takes.
         TooLarge = "too_large",
-        /// Left to the base: no route to where it should go, or nobody is known there yet.
+        /// Left to the base: no route to the destination, or its hardware address is not known yet.
         NoNeighbour = "no_neighbour",
         /// Left to the base: its way leads through an interface without the program.
         OtherInterface = "other_interface",
@@ -52,7 +52,7 @@ impl Statistics {
     pub fn read(&self) -> Counters {
         let mut counters = Counters::default();
         for counter in Counter::ALL {
-            // A kernel that does not answer has no more to say.
+            // If the kernel does not answer, the counter is zero.
             let values = self.0.get(&(*counter as u32), 0);
             counters[*counter] = values.map_or(0, |values| values.iter().sum());
         }

@@ -34,7 +34,7 @@ pub enum Hook {
 pub(super) enum Place {
     Driver,
     Stack,
-    /// In the stack, made to look as in the driver.
+    /// In the stack, in the form that the driver would have used (generic XDP).
     Generic,
 }
 
@@ -141,7 +141,7 @@ impl Place {
         loading.map_err(failed)
     }
 
-    /// Takes it off where it goes with this process, and makes it ready to be loaded again.
+    /// Detaches the program where its links end with the process, so that it can be loaded again.
     fn unload(self, loaded: &mut Ebpf) {
         let _ = match self {
             Place::Driver | Place::Generic => xdp(loaded).map(Xdp::unload),
@@ -214,8 +214,8 @@ fn attach_in_best(
     unreachable!("the last place says what there is to say")
 }
 
-/// Takes the program out of drivers, one of which lets nothing go any more, and puts it into the
-/// stack in their place.
+/// Moves the program from drivers into the stack, after one of the drivers has stopped to send its
+/// packets.
 pub(super) fn move_to_stack(
     loaded: &mut Ebpf,
     found: &mut [Found],

@@ -41,7 +41,7 @@ const KEPT_MAX: u32 = 16_384;
 /// How long a way out may be taken until it is looked up again.
 const WAY_FRESH: Duration = Duration::from_millis(100);
 
-/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process
+/// The program, on its interfaces. Without pins it is detached when this is dropped or the process
 /// dies.
 pub(super) struct Kernel {
     pub(super) loaded: Ebpf,
@@ -53,8 +53,7 @@ pub(super) struct Kernel {
     traffics: PerCpuArray<MapData, Traffic>,
     clocks: Array<MapData, layout::Clock>,
     tick: Duration,
-    /// The program that looks at what is no relay's. It goes with the process, and so does what it
-    /// does.
+    /// The program for packets of no relay. It ends with the process, and so does its forwarding.
     behind: ProgramArray<MapData>,
     statistics: Statistics,
     trial: Trial,
@@ -120,7 +119,7 @@ impl Kernel {
         true
     }
 
-    /// Puts a program behind this one.
+    /// Runs another program after this one.
     pub(super) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
         self.behind
             .set(0, next, 0)
@@ -140,7 +139,7 @@ impl Kernel {
         Some(clock.nanoseconds.saturating_sub(since).saturating_add(until))
     }
 
-    /// Has whoever kept an entry of this slot look again; returns what the new one has to say.
+    /// Invalidates cached entries of this slot; returns the version of the new entry.
     fn next_version(&mut self, slot: u32) -> io::Result<u32> {
         let next = self.versions.get(&slot, 0).map_err(reason)?.wrapping_add(1);
         self.versions.set(slot, next, 0).map_err(reason)?;
@@ -149,7 +148,7 @@ impl Kernel {
         Ok(next)
     }
 
-    /// Every relay there is.
+    /// All relays in the kernel.
     pub(super) fn relays(&self) -> Result<Vec<(SocketAddr, layout::Relay)>, EbpfError> {
         let entries = self
             .relays
@@ -186,7 +185,7 @@ impl Kernel {
 
 impl Tables for Kernel {
     fn insert(&mut self, at: SocketAddr, relay: &layout::Relay) -> io::Result<()> {
-        // First the version, so that nobody keeps the entry that is replaced.
+        // The version is written first, so that no processor caches the entry that is replaced.
         let version = self.next_version(relay.slot)?;
         let relay = layout::Relay { version, ..*relay };
         self.relays.insert(Endpoint::from(at), relay, 0).map_err(reason)
@@ -262,14 +261,14 @@ fn numbers(names: &[String]) -> Result<Vec<u32>, EbpfError> {
     names.iter().map(number).collect()
 }
 
-/// Lets packets leave through these interfaces and no others.
+/// Allows packets to be sent through these interfaces and no others.
 fn write_interfaces(map: &mut DevMapHash<MapData>, numbers: &[u32]) -> Result<(), EbpfError> {
     let mut write = || {
         let before: Vec<u32> = map.keys().collect::<Result<_, _>>()?;
         for gone in before.iter().filter(|number| !numbers.contains(number)) {
             map.remove(*gone)?;
         }
-        // One that is there stays: replacing it would leave a moment without.
+        // An existing entry stays: replacing it would leave a moment without one.
         for number in numbers.iter().filter(|number| !before.contains(number)) {
             map.insert(*number, *number, None, 0).map_err(io::Error::other)?;
         }

@@ -1,8 +1,8 @@
-//! Whether interfaces let go of what programs in drivers send through them.
+//! The test whether interfaces send the packets of programs in drivers.
 //!
-//! Some do not: a veth takes frames from such programs only while its other end polls for them.
-//! They are lost without a word then, so it is tried when the program is put there, and from time
-//! to time afterwards.
+//! Some do not: a veth accepts frames from such programs only while its other end polls for them.
+//! The packets are lost silently then. So each interface is tested when the program is attached,
+//! and from time to time afterwards.
 
 use std::time::{Duration, Instant};
 
@@ -50,12 +50,12 @@ impl Trial {
         is_due
     }
 
-    /// Tries all interfaces whose drivers run the program.
+    /// Tests all interfaces whose drivers run the program.
     ///
-    /// Errors: the first that lets nothing go.
+    /// Errors: the first that sends nothing.
     pub(super) fn on_all(&mut self, loaded: &mut Ebpf, found: &[Found]) -> Result<(), EbpfError> {
         for found in found.iter().filter(|found| found.path == Path::Driver) {
-            // A kernel that cannot try is one that cannot say.
+            // A kernel that cannot run the test gives no result.
             if let Ok(false) = self.on(loaded, &found.interface) {
                 return Err(EbpfError::SendsNone(found.interface.clone()));
             }
@@ -63,7 +63,8 @@ impl Trial {
         Ok(())
     }
 
-    /// Sends a frame for nobody, which is dropped where it would leave; says whether it got there.
+    /// Sends a frame without a receiver, which is dropped where it would be sent; returns whether
+    /// it reached that point.
     fn on(&mut self, loaded: &mut Ebpf, name: &str) -> Result<bool, EbpfError> {
         let number = if_nametoindex(name).map_err(|_| EbpfError::NoInterface(name.to_owned()))?;
         let end = ready(loaded, END)?;

@@ -1,4 +1,4 @@
-//! Relays in the kernel: RTP that arrives at a port of ours leaves from another before there is a
+//! Relays in the kernel: RTP that arrives at a local port is sent from another before there is a
 //! socket buffer.
 
 mod counter;
@@ -43,13 +43,13 @@ pub struct RelayConfig {
     pub hook: Hook,
     /// How many relays there may be here. More run in the base.
     pub relays_max: u32,
-    /// A folder of a BPF file system in which to keep program and entries over the end of the
-    /// process, however that comes; the next one goes on with them.
+    /// A folder of a BPF file system in which program and entries outlive the process, even after a
+    /// crash; the next process continues with them.
     pub pins: Option<PathBuf>,
-    /// How long entries that were found there may stay when nobody offers them again.
+    /// How long entries that were found there may stay without being offered again.
     pub keep: Duration,
-    /// How often a packet of a relay is left to the base, so that the stack sends something there
-    /// and notices when the next hop has another hardware address.
+    /// The interval at which a packet of a relay is left to the base, so that the stack sends it
+    /// and notices a changed hardware address of the next hop.
     pub confirm: Duration,
 }
 
@@ -71,7 +71,7 @@ impl Default for RelayConfig {
 pub struct Found {
     /// Its name.
     pub interface: String,
-    /// How the program came to run there.
+    /// The kind of attachment.
     pub attached: Attached,
     /// The place where it runs.
     pub path: Path,
@@ -96,8 +96,8 @@ impl Whereabouts {
 
 /// The relay program as an offload.
 ///
-/// Takes relays that open and seal nothing, accept from one address and lead from one port of ours
-/// to another; of them, RTP. The rest is the base's.
+/// It takes relays that neither decrypt nor encrypt, accept from one address and send from another
+/// local port; of them, only RTP. The rest is left to the base.
 pub struct RelayOffload {
     table: Table<Kernel>,
     found: Vec<Found>,
@@ -106,16 +106,16 @@ pub struct RelayOffload {
     clock: Monotonic,
     /// When what was found and not offered since is removed.
     sweep: Option<Instant>,
-    /// Another program is behind this one, in drivers.
+    /// Another program runs after this one, in drivers.
     leads_on: bool,
 }
 
 impl RelayOffload {
-    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are
-    /// related to it.
+    /// Attaches the program to its interfaces. `now` is the current time, to which all reported
+    /// times are related.
     ///
-    /// Errors: why it cannot be. Nothing is left behind then that was not there before, and the
-    /// base does everything.
+    /// Errors: the reason why it is impossible. Everything is then as it was before, and the base
+    /// does everything.
     pub fn start(config: &RelayConfig, now: Instant) -> Result<Self, EbpfError> {
         let clock = Monotonic::new(now);
         let (kernel, found) = Kernel::start(config)?;
@@ -166,7 +166,7 @@ impl RelayOffload {
         self.table.len()
     }
 
-    /// How many of them an earlier process left, and nobody offered since.
+    /// The number of relays that an earlier process left and that have not been offered since.
     pub fn unconfirmed(&self) -> usize {
         self.table.unconfirmed()
     }
@@ -191,13 +191,12 @@ impl RelayOffload {
         self.table.tables.try_frame(interface, frame)
     }
 
-    /// How long the program takes on average for a frame that it sends as it came, over so many
-    /// times.
+    /// The average time of the program for a frame that it sends unchanged, over this many runs.
     pub fn time_frame(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<Duration, EbpfError> {
         self.table.tables.time_frame(interface, frame, times)
     }
 
-    /// Has another program look at what is no relay's, where all interfaces run this one in the
+    /// Runs another program on packets of no relay, where all interfaces run this one in the
     /// driver.
     pub(crate) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
         let is_in_the_way = |found: &&Found| found.path != Path::Driver && !is_loopback(&found.interface);
@@ -229,11 +228,11 @@ impl RelayOffload {
 pub enum Tried {
     /// It is dropped.
     Dropped,
-    /// It goes on to the stack.
+    /// It continues to the stack.
     Passed,
-    /// It leaves through the interface it came from.
+    /// It is sent through the interface it came from.
     Sent,
-    /// It leaves through another one.
+    /// It is sent through another one.
     Redirected,
 }
 

@@ -1,4 +1,4 @@
-//! Which relays the kernel can take, and what it is told of them.
+//! The relays that the kernel can take, and their entries.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,12 +6,12 @@ use dataplane::{Accept, Reason, Relay, RelayProtection};
 
 use crate::layout::relay as layout;
 
-/// A relay as the program has it, but for its slot and version. RTCP is not part of it: the base
-/// passes that on.
+/// The program's form of a relay, without its slot and version. RTCP is not part of it: the base
+/// forwards RTCP.
 ///
 /// `is_ours` says whether this machine has an address.
 ///
-/// Errors: what it asks for that only the base can do.
+/// Errors: the feature that only the base has.
 pub(super) fn plan(
     at: SocketAddr,
     relay: &Relay,

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Which slots are free. The one that has been so the longest is used next: a packet that was on
-/// its way when its relay was removed is counted where nobody looks.
+/// The free slots. The one that has been free the longest is used next, so that a packet that was
+/// in progress when its relay was removed is counted in a slot without a reader.
 #[derive(Debug)]
 pub(super) struct Slots(VecDeque<u32>);
 

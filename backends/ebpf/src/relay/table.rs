@@ -13,7 +13,7 @@ use crate::layout::relay::Traffic;
 
 /// The program's tables.
 pub(super) trait Tables {
-    /// Adds or replaces a relay. Which version it is the tables say themselves.
+    /// Adds or replaces a relay. The tables choose its version.
     fn insert(&mut self, at: SocketAddr, relay: &layout::Relay) -> io::Result<()>;
     /// Removes one, which has this slot.
     fn remove(&mut self, at: SocketAddr, slot: u32) -> io::Result<()>;
@@ -25,19 +25,20 @@ pub(super) trait Tables {
     fn clear(&mut self, slot: u32) -> io::Result<()>;
 }
 
-/// Every port of ours that is in the base's table, and in the kernel's those it can take.
+/// Every local port that is in the base's table, and the relays in the kernel, as far as it can
+/// take them.
 ///
-/// A relay is in the kernel only while the port it leaves from is one of ours: the base says that
-/// its packets are not ready to be sent otherwise, and so they go there.
+/// A relay is in the kernel only while the port it sends from is in the base's table. Otherwise the
+/// base counts its packets as not ready, and so they are left to it.
 pub(super) struct Table<T> {
     pub(super) tables: T,
     ports: HashMap<SocketAddr, Port>,
-    /// By the port they leave from: the relays that want to be in the kernel.
+    /// By the port they send from: the relays that are to be in the kernel.
     leaving: HashMap<SocketAddr, HashSet<SocketAddr>>,
     slots: Slots,
     /// Found in the kernel, and not offered since.
     unconfirmed: HashSet<SocketAddr>,
-    /// Ports that found relays leave from: taken to be ours until the sweep.
+    /// Ports that found relays send from: treated as local until the sweep.
     promised: HashSet<SocketAddr>,
     /// The final counts of removed relays, until they are read.
     last_words: HashMap<SocketAddr, Traffic>,
@@ -45,7 +46,7 @@ pub(super) struct Table<T> {
 
 #[derive(Default)]
 struct Port {
-    /// Kept until the port is removed, so that counting goes on over replacements.
+    /// Kept until the port is removed, so that counting continues over replacements.
     slot: Option<u32>,
     /// The entry that the kernel should have.
     wanted: Option<layout::Relay>,
@@ -129,7 +130,7 @@ impl<T: Tables> Table<T> {
         }
     }
 
-    /// Removes what was found and not offered since: nobody owns it.
+    /// Removes relays that were found and not offered since, which have no owner.
     pub(super) fn sweep(&mut self) {
         for at in std::mem::take(&mut self.unconfirmed) {
             self.remove(at);
@@ -179,8 +180,8 @@ impl<T: Tables> Table<T> {
         Ok(())
     }
 
-    /// A port became ours or ceased to be: relays that leave from it begin or cease to be in the
-    /// kernel.
+    /// A port was added or removed: relays that send from it are added to the kernel or removed
+    /// from it.
     fn look_again_at_leaving(&mut self, from: SocketAddr) {
         let is_ours = self.has(from);
         let leaving: Vec<_> = self.leaving.get(&from).into_iter().flatten().copied().collect();

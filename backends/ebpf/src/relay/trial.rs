@@ -25,8 +25,8 @@ mod tc_action {
 /// `struct __sk_buff` up to the number of the interface, in words.
 const BUFFER_WORDS: usize = 11;
 
-/// Runs a frame through the program so many times: what becomes of it, how it looks then, and how
-/// long that took on average.
+/// Runs a frame through the program this many times. Returns the result, the frame afterwards, and
+/// the average time.
 pub(super) fn run(
     loaded: &mut Ebpf,
     place: Place,
