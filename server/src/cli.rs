@@ -32,8 +32,8 @@ pub enum Command {
     Detach(Detach),
 }
 
-/// How to run the switch. Flags come before environment variables, those before the file, that
-/// before the defaults.
+/// The settings of the switch. Flags override environment variables, those the file, and the file
+/// the defaults.
 #[derive(Debug, Default, Args)]
 pub struct Serve {
     /// For trying things out: API key "devkey", secret "secret", the page gets its tokens by

@@ -56,7 +56,7 @@ pub struct Config {
     pub metrics: Metrics,
     /// Limits for clients.
     pub limits: Limits,
-    /// The proxies whose word about a request's source is believed.
+    /// The proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<Network>,
     /// Logging.
     pub log: Log,
@@ -224,14 +224,14 @@ fn first_of(choices: [Vec<IpAddr>; 2]) -> Option<Vec<IpAddr>> {
     choices.into_iter().find(|choice| !choice.is_empty())
 }
 
-/// Development is nobody else's business; otherwise everybody is welcome. Both families, because
-/// `localhost` is either.
+/// In development mode only this machine may connect; otherwise anybody. Both families, because
+/// `localhost` may be either.
 fn default_bind(dev: bool) -> Vec<IpAddr> {
     let mut addresses: Vec<IpAddr> = match dev {
         true => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         false => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
     };
-    // A machine without IPv6 is no reason not to start, as long as nobody asked for it.
+    // A machine without IPv6 can still start, unless IPv6 was configured.
     let exists = |address: &IpAddr| address.is_ipv4() || UdpSocket::bind((*address, 0)).is_ok();
     addresses.retain(exists);
     addresses

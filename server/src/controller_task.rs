@@ -20,13 +20,13 @@ use crate::os::clock::{self, Clocks};
 /// How many inputs may wait. Beyond it sockets wait, which slows their clients down.
 const INPUTS_MAX: usize = 4096;
 
-/// How many notices are taken before a client has its turn: those who send data as fast as they can
-/// keep nobody from joining.
+/// The most notices that are handled before a client has its turn, so that fast senders of data
+/// cannot keep others from joining.
 const NOTICES_IN_A_ROW: usize = 16;
 
-/// How many session descriptions may be read, or wait for the controller when they are read, at the
-/// same time. Sockets with another one wait: a description that is read takes many times its
-/// length, and whatever else comes to the controller waits behind those that are read.
+/// The most session descriptions that may be parsed, or wait for the controller after parsing, at
+/// the same time. Further ones wait in their sockets: a parsed description takes many times its
+/// length in memory, and all other messages to the controller wait after the parsed ones.
 const DESCRIPTIONS_MAX: usize = 2;
 
 /// The longest frame that is read at once, without waiting for a place among [`DESCRIPTIONS_MAX`],
@@ -76,7 +76,7 @@ impl Handle {
         answered.await.map_err(|_| gone())?
     }
 
-    /// A new connection: its name, and what it is told from now on.
+    /// A new connection: its id, and the queue of its messages.
     pub async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
         let (outbox, told) = outbox();
         let (answer, answered) = oneshot::channel();
@@ -106,7 +106,7 @@ impl Handle {
         let received = Box::new(inbox.read(clock::now(), &frame));
         drop((frame, reader));
         let place = place.filter(|_| received.is_description());
-        // An error means the controller is gone, and with it everybody who could have cared.
+        // An error means that the controller has ended, and nobody needs the message.
         let _ = self
             .requests
             .send(ControllerRequest::Message(connection, received, place))
@@ -146,13 +146,13 @@ impl Handle {
         let _ = self.requests.send(ControllerRequest::SetKeys(keys)).await;
     }
 
-    /// Whether the controller answers. The caller says how long it may take.
+    /// Whether the controller answers. The caller sets the time limit.
     pub async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
         self.requests.send(ControllerRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
-    /// Tells every client that the server goes away; they come back to whichever takes its place.
+    /// Tells every client that the server is shutting down; clients reconnect to its successor.
     pub async fn shut_down(&self) {
         let (answer, answered) = oneshot::channel();
         if self.requests.send(ControllerRequest::ShutDown(answer)).await.is_ok() {
@@ -161,7 +161,7 @@ impl Handle {
     }
 }
 
-/// Starts the controller. The task ends when nobody has a handle any more, or by a panic.
+/// Starts the controller. The task ends when all handles are dropped, or by a panic.
 pub fn start(
     controller: Controller,
     notices: mpsc::Receiver<Notice>,
@@ -213,7 +213,7 @@ impl ControllerTask {
                 self.flush();
             }
             tokio::select! {
-                // Notices first: what the media node knows is older than what clients ask next.
+                // Notices first: the media node's state is older than the clients' next requests.
                 biased;
                 Some(notice) = notices.recv() => {
                     in_a_row += 1;
@@ -235,7 +235,8 @@ impl ControllerTask {
     fn ask(&mut self, ask: ControllerRequest) {
         match ask {
             ControllerRequest::Check(admission, answer) => {
-                // An error means the client has gone; nobody waits for the answer then.
+                // An error means that the client has disconnected; nobody waits for the answer
+                // then.
                 let _ = answer.send(admission.check(&self.controller));
             }
             ControllerRequest::Open(admission, socket, answer, _place) => {
@@ -275,7 +276,7 @@ impl ControllerTask {
         self.front.handle(&mut self.controller, now, input, &mut self.out);
     }
 
-    /// The calendar is read along with the time, since somebody may have set it right.
+    /// Wall-clock time is read along with the monotonic time, since it may have been corrected.
     fn read_clocks(&mut self) -> Instant {
         let wall = Clocks::read().wall;
         self.controller.set_clock(wall);
@@ -307,7 +308,8 @@ impl ControllerTask {
         if socket.put(what).is_err() {
             warn!(%connection, "closed: the client does not read its messages");
             self.metrics.slow_client();
-            // Dropping the sender ends the socket's task, which closes the connection and says so.
+            // Dropping the sender ends the socket's task, which closes the connection and reports
+            // it.
             self.sockets.remove(&connection);
         }
     }

@@ -1,9 +1,9 @@
-//! The data plane: a base that takes every entry, and offloads in front of it that take what they
-//! can.
+//! The data plane: a base that takes every entry, and offloads in front of it that take the entries
+//! they can.
 //!
 //! A back end is one folder under `backends` and one `match` arm here. A module below this one has
-//! its settings and starts it. The rest of the program knows it as a [`DataPlane`], and shows what
-//! its [`Statistics`] say.
+//! its settings and starts it. The rest of the program knows it as a [`DataPlane`], and shows its
+//! [`Statistics`].
 
 pub mod afxdp;
 pub mod ebpf;
@@ -30,7 +30,7 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 pub struct Settings {
     /// Worker threads.
     pub workers: usize,
-    /// How long workers wait for more when something has come; zero is not at all.
+    /// How long workers wait for more packets after the first; zero for not at all.
     pub coalesce: Duration,
     /// Whether lightly loaded workers run at real-time priority.
     pub realtime_workers: bool,

@@ -33,7 +33,7 @@ impl Dependencies {
         let dependencies = Dependencies { ended, tell };
         let tell = dependencies.tell.clone();
         tokio::spawn(async move {
-            // It tells by ending, also by a panic.
+            // The end of the node, also by a panic, is the signal.
             let _ = node.await;
             let _ = tell.send(DependencyEnded("agent")).await;
         });

@@ -1,5 +1,5 @@
-//! `weir inspect`: the places of a running switch's entries, and `weir detach`: the end of what one
-//! left in the kernel.
+//! `weir inspect`: the places of a running switch's entries, and `weir detach`: the end of
+//! forwarding that a switch left in the kernel.
 
 use std::error::Error;
 use std::io::{self, Read, Write};

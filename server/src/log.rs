@@ -1,7 +1,7 @@
-//! The log: lines to standard error that nobody waits for.
+//! The log: lines to standard error that no thread waits for.
 //!
 //! Lines go through a bounded queue to a thread of their own. If standard error is a full disk or a
-//! pipe that nobody reads, lines are lost and counted, and everything else goes on.
+//! pipe without a reader, lines are lost and counted, and everything else continues.
 
 use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal, Write};

@@ -1,8 +1,8 @@
-//! `weir`: the program. It owns what the rest of Weir may not touch: clocks, sockets, threads,
-//! files and the environment.
+//! `weir`: the program. It owns what the rest of Weir may not use: clocks, sockets, threads, files
+//! and the environment.
 //!
-//! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts
-//! together; [`media`] runs the agent and its data plane on a thread, with handshakes on others,
+//! Reading order: [`cli`] and [`config`] define the settings; [`serve`] puts the parts together;
+//! [`media`] runs the agent and its data plane on a thread, with handshakes on others;
 //! [`controller_task`] runs the controller on a task, [`http`] feeds it from [`clients`], and
 //! [`sip`] is the same for calls of SIP proxies.
 

@@ -85,7 +85,7 @@ impl Metrics {
         values.agent = agent;
     }
 
-    /// Shows what the parts of the data plane say of themselves, too.
+    /// Adds the statistics of the data plane's parts.
     pub fn watch_dataplane(&self, devices: Vec<Arc<dyn Statistics>>) {
         self.values().devices = devices;
     }
@@ -118,7 +118,7 @@ impl Metrics {
         std::mem::take(&mut values.is_read)
     }
 
-    /// Counts somebody who wanted to control calls and may not.
+    /// Counts a request to control calls that was denied.
     pub fn sip_denied(&self) {
         self.values().sip_denied += 1;
     }

@@ -1,5 +1,4 @@
-//! SIGHUP: takes over what has changed in the configuration, as far as that is possible while calls
-//! go on.
+//! SIGHUP: applies changes of the configuration, as far as that is possible during calls.
 
 use tracing::{error, info, warn};
 

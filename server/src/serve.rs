@@ -40,7 +40,7 @@ use crate::sip;
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
 
-/// How long clients' last messages may take to leave.
+/// How long the last messages to clients may take to be sent.
 const GOODBYE: Duration = Duration::from_millis(300);
 
 /// How long each part may take to end.
@@ -193,7 +193,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         }
     };
     info!("shutting down");
-    // A controller that is stuck says no goodbyes.
+    // A controller that hangs sends no goodbyes.
     if tokio::time::timeout(GOODBYE_MAX, controller.shut_down()).await.is_ok() {
         // They are on their way through the sockets' tasks.
         tokio::time::sleep(GOODBYE).await;

@@ -15,7 +15,7 @@ pub struct Settings {
     pub dev_key: Option<String>,
     /// Access to metrics.
     pub metrics: config::Metrics,
-    /// Proxies whose forwarding headers are believed.
+    /// Proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<Network>,
 }
 

@@ -1,9 +1,9 @@
-//! Calls of SIP proxies: where the proxies are listened to, and the task that has all calls.
+//! Calls of SIP proxies: the sockets for proxies, and the task that owns all calls.
 //!
 //! [`task`] owns the state machine; [`datagrams`], [`streams`], [`http`] and [`websocket`] bring it
-//! what proxies say and take back what it answers. [`journal`] keeps calls over the end of the
-//! process, where that is wanted. Orders go to the media node like the controller's commands, and
-//! what the node sees comes back like its notices.
+//! requests of proxies and take its answers. [`journal`] keeps calls beyond the end of the process,
+//! where configured. Commands go to the media node like the controller's, and its notices arrive
+//! like the controller's.
 
 mod access;
 mod client;
@@ -63,7 +63,7 @@ pub async fn start(config: &config::Sip, needs: Dependencies) -> Result<(Handle,
     Ok((handle, running))
 }
 
-/// Opens everything first, so that nobody is served where something is missing.
+/// Opens all sockets before any is served, so that a failure leaves nothing half open.
 fn listen(config: &config::Sip, handle: &Handle, access: &Arc<Access>) -> Result<(), Box<dyn Error>> {
     let ng = config.ng.iter();
     let rtpproxy = config.rtpproxy.iter();

@@ -22,7 +22,7 @@ pub fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Claims of a participant who may do what participants do.
+/// Claims of a participant with the usual grants.
 pub fn claims(key: &str, room: &str, identity: &str, valid: Duration) -> Claims {
     let now = clock::unix();
     Claims {

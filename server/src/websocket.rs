@@ -1,11 +1,12 @@
-//! WebSockets, server's side, that keep nothing of what has passed through them.
+//! WebSockets, server side, without buffers that outlive a message.
 //!
-//! A signalling connection carries a few descriptions of tens of kilobytes when somebody joins, and
-//! hardly anything for hours after. Libraries keep a buffer of the longest message in each
-//! direction for as long as the connection lasts, and in a large room that was half of the server's
+//! A signalling connection carries a few descriptions of tens of kilobytes when a client joins, and
+//! hardly anything for hours afterwards. Libraries keep a buffer of the longest message in each
+//! direction for as long as the connection lasts, which in a large room was half of the server's
 //! memory. Here a message is read into memory of its own and written from where it is.
 //!
-//! No extensions: what is not offered is not used. Subprotocols are for those who serve one.
+//! No extensions: an extension that is not offered is not used. Subprotocols are for callers that
+//! serve one.
 //!
 //! Source: RFC 6455.
 

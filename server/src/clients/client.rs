@@ -26,8 +26,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client of a request that came from `peer`. Forwarding headers are believed only from
-    /// `proxies`.
+    /// The client of a request from `peer`. Forwarding headers are trusted only from `proxies`.
     pub fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
         let peer = peer.to_canonical();
         let is_forwarded = FORWARDING.iter().any(|name| headers.contains_key(name));
@@ -50,14 +49,14 @@ impl Client {
     }
 }
 
-/// Whether what comes from this address is a trusted proxy's.
+/// Whether this address is a trusted proxy's.
 pub fn is_trusted(peer: IpAddr, proxies: &[Network]) -> bool {
     let peer = peer.to_canonical();
     proxies.iter().any(|network| network.contains(peer))
 }
 
-/// The client that trusted proxies name. If the two headers differ one of them is not the proxy's,
-/// and nobody knows which.
+/// The client that trusted proxies name. If the two headers differ, one of them is not the proxy's,
+/// and it is unknown which.
 fn named(headers: &HeaderMap, proxies: &[Network]) -> Option<IpAddr> {
     let texts = |name: &HeaderName| {
         let values = headers.get_all(name).into_iter();
@@ -76,8 +75,8 @@ fn named(headers: &HeaderMap, proxies: &[Network]) -> Option<IpAddr> {
     }
 }
 
-/// The last hop that is no trusted proxy: the ones before it are whatever it says. `None` once a
-/// hop cannot be read.
+/// The last hop that is not a trusted proxy: the hops before it are unverified. `None` once a hop
+/// cannot be parsed.
 fn nearest_stranger(hops: impl DoubleEndedIterator<Item = Option<IpAddr>>, proxies: &[Network]) -> Option<IpAddr> {
     let mut last = None;
     for hop in hops.rev() {

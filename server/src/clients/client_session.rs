@@ -38,7 +38,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(35);
 /// How long a message may take to be sent before the connection counts as lost.
 const SEND_MAX: Duration = Duration::from_secs(10);
 
-/// How long a client may take to answer a goodbye before the connection goes.
+/// How long a client may take to answer a close before the connection is dropped.
 const GOODBYE: Duration = Duration::from_millis(200);
 
 /// A message that the reading half hands to the writing half.
@@ -59,7 +59,8 @@ pub async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle
     let (replies, to_reply) = mpsc::channel(REPLIES_MAX);
     let reading = async {
         read(reader, replies, connection, &controller).await;
-        // The writing half ends the connection: it alone knows whether a frame is half written.
+        // The writing half ends the connection, because only it knows whether a frame is half
+        // written.
         std::future::pending::<()>().await;
     };
     tokio::select! {
@@ -69,7 +70,7 @@ pub async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle
     controller.closed(connection).await;
 }
 
-/// Takes what the client says to the controller, until it says nothing more.
+/// Passes the client's messages to the controller, until the client ends.
 async fn read(
     mut reader: Reader<ReadHalf<Stream>>,
     replies: mpsc::Sender<Reply>,
@@ -134,7 +135,7 @@ async fn send(writer: &mut Writer<WriteHalf<Stream>>, frame: &Frame) -> io::Resu
 }
 
 async fn close(mut writer: Writer<WriteHalf<Stream>>, code: u16, reason: &str) {
-    // Whether the client hears it or not, the connection goes.
+    // The connection is closed even if the client does not receive this.
     let _ = timeout(SEND_MAX, writer.close(code, reason)).await;
     tokio::time::sleep(GOODBYE).await;
 }

@@ -26,7 +26,7 @@ use crate::settings::Settings;
 pub struct Guest {
     /// Its address.
     pub client: Client,
-    /// The address of ours that it reached.
+    /// The local address that it connected to.
     local: IpAddr,
     /// Its places: the connection's, and behind a proxy one of its own.
     places: Vec<Arc<Place>>,
@@ -38,7 +38,7 @@ impl Guest {
         self.places.iter().all(|place| place.join()).then_some(self.places)
     }
 
-    /// Whether the request may do what only the person before this machine may: it comes from no
+    /// Whether the request may use what is reserved for a user of this machine: it comes from no
     /// foreign page.
     pub fn is_of_ours(&self, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
         origin::is_ours(headers, |address| address == self.local || node_ips.contains(&address))
@@ -58,7 +58,7 @@ impl Guest {
     }
 }
 
-/// Finds out who a request is from, and refuses it where a client of a proxy has its share already.
+/// Identifies the client of a request, and refuses it if it has used up its share behind a proxy.
 pub async fn welcome(
     State(http): State<Arc<Http>>,
     Extension(connection): Extension<Connection>,
@@ -95,7 +95,7 @@ pub async fn welcome(
     answer
 }
 
-/// Says once that there seems to be a proxy that nobody has named.
+/// Warns once that there seems to be a proxy that is not configured.
 fn hint_at_proxy(client: &Client, settings: &Settings) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let is_near = match client.address {

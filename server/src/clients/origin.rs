@@ -1,7 +1,7 @@
-//! Whether a request comes from a page of ours, or from no page at all.
+//! The test whether a request comes from a page of this server, or from no page at all.
 //!
-//! A browser sends requests to this server for every page somebody has open, also from `localhost`
-//! on the operator's own machine. Endpoints for the operator check here first.
+//! A browser sends requests to this server for every open page, also to `localhost` on the
+//! operator's own machine. Endpoints for the operator make this test first.
 
 use std::net::IpAddr;
 
@@ -10,13 +10,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether no other page has this request sent. `ours` says which addresses are this server's.
+/// Whether no foreign page caused this request. `ours` tells which addresses are this server's.
 ///
-/// The host must be an address of ours or a name of loopback: a name that others control may come
-/// to mean this machine (DNS rebinding), and their page is then of the same origin.
+/// The host must be an address of this server or a name of loopback. A name that others control may
+/// be pointed at this machine (DNS rebinding), and their page then has the same origin.
 pub fn is_ours(headers: &HeaderMap, ours: impl Fn(IpAddr) -> bool) -> bool {
     let Some(host) = headers.get(header::HOST) else {
-        // No browser leaves it out.
+        // No browser omits it.
         return !headers.contains_key(header::ORIGIN);
     };
     let Some(host) = text(host).and_then(|host| host.parse::<Authority>().ok()) else {
@@ -40,7 +40,7 @@ fn is_here(host: &str, ours: impl Fn(IpAddr) -> bool) -> bool {
     }
 }
 
-/// Browsers say so of what a page asks; what somebody has typed is of no site.
+/// Browsers mark the requests of a page with it; a typed address belongs to no site.
 fn is_same_site(headers: &HeaderMap) -> bool {
     let site = headers.get(SEC_FETCH_SITE);
     site.is_none_or(|site| matches!(text(site), Some("same-origin" | "none")))

@@ -57,10 +57,10 @@ pub fn outbox() -> (Outbox, Told) {
 }
 
 impl Outbox {
-    /// Puts something behind what waits.
+    /// Appends a message to the queue.
     ///
-    /// Errors: [`Full`], after which the outbox should be dropped. A socket that is gone takes
-    /// everything.
+    /// Errors: [`Full`], after which the outbox should be dropped. The outbox of a closed socket
+    /// accepts and drops everything.
     pub fn put(&self, what: ToSocket) -> Result<(), Full> {
         let len = match &what {
             ToSocket::Frame(frame) => frame.len(),

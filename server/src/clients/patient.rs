@@ -10,8 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writing fails with [`TimedOut`](io::ErrorKind::TimedOut) once the other end has
-/// taken nothing for a while. The connection is reset then: what nobody takes is not kept for them.
+/// A stream whose writes fail with [`TimedOut`](io::ErrorKind::TimedOut) once the other end has
+/// read nothing for a while. The connection is then reset, so that the kernel drops the unsent
+/// data.
 pub struct Patient {
     stream: TcpStream,
     patience: Duration,

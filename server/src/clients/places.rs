@@ -1,9 +1,9 @@
-//! How many connections there may be, in all and from one address.
+//! The limits on connections, in all and from one address.
 //!
-//! A connection that has not joined a room is *pending*. Once there are as many as there may be,
-//! the oldest pending connection gives its place to the next one: a client that gets on with it
-//! needs milliseconds, one that is silent on purpose loses its place. So nobody keeps others out by
-//! holding connections open, whatever the address. Connections that have joined keep their places.
+//! A connection that has not joined a room is *pending*. At a limit, the oldest pending connection
+//! is evicted for the next one: a normal client joins within milliseconds, and a client that is
+//! silent on purpose loses its place. So nobody can keep others out by holding connections open,
+//! from any address. Connections that have joined keep their places.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};
@@ -91,10 +91,10 @@ impl Places {
         self.state().limits = limits;
     }
 
-    /// A place for a pending connection from this address; `None` is one whose clients are counted
-    /// elsewhere.
+    /// A place for a pending connection from this address; `None` is an address whose clients are
+    /// counted elsewhere.
     ///
-    /// Errors: there is none, and none of those who have one has had it for long.
+    /// Errors: there is no place, and no pending connection is old enough to be evicted.
     pub fn enter(&self, address: Option<IpAddr>, now: Instant) -> Result<(Place, Evicted), Full> {
         let block = address.map(block);
         let mut state = self.state();
@@ -126,7 +126,7 @@ impl Places {
     pub fn evict_oldest(&self, now: Instant) {
         let mut state = self.state();
         let oldest = state.pending.keys().next().copied();
-        // An error means that everybody has just come: one that ends will help.
+        // An error means that all connections are new; a place is free when one of them ends.
         let _ = state.evict(oldest, now, Full::Server);
     }
 

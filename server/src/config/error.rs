@@ -3,29 +3,28 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Why there is no configuration. Each is a sentence for the operator, who must act.
+/// The reason why a configuration is invalid, as a sentence for the operator.
 #[derive(Debug)]
 pub enum ConfigError {
     /// The file cannot be read.
     Unreadable(String, std::io::Error),
-    /// The file is not what it should be; says the line.
+    /// The file is malformed; the message names the line.
     Invalid(String, String),
     /// A key is not written "key:secret".
     Key,
-    /// There is nobody whose tokens would be accepted.
+    /// There are no API keys, so no tokens would be accepted.
     NoKeys,
     /// A secret is too short to be one.
     ShortSecret(String),
-    /// Calls could be controlled from other machines, and nobody said from which.
+    /// Control of calls would be open to other machines, and no networks are allowed.
     SipForEverybody(SocketAddr),
     /// This machine has no address for the media of SIP calls.
     SipNowhere,
-    /// Names in `/metrics` without a token, or with one that could be guessed, would be everybody's
-    /// to read.
+    /// Names in `/metrics` without a token, or with a weak one, would be readable by anybody.
     NamesForEverybody,
-    /// `/metrics` cannot both be everybody's and ask for a token.
+    /// `/metrics` cannot be both open to anybody and protected by a token.
     OpenAndGuarded,
-    /// With a limit of nothing nobody could connect.
+    /// With a limit of zero nobody could connect.
     NoPlaces,
 }
 

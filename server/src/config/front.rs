@@ -17,7 +17,7 @@ pub struct Metrics {
     pub token: Option<Secret>,
     /// Whether there are lines for each receiver, with its room and identity.
     pub names: bool,
-    /// Whether everybody who reaches the port may read `/metrics`.
+    /// Whether anybody who reaches the port may read `/metrics`.
     pub open: bool,
 }
 

@@ -85,7 +85,7 @@ pub struct Rtc {
     pub policy: Policy,
     /// How the numbers close up of what a receiver gets less of than there is.
     pub rewriter: Rewriter,
-    /// The longest a receiver that loses packets is told to hold pictures back; zero is never.
+    /// The longest playout delay for a receiver that loses packets; zero for none.
     pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit.
     pub last_n: usize,
@@ -113,11 +113,11 @@ impl From<Policy> for agent::Policy {
     }
 }
 
-/// How packets are numbered where frames are left out.
+/// The numbering of packets where frames are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rewriter {
-    /// By every packet that came.
+    /// By every packet received.
     #[default]
     Exact,
     /// By the newest frame that was sent.

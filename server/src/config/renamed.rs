@@ -1,18 +1,17 @@
-//! Settings that had another word in an earlier release. The old one is still understood, and
-//! warned of.
+//! Settings that had another name in an earlier release. The old name still works, with a warning.
 
 use serde_json::Value;
 
 /// Keys: the path of the old one, and its name and the new one's.
 const KEYS: [(&str, &str, &str); 1] = [("/rtc/precedence", "rtc.precedence", "rtc.realtime_workers")];
 
-/// Values: the path of the key and its name, the old word and the new one.
+/// Values: the path of the key and its name, the old value and the new one.
 const VALUES: [(&str, &str, &str, &str); 2] = [
     ("/rtc/ebpf/rooms", "rtc.ebpf.rooms", "seen", "copy_and_pass"),
     ("/rtc/ebpf/rooms", "rtc.ebpf.rooms", "unseen", "copy"),
 ];
 
-/// A warning for each old word in a file.
+/// A warning for each old name in a file.
 pub(super) fn warnings(written: &Value) -> Vec<String> {
     let keys = KEYS.iter().filter(|(path, ..)| written.pointer(path).is_some());
     let keys = keys.map(|(_, old, new)| format!("{old} is called {new} now"));

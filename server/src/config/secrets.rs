@@ -1,4 +1,4 @@
-//! Secrets: where they come from, and that they do not stay in memory or in a log.
+//! Secrets: their sources, and their protection from memory and log.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::ConfigError;
 /// API keys and their secrets.
 pub type Keys = BTreeMap<String, Secret>;
 
-/// May be read by everybody who has an account on the machine.
+/// Readable by every account of the machine.
 const WORLD_READABLE: u32 = 0o004;
 
 /// A text that is overwritten when it is dropped, and not shown.
@@ -64,7 +64,7 @@ pub fn read_keys(path: &Path) -> Result<Keys, ConfigError> {
     serde_saphyr::from_str(&text).map_err(|error| ConfigError::Invalid(path.display().to_string(), error.to_string()))
 }
 
-/// A warning about a file with secrets that everybody on the machine may read.
+/// A warning about a file with secrets that every account of the machine may read.
 pub fn warn_of_readers(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(path).ok()?;
     let is_open = metadata.is_file() && metadata.mode() & WORLD_READABLE != 0;

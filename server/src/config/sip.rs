@@ -30,7 +30,7 @@ pub struct Sip {
     pub interfaces: Vec<Interface>,
     /// The networks that may control it; only this machine when there are none.
     pub allow: Vec<Network>,
-    /// How addresses are learned from packets, unless a proxy says otherwise.
+    /// The method of learning addresses from packets, unless a proxy requests another.
     pub learning: Learning,
     /// How long they are learned, from the first packet.
     pub learning_window: Seconds,
@@ -44,8 +44,8 @@ pub struct Sip {
     pub delete_delay: Seconds,
     /// The most calls.
     pub max_calls: usize,
-    /// Whether the source of the SIP message is believed rather than the address in the
-    /// description, unless a proxy says otherwise.
+    /// Whether the source of the SIP message is used instead of the address in the description,
+    /// unless a proxy requests otherwise.
     pub sip_source: bool,
     /// Requests of a proxy to ignore with a warning. The offer is refused otherwise.
     pub tolerate: Vec<Wish>,
@@ -128,7 +128,7 @@ pub enum Wish {
 }
 
 impl Sip {
-    /// Completes what is not said. `default` is where media goes when no interface is named.
+    /// Completes missing values. `default` is the interface for media when none is named.
     pub(super) fn complete(mut self, default: impl FnOnce() -> Option<Interface>) -> Result<Self, ConfigError> {
         if self.ng.is_none() && self.rtpproxy.is_none() {
             self.ng = Some(Ng::default());

@@ -1,8 +1,7 @@
 //! Forwarding by the kernel, in front of the data plane that takes every entry.
 //!
-//! By default that is only tried if SIP proxies are served, and only for relays of their calls. A
-//! reason not to is no error: it is logged, and stands in `/metrics` and in what `weir inspect`
-//! tells.
+//! By default it is tried only if SIP proxies are served, and only for relays of their calls. A
+//! reason against it is no error: it is logged, and shown in `/metrics` and by `weir inspect`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +27,7 @@ pub struct Settings {
     /// The interfaces on which packets are looked at; if none is named, those that have the
     /// addresses of SIP calls, and the loopback.
     pub interfaces: Vec<String>,
-    /// Whether rooms whose media is not encrypted are copied there, too.
+    /// Whether rooms without encryption are copied in the kernel, too.
     pub rooms: Rooms,
     /// Their place in the kernel.
     pub rooms_path: KernelPath,
@@ -64,8 +63,7 @@ pub enum Rooms {
     /// None.
     #[default]
     None,
-    /// Their packets go on to userspace as well, which reports how they arrived, and hears who
-    /// speaks.
+    /// Their packets also go to userspace, which reports their arrivals and active speakers.
     #[serde(alias = "seen")]
     CopyAndPass,
     /// Userspace sees nothing of what is copied.
@@ -82,8 +80,8 @@ pub enum KernelPath {
     Auto,
     /// In the stack.
     Tc,
-    /// In the driver; where that cannot be, rooms are left to sockets, and relays run as if they
-    /// were there.
+    /// In the driver. If that is impossible, rooms are left to sockets, and relays run in
+    /// generic XDP.
     Xdp,
 }
 
@@ -149,7 +147,7 @@ fn relay_config(settings: &super::Settings, calls: Option<&Calls>) -> RelayConfi
         true => ebpf.interfaces.clone(),
         false => found_interfaces(settings, calls),
     };
-    // Forwarding that nobody has asked for ends with the process, unless calls are to outlive it.
+    // Forwarding that was not configured ends with the process, unless calls are to outlive it.
     let is_kept = is_asked_for || calls.is_some_and(|calls| calls.outlive);
     let pins = Some(ebpf.pins.clone()).filter(|pins| is_kept && !pins.as_os_str().is_empty());
     RelayConfig {
@@ -179,8 +177,8 @@ fn found_interfaces(settings: &super::Settings, calls: Option<&Calls>) -> Vec<St
     interfaces
 }
 
-/// Relays in the kernel, with what an earlier process left of them, and the folder they are kept
-/// in. If nothing can be kept, for this process alone.
+/// Relays in the kernel, with those an earlier process left, and the folder of their pins. If they
+/// cannot be pinned, they run for this process alone.
 fn start_relays(mut relays: RelayConfig) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
     let offload = match RelayOffload::start(&relays, clock::now()) {
         Err(reason @ (EbpfError::Failed(Step::Pin(_), _) | EbpfError::NotAllowed(Step::Pin(_)))) => {
@@ -202,7 +200,7 @@ fn start_relays(mut relays: RelayConfig) -> Result<(RelayOffload, Option<PathBuf
     Ok((offload, relays.pins))
 }
 
-/// Rooms in the kernel, if they are wanted and can be, with those an earlier process left.
+/// Rooms in the kernel, if configured and possible, with those an earlier process left.
 fn start_rooms(
     config: &Settings,
     interfaces: Vec<String>,
@@ -238,7 +236,8 @@ fn start_rooms(
     Some(rooms)
 }
 
-/// Nobody wants rooms there any more, so that what an earlier process left goes now.
+/// Rooms in the kernel are no longer configured, so the entries that an earlier process left are
+/// removed.
 fn end_rooms(pins: Option<PathBuf>) -> Option<Fanout> {
     if let Err(reason) = pins.map_or(Ok(()), |pins| detach_rooms(&pins)) {
         warn!(%reason, "rooms that an earlier process left stay in the kernel");

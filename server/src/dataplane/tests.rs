@@ -1,4 +1,4 @@
-//! A back end that does nothing: a server runs on it and shows what it says, and no other file
+//! A back end that does nothing: a server runs on it and shows its statistics, and no other file
 //! names it.
 
 use std::time::{Duration, Instant};

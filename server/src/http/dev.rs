@@ -22,7 +22,7 @@ pub struct Answer {
     url: String,
 }
 
-/// A token for somebody called `name`. Two people of the same name are two participants.
+/// A token for a participant called `name`. Two people with the same name are two participants.
 ///
 /// Errors: the sentence for the page.
 pub fn token(request: Request, keys: &ApiKeys, key: &str) -> Result<Answer, String> {

@@ -1,8 +1,8 @@
-//! The HTTP port: accepting connections, as many as there may be, from clients that get on with it.
+//! The HTTP port: accepts connections up to the limits, from clients that make progress.
 //!
-//! Each wait for a client has an end: for a request's header in `hyper`, for the whole request in
-//! the router, for a client that takes none of what it is sent in [`Patient`], and for a connection
-//! that goes on and on here.
+//! Each wait for a client has a time limit: for a request's header in `hyper`, for the whole
+//! request in the router, for a client that does not read its response in [`Patient`], and for the
+//! whole connection here.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -27,7 +27,8 @@ use crate::metrics::Metrics;
 use crate::os::clock;
 use crate::settings::Current;
 
-/// A request line with everything a joining client says in it, and the other headers.
+/// The longest header: a request line with all parameters of a joining client, and the other
+/// headers.
 const HEADER_LEN_MAX: usize = 128 << 10;
 
 /// How many requests' time a connection may last. A client that is not done then, however slowly it
@@ -56,12 +57,12 @@ pub struct Front {
     pub request_timeout: Duration,
 }
 
-/// A connection that requests come on.
+/// A connection for requests.
 #[derive(Clone)]
 pub struct Connection {
     /// The address of the other end.
     pub peer: IpAddr,
-    /// The address of ours that it reached.
+    /// The local address that it connected to.
     pub local: IpAddr,
     /// Its place, which a WebSocket keeps.
     pub place: Arc<Place>,
@@ -81,8 +82,8 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Sets a connection up for messages that somebody waits for. The kernel keeps unsent data of a
-/// closed connection for `patience`.
+/// Configures a connection for low latency. The kernel keeps unsent data of a closed connection for
+/// `patience`.
 pub fn tune(stream: &TcpStream, patience: Duration) {
     let socket = SockRef::from(stream);
     // A connection works without these, too.

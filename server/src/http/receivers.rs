@@ -1,9 +1,9 @@
-//! `/api/receivers`: how each receiver's downlink does, for those who run the server, and for each
-//! receiver about itself.
+//! `/api/receivers`: the state of each receiver's downlink, for operators, and for each receiver
+//! about itself.
 //!
-//! The agent knows how transports do and the controller knows whose they are; the two meet here.
-//! Nobody sees more than their token says: who may join sees their own downlink, who administers a
-//! room all those in it.
+//! The agent has the state of transports and the controller has their owners; this module combines
+//! them. The result is limited by the token: a participant sees its own downlink, and an
+//! administrator of a room all those in it.
 
 mod view;
 
@@ -18,18 +18,18 @@ use crate::media::receiver_query::{ReceiverQuery, Unavailable};
 use crate::os::clock;
 pub use view::{ReceiverView, granted_name, limit_name};
 
-/// The most receivers one answer tells of.
+/// The most receivers in one answer.
 pub const RECEIVERS_MAX: usize = 1000;
 
 /// How many receivers do, as JSON.
 #[derive(Debug, Serialize)]
 pub struct ReceiversView {
     receivers: Vec<ReceiverView>,
-    /// Whether there are more than an answer tells of.
+    /// Whether there are more receivers than the answer holds.
     truncated: bool,
 }
 
-/// Why there is no answer, and who must act.
+/// The reason why there is no answer, and who must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
     /// The client must bring a token, or a better one.

@@ -133,7 +133,7 @@ impl Server {
     }
 }
 
-/// A body that never comes.
+/// A body that never arrives.
 struct Never;
 
 impl hyper::body::Body for Never {
@@ -179,7 +179,7 @@ async fn join(server: &Server, token: &str) {
         user_agent: None,
     };
     let admission = admit(request, &keys(), clock::unix()).unwrap();
-    // The node says that it is there as soon as it runs.
+    // The node reports that it is ready as soon as it runs.
     while server.controller.check_admission(&admission).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -1,4 +1,4 @@
-//! DTLS handshakes on threads of their own, so that nobody's media waits for those who join.
+//! DTLS handshakes on threads of their own, so that media does not wait for joining participants.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -75,8 +75,7 @@ fn compute(to_do: &Mutex<Receiver<Handshake>>, done: &Sender<Option<Handshaken>>
         // The others wait for the lock instead of the work, which is the same.
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(handshake) = next else { return };
-        // A library that trips over what one peer sent ends that peer's handshake, which is given
-        // up then, and nobody else's.
+        // A panic of the library over one peer's message ends only that peer's handshake.
         let computed = panic::catch_unwind(AssertUnwindSafe(|| handshake.compute(clock::now()))).ok();
         if computed.is_none() {
             error!("a handshake was given up: the library panicked");

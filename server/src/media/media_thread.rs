@@ -24,9 +24,9 @@ use crate::os::priority;
 /// has died.
 const COMMANDS_MAX: usize = 1 << 20;
 
-/// How long commands are taken before events have their turn, events before time is looked at, and
-/// timers before commands are: so that a flood of one, a thousand who leave at once for instance,
-/// cannot starve the others.
+/// The longest turn of commands before events, of events before the clock is read, and of timers
+/// before commands, so that a flood of one kind, for instance a thousand departures at once, cannot
+/// starve the others.
 const SHARE: Duration = Duration::from_micros(500);
 
 /// How long a timer of the agent's may be late for the sake of others: what it times takes tens of
@@ -36,7 +36,7 @@ const GRAIN: Duration = Duration::from_millis(4);
 /// How often the data plane is looked at for a sign of life that it was asked for.
 const ROLL_CALL: Duration = Duration::from_millis(5);
 
-/// How many events are taken between two looks at the clock.
+/// The number of events handled between two reads of the clock.
 const EVENTS: usize = 8;
 
 /// How often counters are published.
@@ -105,7 +105,7 @@ pub fn start(
     Ok((CommandSender { commands, waker }, ended))
 }
 
-/// Half of the processors: those who are in a call already have the other half to themselves.
+/// Half of the processors: the other half is left to the participants of running calls.
 fn handshake_threads() -> usize {
     thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
@@ -187,8 +187,8 @@ impl Node {
         true
     }
 
-    /// Answers one question, if there is any, and says whether there was: the next one waits until
-    /// media has had its turn again.
+    /// Answers one question, if there is any, and returns whether there was: the next one waits
+    /// until media has had its turn again.
     fn settle_question(&mut self) -> bool {
         if !self.roll_calls.is_empty() && self.plane.workers_answered() {
             for answer in self.roll_calls.drain(..) {
@@ -210,13 +210,13 @@ impl Node {
         true
     }
 
-    /// Hands notices to the controller, waiting where it is behind: media goes on meanwhile. An
-    /// error means it is gone.
+    /// Passes notices to the controller, waiting if it is slow, while media continues. An error
+    /// means that the controller has ended.
     fn deliver(&mut self) -> Result<(), ()> {
         let Self { out, listeners, .. } = self;
         out.drain(..).try_for_each(|notice| match notice {
             Notice::Relay(notice) => {
-                // Nobody hears of what nobody ordered.
+                // Without a controller of calls there are no notices of relays.
                 let _ = listeners.relay_notices.blocking_send(notice);
                 Ok(())
             }

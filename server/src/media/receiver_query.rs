@@ -13,7 +13,7 @@ use crate::media::waker::Waker;
 /// The most questions that may wait. Further ones wait for a place.
 const QUESTIONS_MAX: usize = 16;
 
-/// How many receivers one answer tells of: some tens of microseconds of the thread's time.
+/// The most receivers in one answer: some tens of microseconds of the thread's time.
 const PAGE: usize = 32;
 
 /// How long an answer may take before the node counts as too busy to be asked.
@@ -27,7 +27,7 @@ pub struct Unavailable;
 pub enum About {
     /// These, at most a page of them.
     These(Vec<TransportId>),
-    /// A page of all, from behind this one on.
+    /// A page of all, after this one.
     After(Option<TransportId>),
 }
 
@@ -42,7 +42,7 @@ pub enum Question {
 }
 
 impl About {
-    /// Answers from what the agent knows.
+    /// Answers from the agent's state.
     pub fn answer(self, agent: &Agent) -> Vec<Receiver> {
         match self {
             About::These(transports) => transports.into_iter().filter_map(|it| agent.receiver(it)).collect(),
@@ -65,7 +65,7 @@ impl ReceiverQuery {
         (Self { questions, waker }, asked)
     }
 
-    /// How these transports do; those that get nothing are left out.
+    /// The state of these transports, without those that get nothing.
     pub async fn these(&self, transports: &[TransportId]) -> Result<HashMap<TransportId, Receiver>, Unavailable> {
         let mut found = HashMap::with_capacity(transports.len());
         for page in transports.chunks(PAGE) {
@@ -89,12 +89,12 @@ impl ReceiverQuery {
         }
     }
 
-    /// Whether the agent answers. The caller says how long it may take.
+    /// Whether the agent answers. The caller sets the time limit.
     pub async fn agent_is_alive(&self) -> bool {
         self.ask(Question::Agent).await.is_some()
     }
 
-    /// Whether every worker of the data plane has a turn. The caller says how long it may take.
+    /// Whether every worker of the data plane has a turn. The caller sets the time limit.
     pub async fn plane_is_alive(&self) -> bool {
         self.ask(Question::Plane).await.is_some()
     }

@@ -33,7 +33,7 @@ impl Waker {
         self.0.thread.get_or_init(thread::current);
     }
 
-    /// Sleeps until then or until somebody wakes the thread, and not longer than `longest`.
+    /// Sleeps until then or until the thread is woken, and not longer than `longest`.
     pub fn sleep(&self, longest: Duration, until: Option<Instant>) {
         let wait = until.map_or(longest, |until| {
             until.saturating_duration_since(clock::now()).min(longest)

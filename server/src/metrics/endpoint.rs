@@ -1,4 +1,4 @@
-//! `GET /metrics`: what was counted, how receivers do now, and on request who they are.
+//! `GET /metrics`: the counters, the state of receivers, and on request their names.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,8 +33,8 @@ impl Endpoint {
         }
     }
 
-    /// The text. A node that is too busy to say how receivers do leaves those families out: what
-    /// was counted is always there. With `names`, lines for each receiver.
+    /// The text. If the node is too busy to report receivers, those families are left out; counters
+    /// are always included. With `names`, there are lines for each receiver.
     pub async fn text(&self, controller: &Handle, names: bool) -> String {
         let mut text = self.metrics.encode();
         if let Ok(summary) = self.summary().await {

@@ -1,4 +1,4 @@
-//! Receivers in `/metrics`: how many do how well, and on request who.
+//! Receivers in `/metrics`: their numbers by quality, and on request their names.
 //!
 //! The library has no gauge histograms, so these families are written by hand.
 
@@ -72,7 +72,7 @@ impl Summary {
         self.wanted = self.wanted.saturating_add(downlink.wanted);
     }
 
-    /// The families of everybody together: a fixed number of lines, however many there are.
+    /// The families of all receivers together: a fixed number of lines for any number of receivers.
     pub fn write(&self, text: &mut Text) {
         text.family("weir_receivers", "gauge", "Transports that get something");
         text.sample("weir_receivers", &[], self.receivers);

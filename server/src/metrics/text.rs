@@ -46,7 +46,8 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// How many of something are how large at one moment. Unlike a histogram it forgets who has gone.
+/// A gauge histogram: the distribution of a value at one moment. Unlike a histogram it drops
+/// receivers that have left.
 ///
 /// Source: OpenMetrics 1.0 section 5.6.
 #[derive(Clone, Debug)]

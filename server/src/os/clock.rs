@@ -19,7 +19,7 @@ pub fn unix() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The two clocks at one instant, for those who are given their time.
+/// The two clocks at one instant, for callers that are given their time.
 pub struct Clocks {
     /// For the controller.
     pub wall: controller::WallClock,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
-/// As long as somebody holds it open, processors sleep no deeper than they can wake from within
-/// what was written to it: microseconds, a signed word of 32 bits in the machine's order (Linux,
+/// While this device is open, processors enter only sleep states from which they wake up within the
+/// latency written to it: microseconds, a signed word of 32 bits in the machine's order (Linux,
 /// Documentation/power/pm_qos_interface.rst).
 const DEVICE: &str = "/dev/cpu_dma_latency";
 

@@ -1,8 +1,8 @@
-//! How much threads give way to the workers, which carry the media.
+//! Priorities of threads below the workers, which carry the media.
 //!
-//! All is the same while there are processors to spare. When there are not, what decides about
-//! media may be late, media may not: a worker that does not keep up loses packets, and losses are
-//! more work for everybody else.
+//! They have no effect while there are processors to spare. Otherwise decisions about media may be
+//! late, but media may not: a slow worker loses packets, and losses cause more work for everything
+//! else.
 
 /// The agent's: a third of a worker's part of a processor that both want.
 pub const AGENT: i32 = 5;

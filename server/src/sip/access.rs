@@ -54,8 +54,7 @@ impl Access {
         self.metrics.control_closed(why);
     }
 
-    /// Whether whoever is at this address may control calls. One who may not is counted, and gets
-    /// no answer.
+    /// Whether this address may control calls. A denied one is counted, and gets no answer.
     pub fn admits(&self, from: IpAddr) -> bool {
         let allowed = self.config.allows(from);
         if !allowed {

@@ -13,7 +13,7 @@ use super::task::{Handle, Protocol, ReplyTo};
 /// The longest datagram there is.
 const DATAGRAM_MAX: usize = 65_536;
 
-/// Room for what comes while somebody else has the processor.
+/// Room for requests that arrive while the task does not run.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// Opens a port to listen on.
@@ -30,7 +30,7 @@ pub fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::from_std(socket.into())
 }
 
-/// Hands on what comes from those who may control calls.
+/// Passes on the requests of addresses that may control calls.
 pub async fn serve(socket: UdpSocket, protocol: Protocol, handle: Handle, access: Arc<Access>) {
     let socket = Arc::new(socket);
     let mut buffer = vec![0; DATAGRAM_MAX];

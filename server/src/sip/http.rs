@@ -33,7 +33,7 @@ const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 /// will not.
 const RESPITE: Duration = Duration::from_millis(100);
 
-/// Serves those who may control calls.
+/// Serves clients that may control calls.
 pub async fn serve(listener: TcpListener, handle: Handle, access: Arc<Access>) {
     loop {
         match listener.accept().await {

@@ -1,8 +1,8 @@
-//! Calls in a file: what the next process needs to go on with them.
+//! Calls in a file: the state from which the next process continues them.
 //!
-//! A line for each change, the last one of a call counts; once most of the file is of the past it
-//! is written anew. It is written and not synchronised: it outlives the process, however that ends,
-//! and not the machine, whose calls are over then.
+//! The file has a line for each change, and the last line of a call counts. Once most of the file
+//! is outdated it is rewritten. Writes are not synchronised: the file survives the process, even a
+//! crash, but not the machine, whose calls are over then.
 
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use sip::Change;
 
-/// The first line, which changes when lines come to mean something else.
+/// The first line, which changes when the lines get another meaning.
 const HEADER: &str = "weir sip calls 1\n";
 
 const NAME: &str = "sip-calls";
@@ -22,7 +22,7 @@ const NAME: &str = "sip-calls";
 /// A file smaller than this is not compacted.
 const SMALL: u64 = 1 << 20;
 
-/// A file of calls, ours alone.
+/// A file of calls that only this process uses.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -32,7 +32,7 @@ pub struct Journal {
     len: u64,
     /// How much of it is of the present.
     live_len: u64,
-    /// The lock goes with the process, however that ends.
+    /// The lock ends with the process, even after a crash.
     _lock: File,
 }
 
@@ -98,8 +98,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the file, and what was begun in its place: what is no longer kept up must not be
-    /// taken for true, and takes room that others may need. [`replace`](Self::replace) begins anew.
+    /// Removes the file and its unfinished replacement: a file that is not kept up to date must not
+    /// be used, and takes space. [`replace`](Self::replace) starts again.
     pub fn remove(&mut self) -> io::Result<()> {
         self.live.clear();
         (self.len, self.live_len) = (0, 0);
@@ -151,14 +151,14 @@ impl Journal {
     }
 }
 
-/// It has passwords of ICE in it, and who calls whom.
+/// It contains ICE passwords and the parties of calls.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).mode(0o600);
     options
 }
 
-/// The checksum of what is behind it, the call's name, and what is known of it.
+/// A line: the checksum of the rest, the call's name, and its record.
 fn line(change: &Change) -> String {
     let name: String = change.call.iter().map(|byte| format!("{byte:02x}")).collect();
     let text = format!("{name} {}", change.record.as_deref().unwrap_or_default());

@@ -11,7 +11,7 @@ use tracing::warn;
 
 use super::access::Access;
 
-/// How many may be told at once; a notice that would be one more is dropped.
+/// The most notifications in progress; further ones are dropped.
 const NOTICES_MAX: usize = 256;
 
 /// How long telling one may take.
@@ -26,7 +26,7 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// One that tells nobody who may not control calls.
+    /// A notifier that notifies only addresses that may control calls.
     pub fn new(access: Arc<Access>) -> Self {
         Notifier {
             access,

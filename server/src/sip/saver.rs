@@ -1,4 +1,4 @@
-//! The thread that writes calls to their file, so that nobody waits for a disk.
+//! The thread that writes calls to their file, so that no other thread waits for a disk.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -48,10 +48,10 @@ struct State {
 }
 
 impl Saver {
-    /// Starts it on the file in this folder, and tells what an earlier process has left there. The
-    /// first batch replaces that.
+    /// Starts the thread on the file in this folder, and returns the calls that an earlier process
+    /// left there. The first batch replaces them.
     ///
-    /// Errors: the file cannot be had.
+    /// Errors: the file cannot be opened.
     pub fn start(folder: &Path) -> Result<(Self, Vec<String>), Box<dyn Error>> {
         let failed = |error: io::Error| match error.kind() {
             ErrorKind::WouldBlock => format!("sip: {} is in use by another process", folder.display()),
@@ -80,8 +80,8 @@ impl Saver {
         })
     }
 
-    /// Hands over what has changed, or all calls where the file has not all of them. Nothing while
-    /// the last batch is being written, so that nobody waits for a disk.
+    /// Passes on the changes, or all calls if the file does not have all of them. Does nothing
+    /// while the last batch is being written, so that the caller does not wait for a disk.
     pub fn save(&mut self, now: Instant, relay: &mut Relay) {
         if self.state.busy.load(Ordering::Acquire) {
             return;
@@ -118,7 +118,7 @@ impl Drop for Saver {
     fn drop(&mut self) {
         self.batches = None;
         let thread = self.thread.take();
-        // It is ours, and panics only over a bug that it has told of.
+        // The thread panics only by a bug, which the panic has reported.
         let _ = thread.map(JoinHandle::join);
     }
 }

@@ -23,11 +23,10 @@ use crate::http::listen::tune;
 /// How many connections there may be on a Unix socket. The next one waits until one ends.
 const CONNECTIONS_MAX: usize = 1_024;
 
-/// How long whoever connects may take to say something, anybody to say it to its end, and to take
-/// an answer.
+/// How long a connection may take to start a request, to complete it, and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a proxy that has said something may say nothing more.
+/// How long a connection may be idle after a request.
 const IDLE_MAX: Duration = Duration::from_secs(3600);
 
 /// The longest command of rtpproxy's.
@@ -85,7 +84,7 @@ async fn converse(
 ) -> io::Result<()> {
     let mut messages = Stream::default();
     let mut buffer = [0; 16 << 10];
-    // A client says something soon after it connects, and says it to its end.
+    // A client starts a request soon after it connects, and completes it.
     let mut until = Instant::now() + PATIENCE;
     let mut is_between = false;
     loop {
@@ -112,7 +111,7 @@ fn unreadable() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "no message can be found in it")
 }
 
-/// Opens a Unix socket; one that a process which is gone has left is replaced.
+/// Opens a Unix socket. It replaces one that a dead process left.
 pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     let is_left = || {
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
@@ -124,8 +123,8 @@ pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     UnixListener::bind(path)
 }
 
-/// rtpproxy's protocol over a Unix socket: who may open it may control calls. One command a
-/// connection.
+/// rtpproxy's protocol over a Unix socket: a process that may open it may control calls. One
+/// command a connection.
 pub async fn serve_unix(listener: UnixListener, handle: Handle) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {

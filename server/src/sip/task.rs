@@ -78,7 +78,7 @@ pub struct Gone;
 pub struct Handle(mpsc::Sender<ProxyRequest>);
 
 impl Handle {
-    /// Hands over what a proxy says.
+    /// Passes on a proxy's request.
     pub async fn ask(
         &self,
         protocol: Protocol,
@@ -95,7 +95,7 @@ impl Handle {
         self.0.send(ProxyRequest::Request(asked)).await.map_err(|_| Gone)
     }
 
-    /// Whether the task answers. The caller says how long it may take.
+    /// Whether the task answers. The caller sets the time limit.
     pub async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
         self.0.send(ProxyRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
@@ -110,8 +110,8 @@ impl Handle {
     }
 }
 
-/// Starts it; where calls are kept, with those that an earlier process had. The task ends when
-/// nobody has a handle any more, or by a panic.
+/// Starts the task, with the calls that an earlier process kept, if any. The task ends when all
+/// handles are dropped, or by a panic.
 pub fn start(
     relay: Relay,
     needs: Dependencies,
@@ -253,7 +253,7 @@ impl Task {
         }
     }
 
-    /// Writes down what has changed, unless the disk is behind.
+    /// Writes changes, unless the disk is slow.
     fn save(&mut self) {
         if let Some(saver) = &mut self.saver {
             saver.save(clock::now(), &mut self.relay);

@@ -22,8 +22,7 @@ use super::client::{Client, refuse};
 use super::task::Protocol;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
-/// How often a client that says nothing is asked whether it is there, and for how long it may say
-/// nothing to that either.
+/// The interval of pings to a silent client, and how long it may be silent.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const SILENCE_MAX: Duration = Duration::from_secs(90);
 

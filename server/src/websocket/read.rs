@@ -11,11 +11,11 @@ use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, opcode};
 /// own buffer.
 const BUFFER: usize = 512;
 
-/// Reads what a client says.
+/// Reads a client's messages.
 pub struct Reader<R> {
     stream: BufReader<R>,
     message_max: usize,
-    /// The message whose last frame has not come.
+    /// A message whose last frame has not arrived.
     begun: Option<Begun>,
 }
 
@@ -82,7 +82,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         })
     }
 
-    /// Reads the rest of a frame; `None` if more frames of its message are to come.
+    /// Reads the rest of a frame; `None` if more frames of its message follow.
     async fn read_frame(&mut self, header: Header) -> Result<Option<Message>, ReadError> {
         match header.opcode {
             opcode::CLOSE | opcode::PING | opcode::PONG => self.read_control(header).await.map(Some),

@@ -10,8 +10,8 @@ use super::{CONTROL_MAX, FIN, opcode};
 /// The longest header of a frame that is not masked.
 const HEADER_MAX: usize = 10;
 
-/// Tells a client things. Dropping what one of its methods returns before it is done leaves half a
-/// frame: then nothing more can be said.
+/// Writes messages to a client. Dropping the future of one of its methods before it is done leaves
+/// half a frame: nothing more can be sent then.
 pub struct Writer<W> {
     stream: W,
 }

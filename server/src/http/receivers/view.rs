@@ -17,7 +17,7 @@ pub struct ReceiverView {
     identity: String,
     /// `null` where nothing is measured: it gets sound only, reports nothing, or adaptation is off.
     downlink: Option<DownlinkView>,
-    /// How long it is told to hold pictures back, since it loses packets; 0 is not at all.
+    /// The playout delay that it is told because it loses packets; 0 for none.
     playout_delay_ms: f64,
     subscriptions: Vec<SubscriptionView>,
 }
@@ -49,7 +49,7 @@ struct SubscriptionView {
     /// `sent`, or why nothing is.
     state: &'static str,
     wanted: WantedView,
-    /// Its place among those who speak; `null` for who is silent.
+    /// Its publisher's rank among the speakers; `null` for a silent one.
     speaker: Option<u8>,
     granted: Option<TargetView>,
     current: Option<TargetView>,
@@ -88,8 +88,8 @@ struct LayerView {
 }
 
 impl ReceiverView {
-    /// Puts together what the controller and the agent know. An agent that knows nothing of it
-    /// sends nothing to it.
+    /// Combines the state of the controller and the agent. A downlink that the agent does not know
+    /// gets nothing.
     pub fn new(downlink: Downlink, receiver: Option<Receiver>) -> Self {
         let Downlink {
             room,
@@ -199,7 +199,7 @@ impl LayerView {
     }
 }
 
-/// The greatest number stands for "nothing limits it".
+/// The greatest number means "no limit".
 fn bounded(value: u8) -> Option<u8> {
     (value != u8::MAX).then_some(value)
 }
