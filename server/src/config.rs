@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_go_through_sockets_unless_somebody_says_otherwise() {
+    fn packets_go_through_sockets_by_default() {
         let rtc = |text: &str| File::parse("weir.yaml", text).unwrap().rtc;
         assert_eq!(rtc("rtc: {}\n").dataplane, Base::Udp);
         let afxdp = rtc("rtc: {dataplane: afxdp, afxdp: {interfaces: [eth0, eth1]}}\n");
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_come_before_the_file() {
+    fn flags_override_the_file() {
         let folder = Folder::new("flags");
         let secret = "0123456789abcdef0123456789abcdef";
         let text = format!("port: 1\nrtc: {{port: 2, workers: 3}}\nkeys: {{a: {secret}}}\n");
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_in_a_file_that_everybody_may_read_are_warned_of() {
+    fn a_world_readable_file_with_secrets_causes_a_warning() {
         let folder = Folder::new("readable");
         let secret = "0123456789abcdef0123456789abcdef";
         let warnings = |text: &str, mode, key_file| {

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_blocks_blocks_nobody() {
+    fn a_blocked_output_blocks_no_thread() {
         let blocked = Arc::new(Mutex::new(()));
         let held = blocked.lock().unwrap();
         let output = Broken(Some(blocked.clone()));

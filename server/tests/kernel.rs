@@ -218,7 +218,7 @@ fn inspect() -> String {
 }
 
 #[test]
-fn nobody_has_to_ask_for_the_kernel_and_nothing_stays_there() {
+fn the_kernel_is_used_by_default_and_left_clean() {
     let Some(pair) = pair_or_skip(1) else { return };
     with_folder(&pair, |directory| {
         let program = Program::start_with(directory, "workers: 1", "");

@@ -323,13 +323,13 @@ mod tests {
     }
 
     #[test]
-    fn the_link_says_how_much_fits() {
+    fn the_link_limits_the_length_of_a_payload() {
         let [v4, v6] = paths().map(|path| Header::new(&path, &hop()).unwrap().payload_max());
         assert_eq!((v4, v6), (1_472, 1_452));
     }
 
     #[test]
-    fn frames_are_read_with_their_padding_left_out_and_never_past_their_end() {
+    fn frames_are_read_without_padding_and_never_past_their_end() {
         for path in paths() {
             let header = Header::new(&path, &hop()).unwrap();
             let mut frame = [0; 2_048];

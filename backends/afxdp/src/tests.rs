@@ -133,7 +133,7 @@ fn a_reader_that_never_sleeps_may_have_no_room_for_frames_yet() {
 }
 
 #[test]
-fn a_ring_nobody_reads_drops_and_counts_and_goes_on() {
+fn a_ring_without_a_reader_drops_counts_and_continues() {
     let Some(pair) = pair_or_skip(1) else { return };
     let (interface, mut receives) = listen(&pair.near);
     let (mut sends, headers) = talk(&pair, &interface);
@@ -213,7 +213,7 @@ fn the_program_takes_rtp_and_nothing_else() {
 
 /// An address that is not ours to listen on is not ours to take from, whatever the port.
 #[test]
-fn other_addresses_packets_are_left_alone() {
+fn packets_for_other_addresses_are_left_to_the_stack() {
     let Some(pair) = pair_or_skip(1) else { return };
     let (mut interface, mut ring) = listen(&pair.near);
     pair.near.ip("address add 10.77.0.9/24 dev near0").unwrap();

@@ -191,7 +191,7 @@ fn rtp_is_sent_by_ring_and_rtcp_by_socket() {
 }
 
 #[test]
-fn marks_do_not_stand_in_a_rings_way() {
+fn packets_with_a_tos_are_sent_by_ring() {
     let Some(pair) = pair_or_skip(1) else { return };
     for family in families(&pair) {
         let mut net = Net::new(&pair, 1);
@@ -255,7 +255,7 @@ fn a_port_is_free_after_its_call() {
 /// A packet is handled by the queue where it arrives, whichever worker owns the relay. Calls begin
 /// and end meanwhile.
 #[test]
-fn calls_come_and_go_while_others_go_on_at_every_queue() {
+fn calls_start_and_end_while_others_continue_at_every_queue() {
     let Some(pair) = pair_or_skip(2) else { return };
     let mut net = Net::new(&pair, 2);
     let mut staying: Vec<Call> = (0..6).map(|_| net.call(pair.far.v4.into())).collect();

@@ -101,7 +101,7 @@ fn families(pair: &Pair) -> [IpAddr; 2] {
 }
 
 #[test]
-fn the_first_packet_goes_by_socket_and_the_others_by_ring() {
+fn the_first_packet_is_sent_by_socket_and_the_others_by_ring() {
     let Some(pair) = pair_or_skip(1) else { return };
     for receiver in families(&pair) {
         let mut call = Call::new(&pair, receiver);
@@ -142,7 +142,7 @@ fn datagrams_too_long_for_the_link_are_sent_by_socket_in_fragments() {
 }
 
 #[test]
-fn behind_a_gateway_it_is_the_gateways_address_that_counts() {
+fn a_route_by_a_gateway_uses_the_gateways_hardware_address() {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.far.ip("address add 10.99.0.5/32 dev lo").unwrap();
     pair.near.ip("route add 10.99.0.0/24 via 10.77.0.2").unwrap();
@@ -187,7 +187,7 @@ fn a_neighbour_with_another_address_is_followed() {
 }
 
 #[test]
-fn nobody_there_is_nobodys_fault() {
+fn an_unreachable_receiver_causes_no_error() {
     let Some(pair) = pair_or_skip(1) else { return };
     let mut call = Call::new(&pair, pair.far.v4.into());
     call.pass_until_by_ring();
@@ -214,7 +214,7 @@ fn nobody_there_is_nobodys_fault() {
 }
 
 #[test]
-fn bursts_stay_in_order_whichever_way_they_go() {
+fn bursts_stay_in_order_by_ring_and_by_socket() {
     let Some(pair) = pair_or_skip(1) else { return };
     let mut call = Call::new(&pair, pair.far.v4.into());
     call.pass_until_by_ring();
@@ -315,7 +315,7 @@ fn alone_without_privileges() {
 }
 
 #[test]
-fn without_privileges_it_says_so() {
+fn missing_privileges_are_reported() {
     let Some(pair) = pair_or_skip(1) else { return };
     let this = std::env::current_exe().unwrap();
     let arguments = ["--exact", "alone_without_privileges", "--ignored", "--nocapture"];

@@ -206,7 +206,7 @@ mod tests {
     use crate::Pass;
 
     #[test]
-    fn the_kernel_says_where_it_runs_a_program() {
+    fn the_kernel_reports_where_it_runs_a_program() {
         let Some(pair) = veth::pair_or_skip(1) else { return };
         pair.near.run(|| {
             assert!(!is_native("near0").unwrap(), "there is none");

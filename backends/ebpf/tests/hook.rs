@@ -65,7 +65,7 @@ fn call(offload: &mut RelayOffload, parties: &Parties) {
 }
 
 #[test]
-fn where_a_driver_knows_no_xdp_the_stack_relays() {
+fn the_stack_relays_for_a_driver_without_xdp() {
     let Some(pair) = cable_or_skip() else { return };
     add_one_without_xdp(&pair);
     let mut offload = start(&pair, Hook::Auto, &["stack0"]);
@@ -77,7 +77,7 @@ fn where_a_driver_knows_no_xdp_the_stack_relays() {
 }
 
 #[test]
-fn one_interface_without_xdp_is_enough_for_all_to_be_in_the_stack() {
+fn one_interface_without_xdp_puts_all_into_the_stack() {
     let Some(pair) = cable_or_skip() else { return };
     add_one_without_xdp(&pair);
     let mut offload = start(&pair, Hook::Auto, &["near0", "stack0"]);
@@ -167,7 +167,7 @@ fn packets_of_no_relay_pass_the_loopback() {
 }
 
 #[test]
-fn an_interface_that_lets_nothing_go_is_relayed_at_in_the_stack() {
+fn an_interface_that_sends_nothing_is_relayed_in_the_stack() {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.far.command("ethtool", "-K far0 tx off").expect("it is ours");
     for hook in [Hook::Auto, Hook::WithoutGeneric] {
@@ -181,7 +181,7 @@ fn an_interface_that_lets_nothing_go_is_relayed_at_in_the_stack() {
 }
 
 #[test]
-fn an_interface_that_lets_nothing_go_any_more_is_noticed() {
+fn an_interface_that_stops_sending_is_noticed() {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.far.command("ethtool", "-K far0 tx off").expect("it is ours");
     let taking = pair.far.run(|| Pass::start("far0").expect("nobody is there"));

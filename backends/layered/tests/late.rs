@@ -71,7 +71,7 @@ fn an_entry_that_is_gone_before_the_answer_stays_gone() {
 }
 
 #[test]
-fn the_last_word_of_a_relay_waits_for_its_offload() {
+fn the_final_report_of_a_relay_waits_for_its_offload() {
     let mut world = World::with([Pretended::late("switch")]);
     world.set(1, relay(1));
     world.packet(1);
@@ -96,7 +96,7 @@ fn the_last_word_of_a_relay_waits_for_its_offload() {
 }
 
 #[test]
-fn an_offload_that_loses_an_entry_later_is_not_missed() {
+fn the_base_takes_an_entry_that_an_offload_loses_later() {
     let mut world = World::with([Pretended::late("switch")]);
     world.set(1, relay(1));
     let write: WriteId = world.offload(0).asked[0].0;
@@ -109,7 +109,7 @@ fn an_offload_that_loses_an_entry_later_is_not_missed() {
 }
 
 #[test]
-fn counts_of_a_relay_that_moves_go_with_it_once_it_is_removed_behind() {
+fn counts_of_a_relay_move_with_it_after_its_removal_from_the_first_offload() {
     let mut world = World::with([Pretended::new("switch", 0), Pretended::late("kernel")]);
     world.set(1, relay(1));
     world.offload(1).settle(0);

@@ -29,7 +29,7 @@ fn refused_relays_run_in_the_base_and_the_reason_is_counted() {
 }
 
 #[test]
-fn an_offload_that_is_gone_is_not_missed() {
+fn the_base_replaces_an_offload_that_is_gone() {
     let mut world = World::new(2);
     world.set(1, relay(1));
     world.offload(0).is_gone = true;
@@ -60,7 +60,7 @@ fn reports_and_counters_are_sums() {
 }
 
 #[test]
-fn the_last_word_of_a_relay_is_not_the_first_of_the_next() {
+fn the_final_counts_of_a_relay_are_not_counted_for_the_next() {
     let mut world = World::new(2);
     world.set(1, relay(1));
     world.packet(1);

@@ -279,7 +279,7 @@ fn the_base_sends_a_replica_until_the_switch_is_ready() {
 }
 
 #[test]
-fn the_base_goes_on_behind_its_last_number_after_a_late_refusal() {
+fn the_base_continues_after_its_last_number_after_a_late_refusal() {
     let (mut world, switch) = switched();
     ask(&mut world, &switch);
     assert_eq!(world.packet(), [0; 0]);

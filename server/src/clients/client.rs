@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_header_says_the_same() {
+    fn the_standard_header_has_the_same_effect() {
         for (value, expected) in [
             ("for=192.0.2.7;proto=https;by=10.0.0.1", "192.0.2.7"),
             ("for=1.2.3.4, For=\"[2001:db8::1]:4711\"", "2001:db8::1"),

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_that_has_not_joined_gives_way_to_the_next_of_its_address() {
+    fn the_oldest_pending_connection_is_evicted_for_the_next_of_its_address() {
         let (places, now) = (Places::new(LIMITS), clock::now());
         let (_first, mut evicted) = enter(&places, "192.0.2.1", now).unwrap();
         let second = enter(&places, "192.0.2.1", now).unwrap();

@@ -28,7 +28,7 @@ mod tests {
     use crate::dataplane::ebpf::Rooms;
 
     #[test]
-    fn old_words_are_understood_and_warned_of() {
+    fn old_names_still_work_with_a_warning() {
         let read = |text: &str| {
             let rtc: RtcFile = serde_saphyr::from_str(text).unwrap();
             let written = serde_json::json!({"rtc": serde_saphyr::from_str::<Value>(text).unwrap()});

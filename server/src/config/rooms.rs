@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rooms_show_everybody_and_hear_five_unless_told_otherwise() {
+    fn rooms_show_everybody_and_hear_five_by_default() {
         let room: Room = serde_saphyr::from_str("auto_create: false").unwrap();
         assert_eq!((room.auto_create, room.visible), (false, Visible::Everybody));
         let room: Room = serde_saphyr::from_str("visible: publishers").unwrap();

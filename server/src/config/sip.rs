@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_can_be_said() {
+    fn every_setting_can_be_given() {
         let sip = sip("
 ng: {listen: ['127.0.0.1:2223', '10.0.0.1:2223'], tcp: '127.0.0.1:2223', http: '[::1]:2225'}
 rtpproxy: {unix: /run/weir/rtpproxy.sock}

@@ -306,7 +306,7 @@ async fn a_configured_token_is_required_of_everybody() {
 }
 
 #[tokio::test]
-async fn open_metrics_are_everybodys_and_entries_are_not() {
+async fn open_metrics_are_readable_by_anybody_and_entries_are_not() {
     let server = server("{open: true}");
     let status = async |path| server.get(STRANGER, path, HeaderMap::new()).await.status();
     assert_eq!(status("/metrics").await, StatusCode::OK);
@@ -383,7 +383,7 @@ async fn clients_of_a_proxy_have_a_share_each() {
 }
 
 #[tokio::test]
-async fn a_healthy_server_says_so() {
+async fn a_healthy_server_reports_its_health() {
     let answer = server("{}").get(STRANGER, "/healthz", HeaderMap::new()).await;
     assert_eq!(
         (answer.status(), text(answer).await),

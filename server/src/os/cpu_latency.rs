@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_asked_for_while_packets_are_forwarded() {
+    fn the_latency_is_requested_while_packets_are_forwarded() {
         let device = std::env::temp_dir().join(format!("weir-cpu-latency-{}", std::process::id()));
         fs::write(&device, []).unwrap();
         let mut latency = CpuLatency::new(&device, 20);

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_not_finished_was_not_written_and_a_changed_one_is_damage() {
+    fn an_unfinished_line_is_ignored_and_a_changed_one_is_damage() {
         let folder = Folder::new("damage");
         let (mut journal, _) = folder.open();
         journal
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_one_processs_and_nobody_elses_to_read() {
+    fn the_journal_is_locked_and_private() {
         use std::os::unix::fs::PermissionsExt;
         let folder = Folder::new("own");
         let (mut journal, _) = folder.open();

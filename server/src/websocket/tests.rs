@@ -148,7 +148,7 @@ async fn a_message_that_is_too_long_is_refused_before_it_is_read() {
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_anywhere_has_ended() {
+async fn a_connection_may_end_at_any_byte() {
     let bytes = [frame(0x82, &[7; 300]), frame(0x01, b"beg")].concat();
     for len in 0..bytes.len() {
         let (messages, error) = read(&bytes[..len]).await;

@@ -212,7 +212,7 @@ fn a_call_without_a_delete_ends_after_its_media() {
 /// Calls that the kernel does not relay are interrupted, and continue at the same ports. Calls that
 /// are protected here do not continue.
 #[test]
-fn calls_go_on_at_the_next_program() {
+fn calls_continue_in_the_next_program() {
     let mut program = Program::start("  state: '{directory}/state'");
     let mut proxy = Proxy::new(program.ng);
     let mut phones = Phone::two();

@@ -15,7 +15,7 @@ use crate::program::{Program, get, request};
 use crate::proxy::Proxy;
 
 #[test]
-fn ng_is_spoken_over_tcp_and_http_too() {
+fn ng_works_over_tcp_and_http() {
     let program = Program::start("");
     let mut stream = TcpStream::connect(("127.0.0.1", program.ng)).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(3))).expect("a time");
@@ -59,7 +59,7 @@ fn websocket(port: u16, protocol: &str) -> Result<WebSocket<TcpStream>, u16> {
 }
 
 #[test]
-fn ng_is_spoken_over_websockets() {
+fn ng_works_over_websockets() {
     let program = Program::start("");
     let mut socket = websocket(program.ng_http, "unheard.of, ng.rtpengine.com").expect("it is known");
     let mut exchange = |message: Message| {
@@ -105,7 +105,7 @@ fn ng_is_spoken_over_websockets() {
 }
 
 #[test]
-fn rtpproxys_protocol_is_spoken_over_its_socket_and_a_time_out_is_told() {
+fn rtpproxys_protocol_works_over_its_socket_and_a_timeout_is_notified() {
     let program = Program::start("  media_timeout: 0.5");
     let say = |line: &str| {
         let mut stream = UnixStream::connect(program.directory.join("rtpproxy.sock")).expect("it listens");

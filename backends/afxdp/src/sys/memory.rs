@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_comes_back_as_the_one_it_was() {
+    fn a_frame_keeps_its_identity_through_the_kernel() {
         let (frames, rights) = Frames::new(4).unwrap();
         for (index, mut frame) in rights.enumerate() {
             frames.bytes_mut(&mut frame)[0] = index as u8;

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_place_counts_for_a_leg_and_keeps_to_it() {
+    fn one_side_numbers_a_leg_for_its_whole_life() {
         let now = Instant::now();
         let mut counts = Counts::new(&BTreeSet::from([0]));
         counts.leave(LegId(7));

@@ -194,7 +194,7 @@ pub fn with_families(what: impl Fn(&Pair, IpAddr)) {
 }
 
 #[test]
-fn everybody_gets_each_packet_as_it_is_theirs() {
+fn each_receiver_gets_each_packet_in_its_own_form() {
     with_families(|pair, like| {
         let room = Room::new(pair, like, false, 100);
         room.hears(3..13, 102);

@@ -33,7 +33,7 @@ fn start(pair: &Pair, path: RoomsPath) -> Fanout {
 }
 
 #[test]
-fn everybody_gets_each_packet_as_it_is_theirs() {
+fn each_receiver_gets_each_packet_in_its_own_form() {
     with_families(|pair, like| {
         let _pass = drivers(pair);
         let room = Room::with(start(pair, RoomsPath::Xdp), pair, like, 100);
@@ -97,7 +97,7 @@ fn a_packet_without_a_finished_checksum_is_copied_in_the_stack() {
 /// An interface that sends nothing for XDP programs is found out before anything is copied, and
 /// where it comes to be one, after a while.
 #[test]
-fn where_a_driver_takes_nothing_the_stack_copies() {
+fn the_stack_copies_for_a_driver_that_accepts_no_frames() {
     with_families(|pair, like| {
         let refused = pair
             .near

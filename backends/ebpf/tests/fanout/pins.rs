@@ -149,7 +149,7 @@ fn numbers(listener: &UdpSocket) -> Vec<u16> {
 }
 
 #[test]
-fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
+fn a_meeting_continues_while_the_process_is_killed_and_replaced() {
     let Some(pair) = pair_or_skip(1) else { return };
     for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
         let (people, others) = (People::new(&pair, like, 7000), People::new(&pair, like, 7002));
@@ -202,7 +202,7 @@ fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
 /// The driver's part ends with the process, and the stack's goes on from the same tables; the next
 /// process's driver takes only what is ordered there.
 #[test]
-fn a_meeting_goes_on_in_the_stack_when_the_driver_copied() {
+fn a_meeting_continues_in_the_stack_after_the_driver_copied() {
     let Some(pair) = pair_or_skip(1) else { return };
     let _pass = drivers(&pair);
     let like = pair.near.v4.into();

@@ -171,7 +171,7 @@ fn a_probe_sends_more_to_one_and_nothing_to_others() {
 }
 
 #[test]
-fn a_slow_probe_leaves_over_several_packets() {
+fn a_slow_probe_is_spread_over_several_packets() {
     with_families(|pair, like| {
         let mut room = Room::new(pair, like, false, LISTENERS);
         stamped(&mut room);

@@ -104,7 +104,7 @@ fn extensions_whose_elements_overrun_are_dropped_and_long_ones_are_left_to_the_b
 }
 
 #[test]
-fn other_ports_and_other_frames_are_none_of_our_business() {
+fn other_ports_and_other_frames_are_left_to_the_stack() {
     with_benches(|bench| {
         let mut frame = bench.frame(&rtp(100));
         frame.destination.set_port(9);
@@ -118,7 +118,7 @@ fn other_ports_and_other_frames_are_none_of_our_business() {
 }
 
 #[test]
-fn frames_that_end_early_are_the_stacks() {
+fn truncated_frames_are_left_to_the_stack() {
     with_configs(&["near0"], |pair, like, config| {
         let mut bench = Bench::with(pair, like, config);
         let frame = bench.frame(&rtp(60));
@@ -139,7 +139,7 @@ fn frames_that_end_early_are_the_stacks() {
 }
 
 #[test]
-fn lengths_that_disagree_are_the_stacks() {
+fn inconsistent_lengths_are_left_to_the_stack() {
     with_benches(|bench| {
         let frame = bench.frame(&rtp(60));
         let mut bytes = frame.bytes();
@@ -165,7 +165,7 @@ fn changed(frame: &Frame, change: impl Fn(&mut [u8])) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn fragments_options_and_damage_are_the_stacks() {
+fn fragments_options_and_damaged_packets_are_left_to_the_stack() {
     with_benches(|bench| {
         let frame = bench.frame(&rtp(100));
         let headers: [Change<'_>; 6] = [

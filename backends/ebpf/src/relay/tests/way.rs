@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 use veth::frame::checksum;
 
 #[test]
-fn rtp_leaves_from_the_other_port_to_the_other_party() {
+fn rtp_is_sent_from_the_other_port_to_the_other_party() {
     with_benches(|bench| {
         let complexity = bench.offload.complexity().unwrap();
         println!("{complexity:?}");
@@ -110,7 +110,7 @@ fn a_relay_counts_until_it_is_removed() {
 }
 
 #[test]
-fn a_relay_is_not_in_the_kernel_while_the_port_it_leaves_from_is_not_ours() {
+fn a_relay_is_not_in_the_kernel_while_its_egress_port_is_not_open() {
     with_benches(|bench| {
         let frame = bench.frame(&rtp(100)).bytes();
         bench.offload.remove(Instant::now(), bench.ours[1]);
@@ -128,7 +128,7 @@ fn stay() {
 }
 
 #[test]
-fn once_in_a_while_the_base_sends_if_it_is_there() {
+fn the_base_gets_a_packet_from_time_to_time_while_it_runs() {
     with_configs(&["near0"], |pair, like, config| {
         stay();
         let every = Duration::from_millis(200);
@@ -170,7 +170,7 @@ fn a_neighbour_with_another_hardware_address_is_noticed_in_a_moment() {
 }
 
 #[test]
-fn a_relay_that_is_replaced_or_removed_is_so_at_once() {
+fn replacing_or_removing_a_relay_takes_effect_at_once() {
     with_benches(|bench| {
         let frame = bench.frame(&rtp(100)).bytes();
         for _ in 0..3 {
@@ -220,7 +220,7 @@ fn relays_that_share_a_place_are_kept_apart() {
 }
 
 #[test]
-fn a_packet_can_leave_through_another_interface_of_ours() {
+fn a_packet_can_be_sent_through_another_local_interface() {
     with_configs(&["near0", "near1"], |pair, like, config| {
         let IpAddr::V4(_) = like else { return };
         let _ = pair.near.ip("link add near1 type veth peer name middle1");
