@@ -175,6 +175,7 @@ mod tests {
     fn arrivals(apart: Duration, family: &str) -> Vec<Instant> {
         let socket = Socket::bind(format!("{family}:0").parse().unwrap(), false, 1 << 16, 1 << 16).unwrap();
         let sender = UdpSocket::bind(format!("{family}:0")).unwrap();
+        await_time_stamps(&socket, &sender);
         for _ in 0..2 {
             sender.send_to(b"datagram", socket.local()).unwrap();
             std::thread::sleep(apart);
@@ -186,6 +187,21 @@ mod tests {
         });
         assert_eq!((taken, dropped, arrivals.len()), (2, 0, 2));
         arrivals
+    }
+
+    /// The kernel begins to stamp packets some time after the first socket asks for it.
+    fn await_time_stamps(socket: &Socket, sender: &UdpSocket) {
+        let wait = Duration::from_millis(5);
+        for _ in 0..200 {
+            sender.send_to(b"first", socket.local()).unwrap();
+            std::thread::sleep(wait);
+            let mut stamped = false;
+            Receiver::new().receive(socket, |at, _, _| stamped = at + wait <= Instant::now());
+            if stamped {
+                return;
+            }
+        }
+        panic!("the kernel stamps no packet on arrival");
     }
 
     #[test]
