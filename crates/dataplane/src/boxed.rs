@@ -1,4 +1,4 @@
-//! Devices whose kind is chosen when the program runs.
+//! Devices whose type is chosen at run time.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! The numbers and lines that a device shows to operators.
 
-/// One part of a data plane, as operators see it: a handle that any thread may read while the
-/// device runs.
+/// One part of a data plane for operators: a handle that any thread may read while the device runs.
 ///
 /// `/metrics` shows the families of all parts together, and `weir inspect` their lines. Nothing
 /// else in the program knows which device it is.

@@ -60,7 +60,7 @@ pub(super) enum Rules {
         top: u8,
     },
     Dependency(Box<Dependencies>),
-    /// A descriptor whose structure never came, or is not yet there.
+    /// A descriptor whose structure was never received, or not yet.
     Unreadable,
 }
 
@@ -69,7 +69,7 @@ pub(super) enum Rules {
 pub(super) struct Dependencies {
     pub descriptor: DependencyDescriptor,
     pub structure: Arc<DependencyStructure>,
-    /// The frame that brought the structure: tells structures apart.
+    /// The frame that carried the structure, which identifies the structure.
     pub since: u64,
     /// The decode targets its sender produces.
     pub active: DecodeTargets,
@@ -114,7 +114,7 @@ impl Frame {
         matches!(self.rules, Rules::Unreadable)
     }
 
-    /// Whether who gets larger pictures of the stream gets it, too.
+    /// Whether receivers of higher layers of the stream get it, too.
     pub fn is_needed_above(&self) -> bool {
         match &self.rules {
             Rules::Vp9 { refers_above, .. } => *refers_above,
@@ -127,8 +127,8 @@ impl Frame {
         }
     }
 
-    /// Whether a decoder that has seen nothing can start at this packet; `None` when only the
-    /// payload can tell.
+    /// Whether a decoder without any state can start at this packet; `None` when only the payload
+    /// can tell.
     pub fn starts_key_frame(&self) -> Option<bool> {
         match &self.rules {
             Rules::Vp8 { .. } | Rules::Vp9 { .. } | Rules::Unreadable => None,

@@ -59,7 +59,7 @@ impl Stamps {
     }
 }
 
-/// A media packet as the replica's receiver gets it.
+/// A media packet in the form for the replica's receiver.
 pub(super) fn media(
     replica: &ReplicaState,
     leg: &LegState,
@@ -227,9 +227,9 @@ fn own_values(
         .collect()
 }
 
-/// The dependency descriptor for one receiver: frame numbers go on over a change of the source, the
-/// first packet of a frame tells which decode targets are left, where the sender's word on it is
-/// not true for this receiver, and a frame refers to what is kept beside it.
+/// The dependency descriptor for one receiver. Frame numbers continue across a change of the
+/// source. The first packet of a frame states the active decode targets if the sender's do not
+/// apply to this receiver. A frame refers to the fallback frame beside it.
 fn dependency(value: &[u8], packet: &MediaPacket, decision: Decision, frame_offset: u16) -> Vec<u8> {
     let mut bytes = changed(packet, decision).unwrap_or_else(|| value.to_vec());
     if let Some(number) = bytes.get_mut(1..3) {

@@ -196,7 +196,7 @@ impl Model {
     }
 
     fn unknown_stream(&mut self, leg: LegId, packet: &RtpPacket<'_>, map: &ExtensionMap) -> Verdict {
-        // Only a packet behind all others of its SSRC may move it to another media section.
+        // Only a packet newer than all others of its SSRC may move it to another media section.
         let (ssrc, sequence) = (packet.ssrc(), packet.sequence().0);
         if let Some((key, stream)) = self.stream_of(leg, ssrc)
             && !stream.window(ssrc == key.ssrc).is_newest(sequence)

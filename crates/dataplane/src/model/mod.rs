@@ -36,7 +36,7 @@ use relay::{RelayState, Sealed};
 use replica::{Fill, ReplicaState};
 use stream::StreamState;
 
-/// A datagram that came in. RTP and RTCP are in clear here, whatever the leg's protection.
+/// A received datagram. RTP and RTCP are in clear here, with any protection of the leg.
 #[derive(Clone, Copy, Debug)]
 pub struct Ingress<'a> {
     /// Between which addresses.
@@ -45,10 +45,10 @@ pub struct Ingress<'a> {
     pub bytes: &'a [u8],
 }
 
-/// A datagram that goes out. RTP and RTCP are in clear here, whatever the leg's protection.
+/// A sent datagram. RTP and RTCP are in clear here, with any protection of the leg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Egress {
-    /// For whom; `None` for a datagram the agent addressed itself.
+    /// The leg it is sent to; `None` for a datagram the agent addressed itself.
     pub leg: Option<LegId>,
     /// Between which addresses.
     pub path: Path,
@@ -130,7 +130,7 @@ impl Model {
         self.len() == (0, 0, 0) && self.relays.is_empty()
     }
 
-    /// The replica's entry, for tests that look inside.
+    /// The replica's entry, for tests.
     pub fn replica(&self, id: ReplicaId) -> Option<&crate::Replica> {
         self.replicas.get(&id).map(|state| &state.entry)
     }

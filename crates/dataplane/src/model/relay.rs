@@ -1,4 +1,4 @@
-//! Relays: what arrives at one port of ours leaves from another, as it came.
+//! Relays: a datagram that arrives at one local port is sent from another, unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ pub(super) struct RelayState {
     entry: Relay,
     /// Every key its hops have ever sealed with.
     sealed_with: Vec<MasterKey>,
-    /// The source told last.
+    /// The last reported source.
     told: Option<SocketAddr>,
     traffic: RelayTraffic,
     last: Option<Instant>,
@@ -99,8 +99,8 @@ impl Model {
         }
     }
 
-    /// The key that a datagram must be opened with before it is given to [`packet`](Self::packet),
-    /// if it gets that far at a relay.
+    /// The key that a relay decrypts a datagram with before [`packet`](Self::packet) gets it;
+    /// `None` if it is not decrypted.
     pub fn relay_key(&self, arrival: Ingress<'_>) -> Option<&MasterKey> {
         match self.onward(arrival) {
             Ok(Onward::Along(..)) => self.relays[&arrival.path.local].entry.ingress_protection.key(),
@@ -210,7 +210,7 @@ impl Model {
             }
         }
         if kind == PacketKind::Rtcp {
-            // A copy: what the parties tell each other, so that quality is known here.
+            // A copy of the parties' reports, by which quality is measured here.
             self.punt(now, arrival, None, PuntKind::Rtcp, Counter::PuntedRtcp);
         }
         out.push(Egress {

@@ -1,13 +1,13 @@
-//! One replica: which packets it gets, and under which number.
+//! One replica: the packets it gets, and their numbers.
 //!
-//! A replica follows one stream at a time. Each stretch of following is a *segment*: it starts at a
-//! key frame (or where another device stopped), continues the sequence numbers, timestamps and VP8
-//! picture ids of the segment before, and within it
+//! A replica follows one stream at a time. Each period of following is a *segment*. It starts at a
+//! key frame (or where another device stopped) and continues the sequence numbers, timestamps and
+//! VP8 picture ids of the segment before. Within it
 //!
-//! * a packet that is not sent closes up: those behind it get numbers as if it had never been;
-//! * a packet that did not arrive leaves its gap, because the loss is real and the receiver must
-//!   see it;
-//! * a packet that arrives late goes out late, under the number that was left for it.
+//! - a packet that is not sent leaves no gap: later packets get numbers as if it had never existed;
+//! - a packet that did not arrive leaves a gap, because the loss is real and the receiver must see
+//!   it;
+//! - a packet that arrives late is sent late, under the number that was left for it.
 //!
 //! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
 
@@ -49,7 +49,7 @@ pub(super) struct ReplicaState {
     pub segment: Option<Segment>,
     /// The state in which another device stopped, as long as nothing is followed.
     continues: Option<ReplicaSnapshot>,
-    /// Another device is to go on with it.
+    /// Another device is to continue it.
     let_go: bool,
     pub statistics: ReplicaStatistics,
     pub rtx_next: u16,
@@ -155,7 +155,7 @@ impl ReplicaState {
         self.segment = Some(Segment {
             first: packet.number,
             egress_first,
-            // Nothing is accounted for yet; `place` takes the first packet like any other.
+            // No packet is accounted for yet; `place` handles the first one like any other.
             newest: packet.number - 1,
             closed_up: Default::default(),
             by_frames: ByFrames::start(self.entry.rewriting, packet, egress_first),
@@ -174,8 +174,8 @@ impl ReplicaState {
         });
     }
 
-    /// The number `packet` goes out under and what was decided about its frame, or why it does not
-    /// go out; either way it is accounted for.
+    /// The number `packet` is sent with and the decision about its frame, or why it is not sent; in
+    /// both cases it is accounted for.
     fn place(&mut self, packet: &MediaPacket, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
         let wanted = self.wanted();
         let segment = self.segment.as_mut().expect("a followed stream has a segment");

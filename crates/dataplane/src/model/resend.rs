@@ -21,8 +21,8 @@ impl Model {
         }
     }
 
-    /// Sends one packet again. One that was held back when it came late goes out too: its number is
-    /// a gap only for us, and the receiver waits for it.
+    /// Retransmits one packet. A packet that was held back because it was late is sent too: the
+    /// receiver sees its number as a gap and waits for it.
     fn resend_one(&mut self, now: Instant, id: ReplicaId, sequence: u16) -> Result<Egress, Counter> {
         let replica = self.replicas.get_mut(&id).ok_or(Counter::NotInCache)?;
         let leg = self.legs.get_mut(&replica.entry.leg).ok_or(Counter::NotReady)?;
@@ -77,8 +77,7 @@ impl Model {
         }
     }
 
-    /// Padding goes out as retransmissions that contain nothing, of the first replica on the leg
-    /// that has any.
+    /// Padding is sent as empty retransmissions of the first replica on the leg that has any.
     fn probe_packet(&mut self, now: Instant, id: LegId, probe: u32) -> Result<Egress, Counter> {
         let leg = self.legs.get_mut(&id).ok_or(Counter::NotReady)?;
         let path = leg.ready().ok_or(Counter::NotReady)?;

@@ -58,10 +58,9 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub(super) struct Selection {
     state: State,
-    /// Whether only a key frame takes it to its target, or on at all.
+    /// Whether it reaches its target, or continues at all, only with a key frame.
     pub awaits_key_frame: bool,
-    /// The active decode targets the receiver was last told, where they are not what the sender
-    /// said.
+    /// The active decode targets the receiver was last told, if they differ from the sender's.
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     ended: Option<RtpTimestamp>,
@@ -74,7 +73,7 @@ pub(super) struct Selection {
     /// The newest picture that another device decided about, by its timestamp, and whether it is
     /// sent.
     decided_before: Option<Decided>,
-    /// The newest frames, each with what was decided, and what is selected behind it.
+    /// The newest frames, each with its decision and the selection after it.
     decisions: BTreeMap<FrameId, (Decision, State)>,
 }
 
@@ -91,7 +90,7 @@ pub(super) struct Decision {
     /// So many frames back lies one of the same picture that is sent only to keep its size: this
     /// one is made to refer to it.
     pub kept_before: Option<u16>,
-    /// The decode targets this receiver can have, and whether it is to be told with this frame.
+    /// The decode targets this receiver can have, and whether this frame is to state them.
     pub active: Active,
 }
 
@@ -122,8 +121,8 @@ impl Selection {
         }
     }
 
-    /// For a segment that another device began: as much has been held back as its numbers say. The
-    /// picture that was `decided` there stays so.
+    /// The selection for a segment that another device began: the pictures held back are in its
+    /// numbers. The picture that was `decided` there keeps its decision.
     pub fn resumed(wanted: Wanted, layer: Layer, decided: Option<Decided>) -> Self {
         let mut selection = Selection::new(wanted);
         selection.state.current = layer;
@@ -131,9 +130,9 @@ impl Selection {
         selection
     }
 
-    /// For another device that goes on: the temporal layer, how many pictures were held back, and
-    /// what was decided of the newest. `None` where frames refer to others by their descriptors:
-    /// what was decided of those is known here only.
+    /// The state for another device that continues: the temporal layer, the number of pictures held
+    /// back, and the decision about the newest. `None` where frames refer to others by descriptors,
+    /// because decisions about those cannot be handed over.
     pub fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
         let decided = match self.decisions.last_key_value() {
             None => self.decided_before,
@@ -145,7 +144,7 @@ impl Selection {
         Some((self.state.current.temporal, self.state.held_back, decided))
     }
 
-    /// The highest layer it gets, once it has got one.
+    /// The highest layer it gets, once it gets one.
     pub fn layer(&self) -> Layer {
         match self.decisions.is_empty() {
             true => Layer::default(),
@@ -153,8 +152,7 @@ impl Selection {
         }
     }
 
-    /// Which share of the frames it gets, as a frame says that arrived: known where there is one
-    /// size.
+    /// The share of the frames it gets, by a received frame: it is known where there is one size.
     pub fn cadence(&self, frame: &Frame) -> Cadence {
         let Rules::Dependency(rules) = &frame.rules else {
             return Cadence::Every;
@@ -213,8 +211,8 @@ impl Selection {
         decision
     }
 
-    /// A packet ends its picture. If it is of what is kept of the newest one, its encoder left out
-    /// the rest: that is the picture.
+    /// Ends a picture at its last packet. If that is of the fallback frame of the newest picture,
+    /// the encoder left out the higher frames, and the fallback frame is the whole picture.
     fn end_with_kept(&mut self, packet: &MediaPacket) {
         let id = packet.frame.as_ref().map(|frame| frame.id);
         if let Some((timestamp, number)) = self.kept
@@ -224,8 +222,8 @@ impl Selection {
         }
     }
 
-    /// Frames that are named in another way than those before cannot be compared with them: the
-    /// replica begins anew with what it has.
+    /// Frames that are named in another way than earlier ones cannot be compared with them: the
+    /// selection begins anew with its current layers.
     fn forget_incomparable(&mut self, packet: &MediaPacket) {
         let readable = packet.frame.as_ref().filter(|frame| !frame.is_unreadable());
         if let (Some(frame), Some((newest, _))) = (readable, self.decisions.last_key_value())
@@ -301,7 +299,7 @@ impl Selection {
         decision
     }
 
-    /// Records what another device decided of the newest picture, where this frame tells its place.
+    /// Records another device's decision about the newest picture, once this frame tells its place.
     fn record_decided_before(&mut self, frame: &Frame) {
         let (Rules::Vp8 { .. }, FrameId::Picture(place, spatial)) = (&frame.rules, frame.id) else {
             return;

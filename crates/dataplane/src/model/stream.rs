@@ -149,7 +149,7 @@ impl StreamState {
         Some(NtpTime(ntp.0.wrapping_add(fraction as u64)))
     }
 
-    /// The playout delay that holds for a packet which says `said` of it.
+    /// The playout delay that applies to a packet whose extension says `said`.
     pub fn hold_playout_delay(&mut self, said: Option<PlayoutDelay>, newest: bool) -> Option<PlayoutDelay> {
         if newest {
             self.playout_delay = said.or(self.playout_delay);

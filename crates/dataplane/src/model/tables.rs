@@ -1,4 +1,4 @@
-//! Writing entries: what is refused, and what else an entry takes with it.
+//! Writing of entries: refusals, and effects on other entries.
 
 use std::collections::btree_map::Entry;
 

@@ -1,4 +1,4 @@
-//! Numbers by the frames a replica gets, as devices know them that see nothing else.
+//! Numbering by the frames a replica gets, for devices that see only those.
 
 use rewriting::{Cadence, FramePacket, LowMemory, LowRetransmission, Rewriter};
 
@@ -8,10 +8,10 @@ use crate::model::select::Selection;
 use crate::model::stream::MediaPacket;
 use crate::{Counter, Rewriting};
 
-/// A segment's numbers, and of the newest frames which they were.
+/// A segment's numbering, and the numbers of the newest frames.
 ///
-/// A packet that names no frame goes on with the newest one's, if it is newer than all; its place
-/// is not known otherwise.
+/// A packet that names no frame continues the newest one's numbers, if it is newer than all;
+/// otherwise its place is unknown.
 #[derive(Debug)]
 pub(super) struct ByFrames {
     rewriter: Box<dyn Rewriter + Send>,
@@ -20,7 +20,7 @@ pub(super) struct ByFrames {
     newest: u16,
     /// The source's number of the newest packet that was sent,
     last: u64,
-    /// and the replica's number behind it.
+    /// and the replica's number after it.
     next: u64,
     sent: Vec<SentFrame>,
 }
@@ -37,8 +37,8 @@ struct SentFrame {
 }
 
 impl ByFrames {
-    /// Numbers that begin with a packet, which gets the `next` one. `None` where all packets count,
-    /// or this one names no frame.
+    /// Numbering that begins with a packet, which gets the number `next`. `None` where numbering is
+    /// exact, or this packet names no frame.
     pub fn start(rewriting: Rewriting, first: &MediaPacket, next: u64) -> Option<Self> {
         let question = question(first)?;
         let sequence = next as u16;
@@ -57,8 +57,8 @@ impl ByFrames {
         })
     }
 
-    /// The number a packet goes out under, if it is to be sent; what was decided of its frame
-    /// `selection` knows.
+    /// The number a packet is sent with, if it is to be sent; `selection` has the decision about
+    /// its frame.
     pub fn number(
         &mut self,
         packet: &MediaPacket,
@@ -84,7 +84,7 @@ impl ByFrames {
         self.next
     }
 
-    /// The source's number behind one of the replica's.
+    /// The source's number for one of the replica's.
     pub fn source(&self, number: u64) -> Option<u64> {
         self.sent.iter().find_map(|frame| {
             let source = number.wrapping_add(frame.offset);
@@ -115,7 +115,7 @@ impl ByFrames {
         }
     }
 
-    /// Remembers what goes out, and says under which number of those that do not wrap.
+    /// Records a sent packet, and returns its extended number.
     fn remember(&mut self, packet: &FramePacket, sequence: u16) -> u64 {
         let highest = self.next - 1;
         let number = highest.wrapping_add_signed(i64::from(sequence.wrapping_sub(highest as u16) as i16));

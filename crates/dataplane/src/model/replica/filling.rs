@@ -1,4 +1,4 @@
-//! Packets in place of media that does not come yet.
+//! Packets in place of media that has not arrived yet.
 
 use std::time::Instant;
 

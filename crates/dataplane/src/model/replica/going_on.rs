@@ -12,7 +12,7 @@ use crate::model::{LegState, Model};
 use crate::{Counter, Event, Protection, ReplicaId, ReplicaSnapshot, StreamKey};
 
 impl Model {
-    /// Has a replica go on where another device stopped.
+    /// Continues a replica where another device stopped.
     pub(in crate::model) fn go_on(&mut self, now: Instant, id: ReplicaId, from: ReplicaSnapshot) {
         let Some(replica) = self.replicas.get_mut(&id) else {
             return;
@@ -24,7 +24,7 @@ impl Model {
         }
     }
 
-    /// Sends no more of a replica, and says where it stands.
+    /// Stops sending a replica, and reports its state.
     pub(in crate::model) fn let_go(&mut self, id: ReplicaId) {
         let Some(replica) = self.replicas.get_mut(&id) else {
             return;
@@ -108,8 +108,8 @@ impl ReplicaState {
         })
     }
 
-    /// Goes on where another device stopped, with `packet`, which lies so far behind the last one
-    /// there.
+    /// Continues where another device stopped, with `packet`, which is `ahead` packets after the
+    /// last one there.
     fn go_on(&mut self, from: ReplicaSnapshot, ahead: u64, packet: &MediaPacket) {
         let (timestamp, picture, tl0) = from.last;
         let first = packet.number - (ahead - 1);

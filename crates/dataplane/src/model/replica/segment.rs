@@ -33,8 +33,8 @@ pub(in crate::model) struct Segment {
     pub(super) last: Last,
 }
 
-/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One
-/// that comes late is it all the same when what came before it was not sent.
+/// The newest sent packet, as the receiver saw it, from which the next segment continues. It may
+/// have arrived late, if the packets after it were not sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Last {
     /// Its source number.
@@ -121,7 +121,7 @@ impl Segment {
         }
     }
 
-    /// The source number behind one of the replica's, among those that may still be asked for.
+    /// The source's number for one of the replica's, among those that may still be asked for.
     pub fn source(&self, number: u64) -> Option<u64> {
         if let Some(by_frames) = &self.by_frames {
             return by_frames.source(number);

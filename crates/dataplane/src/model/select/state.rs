@@ -14,7 +14,7 @@ use crate::model::frame::{Frame, Rules};
 pub(super) struct State {
     /// The highest layer it gets.
     pub(super) current: Layer,
-    /// The decode target it gets, of the structure that this frame brought.
+    /// The decode target it gets, of the structure that this frame carried.
     pub(super) decode_target: Option<(u64, usize)>,
     /// The one it keeps beside it, of the same structure.
     pub(super) kept_target: Option<usize>,
@@ -25,7 +25,7 @@ pub(super) struct State {
     pub(super) complete: BTreeSet<u8>,
     /// Pictures that were held back in this segment: by so much VP8's picture ids close up.
     pub(super) held_back: u16,
-    /// Frames are told apart by VP8's descriptor.
+    /// Frames are identified by VP8's descriptor.
     pub(super) is_of_vp8: bool,
 }
 
@@ -35,7 +35,7 @@ pub(in crate::model) struct Active {
     pub targets: DecodeTargets,
     /// They are fewer than the sender produces.
     pub fewer: bool,
-    /// They are others than the receiver knows of.
+    /// They differ from those the receiver knows.
     pub new: bool,
 }
 

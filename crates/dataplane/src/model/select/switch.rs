@@ -161,8 +161,8 @@ pub(super) fn may_go_up_in_this_picture(wanted: Layer, frame: &Frame) -> bool {
     }
 }
 
-/// The decode target of the size that is kept beside a larger one, as fast as that one. Only a
-/// chain tells whether all that matters of it was sent.
+/// The decode target of the fallback size beside a larger one, with the same picture rate. Only a
+/// chain tells whether all its relevant frames were sent.
 fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencies) -> Option<usize> {
     let spatial = fallback_spatial.filter(|spatial| *spatial < current.spatial)?;
     let target = rules.structure.target_of(Layer { spatial, ..current })?;
@@ -180,7 +180,7 @@ fn goal(wanted: Layer, rules: &Dependencies) -> usize {
     };
     let active = rules.produced();
     let within = structure.targets_within(wanted).intersection(active);
-    // Of two alike the first: one that comes later must be better to be taken.
+    // Of two equal ones the first is taken: a later one must be better.
     let best = within
         .iter()
         .reduce(|best, next| if layer_of(&next) > layer_of(&best) { next } else { best });
