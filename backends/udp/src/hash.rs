@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 /// Makes hashers that mix with one multiplication for each eight bytes, under a secret of their
 /// own.
 ///
-/// The standard library's hash withstands whoever can choose many keys. Keys here are ours, or
-/// addresses that have proved themselves, of which one peer has a few.
+/// The standard library's hash withstands attackers who can choose many keys. Keys here are
+/// assigned by the agent, or are addresses that ICE has validated, of which one peer has a few.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mixed(u64);
 

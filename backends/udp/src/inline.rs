@@ -12,12 +12,12 @@ use crate::relays::{BUFFER, InlineSocket, InlineSockets, NoRegistry, RELAYS_MAX,
 use crate::shard::{Run, Shard, Transmit};
 use crate::wakeup::Wakeup;
 
-/// A device whose shards run in the caller's thread, one after the other, each until it has nothing
-/// left to do.
+/// A device whose shards run in the caller's thread, one after the other, each until it has no work
+/// left.
 ///
-/// Everything happens at once: an entry is applied when [`write`](DataPlane::write) returns, a
-/// packet's replicas are there when [`packet`](Self::packet) returns, unless their leg has a pace.
-/// Bytes are as on the wire: what comes in is opened, what goes out is sealed.
+/// Everything happens at once: an entry is applied when [`write`](DataPlane::write) returns, and a
+/// packet's replicas are sent when [`packet`](Self::packet) returns, unless their leg has a pace.
+/// Bytes are as on the wire: received packets are decrypted, sent packets are encrypted.
 pub struct InlinePlane {
     control: Control,
     shards: Vec<Shard>,
@@ -102,8 +102,8 @@ impl InlinePlane {
         verdict(&before, &self.counters())
     }
 
-    /// Lets time pass: what waited for the pace of a leg leaves when it is due, or later if this is
-    /// called later.
+    /// Advances time: packets that wait for the pace of a leg are sent when they are due, or later
+    /// if this is called later.
     pub fn advance(&mut self, now: Instant) {
         self.settle(now);
     }
@@ -132,7 +132,7 @@ impl InlinePlane {
         self.len() == (0, 0, 0) && self.relays.len() == 0
     }
 
-    /// Runs the shards until none has anything left to do.
+    /// Runs the shards until none has any work left.
     fn settle(&mut self, now: Instant) {
         for relay_shard in &mut self.relay_shards {
             while relay_shard.take_commands(&mut NoRegistry) > 0 {}

@@ -193,7 +193,7 @@ fn a_call_under_way_does_not_allocate() {
 }
 
 #[test]
-fn nor_does_one_whose_packets_wait() {
+fn a_paced_call_does_not_allocate() {
     for shards in [1, 2] {
         let mut call = Call::new(shards, SrtpProfile::AeadAes128Gcm);
         for number in 1..=RECEIVERS {
@@ -270,7 +270,7 @@ impl LayeredCall {
 }
 
 #[test]
-fn nor_does_one_in_layers_but_for_the_structure_that_a_key_frame_brings() {
+fn a_call_in_layers_allocates_only_for_a_key_frames_structure() {
     /// The structure itself, and the lists in it.
     const STRUCTURE: u64 = 8;
     for shards in [1, 2, 3] {

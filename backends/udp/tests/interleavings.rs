@@ -216,7 +216,7 @@ impl History {
 }
 
 #[test]
-fn whatever_the_order_nothing_is_sent_twice_and_nothing_is_left() {
+fn in_any_order_nothing_is_sent_twice_and_nothing_is_left() {
     let mut sent = 0;
     for seed in 0..150 {
         let mut history = History::new(seed);
@@ -314,7 +314,7 @@ fn audio_overtakes_a_large_picture() {
 }
 
 #[test]
-fn a_list_that_changes_midway_gives_nobody_a_packet_twice() {
+fn a_list_that_changes_midway_sends_no_packet_twice() {
     let (mut control, mut shard) = crowd();
     let (now, mut sent) = (Instant::now(), Sent::default());
     let from = path("10.0.0.1:7882", "10.1.0.0:2");

@@ -164,7 +164,7 @@ fn arrivals_of_key_frame(pace: u64) -> Vec<Duration> {
 }
 
 #[test]
-fn a_key_frame_leaves_over_the_time_its_pace_asks_for() {
+fn a_key_frame_is_spread_over_the_time_of_its_pace() {
     // At 10 Mbit/s it takes a quarter of a second; at 1 Mbit/s it would take longer than anything
     // may wait.
     for (pace, takes) in [(10_000_000, 245), (1_000_000, 490)] {
@@ -202,7 +202,7 @@ fn two_workers_hand_over() {
 }
 
 #[test]
-fn it_answers_from_the_address_it_was_asked_on() {
+fn answers_are_sent_from_the_address_that_was_asked() {
     let mut net = Net::start("[::]:0", "127.0.0.2", 2);
     let (socket, path) = net.peer();
     socket.send(&STUN).unwrap();
@@ -256,7 +256,7 @@ fn reports_reach_an_agent_that_waits() {
 }
 
 #[test]
-fn a_receiver_gets_again_what_it_asks_for() {
+fn a_receiver_gets_the_retransmissions_it_asks_for() {
     let profile = SrtpProfile::AeadAes128Gcm;
     let mut net = Net::start("[::]:0", "127.0.0.1", 2);
     let publisher = net.leg(0, srtp(profile, 0));
@@ -289,7 +289,7 @@ fn a_receiver_gets_again_what_it_asks_for() {
 }
 
 #[test]
-fn rtcp_goes_both_ways_protected() {
+fn rtcp_is_relayed_both_ways_protected() {
     let profile = SrtpProfile::AeadAes128Gcm;
     let mut net = Net::start("127.0.0.1:0", "127.0.0.1", 1);
     let socket = net.leg(1, srtp(profile, 1));

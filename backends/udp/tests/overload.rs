@@ -115,7 +115,7 @@ fn two_rooms() -> Call {
 /// A turn is bounded: about a quarter of a millisecond of writing and as much of sending. That is
 /// what sound waits for, however large the picture.
 #[test]
-fn sound_waits_for_one_turn_of_another_rooms_picture() {
+fn audio_waits_for_at_most_one_turn_of_another_rooms_video() {
     let mut call = two_rooms();
     let most = QUANTUM + 32;
     assert!((1..=most).contains(&call.turn()));
@@ -145,7 +145,7 @@ fn a_small_rooms_picture_does_not_wait_for_all_of_a_large_ones() {
 }
 
 #[test]
-fn everybody_gets_everything_once_and_in_order_all_the_same() {
+fn every_receiver_gets_everything_once_and_in_order() {
     let mut call = two_rooms();
     while call.shard.has_work() {
         call.turn();
@@ -211,7 +211,7 @@ fn pictures(call: &mut Call, camera: &mut Layered, late: Duration, count: usize)
 }
 
 #[test]
-fn what_is_late_is_sent_at_the_lowest_rate_until_it_is_not() {
+fn late_work_is_sent_at_the_lowest_rate_until_it_is_on_time() {
     let (mut call, mut camera) = layered_call();
     let in_time = Duration::from_millis(1);
     let all = pictures(&mut call, &mut camera, in_time, 8);
@@ -232,7 +232,7 @@ fn what_is_late_is_sent_at_the_lowest_rate_until_it_is_not() {
 }
 
 #[test]
-fn what_waits_has_an_end_and_is_counted() {
+fn waiting_packets_are_limited_and_counted() {
     let mut call = two_rooms();
     for sequence in 60..6_000 {
         call.receive(0, &vp8(1, sequence, KEY_FRAME, 100));

@@ -121,7 +121,7 @@ fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
 }
 
 #[test]
-fn both_ways_and_from_the_right_ports() {
+fn packets_are_relayed_both_ways_and_from_the_right_ports() {
     for (ip, workers) in [(V4, 1), (V6, 3)] {
         let mut net = Net::start(ip, workers);
         let (a, b) = (net.free(), net.free());
@@ -161,7 +161,7 @@ fn a_hop_marks_its_packets() {
 }
 
 #[test]
-fn a_port_that_is_somebody_elses_is_refused() {
+fn a_port_in_use_is_refused() {
     let mut net = Net::start(V4, 1);
     let others = UdpSocket::bind((net.ip, 0)).unwrap();
     let taken = others.local_addr().unwrap();
@@ -201,7 +201,7 @@ fn a_port_is_free_again_once_its_relay_is_gone() {
 }
 
 #[test]
-fn the_last_report_knows_everything() {
+fn the_last_report_counts_everything() {
     let mut net = Net::start(V4, 1);
     let (a, b) = (net.free(), net.free());
     let (alice, bob, carol) = (net.party(), net.party(), net.party());
@@ -228,7 +228,7 @@ fn the_last_report_knows_everything() {
 }
 
 #[test]
-fn the_agent_is_woken_for_what_ends_here_and_soon_for_copies_and_answers_from_the_same_port() {
+fn the_agent_is_woken_for_punts_and_soon_for_copies_and_answers_from_the_same_port() {
     let mut net = Net::start(V4, 1);
     let a = net.free();
     let alice = net.party();

@@ -38,7 +38,7 @@ fn call(shards: usize, receivers: u32) -> InlinePlane {
 }
 
 #[test]
-fn everybody_gets_the_packet_whatever_shard_they_are_in_and_it_arrived_at() {
+fn every_receiver_gets_the_packet_with_any_shards_of_receiver_and_arrival() {
     for shards in 1..=4 {
         let mut plane = call(shards, 10);
         for sequence in 0..8_u16 {
@@ -131,7 +131,7 @@ fn a_packet_is_sent_again_from_another_shards_cache() {
 }
 
 #[test]
-fn a_stream_that_comes_back_is_another_stream() {
+fn a_stream_that_is_added_again_is_another_stream() {
     let now = Instant::now();
     let mut plane = call(2, 1);
     plane.packet(now, 0, publisher(), &vp8(VIDEO, 500, KEY_FRAME, 50));
@@ -184,7 +184,7 @@ fn every_profile_protects_every_copy() {
 }
 
 #[test]
-fn a_leg_is_owned_where_its_stun_came_in() {
+fn a_leg_is_owned_by_the_shard_where_its_stun_arrived() {
     let mut plane = InlinePlane::new(3, clock());
     let stun = [0_u8, 1, 0, 0];
     assert_eq!(plane.packet(Instant::now(), 2, publisher(), &stun), Verdict::Punt);
@@ -226,7 +226,7 @@ fn a_flood_of_stun_costs_strangers_only() {
 }
 
 #[test]
-fn removing_a_leg_takes_everything_of_it_along() {
+fn removing_a_leg_removes_everything_of_it() {
     let now = Instant::now();
     let mut plane = call(3, 5);
     assert_eq!(plane.len(), (6, 1, 5));

@@ -1,4 +1,4 @@
-//! Buffers lent to another thread, to be used again when they come back.
+//! Buffers that are lent to another thread and reused when they are returned.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Reports of a worker to the agent: a bounded ring of small values, and buffers that come back.
+//! Reports of a worker to the agent: a bounded ring of small values, and buffers that are returned.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -182,8 +182,8 @@ fn reserved(kind: PuntKind, of: usize) -> usize {
     }
 }
 
-/// Buffers that go to the agent's thread and come back, oldest first, because a ring keeps its
-/// order.
+/// Buffers that are passed to the agent's thread and returned, oldest first, because a ring keeps
+/// its order.
 struct Loans {
     lent: VecDeque<Arc<Punted>>,
     limit: usize,
@@ -197,7 +197,7 @@ impl Loans {
         }
     }
 
-    /// A copy in the oldest buffer, if that came back, else in a new one as long as there may be
+    /// A copy in the oldest buffer, if that was returned, else in a new one as long as there may be
     /// more.
     fn lend(&mut self, punted: &PuntedRef<'_>) -> Option<Arc<Punted>> {
         let limit = self.limit - reserved(punted.kind, self.limit);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "a test needs some instant")]
-    fn packets_after_a_gap_are_reported_sooner_and_read_reports_wake_nobody() {
+    fn packets_after_a_gap_are_reported_sooner_and_read_reports_wake_no_thread() {
         let now = Instant::now();
         let rings = Arc::new(AtomicUsize::new(0));
         let counted = rings.clone();

@@ -9,7 +9,8 @@ use super::event_fd::EventFd;
 use super::port::PortSocket;
 use super::socket::check;
 
-/// How many sockets one look tells of. Those that have to wait are told of first the next time.
+/// The most sockets that one call reports. Those that have to wait are reported first the next
+/// time.
 const EVENTS_MAX: usize = 256;
 /// With so many ready sockets the worker does not wait for more, or it would fall behind.
 const ENOUGH: usize = 16;
@@ -18,8 +19,8 @@ const WAKE: u64 = u64::MAX;
 
 /// An epoll set of a worker's ports and its event file descriptor.
 ///
-/// Level-triggered: of a port that has more than was taken it tells again, so nobody needs to read
-/// until there is nothing left.
+/// Level-triggered: a port that still has datagrams is reported again, so it need not be read until
+/// it is empty.
 pub(crate) struct Poller {
     epoll: OwnedFd,
     event_fd: EventFd,
@@ -63,9 +64,9 @@ impl Poller {
         };
     }
 
-    /// Sleeps until a port has something, the event file descriptor is signalled or the time is
-    /// up. When a few ports have something, sleeps for `coalesce` and looks again. Returns the
-    /// places that have something.
+    /// Sleeps until a port has datagrams, the event file descriptor is signalled or the time is up.
+    /// When a few ports have datagrams, sleeps for `coalesce` and polls again. Returns the places
+    /// that have some.
     pub(crate) fn wait(
         &mut self,
         at_most: Option<Duration>,

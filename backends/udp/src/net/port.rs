@@ -1,4 +1,4 @@
-//! One UDP port of ours with a socket of its own.
+//! One local UDP port with a socket of its own.
 
 use std::io;
 use std::mem;
@@ -15,7 +15,7 @@ const RECEIVE_BUFFER: i32 = 256 << 10;
 const MEMINFO_DROPS: usize = 8;
 const MEMINFO_VARS: usize = 9;
 
-/// A socket that is bound to exactly one address and port, which it shares with nobody.
+/// A socket that is bound to exactly one address and port, which no other socket shares.
 #[derive(Debug)]
 pub(crate) struct PortSocket {
     fd: OwnedFd,
@@ -97,9 +97,9 @@ impl PortSocket {
         unsafe { libc::sendmsg(self.raw(), &raw const header, libc::MSG_DONTWAIT) }
     }
 
-    /// Takes one datagram that has arrived: its true length, which is larger than the buffer when
-    /// not all of it was kept, and where it came from. One at a time, because that is what a port
-    /// of a call has when it has any, and asking for several at once costs a tenth more for one.
+    /// Reads one datagram: its true length, which is larger than the buffer when it was truncated,
+    /// and its source. It reads one at a time, because a port of a call usually has at most one,
+    /// and a call for several costs a tenth more for one.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
         let mut address = RawAddress::empty();
         // SAFETY: buffer and address are written where they are, with their own lengths, and

@@ -54,7 +54,7 @@ impl Clocks {
         Clocks { ours, system }
     }
 
-    /// When it was `at` by the system's clock: now, where that says nothing.
+    /// The instant of `at` by the system's clock; the present if there is none.
     fn instant(&self, at: Option<Duration>) -> Instant {
         let waited = at.map_or(Duration::ZERO, |at| self.system.saturating_sub(at));
         self.ours.checked_sub(waited.min(WAIT_MAX)).unwrap_or(self.ours)
@@ -80,12 +80,12 @@ impl Receiver {
         }
     }
 
-    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it
-    /// arrived. Returns how many datagrams, and how many the socket dropped since the last time.
-    /// After a call that read everything, the next one does not read: most often nothing has
-    /// arrived since.
+    /// Reads what has arrived, at most one batch, and hands each datagram to `take` with its
+    /// arrival time. Returns the number of datagrams, and the number that the socket dropped since
+    /// the last call. After a call that read everything, the next one does not read: most often
+    /// nothing has arrived since.
     ///
-    /// An error counts as nothing received: it says nothing about a socket with many peers.
+    /// An error counts as nothing received, because it does not concern a socket with many peers.
     pub(crate) fn receive(&mut self, socket: &Socket, mut take: impl FnMut(Instant, Path, &[u8])) -> (usize, u32) {
         if let Some(left) = self.skips.checked_sub(1) {
             self.skips = left;

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_counted_and_holds_up_nothing() {
+    fn datagrams_that_cannot_be_sent_are_counted_and_delay_nothing() {
         let socket = Socket::bind("127.0.0.1:0".parse().unwrap(), false, 1 << 20, 1 << 20).unwrap();
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let good = Path {

@@ -82,8 +82,8 @@ impl Sockets {
         Some(group)
     }
 
-    /// Reads feedback that has waited long enough, as [`receive`](Network::receive) does beside all
-    /// else: for a worker that knows that nothing else has arrived.
+    /// Reads feedback that has waited long enough, which [`receive`](Network::receive) does too:
+    /// for a worker that knows that nothing else has arrived.
     pub fn receive_due(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         self.looked = Some(now);
         let Some(feedback) = &mut self.feedback else { return 0 };
@@ -147,8 +147,8 @@ impl Transmit for Sockets {
 }
 
 /// Sockets that share a port share it with any other process of the same user, too. Two switches on
-/// one port would each get half of every handshake, so the port must be free for one who does not
-/// share.
+/// one port would each get half of every handshake. So a socket that does not share must be able to
+/// bind the port.
 fn check_free(address: &SocketAddr) -> io::Result<()> {
     match UdpSocket::bind(address) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),

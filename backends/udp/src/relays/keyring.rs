@@ -42,7 +42,7 @@ impl Keyring {
         rings[place].keystream.clone()
     }
 
-    /// One relay less has it. With the last one goes what is known of the key.
+    /// Releases a key of one relay. With the last one the key's state is removed.
     pub(super) fn give_back(&mut self, key: &MasterKey) {
         let hash = self.hasher.hash_one((key.key(), key.salt()));
         let Some(rings) = self.keys.get_mut(&hash) else { return };

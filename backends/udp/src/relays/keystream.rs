@@ -7,10 +7,10 @@ use dataplane::{Counter, MasterKey};
 
 use crate::srtp::{Refused, Sealer, StreamIndexes};
 
-/// Seals with one key, and never two packets with one index, whichever relays they come by.
+/// Encrypts with one key, and never two packets with one index, from any of its relays.
 ///
-/// Packets keep their numbers; their roll-over counter is the one that puts them nearest to what
-/// was sealed before, which is what the receiver guesses, too.
+/// Packets keep their numbers. Their roll-over counter is the one that puts them nearest to earlier
+/// packets, which is the receiver's guess, too.
 pub(super) struct Keystream(Mutex<Sealing>);
 
 struct Sealing {
@@ -26,8 +26,8 @@ impl Keystream {
         }))
     }
 
-    /// Seals the RTP packet in `buffer[..len]`, whose header was looked at; the length of the
-    /// whole, or why it must not be sent.
+    /// Protects the RTP packet in `buffer[..len]`, whose header was parsed. Returns the length of
+    /// the whole, or why it must not be sent.
     pub(super) fn seal_rtp(&self, buffer: &mut [u8], len: usize, header_len: usize) -> Result<usize, Counter> {
         let sequence = u16::from_be_bytes([buffer[2], buffer[3]]);
         let ssrc = u32::from_be_bytes([buffer[8], buffer[9], buffer[10], buffer[11]]);

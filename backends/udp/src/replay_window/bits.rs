@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leap_forgets_everything() {
+    fn a_large_jump_clears_the_window() {
         let mut bits = RecentBits::new();
         bits.set(5);
         bits.renew(5, 5 + REORDER_MAX);

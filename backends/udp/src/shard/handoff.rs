@@ -19,7 +19,7 @@ const HANDOFFS_MAX: usize = 4_096;
 pub(crate) enum Handoff {
     /// A datagram that arrived at one shard for a leg of another.
     Datagram(Arc<Received>),
-    /// A packet for the replicas of its stream. `epoch` comes back in [`Handoff::Quiet`].
+    /// A packet for the replicas of its stream. `epoch` is returned in [`Handoff::Quiet`].
     Packet { packet: Arc<Packet>, epoch: u32 },
     /// To the stream's shard: no replica here follows it, as of `epoch`.
     Quiet { generation: Generation, epoch: u32 },
@@ -89,7 +89,7 @@ impl HandoffRing {
         self.to.push(message).is_ok()
     }
 
-    /// Sends a copy of a datagram, in a buffer that came back if there is one.
+    /// Sends a copy of a datagram, in a returned buffer if there is one.
     pub(crate) fn push_datagram(&mut self, at: Instant, path: Path, bytes: &[u8]) -> bool {
         if self.to.is_full() {
             return false;

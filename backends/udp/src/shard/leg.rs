@@ -65,7 +65,7 @@ impl LegState {
         }
     }
 
-    /// Replaces the entry. Contexts are made anew only for keys that are new.
+    /// Replaces the entry. New contexts are made only for keys that have changed.
     pub(crate) fn replace(&mut self, entry: Leg) {
         if let Some((ingress, egress)) = keys_of(&entry.protection) {
             match &mut self.keys {
@@ -97,9 +97,9 @@ impl LegState {
         }
     }
 
-    /// Asks for what sending a packet will look at. To see whether there is a leg, or are keys,
-    /// would be to wait for it: they are taken to be at the beginning of their options, and if not
-    /// nothing is gained.
+    /// Prefetches the data for sending a packet. To test whether there is a leg, or keys, would
+    /// mean to wait for memory: they are assumed to be at the beginning of their options, and if
+    /// not, nothing is gained.
     pub(crate) fn prefetch(place: &Option<Self>) {
         prefetch::part(place, 0, Self::WITHOUT_KEYS);
         prefetch::part(place, offset_of!(Self, keys) + offset_of!(Keys, sealer), Sealer::RTP);
@@ -147,7 +147,7 @@ impl Keys {
             self.ingress = ingress.clone();
         }
         if self.egress != *egress {
-            // The SRTCP index goes on, so that not even keys that come back can repeat one.
+            // The SRTCP index continues, so that even keys that are used again do not repeat one.
             self.sealer = Sealer::resume(egress, self.sealer.next_rtcp_index());
             self.egress = egress.clone();
         }

@@ -48,8 +48,8 @@ use crate::shard::ingress::open_frames::OpenFrames;
 use crate::shard::packet::pool::Pool;
 use crate::shard::tables::Tables;
 
-/// How many replicas one call of [`Shard::work`] serves before it looks whether something more
-/// urgent came.
+/// The number of replicas that one call of [`Shard::work`] serves before it checks for more urgent
+/// work.
 pub const QUANTUM: usize = 256;
 
 /// How many shards there can be: one bit each in a stream's listeners.

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_last_is_not_older_than_the_table() {
+    fn the_last_found_route_is_not_older_than_the_table() {
         let path = Path {
             local: "10.0.0.1:1".parse().unwrap(),
             remote: "10.0.0.2:2".parse().unwrap(),

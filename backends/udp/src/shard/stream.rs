@@ -37,8 +37,8 @@ pub(crate) struct StreamState {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Listeners {
     pub(crate) shards: u64,
-    /// Counts up whenever a shard is added, so that "nobody here" can be told from "nobody here any
-    /// more".
+    /// Incremented when a shard is added, so that "no replica here" can be told from "no replica
+    /// here any more".
     pub(crate) epoch: u32,
 }
 
@@ -48,7 +48,7 @@ impl Listeners {
         self.epoch = self.epoch.wrapping_add(1);
     }
 
-    /// A shard says that nobody there follows the stream, as of `epoch`.
+    /// A shard reports that no replica there follows the stream, as of `epoch`.
     pub(crate) fn quiet(&mut self, shard: usize, epoch: u32) {
         if self.epoch == epoch {
             self.shards &= !(1 << shard);
@@ -90,7 +90,7 @@ impl StreamState {
         }
     }
 
-    /// Whether a packet that says this of its media section may be of the stream.
+    /// Whether a packet with this media section may be of the stream.
     #[inline]
     pub(crate) fn is_of(&self, mid: Option<&[u8]>) -> bool {
         mid.is_none_or(|said| {
@@ -124,7 +124,7 @@ impl StreamState {
         ))
     }
 
-    /// The playout delay that holds for a packet, which says `said` of it.
+    /// The playout delay that applies to a packet whose extension says `said`.
     pub(crate) fn playout_delay(&mut self, said: Option<PlayoutDelay>, newest: bool) -> Option<PlayoutDelay> {
         if let (Some(said), true) = (said, newest) {
             self.playout_delay = Some(said);

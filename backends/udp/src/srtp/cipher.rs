@@ -11,14 +11,14 @@ use super::kdf::{Protocol, SessionKeys};
 use super::overhead::RTP_OVERHEAD_MAX;
 use super::packet::{PacketId, RtcpWord};
 
-/// Seals and opens packets in place, given their identity; knows nothing of streams, order or
+/// Protects and unprotects packets in place by their identity, without state of streams, order or
 /// replay.
 ///
-/// Sealing panics when `packet` has no room for the trailer: a bug of the caller's, who owns the
-/// buffer. Opening returns `None` when the packet is too short or does not authenticate, and its
-/// bytes are then unspecified.
+/// Sealing panics when `packet` has no room for the trailer, which is a bug of the caller that owns
+/// the buffer. Opening returns `None` when the packet is too short or does not authenticate, and
+/// its bytes are then unspecified.
 ///
-/// Keys lie where they are used, so that no packet has to look for them.
+/// Keys are stored inline, so that no packet has to look them up.
 pub(super) enum Cipher {
     Gcm(Gcm),
     EncryptThenMac(EncryptThenMac),
@@ -33,7 +33,7 @@ impl Cipher {
         }
     }
 
-    /// Encrypts `packet[header_len..len]` and writes the tag behind it; the length of the whole.
+    /// Encrypts `packet[header_len..len]` and appends the tag; returns the length of the whole.
     #[inline]
     pub(super) fn seal_rtp(&self, id: PacketId, packet: &mut [u8], len: usize, header_len: usize) -> usize {
         match self {
@@ -50,8 +50,7 @@ impl Cipher {
         }
     }
 
-    /// Encrypts a compound RTCP packet but for its first eight bytes, and writes index and tag
-    /// behind it.
+    /// Encrypts a compound RTCP packet except its first eight bytes, and appends index and tag.
     pub(super) fn seal_rtcp(&self, ssrc: u32, index: u32, packet: &mut [u8], len: usize) -> usize {
         match self {
             Self::Gcm(gcm) => gcm.seal_rtcp(ssrc, index, packet, len),
@@ -59,8 +58,8 @@ impl Cipher {
         }
     }
 
-    /// Verifies `packet` and, where its word says so, decrypts it; the length without index and
-    /// tag.
+    /// Verifies `packet` and, if its index word says so, decrypts it; returns the length without
+    /// index and tag.
     pub(super) fn open_rtcp(&self, ssrc: u32, packet: &mut [u8]) -> Option<usize> {
         match self {
             Self::Gcm(gcm) => gcm.open_rtcp(ssrc, packet),

@@ -107,7 +107,7 @@ fn seal_rtcp(profile: SrtpProfile, sealer: &mut Sealer, plain: &[u8]) -> Result<
 
 proptest! {
     #[test]
-    fn what_is_sealed_opens_to_the_same(
+    fn protected_rtp_opens_to_the_same(
         profile in prop::sample::select(&PROFILES[..]),
         ssrc: u32,
         sequence: u16,
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_sealed_as_rtcp_opens_to_the_same(
+    fn protected_rtcp_opens_to_the_same(
         profile in prop::sample::select(&PROFILES[..]),
         ssrc: u32,
         reports in 0_usize..300,
@@ -142,7 +142,7 @@ proptest! {
 
     /// Each packet opens once under its own index, with any loss and any delay up to the window.
     #[test]
-    fn loss_and_reordering_over_a_wrap_confuse_nobody(
+    fn loss_and_reordering_over_a_wrap_keep_indexes_right(
         start in 64_000_u64..65_536,
         lost in prop::collection::hash_set(0_u64..3_000, 0..1_500),
         swaps in prop::collection::vec((0_usize..3_000, 1_usize..900), 0..40),

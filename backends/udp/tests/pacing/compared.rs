@@ -79,7 +79,7 @@ impl Compared {
 proptest! {
     /// With a pace the same packets leave as without, later; each SSRC's in the same order.
     #[test]
-    fn a_device_with_a_pace_sends_what_the_model_sends(
+    fn a_device_with_a_pacer_sends_the_same_as_the_model(
         shards in 1usize..4,
         steps in prop::collection::vec((0u8..16, any::<u16>()), 1..150),
     ) {

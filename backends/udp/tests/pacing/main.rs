@@ -14,7 +14,7 @@ use call::*;
 use support::*;
 
 #[test]
-fn a_key_frame_leaves_at_the_pace_and_nobody_else_waits() {
+fn a_key_frame_is_paced_and_other_legs_do_not_wait() {
     for shards in 1..=3 {
         let mut call = Call::new(shards, 1_000_000);
         (0..40).for_each(|_| call.send_video(KEY_FRAME));
@@ -32,7 +32,7 @@ fn a_key_frame_leaves_at_the_pace_and_nobody_else_waits() {
 }
 
 #[test]
-fn departures_say_when_a_packet_left_and_their_numbers_have_no_gap() {
+fn departures_have_sending_times_and_numbers_without_gaps() {
     let mut call = Call::new(2, 500_000);
     (0..10).for_each(|_| call.send_video(KEY_FRAME));
     for step in 0..10 {
@@ -53,7 +53,7 @@ fn departures_say_when_a_packet_left_and_their_numbers_have_no_gap() {
 }
 
 #[test]
-fn audio_overtakes_and_so_does_what_was_asked_for_again() {
+fn audio_and_retransmissions_overtake() {
     let mut call = Call::new(1, 200_000);
     (0..10).for_each(|_| call.send_video(KEY_FRAME));
     call.inject(Inject::Resend {
@@ -74,7 +74,7 @@ fn audio_overtakes_and_so_does_what_was_asked_for_again() {
 }
 
 #[test]
-fn what_waits_goes_with_its_replica_and_nothing_else_does() {
+fn waiting_packets_are_dropped_with_their_replica_only() {
     let mut call = Call::new(1, 200_000);
     set_replica(&mut call.plane, 3, replica(1, 3_000, stream_key(0, VIDEO)));
     (0..10).for_each(|_| call.send_video(KEY_FRAME));
@@ -94,7 +94,7 @@ fn what_waits_goes_with_its_replica_and_nothing_else_does() {
 }
 
 #[test]
-fn what_waits_outlives_its_source() {
+fn waiting_packets_outlive_their_source() {
     let mut call = Call::new(2, 200_000);
     (0..10).for_each(|_| call.send_video(KEY_FRAME));
     call.write(Update::RemoveStream(stream_key(0, VIDEO)));
@@ -107,7 +107,7 @@ fn what_waits_outlives_its_source() {
 }
 
 #[test]
-fn a_leg_that_goes_takes_everything_with_it() {
+fn removing_a_leg_drops_its_waiting_packets() {
     let mut call = Call::new(1, 200_000);
     (0..10).for_each(|_| call.send_video(KEY_FRAME));
     call.write(Update::RemoveLeg(LegId(1)));
@@ -127,7 +127,7 @@ fn without_a_pace_nothing_waits_any_more() {
 }
 
 #[test]
-fn a_leg_that_loses_its_keys_loses_what_waits() {
+fn a_leg_that_loses_its_keys_loses_its_waiting_packets() {
     let mut call = Call::new(1, 200_000);
     (0..10).for_each(|_| call.send_video(KEY_FRAME));
     call.write(Update::SetLeg(LegId(1), leg(receiver(1), Protection::Pending)));

@@ -64,7 +64,7 @@ fn a_leg_that_has_nothing_to_pad_with_sends_no_probe() {
 }
 
 #[test]
-fn a_probe_ends_when_the_replica_it_pads_with_goes() {
+fn a_probe_ends_when_its_padding_replica_is_removed() {
     let mut call = Call::new(1, 300_000);
     call.send_video(KEY_FRAME);
     call.inject(probe(1, 1_000_000, 20_000, 10));

@@ -12,8 +12,7 @@ use crate::shard::select::Active;
 pub(crate) struct DescriptorChange {
     /// The offset of frame numbers, so that they continue over a change of the source.
     pub(crate) frame_offset: u16,
-    /// The decode targets that are left, where the sender's word on it is not true for this
-    /// receiver.
+    /// The active decode targets, where the sender's do not apply to this receiver.
     pub(crate) active: Option<DecodeTargets>,
     /// So far back lies a frame that this one refers to for the receiver, beside those it refers
     /// to.
@@ -44,8 +43,8 @@ impl DescriptorChange {
         Some(bytes)
     }
 
-    /// Writes the whole descriptor anew; `None` when it need not be, or has no room for what is to
-    /// be told.
+    /// Rewrites the whole descriptor; `None` when that is not necessary, or there is no room for
+    /// the addition.
     fn write_anew(&self, packet: &Packet, room: &mut Room) -> Option<usize> {
         if self.active.is_none() && self.kept_before.is_none() {
             return None;
@@ -62,8 +61,8 @@ impl DescriptorChange {
     }
 }
 
-/// The active decode targets to be told with a packet: with the first of a frame, if the sender's
-/// word is not true for the receiver, or the receiver does not know.
+/// The active decode targets to state in a packet: in the first of a frame, if the sender's do not
+/// apply to the receiver, or the receiver does not know them.
 pub(crate) fn told(frame: &Frame, active: &Active) -> Option<DecodeTargets> {
     let Rules::Dependency(rules) = &frame.rules else {
         return None;

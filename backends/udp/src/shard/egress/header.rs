@@ -20,7 +20,7 @@ const WAYS: usize = 2;
 const COMMON_WAYS: usize = 8;
 /// Longer headers are rare, and cost an allocation.
 const LEN: usize = 384;
-/// The fixed fields, without CSRCs, and what comes before an extension's elements.
+/// The fixed fields, without CSRCs, and the start of an extension before its elements.
 const BEFORE_ELEMENTS: usize = 12 + 4;
 
 /// The headers of the newest packets.
@@ -38,8 +38,8 @@ struct Kept {
     oldest: usize,
 }
 
-/// A header, all of whose bytes are right for another receiver but for the fixed fields and what
-/// has a place here.
+/// A header whose bytes are right for another receiver, except for the fixed fields and the values
+/// whose positions are stored here.
 pub(crate) struct Layout {
     /// The key of the header; `None` when it is for one receiver alone.
     of: Option<Of>,

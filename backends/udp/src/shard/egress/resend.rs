@@ -86,7 +86,7 @@ impl Shard {
         let identity = RtpIdentity {
             ssrc,
             payload_type: format.rtx.ok_or(Counter::NoRetransmission)?,
-            // It gets one when it leaves.
+            // It gets one when it is sent.
             index: 0,
             original: Some(SequenceNumber(ticket.number as u16)),
         };

@@ -39,7 +39,7 @@ impl BatchTime {
     }
 }
 
-/// More than all that comes before a packet's payload and behind it, nearly always.
+/// Nearly always more than the bytes before and after a packet's payload.
 const OVERHEAD: usize = 60;
 
 /// The changes to a packet for one receiver, except those that depend on when it is sent.

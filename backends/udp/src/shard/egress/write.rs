@@ -87,7 +87,7 @@ pub(crate) fn write_padding(
     write_made(egress, leg, path, replica, &made, probe, time)
 }
 
-/// A packet that does not come from a stream.
+/// A packet that is not of a stream.
 pub(crate) struct Made<'a> {
     pub(crate) identity: RtpIdentity,
     pub(crate) timestamp: u32,
@@ -96,7 +96,7 @@ pub(crate) struct Made<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// Writes a packet of `replica` that does not come from a stream; returns its size.
+/// Writes a packet of `replica` that is not of a stream; returns its size.
 pub(crate) fn write_made(
     egress: &mut Egress,
     leg: &mut LegState,

@@ -9,7 +9,7 @@ use crate::prefetch;
 use crate::shard::packet::Packet;
 use crate::shard::packet::pool::Pool;
 
-/// A ring of packets by extended number. It grows as packets come, so that an idle stream costs
+/// A ring of packets by extended number. It grows as packets arrive, so that an idle stream costs
 /// nothing.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -40,8 +40,8 @@ impl Cache {
         packets.into_iter().for_each(|packet| drop(self.put(packet)));
     }
 
-    /// Keeps a packet, the newest of whose stream is `highest`. The packet it replaces goes back
-    /// to the pool.
+    /// Stores a packet of a stream whose newest is `highest`. The packet it replaces is returned to
+    /// the pool.
     pub(crate) fn keep(&mut self, packet: Arc<Packet>, highest: u64, pool: &mut Pool) {
         self.floor = self.floor.max((highest + 1).saturating_sub(self.kept));
         if packet.info().number < self.floor {
@@ -53,7 +53,7 @@ impl Cache {
         self.prefetch_oldest(highest);
     }
 
-    /// Asks for what the next packet replaces, whose memory nobody has touched for as long as
+    /// Prefetches the packet that the next one replaces, which has not been used for as long as
     /// packets are kept.
     fn prefetch_oldest(&self, highest: u64) {
         let slot = self.slots.get(((highest + 1) % self.kept) as usize);

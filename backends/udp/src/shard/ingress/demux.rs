@@ -70,7 +70,7 @@ impl Shard {
 
     fn unknown_stream(&mut self, place: usize, view: &RtpPacket<'_>, extensions: &Extensions) -> Result<(), Counter> {
         let leg = &mut self.tables.legs[place];
-        // Only a packet behind all others of its SSRC may move it to another media section.
+        // Only a packet newer than all others of its SSRC may move it to another media section.
         if let Some(stream) = leg.stream_of(view.ssrc())
             && !self.tables.streams[stream]
                 .window(view.ssrc())

@@ -8,7 +8,7 @@
 
 /// The largest balance of useful and useless waits.
 const BALANCE_MAX: i8 = 8;
-/// A stream whose waits were useless is waited for once in so many frames.
+/// Of a stream whose waits were useless, one frame in this many is waited for.
 const SELDOM: u8 = 32;
 
 /// The history of waits for a stream's frames: the first wait for a frame, and those after it. A
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_time_is_waited_for_and_what_does_not_hardly_ever() {
+    fn frames_that_arrive_in_time_are_waited_for_and_late_ones_rarely() {
         let mut rest = Waits::default();
         assert_eq!(waits(&mut rest, 100, |_| true), 100);
         assert!(waits(&mut rest, 320, |_| false) <= 15);

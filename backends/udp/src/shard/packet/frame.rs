@@ -55,7 +55,7 @@ pub(crate) enum Rules {
     Vp8(Vp8Rules),
     Vp9(Vp9Rules),
     Dependency(Dependencies),
-    /// A descriptor whose structure never came, or is not yet there.
+    /// A descriptor whose structure was never received, or not yet.
     Unreadable,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Dependencies {
     pub(crate) number: u64,
     pub(crate) descriptor: DependencyDescriptor,
     pub(crate) structure: Arc<DependencyStructure>,
-    /// The frame that brought the structure: tells structures apart.
+    /// The frame that carried the structure, which identifies the structure.
     pub(crate) since: u64,
     /// The decode targets its sender produces.
     pub(crate) active: DecodeTargets,
@@ -140,8 +140,8 @@ impl Frame {
         }
     }
 
-    /// Whether a decoder that has seen nothing can start at this packet; `None` when only the
-    /// payload can tell.
+    /// Whether a decoder without any state can start at this packet; `None` when only the payload
+    /// can tell.
     pub(crate) fn starts_key_frame(&self) -> Option<bool> {
         let Rules::Dependency(rules) = &self.rules else {
             return None;

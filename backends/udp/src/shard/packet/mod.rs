@@ -47,7 +47,7 @@ pub(crate) struct PacketInfo {
     pub(crate) starts: bool,
     /// The payload descriptor, where it is rewritten.
     pub(crate) vp8: Option<Vp8Descriptor>,
-    /// Header extensions that came with it.
+    /// Its header extensions, as received.
     pub(crate) extensions: Extensions,
     /// The playout delay its publisher asked for last, with this packet or an earlier one.
     pub(crate) playout_delay: Option<PlayoutDelay>,

@@ -22,7 +22,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A buffer nobody else holds, with room for `len` bytes.
+    /// A buffer without other owners, with room for `len` bytes.
     pub(crate) fn take(&mut self, len: usize) -> Arc<Packet> {
         let (spare, room) = match len <= SMALL {
             true => (&mut self.small, SMALL),
@@ -43,8 +43,8 @@ impl Pool {
             false => &mut self.large,
         };
         if spare.len() < SPARE_MAX {
-            // The next packet is written there, and the processor goes on by itself from what it
-            // begins with.
+            // The next packet is written there. The processor prefetches the rest from the
+            // beginning.
             prefetch::first(&packet.bytes);
             spare.push(packet);
         }

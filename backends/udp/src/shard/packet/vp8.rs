@@ -22,7 +22,7 @@ impl Vp8Ids {
         }
     }
 
-    /// The offset that makes `first` come right behind `self`.
+    /// The offset that makes `first` the direct successor of `self`.
     pub(crate) fn offset_to_follow(self, first: Vp8Ids) -> Self {
         Vp8Ids {
             picture: self.picture.wrapping_add(1).wrapping_sub(first.picture),

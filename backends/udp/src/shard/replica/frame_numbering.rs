@@ -1,6 +1,6 @@
 //! Numbering of packets by the frames a replica gets: S-LM and S-LR, as registers.
 //!
-//! Source: Scallop section 7; `crates/rewriting` says what is promised.
+//! Source: Scallop section 7; `crates/rewriting` documents the guarantees.
 
 use dataplane::limits::FRAMES_MAX;
 use dataplane::{Counter, Rewriting};
@@ -24,7 +24,7 @@ pub(crate) struct FrameNumbering {
     coming: Option<u16>,
     /// The source's number of the newest packet that was sent,
     last: u64,
-    /// and the replica's number behind it.
+    /// and the replica's number after it.
     next: u64,
     /// By the frame's number.
     sent: [Option<SentFrame>; FRAMES_MAX],
@@ -89,7 +89,7 @@ impl FrameNumbering {
         }))
     }
 
-    /// The number a packet goes out under, if it is to be sent, for a replica that gets so many
+    /// The number a packet is sent with, if it is to be sent, for a replica that gets this many
     /// temporal layers.
     pub(crate) fn number(
         &mut self,
@@ -224,9 +224,10 @@ impl Newest {
         self.ended |= ends;
     }
 
-    /// The next frame, whose numbers close up by the packets that were surely left out between:
-    /// everything where both edges were seen and nothing is missing, otherwise a packet for each
-    /// frame that the replica should not get. `None` for a newer frame with an older number.
+    /// The next frame, whose numbers close up by the packets that were certainly left out in
+    /// between: all of them where both edges were seen and nothing is missing, otherwise one packet
+    /// for each frame that the replica is not to get. `None` for a newer frame with an older
+    /// number.
     fn followed_by(self, number: u16, frame: &Frame, frame_number: u16, period: u16) -> Option<Newest> {
         let ahead = number.wrapping_sub(self.number);
         if ahead as i16 <= 0 {

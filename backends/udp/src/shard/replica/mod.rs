@@ -202,8 +202,8 @@ impl ReplicaState {
             .is_some_and(|current| current.generation == info.generation)
     }
 
-    /// Begins to follow the source it should come from with `packet`, if that is one to begin with;
-    /// returns what it followed before.
+    /// Begins to follow its source with `packet`, if that is one to begin with; returns the stream
+    /// it followed before.
     pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
         let info = packet.info();
         if self.released {
@@ -246,8 +246,7 @@ impl ReplicaState {
         std::mem::replace(&mut self.current, self.source)
     }
 
-    /// Starts to follow the source it should come from with `packet`; returns what it followed
-    /// before.
+    /// Starts to follow its source with `packet`; returns the stream it followed before.
     fn follow(&mut self, packet: &Packet) -> Option<Source> {
         let info = packet.info();
         let number = info.frame.as_ref().and_then(Frame::number);

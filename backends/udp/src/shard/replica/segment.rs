@@ -10,12 +10,12 @@ use crate::replay_window::RecentBits;
 use crate::shard::packet::vp8::Vp8Ids;
 use crate::shard::replica::frame_numbering::FrameNumbering;
 
-/// A stretch in which a replica follows one stream.
+/// A period in which a replica follows one stream.
 ///
-/// Within it a packet that is not sent closes up, a packet that did not arrive leaves its gap, and
-/// a late packet takes the number that was left for it. All of that is one running shift and one
+/// Within it a packet that is not sent leaves no gap, a packet that did not arrive leaves a gap,
+/// and a late packet takes the number that was left for it. The state is one running shift and one
 /// bit for each of the newest numbers: the shift is right for the newest packet, and a late one
-/// adds back the packets that were closed up behind it.
+/// adds back the packets that were closed up after it.
 ///
 /// Shape: extended source numbers in, extended replica numbers out.
 /// Source: RFC 3550 section 5.1.
@@ -35,8 +35,8 @@ pub(crate) struct Segment {
     pub(crate) last: Last,
 }
 
-/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One
-/// that comes late is it all the same when what came before it was not sent.
+/// The newest sent packet, as the receiver saw it, from which the next segment continues. It may
+/// have arrived late, if the packets after it were not sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Last {
     /// Its source number.
@@ -74,7 +74,7 @@ impl Segment {
         }
     }
 
-    /// The same, whose frames number its packets if there is something to do so.
+    /// The same segment, numbered by frames if `frame_numbering` is given.
     pub(crate) fn numbered(self, frame_numbering: Option<Box<FrameNumbering>>) -> Self {
         Segment {
             frame_numbering,
@@ -143,7 +143,7 @@ impl Segment {
         (self.newest + 1).wrapping_add(self.shift)
     }
 
-    /// The source number behind one of the replica's newest, the inverse of
+    /// The source's number for one of the replica's newest, the inverse of
     /// [`number`](Self::number).
     pub(crate) fn source(&self, number: u64) -> Option<u64> {
         if let Some(frame_numbering) = &self.frame_numbering {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a whole history: what was closed up, and in which order everything came.
+        /// Compared with a whole history of closed-up packets and their order of arrival.
         #[test]
         fn numbers_are_those_of_a_full_history(
             first in 66_000u64..70_000,

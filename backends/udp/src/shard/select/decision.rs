@@ -44,6 +44,6 @@ pub(crate) struct Active {
     pub(crate) targets: DecodeTargets,
     /// They are fewer than the sender produces.
     pub(crate) fewer: bool,
-    /// They are others than the receiver knows of.
+    /// They differ from those the receiver knows.
     pub(crate) new: bool,
 }

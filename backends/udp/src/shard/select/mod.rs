@@ -28,8 +28,7 @@ pub(crate) struct Selection {
     now: SelectionState,
     /// Whether only a key frame brings it to its target, or continues it at all.
     awaits_key_frame: bool,
-    /// The active decode targets the receiver was last told, where they are not what the sender
-    /// said.
+    /// The active decode targets the receiver was last told, if they differ from the sender's.
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     ended: Option<RtpTimestamp>,
@@ -41,7 +40,7 @@ pub(crate) struct Selection {
     wanted: Wanted,
     /// The decode target that is aimed at, as long as that follows from the same.
     aim: Option<Aim>,
-    /// Frames are told apart by VP8's descriptor.
+    /// Frames are identified by VP8's descriptor.
     is_of_vp8: bool,
     /// The newest picture that another device decided about, by its timestamp, and whether it is
     /// sent.
@@ -79,7 +78,7 @@ impl Selection {
         self.history.clear();
     }
 
-    /// Restarts where another device stopped: its numbers tell how much has been held back, and the
+    /// Restarts where another device stopped: its numbers include the pictures held back, and the
     /// decision about the picture `decided` there stays.
     pub(crate) fn resume(&mut self, wanted: Wanted, layer: Layer, decided: Option<Decided>) {
         self.restart(wanted);
@@ -87,9 +86,9 @@ impl Selection {
         self.decided_before = decided;
     }
 
-    /// For another device that goes on: the temporal layer, how many pictures were held back, and
-    /// what was decided of the newest. `None` where frames refer to others by their descriptors:
-    /// what was decided of those is known here only.
+    /// The state for another device that continues: the temporal layer, the number of pictures held
+    /// back, and the decision about the newest. `None` where frames refer to others by descriptors,
+    /// because decisions about those cannot be handed over.
     pub(crate) fn snapshot(&self) -> Option<(u8, u16, Option<Decided>)> {
         let decided = match self.history.newest_decision() {
             None => self.decided_before,
@@ -131,8 +130,8 @@ impl Selection {
         decision
     }
 
-    /// If the newest picture ends with what is kept of it, its encoder left out the rest: that is
-    /// the picture, and a receiver decodes it.
+    /// If the newest picture ends with its fallback frame, the encoder left out the higher frames.
+    /// The fallback frame is then the whole picture, and a receiver decodes it.
     fn end_with_kept(&mut self, frame: &Frame) {
         if let (Some((timestamp, number)), Rules::Dependency(rules)) = (self.kept, &frame.rules)
             && rules.number == number
@@ -143,7 +142,7 @@ impl Selection {
 
     fn decide_frame(&mut self, wanted: Wanted, is_late: bool, codec: Codec, frame: &Frame) -> Decision {
         if !frame.is_unreadable() {
-            // Frames that cannot be compared with earlier ones: the history starts anew.
+            // These frames cannot be compared with earlier ones, so the history starts again.
             self.history.renumber(frame.id.numbering);
         }
         match self.history.find(frame.id) {
@@ -224,7 +223,7 @@ impl Selection {
         decision
     }
 
-    /// Records what another device decided of the newest picture, where this frame tells its place.
+    /// Records another device's decision about the newest picture, once this frame tells its place.
     fn record_decided_before(&mut self, frame: &Frame) {
         let Some((timestamp, is_sent)) = self.decided_before.take() else {
             return;
@@ -254,9 +253,9 @@ impl Selection {
         }
     }
 
-    /// How far back the frame lies that is kept of the picture this frame is in. A receiver decodes
-    /// a picture when it has all that the highest frame refers to, and takes nothing of an earlier
-    /// picture afterwards: what is kept and lost would come too late even if it came.
+    /// The distance of the fallback frame in the same picture. A receiver decodes a picture when it
+    /// has all frames that the highest frame refers to, and accepts nothing of an earlier picture
+    /// afterwards: a lost fallback frame would be too late even if it arrived.
     fn refer_to_kept(&mut self, frame: &Frame) -> Option<u16> {
         let Rules::Dependency(rules) = &frame.rules else {
             return None;
@@ -269,7 +268,7 @@ impl Selection {
         u16::try_from(rules.number - kept).ok()
     }
 
-    /// Whether the receiver must be told of other active decode targets; then it is.
+    /// Whether the receiver must be told of other active decode targets; they then count as told.
     fn tell(&mut self, active: &Active, frame: &Frame) -> bool {
         let Rules::Dependency(_) = frame.rules else {
             return false;

@@ -107,7 +107,7 @@ impl Selection {
         };
     }
 
-    /// The decode target to aim at. It is found anew only when it may be another one.
+    /// The decode target that is the goal. It is searched for only when it may have changed.
     fn aim(&mut self, wanted: Layer, rules: &Dependencies) -> usize {
         let known = self.aim.as_ref().filter(|aim| {
             aim.wanted == wanted && aim.produced == rules.active && Arc::ptr_eq(&aim.structure, &rules.structure)
@@ -147,8 +147,8 @@ impl FrameId {
     }
 }
 
-/// The decode target of the size that is kept beside a larger one, as fast as that one. Only a
-/// chain tells whether all that matters of it was sent.
+/// The decode target of the fallback size beside a larger one, with the same picture rate. Only a
+/// chain tells whether all its relevant frames were sent.
 fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencies) -> Option<u8> {
     let spatial = fallback_spatial.filter(|spatial| *spatial < current.spatial)?;
     rules.structure.protecting_chain(0)?;

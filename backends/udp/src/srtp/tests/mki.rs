@@ -28,7 +28,7 @@ fn a_packet_under_another_key_identifier_is_refused() {
 
 /// RFC 3711 section 8.1: a sender changes from one key to another, and its packet index goes on.
 #[test]
-fn packets_name_one_of_several_keys_and_indexes_go_on() {
+fn packets_name_one_of_several_keys_and_indexes_continue() {
     let named = |value| SessionParameters {
         mki: Mki::new(value, 1),
         ..SessionParameters::default()
