@@ -12,7 +12,7 @@ use eval::floor::Cable;
 use eval::media::{PublishPlan, VideoPlan};
 use eval::scenario::{Behaviour, Scenario};
 
-pub use compare::CompareArguments;
+pub(crate) use compare::CompareArguments;
 
 /// Measures a server of the LiveKit protocol with many light clients.
 #[derive(Parser)]
@@ -21,7 +21,7 @@ pub use compare::CompareArguments;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub struct Arguments {
 
 /// Commands other than a single run.
 #[derive(Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run scenarios against a server and, each beside it, their floor; print one table.
     Suite(SuiteArguments),
     /// Measure a lower bound for any server: copy, seal and send, to the same kind of sinks.
@@ -54,7 +54,7 @@ pub enum Command {
 
 /// A run of several scenarios.
 #[derive(Args)]
-pub struct SuiteArguments {
+pub(crate) struct SuiteArguments {
     /// The scenarios; 1x50 and 10x10 by default.
     pub scenarios: Vec<Scenario>,
     /// The command that starts the server; started anew for each scenario, and stopped.
@@ -73,7 +73,7 @@ pub struct SuiteArguments {
 
 /// A run without a server.
 #[derive(Args)]
-pub struct FloorArguments {
+pub(crate) struct FloorArguments {
     /// Publishers and receivers, as for a run.
     #[arg(required_unless_present = "receivers", conflicts_with = "receivers")]
     pub scenario: Option<Scenario>,
@@ -99,7 +99,7 @@ pub struct FloorArguments {
 
 impl FloorArguments {
     /// The sender's place and addresses.
-    pub fn cable(&self) -> Cable {
+    pub(crate) fn cable(&self) -> Cable {
         match (&self.sender_place, self.sender_ip, self.sinks_ip) {
             (Some(place), Some(server), Some(clients)) => Cable {
                 place: place.split_whitespace().map(String::from).collect(),
@@ -113,7 +113,7 @@ impl FloorArguments {
 }
 
 #[derive(Args)]
-pub struct RunArguments {
+pub(crate) struct RunArguments {
     /// PUBLISHERSxRECEIVERS; equal numbers above one are a meeting; ROOMS*NxN are several;
     /// PUBLISHERSofALL is a crowd.
     #[arg(required = true)]
@@ -126,7 +126,7 @@ pub struct RunArguments {
 
 /// The server, and where the reports go.
 #[derive(Args)]
-pub struct Target {
+pub(crate) struct Target {
     /// The server.
     #[arg(long, default_value = "ws://127.0.0.1:7880")]
     pub url: String,
@@ -149,7 +149,7 @@ pub struct Target {
 
 /// Media of publishers, and the clients' form of the protocol.
 #[derive(Args, Clone)]
-pub struct Load {
+pub(crate) struct Load {
     /// Video bits a second of each publisher; 0 for none. K and M are understood. By default 2M, in
     /// a crowd 120K.
     #[arg(long, value_parser = bits)]
@@ -211,7 +211,7 @@ pub struct Load {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum ModeArgument {
+pub(crate) enum ModeArgument {
     V0,
     V1,
     /// Janus' VideoRoom; no crowds.
@@ -219,7 +219,7 @@ pub enum ModeArgument {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum DtlsArgument {
+pub(crate) enum DtlsArgument {
     /// As browsers do; the server chooses the SRTP profile.
     Client,
     /// The client chooses AES-256-GCM.
@@ -258,7 +258,7 @@ fn bits(text: &str) -> Result<u64, String> {
 
 impl Load {
     /// How participants behave in this scenario.
-    pub fn behaviour(&self, scenario: Scenario) -> Behaviour {
+    pub(crate) fn behaviour(&self, scenario: Scenario) -> Behaviour {
         let crowd = scenario.is_crowd();
         let bitrate = self.bitrate.unwrap_or(if crowd { 120_000 } else { 2_000_000 });
         let video = VideoPlan {
@@ -290,17 +290,17 @@ impl Load {
     }
 
     /// How many join per second.
-    pub fn join_rate(&self, scenario: Scenario) -> Option<f64> {
+    pub(crate) fn join_rate(&self, scenario: Scenario) -> Option<f64> {
         self.join_rate.or(scenario.is_crowd().then_some(50.0))
     }
 
     /// How long to wait before measuring.
-    pub fn settle(&self) -> Duration {
+    pub(crate) fn settle(&self) -> Duration {
         Duration::from_secs(self.settle)
     }
 
     /// How long is measured.
-    pub fn window(&self) -> Duration {
+    pub(crate) fn window(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 }

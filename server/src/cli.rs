@@ -11,7 +11,7 @@ const OLD_DETACH: &str = "take-down";
 /// A media switch for real-time calls.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, arg_required_else_help = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// The command to run.
     #[command(subcommand)]
     pub command: Command,
@@ -19,7 +19,7 @@ pub struct Cli {
 
 /// The commands of the program.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run the switch: signalling, control and media in one process.
     Serve(Serve),
     /// Print an access token for one participant.
@@ -35,7 +35,7 @@ pub enum Command {
 /// The settings of the switch. Flags override environment variables, those the file, and the file
 /// the defaults.
 #[derive(Debug, Default, Args)]
-pub struct Serve {
+pub(crate) struct Serve {
     /// For trying things out: API key "devkey", secret "secret", the page gets its tokens by
     /// itself, loopback only.
     #[arg(long, env = "WEIR_DEV")]
@@ -81,19 +81,19 @@ pub struct Serve {
 }
 
 /// Whether this process was started by the old name of `weir detach`.
-pub fn is_old_detach() -> bool {
+pub(crate) fn is_old_detach() -> bool {
     std::env::args().nth(1).as_deref() == Some(OLD_DETACH)
 }
 
 /// Whether API keys stand on this process's command line.
-pub fn has_keys_argument() -> bool {
+pub(crate) fn has_keys_argument() -> bool {
     let mut arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
     arguments.any(|argument| argument == "--keys" || argument.starts_with("--keys="))
 }
 
 /// Which switch to ask.
 #[derive(Debug, Args)]
-pub struct Inspect {
+pub(crate) struct Inspect {
     /// The address of its HTTP port.
     #[arg(long, default_value = "127.0.0.1:7880")]
     pub server: SocketAddr,
@@ -104,7 +104,7 @@ pub struct Inspect {
 
 /// The forwarding to end.
 #[derive(Debug, Args)]
-pub struct Detach {
+pub(crate) struct Detach {
     /// The folder that `rtc: {ebpf: {pins: ...}}` names.
     #[arg(long, default_value = "/sys/fs/bpf/weir")]
     pub pins: PathBuf,
@@ -112,7 +112,7 @@ pub struct Detach {
 
 /// The identity, the room and the grants of a token.
 #[derive(Debug, Args)]
-pub struct Token {
+pub(crate) struct Token {
     /// The room.
     #[arg(long)]
     pub room: String,

@@ -1,9 +1,9 @@
 //! Clients of the HTTP port: their addresses, their connections and their share of the server.
 
-pub mod client;
-pub mod client_session;
-pub mod guest;
-pub mod origin;
-pub mod outbox;
-pub mod patient;
-pub mod places;
+pub(crate) mod client;
+pub(crate) mod client_session;
+pub(crate) mod guest;
+pub(crate) mod origin;
+pub(crate) mod outbox;
+pub(crate) mod patient;
+pub(crate) mod places;

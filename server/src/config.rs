@@ -15,14 +15,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-pub use changes::{changes, is_reloaded};
-pub use error::ConfigError;
-pub use front::{Limits, Metrics};
+pub(crate) use changes::{changes, is_reloaded};
+pub(crate) use error::ConfigError;
+pub(crate) use front::{Limits, Metrics};
 use media::RtcFile;
-pub use media::{Crypto, Rtc};
-pub use rooms::{Audio, Room};
+pub(crate) use media::{Crypto, Rtc};
+pub(crate) use rooms::{Audio, Room};
 use secrets::Keys;
-pub use sip::{Interface, Network, Sip};
+pub(crate) use sip::{Interface, Network, Sip};
 
 use crate::cli;
 
@@ -32,7 +32,7 @@ const DEV_SECRET: &str = "secret";
 
 /// The whole configuration, complete and checked.
 #[derive(Debug)]
-pub struct Config {
+pub(crate) struct Config {
     /// Development mode.
     pub dev: bool,
     /// The key the page's tokens are signed with, in development. Only where that is the one
@@ -88,7 +88,7 @@ struct File {
 /// Log settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Log {
+pub(crate) struct Log {
     /// A level, or filters.
     pub level: String,
     /// One JSON object a line.
@@ -106,7 +106,7 @@ impl Default for Log {
 
 impl Config {
     /// Puts the configuration together.
-    pub fn load(arguments: &cli::Serve) -> Result<Self, ConfigError> {
+    pub(crate) fn load(arguments: &cli::Serve) -> Result<Self, ConfigError> {
         let (file, written) = arguments
             .config
             .as_deref()

@@ -52,7 +52,7 @@ enum ControllerRequest {
 
 /// The sockets' handle on the controller.
 #[derive(Clone)]
-pub struct Handle {
+pub(crate) struct Handle {
     requests: mpsc::Sender<ControllerRequest>,
     /// Places for descriptions.
     descriptions: Arc<Semaphore>,
@@ -63,7 +63,7 @@ pub struct Handle {
 
 impl Handle {
     /// Whether this participant could join now.
-    pub async fn check_admission(&self, admission: &Admission) -> Result<(), Refusal> {
+    pub(crate) async fn check_admission(&self, admission: &Admission) -> Result<(), Refusal> {
         let (answer, answered) = oneshot::channel();
         let gone = || Refusal {
             status: 503,
@@ -77,7 +77,7 @@ impl Handle {
     }
 
     /// A new connection: its id, and the queue of its messages.
-    pub async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
+    pub(crate) async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
         let (outbox, told) = outbox();
         let (answer, answered) = oneshot::channel();
         let place = match admission.offer {
@@ -95,7 +95,7 @@ impl Handle {
     }
 
     /// A message arrived. It is read here, on the task of its connection.
-    pub async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
+    pub(crate) async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
         let (place, reader) = match frame.len() > SHORT_FRAME {
             true => (
                 self.descriptions.clone().acquire_owned().await.ok(),
@@ -114,12 +114,12 @@ impl Handle {
     }
 
     /// A connection ended.
-    pub async fn closed(&self, connection: ConnectionId) {
+    pub(crate) async fn closed(&self, connection: ConnectionId) {
         let _ = self.requests.send(ControllerRequest::Closed(connection)).await;
     }
 
     /// A participant's downlink, by room and identity.
-    pub async fn downlink(&self, room: String, identity: String) -> Option<Downlink> {
+    pub(crate) async fn downlink(&self, room: String, identity: String) -> Option<Downlink> {
         let (answer, answered) = oneshot::channel();
         self.requests
             .send(ControllerRequest::Downlink(room, identity, answer))
@@ -129,7 +129,7 @@ impl Handle {
     }
 
     /// At most `max` downlinks, of one room or of all.
-    pub async fn downlinks(&self, room: Option<String>, max: usize) -> Vec<Downlink> {
+    pub(crate) async fn downlinks(&self, room: Option<String>, max: usize) -> Vec<Downlink> {
         let (answer, answered) = oneshot::channel();
         match self
             .requests
@@ -142,18 +142,18 @@ impl Handle {
     }
 
     /// Has refreshed tokens signed with these keys from now on.
-    pub async fn set_keys(&self, keys: ApiKeys) {
+    pub(crate) async fn set_keys(&self, keys: ApiKeys) {
         let _ = self.requests.send(ControllerRequest::SetKeys(keys)).await;
     }
 
     /// Whether the controller answers. The caller sets the time limit.
-    pub async fn is_alive(&self) -> bool {
+    pub(crate) async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
         self.requests.send(ControllerRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
     /// Tells every client that the server is shutting down; clients reconnect to its successor.
-    pub async fn shut_down(&self) {
+    pub(crate) async fn shut_down(&self) {
         let (answer, answered) = oneshot::channel();
         if self.requests.send(ControllerRequest::ShutDown(answer)).await.is_ok() {
             let _ = answered.await;
@@ -162,7 +162,7 @@ impl Handle {
 }
 
 /// Starts the controller. The task ends when all handles are dropped, or by a panic.
-pub fn start(
+pub(crate) fn start(
     controller: Controller,
     notices: mpsc::Receiver<Notice>,
     commands: CommandSender,

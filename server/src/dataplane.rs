@@ -5,8 +5,8 @@
 //! its settings and starts it. The rest of the program knows it as a [`DataPlane`], and shows its
 //! [`Statistics`].
 
-pub mod afxdp;
-pub mod ebpf;
+pub(crate) mod afxdp;
+pub(crate) mod ebpf;
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
@@ -23,11 +23,11 @@ use tracing::{info, warn};
 const FEW_LEGS: usize = 64;
 
 /// Called whenever there is something to poll.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// The choices of an operator.
 #[derive(Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Worker threads.
     pub workers: usize,
     /// How long workers wait for more packets after the first; zero for not at all.
@@ -47,7 +47,7 @@ pub struct Settings {
 /// The bases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Base {
+pub(crate) enum Base {
     /// Sockets, which always work.
     #[default]
     Udp,
@@ -58,7 +58,7 @@ pub enum Base {
 /// The offloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Offload {
+pub(crate) enum Offload {
     /// None.
     None,
     /// If SIP proxies are served and this machine allows it, the kernel relays calls that need no
@@ -71,7 +71,7 @@ pub enum Offload {
 
 /// The calls of SIP proxies that are to be relayed.
 #[derive(Debug)]
-pub struct Calls {
+pub(crate) struct Calls {
     /// The addresses they use.
     pub addresses: Vec<IpAddr>,
     /// Whether they are to outlive the process.
@@ -79,7 +79,7 @@ pub struct Calls {
 }
 
 /// A data plane that runs.
-pub struct Opened {
+pub(crate) struct Opened {
     /// The data plane.
     pub plane: AnyPlane,
     /// Its parts as operators see them, and those that could not be started.
@@ -90,7 +90,7 @@ pub struct Opened {
 /// not to serve: sockets do the same, only slower.
 ///
 /// Errors: not even sockets can be had.
-pub fn open(
+pub(crate) fn open(
     settings: &Settings,
     addresses: Vec<SocketAddr>,
     calls: Option<&Calls>,

@@ -10,7 +10,7 @@ use crate::media::media_thread::Ended;
 
 /// Which part ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DependencyEnded(&'static str);
+pub(crate) struct DependencyEnded(&'static str);
 
 impl fmt::Display for DependencyEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,14 +21,14 @@ impl fmt::Display for DependencyEnded {
 impl std::error::Error for DependencyEnded {}
 
 /// Watches them.
-pub struct Dependencies {
+pub(crate) struct Dependencies {
     ended: mpsc::Receiver<DependencyEnded>,
     tell: mpsc::Sender<DependencyEnded>,
 }
 
 impl Dependencies {
     /// Watches the media node's thread and the controller's task.
-    pub fn new(node: Ended, controller: JoinHandle<()>) -> Self {
+    pub(crate) fn new(node: Ended, controller: JoinHandle<()>) -> Self {
         let (tell, ended) = mpsc::channel(1);
         let dependencies = Dependencies { ended, tell };
         let tell = dependencies.tell.clone();
@@ -42,7 +42,7 @@ impl Dependencies {
     }
 
     /// Watches another one.
-    pub fn watch(&self, name: &'static str, task: JoinHandle<()>) {
+    pub(crate) fn watch(&self, name: &'static str, task: JoinHandle<()>) {
         let tell = self.tell.clone();
         tokio::spawn(async move {
             // A panic is logged where it happens.
@@ -53,7 +53,7 @@ impl Dependencies {
     }
 
     /// Waits until one of them has ended.
-    pub async fn ended(&mut self) -> DependencyEnded {
+    pub(crate) async fn ended(&mut self) -> DependencyEnded {
         match self.ended.recv().await {
             Some(ended) => ended,
             None => std::future::pending().await,

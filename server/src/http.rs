@@ -1,12 +1,12 @@
 //! Everything on the HTTP port: signalling, the page, health, metrics and how receivers do.
 
-pub mod closed;
+pub(crate) mod closed;
 mod dev;
-pub mod health;
-pub mod listen;
-pub mod page;
-pub mod receivers;
-pub mod state;
+pub(crate) mod health;
+pub(crate) mod listen;
+pub(crate) mod page;
+pub(crate) mod receivers;
+pub(crate) mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,13 +30,13 @@ use crate::os::clock;
 use crate::websocket;
 use health::Unwell;
 use receivers::{Denial, ReceiverView, ReceiversView};
-pub use state::Http;
+pub(crate) use state::Http;
 
 /// The largest body of any request.
 const BODY_MAX: usize = 4 << 10;
 
 /// All routes. A request that is not answered within `request_timeout` is given up.
-pub fn router(http: Http, request_timeout: Duration) -> Router {
+pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
     let http = Arc::new(http);
     let cors = CorsLayer::new()
         // The origin itself and not `*`, as LiveKit's server answers.

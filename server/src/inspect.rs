@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const ANSWER_MAX: u64 = 100 << 20;
 
 /// Asks, and prints the answer.
-pub fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
     let mut server = TcpStream::connect_timeout(&arguments.server, PATIENCE)?;
     server.set_read_timeout(Some(PATIENCE))?;
     write!(server, "GET /api/entries HTTP/1.0\r\nHost: {}\r\n", arguments.server)?;
@@ -33,7 +33,7 @@ pub fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
 }
 
 /// Takes programs off interfaces, and frees what they kept.
-pub fn detach(arguments: cli::Detach) -> Result<(), Box<dyn Error>> {
+pub(crate) fn detach(arguments: cli::Detach) -> Result<(), Box<dyn Error>> {
     if cli::is_old_detach() {
         // An error is ignored: the line is only for readers.
         let _ = writeln!(io::stderr(), "weir: `weir take-down` is called `weir detach` now");

@@ -31,7 +31,7 @@ const END_MAX: Duration = Duration::from_millis(500);
 const PANIC_PAUSE: Duration = Duration::from_millis(50);
 
 /// The running log.
-pub struct Log {
+pub(crate) struct Log {
     filter: reload::Handle<EnvFilter, Registry>,
     lost: Lost,
     guard: Option<WorkerGuard>,
@@ -39,7 +39,7 @@ pub struct Log {
 
 /// Counts lines that were lost.
 #[derive(Clone)]
-pub struct Lost {
+pub(crate) struct Lost {
     /// Those that found the queue full.
     queue: ErrorCounter,
     /// Those that could not be written.
@@ -48,7 +48,7 @@ pub struct Lost {
 
 impl Lost {
     /// How many so far.
-    pub fn lines(&self) -> u64 {
+    pub(crate) fn lines(&self) -> u64 {
         self.queue.dropped_lines() as u64 + self.unwritten.load(Ordering::Relaxed)
     }
 }
@@ -57,7 +57,7 @@ impl Log {
     /// Starts the log of this process. Panics are logged, too.
     ///
     /// Errors: the level or the filters cannot be understood, or there is a log already.
-    pub fn start(config: &config::Log) -> Result<Self, String> {
+    pub(crate) fn start(config: &config::Log) -> Result<Self, String> {
         let ansi = io::stderr().is_terminal();
         let (log, subscriber) = Self::to(config, io::stderr(), ansi)?;
         tracing::subscriber::set_global_default(subscriber).map_err(|error| error.to_string())?;
@@ -97,14 +97,14 @@ impl Log {
     }
 
     /// The count of lost lines.
-    pub fn lost(&self) -> Lost {
+    pub(crate) fn lost(&self) -> Lost {
         self.lost.clone()
     }
 
     /// Logs from now on what this level or these filters let pass.
     ///
     /// Errors: they cannot be understood.
-    pub fn set_level(&self, level: &str) -> Result<(), String> {
+    pub(crate) fn set_level(&self, level: &str) -> Result<(), String> {
         self.filter.reload(parse(level)?).map_err(|error| error.to_string())
     }
 }

@@ -1,8 +1,8 @@
 //! The media node: the agent and its data plane on a thread, and the ways to reach it.
 
-pub mod handshakes;
-pub mod media_thread;
-pub mod receiver_query;
-pub mod waker;
+pub(crate) mod handshakes;
+pub(crate) mod media_thread;
+pub(crate) mod receiver_query;
+pub(crate) mod waker;
 
-pub use receiver_query::ReceiverQuery;
+pub(crate) use receiver_query::ReceiverQuery;

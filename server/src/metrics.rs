@@ -1,7 +1,7 @@
 //! The content of `/metrics`, in the OpenMetrics text format.
 
 mod device;
-pub mod endpoint;
+pub(crate) mod endpoint;
 mod receivers;
 mod rtpengine;
 mod sip;
@@ -19,8 +19,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-pub use receivers::{Named, Summary, write_named};
-pub use text::Text;
+pub(crate) use receivers::{Named, Summary, write_named};
+pub(crate) use text::Text;
 
 use crate::http::closed::Closed;
 use crate::log::Lost;
@@ -33,7 +33,7 @@ const TURNS: [f64; 11] = [
 
 /// Everything that is measured. Cheap to clone.
 #[derive(Clone)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     values: Arc<Mutex<Values>>,
     turns: Histogram,
 }
@@ -74,24 +74,24 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Counts a turn of the agent that took this long.
-    pub fn turn(&self, took: Duration) {
+    pub(crate) fn turn(&self, took: Duration) {
         self.turns.observe(took.as_secs_f64());
     }
 
     /// Publishes what the media node counted.
-    pub fn publish(&self, plane: dataplane::Counters, agent: agent::Counters) {
+    pub(crate) fn publish(&self, plane: dataplane::Counters, agent: agent::Counters) {
         let mut values = self.values();
         values.plane = plane;
         values.agent = agent;
     }
 
     /// Adds the statistics of the data plane's parts.
-    pub fn watch_dataplane(&self, devices: Vec<Arc<dyn Statistics>>) {
+    pub(crate) fn watch_dataplane(&self, devices: Vec<Arc<dyn Statistics>>) {
         self.values().devices = devices;
     }
 
     /// Things in the data plane, each with its place in a line.
-    pub fn entries(&self) -> String {
+    pub(crate) fn entries(&self) -> String {
         let devices = self.values().devices.clone();
         let places = devices.iter().flat_map(|device| device.places());
         let list: String = places.map(|(thing, place)| format!("{thing}\t{place}\n")).collect();
@@ -102,49 +102,49 @@ impl Metrics {
     }
 
     /// Counts something of the controller's.
-    pub fn count(&self, counter: controller::Counter) {
+    pub(crate) fn count(&self, counter: controller::Counter) {
         self.values().controller.count(counter);
     }
 
     /// Counts a refused request.
-    pub fn refused(&self, status: u16) {
+    pub(crate) fn refused(&self, status: u16) {
         *self.values().refused.entry(status).or_default() += 1;
     }
 
     /// Publishes how calls of SIP proxies stand. Returns whether it was read since the last time.
-    pub fn publish_sip(&self, stats: Stats) -> bool {
+    pub(crate) fn publish_sip(&self, stats: Stats) -> bool {
         let mut values = self.values();
         values.sip = Some(stats);
         std::mem::take(&mut values.is_read)
     }
 
     /// Counts a request to control calls that was denied.
-    pub fn sip_denied(&self) {
+    pub(crate) fn sip_denied(&self) {
         self.values().sip_denied += 1;
     }
 
     /// Counts a client that was closed because it did not read.
-    pub fn slow_client(&self) {
+    pub(crate) fn slow_client(&self) {
         self.values().slow_clients += 1;
     }
 
     /// Counts an HTTP connection that we closed, or did not take.
-    pub fn http_closed(&self, why: Closed) {
+    pub(crate) fn http_closed(&self, why: Closed) {
         *self.values().http_closed.entry(why).or_default() += 1;
     }
 
     /// The same of a connection that controls calls of SIP proxies.
-    pub fn control_closed(&self, why: Closed) {
+    pub(crate) fn control_closed(&self, why: Closed) {
         *self.values().control_closed.entry(why).or_default() += 1;
     }
 
     /// Shows what the log has lost, too.
-    pub fn watch_log(&self, lost: Lost) {
+    pub(crate) fn watch_log(&self, lost: Lost) {
         self.values().log = Some(lost);
     }
 
     /// The counters in text form, to which others can be appended.
-    pub fn encode(&self) -> Text {
+    pub(crate) fn encode(&self) -> Text {
         let mut registry = Registry::with_prefix("weir");
         registry.register_collector(Box::new(self.clone()));
         let mut text = String::new();

@@ -1,6 +1,6 @@
 //! The operating system: clocks, signals and the processors' time.
 
-pub mod clock;
-pub mod cpu_latency;
-pub mod priority;
-pub mod signals;
+pub(crate) mod clock;
+pub(crate) mod cpu_latency;
+pub(crate) mod priority;
+pub(crate) mod signals;

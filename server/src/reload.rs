@@ -10,7 +10,7 @@ use crate::log::Log;
 use crate::settings::{Current, Settings, api_keys};
 
 /// Everything that a new configuration reaches.
-pub struct Reload<'a> {
+pub(crate) struct Reload<'a> {
     /// The command line, which names the file.
     pub arguments: &'a cli::Serve,
     /// The log, which has a level.
@@ -27,7 +27,7 @@ pub struct Reload<'a> {
 
 impl Reload<'_> {
     /// Reads the configuration again. One that cannot be read or understood changes nothing.
-    pub async fn run(&mut self) {
+    pub(crate) async fn run(&mut self) {
         let config = match Config::load(self.arguments) {
             Ok(config) => config,
             Err(error) => return error!(%error, "the configuration stays as it was: the new one cannot be used"),

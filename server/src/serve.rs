@@ -49,7 +49,7 @@ const GOODBYE_MAX: Duration = Duration::from_secs(2);
 /// Runs the switch until a signal ends it.
 ///
 /// Errors: it cannot start as it is configured, or a part that it cannot be without has ended.
-pub fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
     let config = Config::load(&arguments)?;
     let log = Log::start(&config.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

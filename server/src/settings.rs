@@ -8,7 +8,7 @@ use crate::config::{self, Config, Network};
 
 /// The settings at one moment.
 #[derive(Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Keys that sign good tokens.
     pub keys: ApiKeys,
     /// The key the page's tokens are signed with; only in development.
@@ -21,11 +21,11 @@ pub struct Settings {
 
 /// The settings there are now. Cheap to clone; all clones change together.
 #[derive(Clone, Debug)]
-pub struct Current(Arc<RwLock<Arc<Settings>>>);
+pub(crate) struct Current(Arc<RwLock<Arc<Settings>>>);
 
 impl Settings {
     /// Those of a configuration.
-    pub fn of(config: &Config) -> Self {
+    pub(crate) fn of(config: &Config) -> Self {
         Settings {
             keys: api_keys(config),
             dev_key: config.dev_key.clone(),
@@ -37,23 +37,23 @@ impl Settings {
 
 impl Current {
     /// These.
-    pub fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         Current(Arc::new(RwLock::new(Arc::new(settings))))
     }
 
     /// The settings that hold now.
-    pub fn get(&self) -> Arc<Settings> {
+    pub(crate) fn get(&self) -> Arc<Settings> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Has others hold from now on.
-    pub fn replace(&self, settings: Settings) {
+    pub(crate) fn replace(&self, settings: Settings) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 }
 
 /// The keys as the controller wants them.
-pub fn api_keys(config: &Config) -> ApiKeys {
+pub(crate) fn api_keys(config: &Config) -> ApiKeys {
     let pairs = config.keys.iter();
     pairs.fold(ApiKeys::default(), |keys, (key, secret)| {
         keys.with(key.as_str(), &**secret)

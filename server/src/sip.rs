@@ -13,7 +13,7 @@ mod http;
 mod journal;
 mod notify;
 mod saver;
-pub mod stats;
+pub(crate) mod stats;
 mod streams;
 mod task;
 mod websocket;
@@ -29,15 +29,18 @@ use tracing::info;
 
 use crate::config;
 use access::Access;
-pub use dependencies::Dependencies;
+pub(crate) use dependencies::Dependencies;
 use saver::Saver;
-pub use task::Handle;
+pub(crate) use task::Handle;
 use task::Protocol;
 
 /// Listens to proxies, and serves them from now on. The task is the one that has all calls.
 ///
 /// Errors: what the operator has set cannot be had on this machine.
-pub async fn start(config: &config::Sip, needs: Dependencies) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
+pub(crate) async fn start(
+    config: &config::Sip,
+    needs: Dependencies,
+) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
     for interface in &config.interfaces {
         is_ours(interface.address).map_err(|error| {
             format!(

@@ -9,7 +9,7 @@ use crate::cli;
 use crate::os::clock;
 
 /// Prints the token.
-pub fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
     let keys = ApiKeys::default().with(arguments.api_key.as_str(), arguments.api_secret.as_str());
     let valid = Duration::from_secs(arguments.valid_minutes * 60);
     let mut claims = claims(&arguments.api_key, &arguments.room, &arguments.identity, valid);
@@ -23,7 +23,7 @@ pub fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
 }
 
 /// Claims of a participant with the usual grants.
-pub fn claims(key: &str, room: &str, identity: &str, valid: Duration) -> Claims {
+pub(crate) fn claims(key: &str, room: &str, identity: &str, valid: Duration) -> Claims {
     let now = clock::unix();
     Claims {
         iss: key.to_owned(),

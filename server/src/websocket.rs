@@ -17,13 +17,13 @@ mod write;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use read::Reader;
-pub use upgrade::{Upgrade, listed, upgrade};
-pub use write::Writer;
+pub(crate) use read::Reader;
+pub(crate) use upgrade::{Upgrade, listed, upgrade};
+pub(crate) use write::Writer;
 
 /// A message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub(crate) enum Message {
     /// Bytes.
     Binary(Bytes),
     /// Text.
@@ -38,7 +38,7 @@ pub enum Message {
 
 /// Why nothing more can be read.
 #[derive(Debug)]
-pub enum ReadError {
+pub(crate) enum ReadError {
     /// The client broke a rule of the protocol.
     Protocol(&'static str),
     /// A text or the reason of a close frame is not UTF-8.
@@ -51,7 +51,7 @@ pub enum ReadError {
 
 impl ReadError {
     /// The close code for the client, if one can be sent.
-    pub fn code(&self) -> Option<u16> {
+    pub(crate) fn code(&self) -> Option<u16> {
         match self {
             ReadError::Protocol(_) => Some(1002),
             ReadError::NotUtf8 => Some(1007),
@@ -74,7 +74,7 @@ impl std::fmt::Display for ReadError {
 
 /// The two directions of a connection that has been upgraded. No message may be longer than
 /// `message_max` bytes.
-pub fn split<S: AsyncRead + AsyncWrite>(
+pub(crate) fn split<S: AsyncRead + AsyncWrite>(
     stream: S,
     message_max: usize,
 ) -> (Reader<tokio::io::ReadHalf<S>>, Writer<tokio::io::WriteHalf<S>>) {
@@ -84,12 +84,12 @@ pub fn split<S: AsyncRead + AsyncWrite>(
 
 /// The kinds of frames (section 5.2).
 mod opcode {
-    pub const CONTINUATION: u8 = 0x0;
-    pub const TEXT: u8 = 0x1;
-    pub const BINARY: u8 = 0x2;
-    pub const CLOSE: u8 = 0x8;
-    pub const PING: u8 = 0x9;
-    pub const PONG: u8 = 0xa;
+    pub(crate) const CONTINUATION: u8 = 0x0;
+    pub(crate) const TEXT: u8 = 0x1;
+    pub(crate) const BINARY: u8 = 0x2;
+    pub(crate) const CLOSE: u8 = 0x8;
+    pub(crate) const PING: u8 = 0x9;
+    pub(crate) const PONG: u8 = 0xa;
 }
 
 /// The last frame of a message.

@@ -13,7 +13,6 @@
 //! calls the operating system, and so the only one with `unsafe`.
 
 #![deny(unsafe_code)]
-#![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]
 // Tests may read a clock.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
 

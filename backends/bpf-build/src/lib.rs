@@ -1,7 +1,5 @@
 //! C to BPF, by clang, for the build scripts of what has programs for the kernel.
 
-#![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]
-
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 /// The Rust of a header.
-pub fn rust(header: &str) -> Result<String, String> {
+pub(crate) fn rust(header: &str) -> Result<String, String> {
     let mut writer = Writer::default();
     for (number, line) in (1..).zip(header.lines()) {
         writer

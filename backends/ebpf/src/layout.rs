@@ -19,7 +19,7 @@ pub(crate) mod fanout {
     /// The state of a stream, after the kernel's lock.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct StreamCell {
+    pub(crate) struct StreamCell {
         pub lock: u32,
         pub zero: u32,
         pub progress: StreamProgress,
@@ -31,7 +31,7 @@ pub(crate) mod fanout {
     /// The state of a replica, after the kernel's lock.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct ReplicaCell {
+    pub(crate) struct ReplicaCell {
         pub lock: u32,
         pub zero: u32,
         pub progress: ReplicaProgress,

@@ -12,7 +12,6 @@
 //! `program/fanout/fanout.bpf.c`, then `fanout`.
 
 #![deny(unsafe_code)]
-#![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]
 // Tests may read a clock.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
 

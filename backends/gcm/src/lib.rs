@@ -6,7 +6,6 @@
 //! Source: NIST SP 800-38D.
 
 #![deny(unsafe_code)]
-#![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]
 
 #[cfg(target_arch = "x86_64")]
 mod wide;

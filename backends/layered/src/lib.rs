@@ -14,7 +14,6 @@
 //! entry, and why it is not further in front.
 
 #![forbid(unsafe_code)]
-#![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]
 
 mod answers;
 mod moves;

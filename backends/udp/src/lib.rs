@@ -20,7 +20,6 @@
 //! `unsafe` code.
 
 #![deny(unsafe_code)]
-#![warn(clippy::undocumented_unsafe_blocks, clippy::allow_attributes_without_reason)]
 // Tests may read a clock; the packet path is given the time.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
 

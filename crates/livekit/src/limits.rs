@@ -9,36 +9,36 @@ pub(crate) use controller::limits::{
 };
 
 /// One signalling message, in bytes. A larger one closes the connection with 1009.
-pub const MESSAGE_MAX: usize = 2 << 20;
+pub(crate) const MESSAGE_MAX: usize = 2 << 20;
 /// Signalling messages a connection may send in a burst. Beyond it, and beyond
 /// [`MESSAGES_PER_SECOND`], it is closed with 1008.
-pub const MESSAGES_BURST: u32 = 1000;
+pub(crate) const MESSAGES_BURST: u32 = 1000;
 /// Signalling messages a second a connection may send for long.
-pub const MESSAGES_PER_SECOND: u32 = 200;
+pub(crate) const MESSAGES_PER_SECOND: u32 = 200;
 /// A message of this size counts as two, one of twice the size as three.
-pub const MESSAGE_UNIT: usize = 16 << 10;
+pub(crate) const MESSAGE_UNIT: usize = 16 << 10;
 /// This many media sections of an offer or an answer count as one more message.
-pub const SECTIONS_UNIT: usize = 4;
+pub(crate) const SECTIONS_UNIT: usize = 4;
 /// Values in one message, in lists and maps together. A message with more closes the connection
 /// with 1009; at joining it is refused with 400.
-pub const FIELDS_MAX: usize = 16_384;
+pub(crate) const FIELDS_MAX: usize = 16_384;
 /// A joining client's request after decompression, in bytes. A larger one is refused with 400.
-pub const JOIN_REQUEST_MAX: usize = 1 << 20;
+pub(crate) const JOIN_REQUEST_MAX: usize = 1 << 20;
 /// Sizes one track is announced in. A track with more is answered with `LIMIT_EXCEEDED`.
-pub const LAYERS_MAX: usize = 8;
+pub(crate) const LAYERS_MAX: usize = 8;
 /// Codecs one track is announced in. A track with more is answered with `LIMIT_EXCEEDED`.
-pub const CODECS_MAX: usize = 8;
+pub(crate) const CODECS_MAX: usize = 8;
 /// Any other text a client gives: track names, stream names, what it says of its software, in
 /// bytes. Longer ones are answered with `LIMIT_EXCEEDED`, at joining with 400.
-pub const TEXT_MAX: usize = 1024;
+pub(crate) const TEXT_MAX: usize = 1024;
 /// A client's own name for a track, and other short words of the protocol, in bytes. Longer ones
 /// are answered with `LIMIT_EXCEEDED`.
-pub const CID_MAX: usize = 256;
+pub(crate) const CID_MAX: usize = 256;
 /// The name of a simulcast layer, in bytes. A longer one is answered with `LIMIT_EXCEEDED`.
-pub const RID_MAX: usize = 64;
+pub(crate) const RID_MAX: usize = 64;
 /// Subscription permissions one publisher states. The rest are left out and counted.
-pub const PERMISSIONS_MAX: usize = 1000;
+pub(crate) const PERMISSIONS_MAX: usize = 1000;
 /// Data channels a client says it has when it comes back. The rest are left out and counted.
-pub const CHANNELS_MAX: usize = 16;
+pub(crate) const CHANNELS_MAX: usize = 16;
 /// Regions in a client's goodbye, which nobody reads. The rest are left out and counted.
-pub const REGIONS_MAX: usize = 16;
+pub(crate) const REGIONS_MAX: usize = 16;

@@ -17,7 +17,7 @@ use crate::limits::{COOKIE_BYTES_MAX, COOKIE_LIFE, COOKIES_MAX};
 /// Shape: at most [`COOKIES_MAX`] replies of together [`COOKIE_BYTES_MAX`] bytes, each for
 /// [`COOKIE_LIFE`]; the oldest is dropped first.
 #[derive(Debug, Default)]
-pub struct Cookies {
+pub(crate) struct Cookies {
     replies: HashMap<Key, Arc<[u8]>>,
     ages: VecDeque<(Instant, Key)>,
     bytes: usize,
@@ -28,13 +28,13 @@ type Key = (Option<IpAddr>, Box<[u8]>);
 
 impl Cookies {
     /// The recent reply to this cookie, if there is one.
-    pub fn reply(&mut self, now: Instant, from: Option<IpAddr>, cookie: &[u8]) -> Option<Arc<[u8]>> {
+    pub(crate) fn reply(&mut self, now: Instant, from: Option<IpAddr>, cookie: &[u8]) -> Option<Arc<[u8]>> {
         self.expire(now);
         self.replies.get(&(from, cookie.into())).cloned()
     }
 
     /// Remembers a reply.
-    pub fn remember(&mut self, now: Instant, from: Option<IpAddr>, cookie: &[u8], reply: Arc<[u8]>) {
+    pub(crate) fn remember(&mut self, now: Instant, from: Option<IpAddr>, cookie: &[u8], reply: Arc<[u8]>) {
         let key: Key = (from, cookie.into());
         self.bytes += reply.len();
         self.ages.push_back((now, key.clone()));

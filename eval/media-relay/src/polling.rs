@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 const PROCESSOR: usize = 0;
 
 /// Both ends have threads while this lives.
-pub struct Polling {
+pub(crate) struct Polling {
     namespace: String,
     phones: String,
 }
@@ -25,7 +25,7 @@ impl Polling {
     /// its namespace, which has to have a program in XDP by now, and of the phones' in this one.
     ///
     /// Errors: the operating system's; `Unsupported` where it has no such threads.
-    pub fn begin(namespace: &str, phones: &str) -> io::Result<Self> {
+    pub(crate) fn begin(namespace: &str, phones: &str) -> io::Result<Self> {
         let polling = Self {
             namespace: namespace.to_owned(),
             phones: phones.to_owned(),
@@ -61,7 +61,7 @@ impl Drop for Polling {
 }
 
 /// The threads of interfaces that relays have, of which all but one's are idle.
-pub fn threads_at_relay() -> Vec<u32> {
+pub(crate) fn threads_at_relay() -> Vec<u32> {
     threads_of(SERVER_INTERFACE)
 }
 

@@ -9,13 +9,13 @@ const LINE_MAX: usize = 4096;
 
 /// Standard input, cut into lines.
 #[derive(Default)]
-pub struct Input {
+pub(crate) struct Input {
     pending: Vec<u8>,
 }
 
 impl Input {
     /// Reads available input; false at the end.
-    pub fn read(&mut self) -> io::Result<bool> {
+    pub(crate) fn read(&mut self) -> io::Result<bool> {
         let mut buffer = [0; LINE_MAX];
         // Not through the standard library's buffer: polling does not see data that it holds.
         let length = unistd::read(io::stdin(), &mut buffer)?;
@@ -27,7 +27,7 @@ impl Input {
     }
 
     /// The next whole line that is not empty.
-    pub fn line(&mut self) -> Option<String> {
+    pub(crate) fn line(&mut self) -> Option<String> {
         loop {
             let end = self.pending.iter().position(|byte| *byte == b'\n')?;
             let line: Vec<u8> = self.pending.drain(..=end).collect();

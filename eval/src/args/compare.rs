@@ -5,7 +5,7 @@ use eval::compare::{self, EXPERIMENTS, Experiment};
 
 /// A comparison of servers.
 #[derive(Args)]
-pub struct CompareArguments {
+pub(crate) struct CompareArguments {
     /// The experiments: video, video-awake, audio, audio-awake, floor, paced, paced-awake, heavy,
     /// capacity, hd, rooms.
     #[arg(required = true, value_parser = experiment)]
@@ -53,7 +53,7 @@ fn experiment(name: &str) -> Result<&'static Experiment, String> {
 
 impl CompareArguments {
     /// The options of the comparison.
-    pub fn options(&self) -> compare::Options {
+    pub(crate) fn options(&self) -> compare::Options {
         compare::Options {
             experiments: self.experiments.clone(),
             cases: self.cases.clone(),

@@ -15,14 +15,14 @@ const HEADERS: usize = 46;
 /// real link.
 ///
 /// Shape: bits a second, nanoseconds since 1970.
-pub struct Downlink {
+pub(crate) struct Downlink {
     bits: u64,
     free_at_ns: u64,
     queue: VecDeque<Queued>,
 }
 
 /// A datagram on its way.
-pub struct Queued {
+pub(crate) struct Queued {
     /// Which of the participant's transports it is for.
     pub which: usize,
     /// The sender's address.
@@ -35,7 +35,7 @@ pub struct Queued {
 
 impl Downlink {
     /// A link of this rate.
-    pub fn new(bits: u64) -> Self {
+    pub(crate) fn new(bits: u64) -> Self {
         Self {
             bits: bits.max(1),
             free_at_ns: 0,
@@ -44,7 +44,7 @@ impl Downlink {
     }
 
     /// Queues a datagram for a transport, or loses it.
-    pub fn push(&mut self, which: usize, datagram: &Datagram<'_>) {
+    pub(crate) fn push(&mut self, which: usize, datagram: &Datagram<'_>) {
         let begins_ns = self.free_at_ns.max(datagram.arrived_ns);
         if begins_ns - datagram.arrived_ns > QUEUE_NS {
             return;
@@ -60,7 +60,7 @@ impl Downlink {
     }
 
     /// The next datagram that has left the link by now.
-    pub fn pop(&mut self, now_ns: u64) -> Option<Queued> {
+    pub(crate) fn pop(&mut self, now_ns: u64) -> Option<Queued> {
         self.queue.pop_front_if(|next| next.arrives_ns <= now_ns)
     }
 }

@@ -28,7 +28,7 @@ impl Identity {
 }
 
 /// The value of `a=fingerprint` for a certificate.
-pub fn fingerprint(certificate: &[u8]) -> String {
+pub(crate) fn fingerprint(certificate: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
     let bytes: Vec<String> = digest.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
     format!("sha-256 {}", bytes.join(":"))

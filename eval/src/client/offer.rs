@@ -15,7 +15,7 @@ const KNOWN_FEEDBACK: [&str; 5] = ["nack", "nack pli", "ccm fir", "goog-remb", "
 
 /// A section that sends one source's media, announced under the track id `track`; packets describe
 /// their place among the layers only if it is `layered`.
-pub fn sending(kind: Kind, mid: &str, track: &str, source: u32, layered: bool) -> Media {
+pub(crate) fn sending(kind: Kind, mid: &str, track: &str, source: u32, layered: bool) -> Media {
     let mut media = section(kind, mid, Direction::SendOnly);
     media.extensions.retain(|(_, uri)| layered || uri != DEPENDENCY);
     let (ssrc, repair) = (Outbound::ssrc_of(source), Outbound::repair_ssrc_of(source));
@@ -36,12 +36,12 @@ pub fn sending(kind: Kind, mid: &str, track: &str, source: u32, layered: bool) -
 }
 
 /// A section in which the server may send.
-pub fn receiving(kind: Kind, mid: &str) -> Media {
+pub(crate) fn receiving(kind: Kind, mid: &str) -> Media {
     section(kind, mid, Direction::RecvOnly)
 }
 
 /// The section of the data channels.
-pub fn channels(mid: &str) -> Media {
+pub(crate) fn channels(mid: &str) -> Media {
     Media::new(Kind::Application, mid, Direction::SendRecv)
 }
 
@@ -77,7 +77,7 @@ fn section(kind: Kind, mid: &str, direction: Direction) -> Media {
 }
 
 /// The answer of a client that receives every offered format that it knows.
-pub fn answer(transport: &Transport, offer: &Description, setup: Setup) -> Description {
+pub(crate) fn answer(transport: &Transport, offer: &Description, setup: Setup) -> Description {
     transport.describe(setup, offer.media.iter().map(answer_section).collect())
 }
 
@@ -108,7 +108,7 @@ fn answer_section(offered: &Media) -> Media {
 /// Tells the receiving side the agreed formats of sections in which the server, by its description,
 /// sends. A section in which only the client sends may belong to another connection, with other
 /// numbers for the same formats.
-pub fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) {
+pub(crate) fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) {
     let sends = |mid: &str| {
         server
             .media
@@ -140,7 +140,7 @@ pub fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) 
 }
 
 /// The formats in the server's answer for a section that sends, or `None` if the server refused it.
-pub fn negotiated(answer: &Description, mid: &str) -> Option<Negotiated> {
+pub(crate) fn negotiated(answer: &Description, mid: &str) -> Option<Negotiated> {
     let media = answer.media.iter().find(|media| media.mid == mid && !media.rejected)?;
     let format = media.format("VP8").or_else(|| media.format("opus"))?;
     Some(Negotiated {

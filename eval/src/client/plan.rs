@@ -71,7 +71,7 @@ impl Plan {
 }
 
 /// The path and query by which a client of the LiveKit protocol joins.
-pub fn signalling_path(plan: &Plan) -> (&'static str, String) {
+pub(crate) fn signalling_path(plan: &Plan) -> (&'static str, String) {
     let (subscribes, adapts) = (!plan.hears.is_empty(), !plan.disables.is_empty());
     if plan.mode == Mode::V0 {
         let (auto, adaptive) = (u8::from(subscribes), u8::from(adapts));
@@ -110,7 +110,7 @@ mod base64_url {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
     /// Encodes; `=` is written as the URL escape of itself.
-    pub fn encode(bytes: &[u8]) -> String {
+    pub(crate) fn encode(bytes: &[u8]) -> String {
         let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
         for chunk in bytes.chunks(3) {
             let word = chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));

@@ -22,7 +22,7 @@ const DCEP_ACK: u8 = 2;
 /// Messages on its channels are read and dropped: the bench measures media.
 ///
 /// Source: RFC 8831, RFC 8832.
-pub struct Sctp {
+pub(crate) struct Sctp {
     endpoint: Endpoint,
     association: Option<(AssociationHandle, Association)>,
     peer: SocketAddr,
@@ -34,7 +34,7 @@ pub struct Sctp {
 impl Sctp {
     /// An association that this end begins when `client`, and otherwise waits for. `channels` are
     /// opened by this end.
-    pub fn new(client: bool, channels: &[(&str, bool)]) -> Self {
+    pub(crate) fn new(client: bool, channels: &[(&str, bool)]) -> Self {
         let config = EndpointConfig::default().max_payload_size(PAYLOAD_MAX).clone();
         let mut endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(ServerConfig::default())));
         // Associations are distinguished by address; inside DTLS there is one peer without an
@@ -61,7 +61,7 @@ impl Sctp {
     }
 
     /// Handles data that arrived inside DTLS.
-    pub fn handle(&mut self, now: Instant, data: &[u8]) {
+    pub(crate) fn handle(&mut self, now: Instant, data: &[u8]) {
         let event = self
             .endpoint
             .handle(now, self.peer, None, None, Bytes::copy_from_slice(data));
@@ -82,7 +82,7 @@ impl Sctp {
     }
 
     /// Lets its timers act.
-    pub fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if let Some((_, association)) = &mut self.association
             && association.poll_timeout().is_some_and(|at| at <= now)
         {
@@ -92,7 +92,7 @@ impl Sctp {
     }
 
     /// A packet to be sent inside DTLS.
-    pub fn poll(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn poll(&mut self) -> Option<Vec<u8>> {
         self.out.pop_front()
     }
 

@@ -5,7 +5,7 @@ use dimpl::KeyingMaterial;
 use super::transport::TransportError;
 
 /// Both directions of a transport's media protection.
-pub struct Srtp {
+pub(crate) struct Srtp {
     /// The negotiated profile.
     pub profile: SrtpProfile,
     /// For sent packets.
@@ -17,7 +17,11 @@ pub struct Srtp {
 impl Srtp {
     /// Keys for both directions, RFC 5764 section 4.2: client key, server key, client salt, server
     /// salt.
-    pub fn new(material: &KeyingMaterial, profile: dimpl::SrtpProfile, client: bool) -> Result<Self, TransportError> {
+    pub(crate) fn new(
+        material: &KeyingMaterial,
+        profile: dimpl::SrtpProfile,
+        client: bool,
+    ) -> Result<Self, TransportError> {
         let ours = match profile {
             dimpl::SrtpProfile::AEAD_AES_128_GCM => SrtpProfile::AeadAes128Gcm,
             dimpl::SrtpProfile::AEAD_AES_256_GCM => SrtpProfile::AeadAes256Gcm,
@@ -51,7 +55,7 @@ pub fn seal_rtcp<'a>(sealer: &mut Sealer, profile: SrtpProfile, packet: &'a mut 
 }
 
 /// The length of an RTP header with its extension, read before the packet is decrypted.
-pub fn header_len(packet: &[u8]) -> Option<usize> {
+pub(crate) fn header_len(packet: &[u8]) -> Option<usize> {
     let fixed = 12 + 4 * usize::from(packet.first()? & 0x0f);
     if packet[0] & 0x10 == 0 {
         return (packet.len() >= fixed).then_some(fixed);

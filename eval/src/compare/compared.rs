@@ -10,7 +10,7 @@ use super::experiment::{Case, Experiment};
 use super::figures::Figures;
 
 /// Results of all rounds under one load.
-pub struct Found {
+pub(crate) struct Found {
     /// The load.
     pub case: Case,
     /// The servers, the subject first.
@@ -19,7 +19,7 @@ pub struct Found {
 
 /// One server's runs.
 #[derive(Default)]
-pub struct Runs {
+pub(crate) struct Runs {
     /// Its name.
     pub name: String,
     /// The protocol and the profile that clients negotiated with it.
@@ -32,7 +32,7 @@ pub struct Runs {
 
 impl Runs {
     /// A server without runs.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             ..Self::default()
@@ -44,12 +44,12 @@ impl Runs {
     }
 
     /// One figure over all runs.
-    pub fn spread(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
+    pub(crate) fn spread(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
         Spread::of(self.measured().filter_map(figure))
     }
 
     /// The ratios of this server's figure to another's, round by round.
-    pub fn ratio(&self, other: &Self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
+    pub(crate) fn ratio(&self, other: &Self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
         let rounds = self.figures.iter().zip(&other.figures);
         let both = rounds.filter_map(|(ours, theirs)| Some((figure(ours.as_ref()?)?, figure(theirs.as_ref()?)?)));
         Spread::of(
@@ -60,7 +60,7 @@ impl Runs {
 }
 
 /// The figures, and the ratios of the subject's to the others'.
-pub fn tables(found: &[Found]) -> String {
+pub(crate) fn tables(found: &[Found]) -> String {
     let mut text = String::from(
         "| load | server | replicas/s offered | lost | p50 us | p99 us | process us/replica | machine us/replica | idle % | runs to be trusted |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
@@ -141,7 +141,7 @@ fn notes(text: &mut String, found: &[Found]) {
 }
 
 /// The costs and latencies as bars.
-pub fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
+pub(crate) fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
     let panel = |label: &str, figure: fn(&Figures) -> Option<f64>| Panel {
         label: label.to_owned(),
         groups: found
@@ -173,7 +173,7 @@ pub fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
 }
 
 /// All runs.
-pub fn rows(experiment: &Experiment, found: &[Found]) -> String {
+pub(crate) fn rows(experiment: &Experiment, found: &[Found]) -> String {
     let mut text = csv::header();
     for found in found {
         for runs in &found.servers {

@@ -10,7 +10,7 @@ use super::CompareError;
 /// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Configuration {
+pub(crate) struct Configuration {
     /// The server that the others are compared with.
     pub subject: String,
     /// The same in searches for a limit of time, where a server that spreads packets on purpose
@@ -26,7 +26,7 @@ pub struct Configuration {
 /// its files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ServerEntry {
+pub(crate) struct ServerEntry {
     /// Its name in tables.
     pub name: String,
     /// Its program: a path from the root of this tree, or a name on the search path.
@@ -56,7 +56,7 @@ pub struct ServerEntry {
 
 impl Configuration {
     /// Reads the file.
-    pub fn read(path: &Path) -> Result<Self, CompareError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, CompareError> {
         let refuse = |error: String| CompareError::Configuration(format!("{}: {error}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
         Self::parse(&text).map_err(refuse)
@@ -77,19 +77,19 @@ impl Configuration {
 
 impl ServerEntry {
     /// The program, if it is installed.
-    pub fn installed(&self) -> Option<PathBuf> {
+    pub(crate) fn installed(&self) -> Option<PathBuf> {
         harness::software::installed(&self.program, &self.variable)
     }
 
     /// The words that start it.
-    pub fn command(&self, program: &Path, address: &str, folder: &Path) -> Vec<String> {
+    pub(crate) fn command(&self, program: &Path, address: &str, folder: &Path) -> Vec<String> {
         let filled = fill(&self.arguments, address, folder);
         let words = filled.split_whitespace().map(String::from);
         std::iter::once(program.display().to_string()).chain(words).collect()
     }
 
     /// Writes its files into `folder`.
-    pub fn write_files(&self, address: &str, folder: &Path) -> std::io::Result<()> {
+    pub(crate) fn write_files(&self, address: &str, folder: &Path) -> std::io::Result<()> {
         let write =
             |(name, content): (&String, &String)| std::fs::write(folder.join(name), fill(content, address, folder));
         self.files.iter().try_for_each(write)

@@ -8,12 +8,12 @@ const COLUMNS: &str = "experiment,load,server,run,replicas_per_second_offered,lo
 machine_less_generator_us_per_replica,latency_p50_us,latency_p99_us,latency_p999_us,idle_share,negotiated,doubts";
 
 /// The names of the columns.
-pub fn header() -> String {
+pub(crate) fn header() -> String {
     format!("{COLUMNS}\n")
 }
 
 /// Adds a run; one without a measurement has empty columns.
-pub fn row(text: &mut String, key: [&str; 3], number: usize, figures: Option<&Figures>, negotiated: &str) {
+pub(crate) fn row(text: &mut String, key: [&str; 3], number: usize, figures: Option<&Figures>, negotiated: &str) {
     let mut cells: Vec<String> = key.map(String::from).to_vec();
     cells.push(number.to_string());
     match figures {

@@ -8,7 +8,7 @@ use super::experiment::Experiment;
 use super::targets::Targets;
 
 /// The results of an experiment.
-pub struct Section {
+pub(crate) struct Section {
     /// Conditions and tables, as Markdown.
     pub text: String,
     /// The drawing, as SVG.
@@ -24,7 +24,7 @@ const HEADING: &str = "## Beside other servers\n";
 
 impl Section {
     /// The page with this section in place of the experiment's last one, or after the others.
-    pub fn put_into(&self, text: &str, experiment: &Experiment, page: &Path) -> String {
+    pub(crate) fn put_into(&self, text: &str, experiment: &Experiment, page: &Path) -> String {
         let (begin, end) = (marker("", experiment), marker("/", experiment));
         let folder = page.file_stem().unwrap_or_default().to_string_lossy();
         let (name, title) = (experiment.name, experiment.title());
@@ -54,7 +54,7 @@ fn marker(slash: &str, experiment: &Experiment) -> String {
 }
 
 /// The machine, the versions, how often and how long.
-pub fn conditions(targets: &Targets, experiment: &Experiment, how: &str) -> String {
+pub(crate) fn conditions(targets: &Targets, experiment: &Experiment, how: &str) -> String {
     let mut sentences = vec![format!("{how}. {}.", targets.machine.join("; "))];
     if experiment.is_awake {
         sentences.push("No processor sleeps: a wake-up latency of 0 us is held, for all alike.".to_owned());

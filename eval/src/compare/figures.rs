@@ -4,7 +4,7 @@ use crate::report::Report;
 
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Replicas a second that receivers were to get.
     pub offered: f64,
     /// Replicas that never arrived, including those left out for receivers that seemed too slow.
@@ -31,7 +31,7 @@ pub struct Figures {
 
 /// Why a run is not to be trusted.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Doubt {
+pub(crate) enum Doubt {
     /// Another process kept this many processors busy.
     Company(String, f64),
     /// Too little of the machine was idle: a starved server processes larger batches and looks
@@ -56,7 +56,7 @@ const LATE_PER_THOUSAND: u64 = 10;
 
 impl Figures {
     /// Of a report, beside the generator-only run of the same round.
-    pub fn of(report: &Report, generator_only: Option<&Report>) -> Self {
+    pub(crate) fn of(report: &Report, generator_only: Option<&Report>) -> Self {
         let per_replica = |cores: f64| cores * report.seconds * 1e6 / report.replicas_received.max(1) as f64;
         // The machine's time beside the ideal server is the cost of the generator.
         let generator = generator_only.map(|alone| alone.busy_cores - server_cores(alone));
@@ -87,7 +87,7 @@ fn doubts(report: &Report) -> Vec<Doubt> {
 }
 
 /// Doubts about any run: load that belongs neither to the server nor to the generator.
-pub fn strangers(report: &Report) -> Vec<Doubt> {
+pub(crate) fn strangers(report: &Report) -> Vec<Doubt> {
     let other = report.busiest_other.as_ref().filter(|other| other.cores > COMPANY_MAX);
     let late = report.late_frames * 1000 > report.packets_sent * LATE_PER_THOUSAND;
     [

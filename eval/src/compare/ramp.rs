@@ -140,7 +140,7 @@ impl Ramp {
 }
 
 /// Whether a step held.
-pub fn judge(limit: Limit, outcome: &Outcome) -> Verdict {
+pub(crate) fn judge(limit: Limit, outcome: &Outcome) -> Verdict {
     let report: &Report = match outcome {
         Ok(report) => report,
         Err(why) => return Verdict::Fails(why.clone()),

@@ -79,10 +79,10 @@ impl Job {
 }
 
 /// The name of the floor in tables.
-pub const FLOOR: &str = "floor";
+pub(crate) const FLOOR: &str = "floor";
 
 /// The result of a job: its report, or the reason that there is none.
-pub type Outcome = Result<Report, String>;
+pub(crate) type Outcome = Result<Report, String>;
 
 impl Subprocess {
     /// Runs it in a process, started by the words of `turn` if the machine is shared by turns;

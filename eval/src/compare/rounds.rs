@@ -15,7 +15,7 @@ use crate::report::Report;
 const ROUNDS: u32 = 7;
 
 /// Measures, and writes up.
-pub fn measure(
+pub(crate) fn measure(
     targets: &Targets,
     options: &Options,
     experiment: &Experiment,
@@ -89,7 +89,7 @@ fn by_turns(jobs: &mut [Job], rounds: usize) -> Vec<Job> {
 }
 
 /// The generator's arguments; the scenario is last in `words`.
-pub fn load(words: &str, options: &Options) -> Vec<String> {
+pub(crate) fn load(words: &str, options: &Options) -> Vec<String> {
     let (seconds, settle) = (options.seconds.to_string(), options.settle.to_string());
     let window = ["--seconds", &seconds, "--settle", &settle].map(String::from);
     window

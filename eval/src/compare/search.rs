@@ -42,7 +42,7 @@ struct Step {
 }
 
 /// Measures, and writes up.
-pub fn measure(
+pub(crate) fn measure(
     targets: &Targets,
     options: &Options,
     experiment: &Experiment,

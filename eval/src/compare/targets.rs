@@ -13,7 +13,7 @@ use super::{CompareError, Options};
 const FIRST_PLACE: u8 = 2;
 
 /// Everything that takes part.
-pub struct Targets {
+pub(crate) struct Targets {
     /// The servers, the subject first.
     pub servers: Vec<Server>,
     /// The subject as used in searches.
@@ -30,7 +30,7 @@ pub struct Targets {
 
 /// A server that is installed.
 #[derive(Clone)]
-pub struct Server {
+pub(crate) struct Server {
     /// Its entry in the file.
     pub entry: ServerEntry,
     /// Its version, as it prints it.
@@ -41,7 +41,7 @@ pub struct Server {
 
 impl Targets {
     /// Finds the installed servers, and makes a place for each.
-    pub fn prepare(options: &Options) -> Result<Self, CompareError> {
+    pub(crate) fn prepare(options: &Options) -> Result<Self, CompareError> {
         let Configuration {
             subject,
             unpaced,
@@ -88,13 +88,13 @@ impl Targets {
     }
 
     /// The servers of a search: the subject as used in searches, then the others.
-    pub fn searched(&self) -> impl Iterator<Item = &Server> {
+    pub(crate) fn searched(&self) -> impl Iterator<Item = &Server> {
         let others = self.servers.iter().skip(1);
         std::iter::once(&self.unpaced).chain(others.filter(|it| it.entry.name != self.unpaced.entry.name))
     }
 
     /// The measurement of a server.
-    pub fn job(&self, server: &Server) -> Result<Job, CompareError> {
+    pub(crate) fn job(&self, server: &Server) -> Result<Job, CompareError> {
         let (entry, place) = (&server.entry, &server.place);
         let address = place.server().to_string();
         let folder = self.folder.join(&entry.name);
@@ -112,7 +112,7 @@ impl Targets {
     }
 
     /// The measurement of the floor.
-    pub fn floor(&self) -> Job {
+    pub(crate) fn floor(&self) -> Job {
         Job::Floor {
             place: self.floor.words(),
             server: self.floor.server(),
@@ -121,7 +121,7 @@ impl Targets {
     }
 
     /// A line about each server.
-    pub fn versions(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn versions(&self) -> impl Iterator<Item = String> {
         self.servers
             .iter()
             .map(|server| format!("{}: {}", server.entry.name, server.version))

@@ -13,7 +13,7 @@ use crate::clock;
 use crate::net;
 
 /// The publishers of a scenario, without their server.
-pub struct Publishing {
+pub(crate) struct Publishing {
     sources: Vec<(Source, Sealer)>,
     socket: UdpSocket,
     template: Template,
@@ -22,7 +22,7 @@ pub struct Publishing {
 
 impl Publishing {
     /// Publishers at the first address that send to the second, from `start` on.
-    pub fn new(orders: &Orders, (local, server): (IpAddr, SocketAddr), start: Instant) -> io::Result<Self> {
+    pub(crate) fn new(orders: &Orders, (local, server): (IpAddr, SocketAddr), start: Instant) -> io::Result<Self> {
         let socket = UdpSocket::bind((local, 0))?;
         socket.connect(server)?;
         socket.set_nonblocking(true)?;
@@ -36,12 +36,12 @@ impl Publishing {
     }
 
     /// When the next frame is due.
-    pub fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         self.sources.iter().map(|(source, _)| source.due()).min()
     }
 
     /// Sends the frames that are due.
-    pub fn send_due(&mut self) -> io::Result<()> {
+    pub(crate) fn send_due(&mut self) -> io::Result<()> {
         let now = clock::now();
         for (source, sealer) in self.sources.iter_mut().filter(|(source, _)| source.due() <= now) {
             source.write_due(&mut self.template);

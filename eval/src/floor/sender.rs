@@ -15,7 +15,7 @@ use crate::measure::{Machine, MachineSample, ProcessSample, Processes, process};
 use crate::net;
 
 /// Between the start of the process and its first frame.
-pub const LEAD: Duration = Duration::from_millis(300);
+pub(crate) const LEAD: Duration = Duration::from_millis(300);
 /// Replicas sealed before they are handed to the kernel, limited to the size of the processor's
 /// cache.
 const QUANTUM: usize = 256;

@@ -16,7 +16,7 @@ use crate::net::{self, Inbox};
 use crate::run::TICK;
 
 /// Clients without a handshake: they receive, decrypt and count as real ones do.
-pub struct Sinks {
+pub(crate) struct Sinks {
     epoll: Epoll,
     sinks: Vec<Sink>,
     inbox: Inbox,
@@ -36,8 +36,8 @@ struct Sink {
 }
 
 /// The payload types of the floor's packets.
-pub const VIDEO: u8 = 96;
-pub const AUDIO: u8 = 111;
+pub(crate) const VIDEO: u8 = 96;
+pub(crate) const AUDIO: u8 = 111;
 /// How long to wait for packets before looking at the clock.
 const WAIT: Duration = Duration::from_millis(10);
 /// Every RTP header of the floor has this length: no extensions.
@@ -45,7 +45,7 @@ const HEADER_LEN: usize = 12;
 
 impl Sinks {
     /// Opens a sink for each receiver with its sources.
-    pub fn open<'a>(local: IpAddr, hears: impl Iterator<Item = &'a [u32]>) -> io::Result<Self> {
+    pub(crate) fn open<'a>(local: IpAddr, hears: impl Iterator<Item = &'a [u32]>) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let mut sinks = Vec::new();
         let mut sources = 0;
@@ -81,28 +81,28 @@ impl Sinks {
     }
 
     /// Lets them report their reception to this address from now on.
-    pub fn report_to(&mut self, server: SocketAddr) {
+    pub(crate) fn report_to(&mut self, server: SocketAddr) {
         self.reports = Some((server, clock::now()));
     }
 
     /// Their addresses.
-    pub fn addresses(&self) -> Vec<SocketAddr> {
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         self.sinks.iter().map(|sink| sink.address).collect()
     }
 
     /// Counts of all receivers together.
-    pub fn totals(&self) -> &Totals {
+    pub(crate) fn totals(&self) -> &Totals {
         &self.totals
     }
 
     /// Counts of each receiver.
-    pub fn meters(&self) -> impl Iterator<Item = &Meter> {
+    pub(crate) fn meters(&self) -> impl Iterator<Item = &Meter> {
         self.sinks.iter().map(|sink| &sink.meter)
     }
 
     /// Reads for at most this long, and while `wanted` returns true; publishers send due packets in
     /// the meantime.
-    pub fn read_for(
+    pub(crate) fn read_for(
         &mut self,
         time: Duration,
         mut publishing: Option<&mut Publishing>,

@@ -10,18 +10,18 @@ use crate::media::{
 };
 
 /// Room for any packet.
-pub const SLOT: usize = 1400;
+pub(crate) const SLOT: usize = 1400;
 
 /// Packets that are sent together, unencrypted: as an ideal server would have received them.
 #[derive(Default)]
-pub struct Template {
+pub(crate) struct Template {
     bytes: Vec<u8>,
     pub(super) packets: Vec<Packet>,
 }
 
 /// One of them.
 #[derive(Clone, Copy)]
-pub struct Packet {
+pub(crate) struct Packet {
     /// Bytes of header and payload.
     pub len: usize,
     /// Bytes of header.
@@ -32,7 +32,7 @@ pub struct Packet {
 
 impl Template {
     /// The bytes of the packet with this place in the frame.
-    pub fn packet(&self, place: usize) -> &[u8] {
+    pub(crate) fn packet(&self, place: usize) -> &[u8] {
         &self.bytes[place * SLOT..][..self.packets[place].len]
     }
 
@@ -51,7 +51,7 @@ impl Template {
 }
 
 /// A source of packets, due by its schedule.
-pub struct Source {
+pub(crate) struct Source {
     pub(super) stream: Outbound,
     schedule: Schedule,
 }
@@ -63,7 +63,7 @@ enum Schedule {
 
 impl Source {
     /// The source with this number; its first frame is due this many microseconds after `start`.
-    pub fn new((source, phase): (u32, u64), orders: &Orders, start: Instant) -> Self {
+    pub(crate) fn new((source, phase): (u32, u64), orders: &Orders, start: Instant) -> Self {
         let due = start + Duration::from_micros(phase);
         let (payload_type, schedule) = match orders.camera(source, due) {
             Some(camera) => (VIDEO, Schedule::Video(Box::new(camera))),
@@ -80,7 +80,7 @@ impl Source {
     }
 
     /// When its next packets are due.
-    pub fn due(&self) -> Instant {
+    pub(crate) fn due(&self) -> Instant {
         match &self.schedule {
             Schedule::Video(camera) => camera.due(),
             Schedule::Audio { due } => *due,
@@ -88,7 +88,7 @@ impl Source {
     }
 
     /// Frames that left late.
-    pub fn late(&self) -> u64 {
+    pub(crate) fn late(&self) -> u64 {
         match &self.schedule {
             Schedule::Video(camera) => camera.late(),
             Schedule::Audio { .. } => 0,
@@ -96,7 +96,7 @@ impl Source {
     }
 
     /// Writes the packets that are due.
-    pub fn write_due(&mut self, template: &mut Template) {
+    pub(crate) fn write_due(&mut self, template: &mut Template) {
         template.packets.clear();
         match &mut self.schedule {
             Schedule::Audio { due } => {

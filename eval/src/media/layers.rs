@@ -37,7 +37,7 @@ impl Default for Dependency {
 }
 
 /// The layers of one stream.
-pub struct TemporalLayers {
+pub(crate) struct TemporalLayers {
     structure: Arc<DependencyStructure>,
     number: u16,
     base_picture: u8,
@@ -61,7 +61,7 @@ impl Default for TemporalLayers {
 
 impl TemporalLayers {
     /// The next frame; a key frame restarts the pattern.
-    pub fn next(&mut self, key: bool) -> LayeredFrame {
+    pub(crate) fn next(&mut self, key: bool) -> LayeredFrame {
         if key {
             self.place = 0;
         }
@@ -85,7 +85,7 @@ impl TemporalLayers {
 
     /// The descriptor of a packet of the frame. The first packet of a key frame carries the
     /// structure.
-    pub fn describe(&self, frame: &LayeredFrame, first: bool, last: bool) -> Dependency {
+    pub(crate) fn describe(&self, frame: &LayeredFrame, first: bool, last: bool) -> Dependency {
         let descriptor = DependencyDescriptor {
             mandatory: MandatoryFields {
                 start_of_frame: first,

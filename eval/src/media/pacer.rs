@@ -14,7 +14,7 @@ const PACING_FACTOR: f64 = 2.5;
 /// Shape: bytes; time is an argument. Source: libwebrtc's `PacingController`: a debt that drains at
 /// the pacing rate, and bursts as long as it is small.
 #[derive(Clone, Debug)]
-pub struct Pacer {
+pub(crate) struct Pacer {
     bytes_per_second: f64,
     debt: f64,
     drained: Instant,
@@ -23,7 +23,7 @@ pub struct Pacer {
 
 impl Pacer {
     /// For video of `bitrate` bits a second.
-    pub fn new(bitrate: u64, now: Instant) -> Self {
+    pub(crate) fn new(bitrate: u64, now: Instant) -> Self {
         Self {
             bytes_per_second: bitrate as f64 / 8.0 * PACING_FACTOR,
             debt: 0.0,
@@ -33,12 +33,12 @@ impl Pacer {
     }
 
     /// The time of the next burst.
-    pub fn due(&self) -> Instant {
+    pub(crate) fn due(&self) -> Instant {
         self.next
     }
 
     /// Begins a burst, if it is time.
-    pub fn begin(&mut self, now: Instant) -> bool {
+    pub(crate) fn begin(&mut self, now: Instant) -> bool {
         if now < self.next {
             return false;
         }
@@ -52,7 +52,7 @@ impl Pacer {
     }
 
     /// Whether one more packet, of this length, belongs to the burst.
-    pub fn take(&mut self, len: usize) -> bool {
+    pub(crate) fn take(&mut self, len: usize) -> bool {
         let fits = self.debt < self.bytes_per_second * BURST.as_secs_f64();
         if fits {
             self.debt += len as f64;

@@ -5,10 +5,10 @@ use super::layers::LayeredFrame;
 
 /// The largest payload of one packet, VP8 descriptor included: the part of 1,200 bytes that
 /// libwebrtc uses.
-pub const PAYLOAD_MAX: usize = 1180;
+pub(crate) const PAYLOAD_MAX: usize = 1180;
 
 /// X bit, then I bit with a 15-bit picture id: libwebrtc's descriptor for one temporal layer.
-pub const DESCRIPTOR_LEN: usize = 4;
+pub(crate) const DESCRIPTOR_LEN: usize = 4;
 
 /// The same for three temporal layers: with the base layer's number and this frame's layer.
 const LAYERED_DESCRIPTOR_LEN: usize = DESCRIPTOR_LEN + 2;
@@ -18,14 +18,14 @@ const LAYERED_DESCRIPTOR_LEN: usize = DESCRIPTOR_LEN + 2;
 const FRAME_HEADER_LEN: usize = 10;
 
 /// The least a frame may have: its header and one stamp.
-pub const FRAME_MIN: usize = FRAME_HEADER_LEN + Stamp::LEN;
+pub(crate) const FRAME_MIN: usize = FRAME_HEADER_LEN + Stamp::LEN;
 
 /// How libwebrtc cuts a frame: as few packets as possible, equal but for one byte, the larger ones
 /// last.
 ///
 /// Shape: bytes of the frame in each packet, the descriptor not counted.
 /// Source: the rule of RFC 7741 section 4.4's "balanced" fragmentation as libwebrtc applies it.
-pub fn fragment_sizes(frame_len: usize) -> impl ExactSizeIterator<Item = usize> {
+pub(crate) fn fragment_sizes(frame_len: usize) -> impl ExactSizeIterator<Item = usize> {
     let count = frame_len.div_ceil(PAYLOAD_MAX - DESCRIPTOR_LEN).max(1);
     let (size, larger) = (frame_len / count, frame_len % count);
     (0..count).map(move |index| size + usize::from(index >= count - larger))
@@ -104,7 +104,7 @@ pub struct Received {
 /// Reads a VP8 payload of ours, with any rewritten descriptor.
 ///
 /// Errors: `None` when the payload is not one of ours, or is damaged.
-pub fn read_video(payload: &[u8]) -> Option<Received> {
+pub(crate) fn read_video(payload: &[u8]) -> Option<Received> {
     let first = *payload.first()?;
     let mut offset = 1;
     if first & 0x80 != 0 {
@@ -129,7 +129,7 @@ pub fn read_video(payload: &[u8]) -> Option<Received> {
 /// Reads an Opus-sized payload of ours.
 ///
 /// Errors: `None` when the payload is not one of ours, or is damaged.
-pub fn read_audio(payload: &[u8]) -> Option<Received> {
+pub(crate) fn read_audio(payload: &[u8]) -> Option<Received> {
     Some(Received {
         stamp: read_stamped(payload.get(1..)?)?,
         key_frame_start: false,

@@ -27,7 +27,7 @@ const LATENESS_TOLERATED: Duration = Duration::from_millis(5);
 
 /// One frame to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// Its number, by which timestamps and picture ids advance.
     pub number: u64,
     /// Whether it is a key frame.
@@ -39,7 +39,7 @@ pub struct Frame {
 /// When a source's next frame is due, and how large it is. Sizes vary by 10 %, the same way in
 /// every run.
 #[derive(Clone, Debug)]
-pub struct VideoSchedule {
+pub(crate) struct VideoSchedule {
     plan: VideoPlan,
     due: Instant,
     number: u64,
@@ -50,7 +50,7 @@ pub struct VideoSchedule {
 
 impl VideoSchedule {
     /// The first frame is due at `start` and is a key frame.
-    pub fn new(plan: VideoPlan, start: Instant) -> Self {
+    pub(crate) fn new(plan: VideoPlan, start: Instant) -> Self {
         Self {
             plan,
             due: start,
@@ -62,22 +62,22 @@ impl VideoSchedule {
     }
 
     /// When the next frame is due.
-    pub fn due(&self) -> Instant {
+    pub(crate) fn due(&self) -> Instant {
         self.due
     }
 
     /// Makes the next frame a key frame, unless there was one a moment ago.
-    pub fn request_key_frame(&mut self) {
+    pub(crate) fn request_key_frame(&mut self) {
         self.key_wanted = true;
     }
 
     /// Frames that left more than 5 ms late, or never: the generator was short of processor time.
-    pub fn late(&self) -> u64 {
+    pub(crate) fn late(&self) -> u64 {
         self.late
     }
 
     /// The frame to send now, if one is due.
-    pub fn poll(&mut self, now: Instant) -> Option<Frame> {
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Frame> {
         if now < self.due {
             return None;
         }

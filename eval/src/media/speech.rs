@@ -40,7 +40,7 @@ impl Speech {
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Utterance {
+pub(crate) struct Utterance {
     /// The 20 ms that it holds, counted from the start; by it timestamps advance.
     pub number: u64,
     /// Whether there is speech.
@@ -51,7 +51,7 @@ pub struct Utterance {
 
 /// When a microphone's next packet is due.
 #[derive(Clone, Debug)]
-pub struct SpeechSchedule {
+pub(crate) struct SpeechSchedule {
     speech: Speech,
     start: Instant,
     number: u64,
@@ -60,7 +60,7 @@ pub struct SpeechSchedule {
 
 impl SpeechSchedule {
     /// The first packet is due at `start`.
-    pub fn new(speech: Speech, start: Instant) -> Self {
+    pub(crate) fn new(speech: Speech, start: Instant) -> Self {
         Self {
             speech,
             start,
@@ -70,13 +70,13 @@ impl SpeechSchedule {
     }
 
     /// When the next packet is due.
-    pub fn due(&self) -> Instant {
+    pub(crate) fn due(&self) -> Instant {
         // No run lasts 2^32 packets, which are two years.
         self.start + AUDIO_INTERVAL * self.number as u32
     }
 
     /// The packet to send now, if one is due.
-    pub fn poll(&mut self, now: Instant) -> Option<Utterance> {
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Utterance> {
         if now < self.due() {
             return None;
         }

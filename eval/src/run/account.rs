@@ -13,7 +13,7 @@ use crate::measure::{Machine, MachineSample, ProcessSample, Processes, SocketDro
 use crate::report::{Changes, Cost, Joining, Latency, Quality, Report, Signalling, Spread};
 
 /// The machine at one instant.
-pub struct Sample {
+pub(crate) struct Sample {
     at: Instant,
     machine: MachineSample,
     server: Option<ProcessSample>,
@@ -23,14 +23,14 @@ pub struct Sample {
 }
 
 /// Datagrams dropped at full sockets, on both sides; they may be in two network namespaces.
-pub struct Drops {
+pub(crate) struct Drops {
     clients: SocketDrops,
     server: SocketDrops,
 }
 
 impl Drops {
     /// Counts them now.
-    pub fn sample(settings: &Settings) -> Self {
+    pub(crate) fn sample(settings: &Settings) -> Self {
         Self {
             clients: SocketDrops::sample(),
             server: settings
@@ -42,13 +42,13 @@ impl Drops {
 
 impl Sample {
     /// Takes it now.
-    pub fn take(settings: &Settings) -> Self {
+    pub(crate) fn take(settings: &Settings) -> Self {
         Self::begin(settings).finish(settings)
     }
 
     /// Takes the measurements that need milliseconds, in which clients are not served;
     /// [`finish`](Self::finish) takes the rest.
-    pub fn begin(settings: &Settings) -> Self {
+    pub(crate) fn begin(settings: &Settings) -> Self {
         Self {
             others: Processes::sample(),
             drops: Drops::sample(settings),
@@ -60,7 +60,7 @@ impl Sample {
     }
 
     /// Takes the rest.
-    pub fn finish(self, settings: &Settings) -> Self {
+    pub(crate) fn finish(self, settings: &Settings) -> Self {
         Self {
             at: clock::now(),
             machine: Machine::sample(),

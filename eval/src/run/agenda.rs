@@ -5,7 +5,7 @@ use std::time::Instant;
 /// The publisher that sends next: with hundreds of publishers, asking each one on every turn costs
 /// more than their packets.
 #[derive(Default)]
-pub struct Agenda {
+pub(crate) struct Agenda {
     due: BinaryHeap<Reverse<(Instant, usize)>>,
     /// By place: whether it is in there.
     has: Vec<bool>,
@@ -13,12 +13,12 @@ pub struct Agenda {
 
 impl Agenda {
     /// Whether this one is to be put here as soon as it has something to send.
-    pub fn lacks(&self, place: usize) -> bool {
+    pub(crate) fn lacks(&self, place: usize) -> bool {
         !self.has.get(place).is_some_and(|&has| has)
     }
 
     /// Puts one here that is not.
-    pub fn put(&mut self, place: usize, due: Instant) {
+    pub(crate) fn put(&mut self, place: usize, due: Instant) {
         if self.has.len() <= place {
             self.has.resize(place + 1, false);
         }
@@ -27,12 +27,12 @@ impl Agenda {
     }
 
     /// When the next one is due.
-    pub fn next(&self) -> Option<Instant> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         self.due.peek().map(|Reverse((due, _))| *due)
     }
 
     /// Takes out one that is due.
-    pub fn take(&mut self, now: Instant) -> Option<usize> {
+    pub(crate) fn take(&mut self, now: Instant) -> Option<usize> {
         let place = self.due.peek().filter(|Reverse((due, _))| *due <= now)?.0.1;
         self.due.pop();
         self.has[place] = false;

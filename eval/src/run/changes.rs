@@ -13,7 +13,7 @@ const CHANGES: u32 = 8;
 const SPACING: Duration = Duration::from_millis(400);
 
 /// Messages about changes, to all clients together.
-pub struct Changed {
+pub(crate) struct Changed {
     /// How many changes of each kind there were.
     pub changes: u32,
     /// About a publisher that mutes its microphone, or stops.
@@ -25,7 +25,7 @@ pub struct Changed {
 impl World {
     /// Lets a publisher mute and unmute, then listeners leave, and counts the messages to everybody
     /// about it.
-    pub fn change(&mut self) -> Result<Changed, RunError> {
+    pub(crate) fn change(&mut self) -> Result<Changed, RunError> {
         let mutes = self.count_changes(|world, change| world.participants[0].mute(change % 2 == 0))?;
         let leaves = self.count_changes(|world, _| {
             let mut listeners = world.participants.iter_mut().rev();

@@ -18,7 +18,7 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(40);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Durations of joining.
-pub struct Joined {
+pub(crate) struct Joined {
     /// From the first connection until everybody heard everybody.
     pub all: Duration,
     /// From the first that began to the last that did.
@@ -34,7 +34,7 @@ impl World {
     ///
     /// The rate is that of the settings, or else a few at a time, as fast as the server admits
     /// them.
-    pub fn join_all(&mut self, settings: &Settings) -> Result<Joined, RunError> {
+    pub(crate) fn join_all(&mut self, settings: &Settings) -> Result<Joined, RunError> {
         // Rooms of an earlier run may still be closing.
         let run = format!("{:x}", clock::wall_ns() & 0xffff_ffff_ffff);
         let before = Sample::take(settings);

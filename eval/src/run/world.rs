@@ -17,7 +17,7 @@ use crate::net::{self, Inbox};
 pub const TICK: Duration = Duration::from_millis(10);
 
 /// The clients and the sockets they wait on.
-pub struct World {
+pub(crate) struct World {
     epoll: Epoll,
     /// Epoll instance for the media of light clients, read at the next tick.
     pool: Epoll,
@@ -35,7 +35,7 @@ pub struct World {
 
 /// The numbers of each source's packets at both ends of the window.
 #[derive(Default)]
-pub struct Window {
+pub(crate) struct Window {
     pub(super) starts: Vec<u64>,
     pub(super) ends: Vec<u64>,
     pub(super) octets: [u64; 2],
@@ -46,7 +46,7 @@ pub struct Window {
 
 impl World {
     /// An empty world.
-    pub fn new(settings: &Settings) -> Result<Self, RunError> {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, RunError> {
         Ok(Self {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|error| RunError::Machine(error.into()))?,
             pool: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|error| RunError::Machine(error.into()))?,
@@ -80,7 +80,7 @@ impl World {
     }
 
     /// Serves the clients until `deadline`.
-    pub fn turn_until(&mut self, deadline: Instant) -> Result<(), RunError> {
+    pub(crate) fn turn_until(&mut self, deadline: Instant) -> Result<(), RunError> {
         while clock::now() < deadline {
             self.turn(deadline)?;
         }
@@ -197,7 +197,7 @@ impl World {
     }
 
     /// From here on packets count.
-    pub fn begin_window(&mut self) {
+    pub(crate) fn begin_window(&mut self) {
         self.window.starts = self.numbers();
         (self.window.octets[0], self.window.late[0]) = self.octets_and_late();
         self.totals.begin_window(self.window.starts.clone());
@@ -205,7 +205,7 @@ impl World {
     }
 
     /// Up to here.
-    pub fn end_window(&mut self) {
+    pub(crate) fn end_window(&mut self) {
         self.window.ends = self.numbers();
         (self.window.octets[1], self.window.late[1]) = self.octets_and_late();
         self.totals.end_window(self.window.ends.clone());
@@ -224,7 +224,7 @@ impl World {
     }
 
     /// Sends everybody home.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         let staying = self
             .participants
             .iter_mut()

@@ -13,12 +13,12 @@ use veth::Side;
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/bare.bpf.o"));
 
 /// How many receivers there may be.
-pub const RECEIVERS_MAX: u32 = 128;
+pub(crate) const RECEIVERS_MAX: u32 = 128;
 
 /// Arrivals at one receiver, as the sink keeps them; times in nanoseconds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Arrived {
+pub(crate) struct Arrived {
     /// Packets.
     pub packets: u64,
     last: u64,
@@ -37,14 +37,14 @@ pub struct Arrived {
 unsafe impl Pod for Arrived {}
 
 /// The far end, where everything is counted and dropped.
-pub struct Sink {
+pub(crate) struct Sink {
     _loaded: Ebpf,
     arrivals: Array<MapData, Arrived>,
 }
 
 impl Sink {
     /// On a side's interface.
-    pub fn start(side: &Side) -> Result<Self, Box<dyn Error + Send + Sync>> {
+    pub(crate) fn start(side: &Side) -> Result<Self, Box<dyn Error + Send + Sync>> {
         side.run(|| {
             let mut loaded = Ebpf::load(OBJECT)?;
             attach(&mut loaded, "sink", side.interface)?;
@@ -57,12 +57,12 @@ impl Sink {
     }
 
     /// Arrivals so far at each receiver; the last entry is for packets of none of them.
-    pub fn read(&self) -> Vec<Arrived> {
+    pub(crate) fn read(&self) -> Vec<Arrived> {
         self.arrivals.iter().map(Result::unwrap_or_default).collect()
     }
 
     /// Forgets all of it.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for place in 0..self.arrivals.len() {
             let _ = self.arrivals.set(place, Arrived::default(), 0);
         }
@@ -70,7 +70,7 @@ impl Sink {
 }
 
 /// Puts a bare classifier on a side's interface.
-pub fn classifier(side: &Side, name: &str, receivers: u32) -> Result<Ebpf, Box<dyn Error + Send + Sync>> {
+pub(crate) fn classifier(side: &Side, name: &str, receivers: u32) -> Result<Ebpf, Box<dyn Error + Send + Sync>> {
     side.run(|| {
         let mut loaded = load(side, receivers)?;
         attach(&mut loaded, name, side.interface)?;
@@ -79,7 +79,7 @@ pub fn classifier(side: &Side, name: &str, receivers: u32) -> Result<Ebpf, Box<d
 }
 
 /// Puts the bare broadcast on a side's interface: `receivers` slots, all of which name it.
-pub fn broadcast(side: &Side, receivers: u32) -> Result<Ebpf, Box<dyn Error + Send + Sync>> {
+pub(crate) fn broadcast(side: &Side, receivers: u32) -> Result<Ebpf, Box<dyn Error + Send + Sync>> {
     side.run(|| {
         let mut loaded = load(side, receivers)?;
         let index = if_nametoindex(side.interface)?;

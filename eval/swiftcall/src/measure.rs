@@ -19,7 +19,7 @@ const SETTLE: Duration = Duration::from_millis(30);
 const PACE: u32 = 320;
 
 /// One row.
-pub struct Row {
+pub(crate) struct Row {
     /// How.
     pub way: Way,
     /// For how many.
@@ -39,7 +39,7 @@ pub struct Row {
 }
 
 /// Measures it.
-pub fn measure(
+pub(crate) fn measure(
     scene: &mut Scene,
     sink: &mut Sink,
     way: Way,

@@ -11,13 +11,13 @@ use crate::scene::Media;
 use crate::way::Way;
 
 /// The columns of the file.
-pub const HEADER: &str = "way,receivers,arrived,busy_us_per_copy,instructions_per_copy,delta_min_ms,delta_mean_ms,delta_max_ms,flood_copies_per_s";
+pub(crate) const HEADER: &str = "way,receivers,arrived,busy_us_per_copy,instructions_per_copy,delta_min_ms,delta_mean_ms,delta_max_ms,flood_copies_per_s";
 
 /// The number of figures after way and receivers.
 const FIGURES: usize = 7;
 
 /// A row of the file.
-pub fn line(row: &Row) -> String {
+pub(crate) fn line(row: &Row) -> String {
     let [least, mean, greatest] = row.deltas_ms;
     let cells = [
         row.way.name().to_owned(),
@@ -34,11 +34,11 @@ pub fn line(row: &Row) -> String {
 }
 
 /// Several rounds of the same.
-pub struct Rounds(BTreeMap<(usize, u32), Vec<[f64; FIGURES]>>);
+pub(crate) struct Rounds(BTreeMap<(usize, u32), Vec<[f64; FIGURES]>>);
 
 impl Rounds {
     /// Reads a file; lines that are not rows are passed over.
-    pub fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &str) -> Self {
         let mut rounds = Rounds(BTreeMap::new());
         for cells in harness::csv::rows(text) {
             let [name, receivers, figures @ ..] = &cells[..] else {
@@ -70,7 +70,7 @@ impl Rounds {
     }
 
     /// One figure of all ways, as a table in Markdown.
-    pub fn table(&self, figure: usize, digits: usize) -> String {
+    pub(crate) fn table(&self, figure: usize, digits: usize) -> String {
         let mut text = String::from("| receivers |");
         Way::ALL.iter().for_each(|way| {
             let _ = write!(text, " {} |", way.name());
@@ -90,7 +90,7 @@ impl Rounds {
     }
 
     /// How one way's figure compares with another's, by receivers.
-    pub fn ratios(&self, way: Way, beside: Way, figure: usize) -> Vec<(u32, f64)> {
+    pub(crate) fn ratios(&self, way: Way, beside: Way, figure: usize) -> Vec<(u32, f64)> {
         let ratio = |receivers| Some(self.median(way, receivers, figure)? / self.median(beside, receivers, figure)?);
         let all = self.receivers().into_iter();
         all.filter_map(|receivers| Some((receivers, ratio(receivers)?)))
@@ -98,7 +98,7 @@ impl Rounds {
     }
 
     /// Some figures against the number of receivers, of ways that send the same.
-    pub fn drawing(&self, title: &str, figures: &[(usize, &str)]) -> String {
+    pub(crate) fn drawing(&self, title: &str, figures: &[(usize, &str)]) -> String {
         let panel = |(figure, label): &(usize, &str)| Panel {
             across: "receivers".into(),
             up: (*label).into(),

@@ -15,10 +15,10 @@ const SPEAKER_PORT: u16 = 6_000;
 const FIRST_PORT: u16 = 20_000;
 
 /// A common size of video packets, in bytes of UDP payload.
-pub const SIZE: usize = 1_200;
+pub(crate) const SIZE: usize = 1_200;
 
 /// Packets of a frame of video.
-pub const FRAME: u16 = 10;
+pub(crate) const FRAME: u16 = 10;
 
 const PAYLOAD_TYPE: u8 = 111;
 
@@ -29,7 +29,7 @@ const STREAM: StreamKey = StreamKey {
 
 /// The media that is sent, and the header extensions that receivers want in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Media {
+pub(crate) enum Media {
     /// Opus, unchanged.
     Plain,
     /// The same with a mid, a sending time and a transport-wide number of its own in each copy, as
@@ -40,7 +40,7 @@ pub enum Media {
 }
 
 /// The cable and the speaker.
-pub struct Scene {
+pub(crate) struct Scene {
     /// Both ends.
     pub pair: Pair,
     /// The media that is sent from here on.
@@ -53,7 +53,7 @@ impl Scene {
     /// Both ends know each other's hardware address permanently.
     ///
     /// Errors: no root.
-    pub fn new() -> Result<Self, Unavailable> {
+    pub(crate) fn new() -> Result<Self, Unavailable> {
         let pair = Pair::new(1)?;
         for (side, own, other, theirs) in [
             (&pair.near, "02:00:00:00:00:01", &pair.far, "02:00:00:00:00:02"),
@@ -82,7 +82,7 @@ impl Scene {
 
     /// Sends the next packet. A packet that a full queue refuses is lost, and is missed at the
     /// other end.
-    pub fn speak(&mut self) {
+    pub(crate) fn speak(&mut self) {
         self.sent = self.sent.wrapping_add(1);
         let mut packet = [0; SIZE];
         let mut time = self.sent;
@@ -98,12 +98,12 @@ impl Scene {
     }
 
     /// The address of the switch.
-    pub fn near(&self) -> SocketAddr {
+    pub(crate) fn near(&self) -> SocketAddr {
         SocketAddr::new(self.pair.near.v4.into(), PORT)
     }
 
     /// A room with `receivers` receivers of one speaker.
-    pub fn room(&self, receivers: u32) -> impl Iterator<Item = Update> {
+    pub(crate) fn room(&self, receivers: u32) -> impl Iterator<Item = Update> {
         let (near, far, media) = (self.near(), self.pair.far.v4, self.media);
         let leg = move |port| leg(near, SocketAddr::new(far.into(), port));
         let opening = [

@@ -16,7 +16,7 @@ use crate::scene::{Media, Scene};
 
 /// A way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// The clones alone: nobody could tell whose they are.
     Clones,
     /// Clones, each with its receiver's port.
@@ -42,7 +42,7 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Way; 10] = [
+    pub(crate) const ALL: [Way; 10] = [
         Way::Clones,
         Way::BareTc,
         Way::Tc,
@@ -56,7 +56,7 @@ impl Way {
     ];
 
     /// In tables and drawings.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Way::Clones => "clones alone",
             Way::BareTc => "bare TC",
@@ -72,7 +72,7 @@ impl Way {
     }
 
     /// The media that is sent.
-    pub fn media(self) -> Media {
+    pub(crate) fn media(self) -> Media {
         match self {
             Way::TcStamped | Way::XdpStamped => Media::Stamped,
             Way::TcLayered => Media::Layered,
@@ -81,7 +81,7 @@ impl Way {
     }
 
     /// Sets it up for `receivers` receivers. It ends when the returned value is dropped.
-    pub fn start(self, scene: &mut Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
+    pub(crate) fn start(self, scene: &mut Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
         scene.media = self.media();
         let near = &scene.pair.near;
         // Packets sent by XDP arrive only at an interface with polling.

@@ -18,7 +18,7 @@ const FORWARDING: [HeaderName; 5] = [
 
 /// The client of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Client {
+pub(crate) struct Client {
     /// Its address, as far as it is known.
     pub address: IpAddr,
     /// Whether the connection is the client's own, with no proxy between.
@@ -27,7 +27,7 @@ pub struct Client {
 
 impl Client {
     /// The client of a request from `peer`. Forwarding headers are trusted only from `proxies`.
-    pub fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
+    pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
         let peer = peer.to_canonical();
         let is_forwarded = FORWARDING.iter().any(|name| headers.contains_key(name));
         if !is_trusted(peer, proxies) {
@@ -44,13 +44,13 @@ impl Client {
     }
 
     /// Whether it runs on this machine.
-    pub fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         self.is_direct && self.address.is_loopback()
     }
 }
 
 /// Whether this address is a trusted proxy's.
-pub fn is_trusted(peer: IpAddr, proxies: &[Network]) -> bool {
+pub(crate) fn is_trusted(peer: IpAddr, proxies: &[Network]) -> bool {
     let peer = peer.to_canonical();
     proxies.iter().any(|network| network.contains(peer))
 }

@@ -48,7 +48,7 @@ enum Reply {
 }
 
 /// Runs the connection until either end closes it. `_places` are its own until then.
-pub async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle, _places: Vec<Arc<Place>>) {
+pub(crate) async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle, _places: Vec<Arc<Place>>) {
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
     };

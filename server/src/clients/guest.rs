@@ -23,7 +23,7 @@ use crate::settings::Settings;
 
 /// The client of a request, as handlers see it.
 #[derive(Clone)]
-pub struct Guest {
+pub(crate) struct Guest {
     /// Its address.
     pub client: Client,
     /// The local address that it connected to.
@@ -34,19 +34,19 @@ pub struct Guest {
 
 impl Guest {
     /// Keeps the places for good; `None` when one of them is lost.
-    pub fn join(self) -> Option<Vec<Arc<Place>>> {
+    pub(crate) fn join(self) -> Option<Vec<Arc<Place>>> {
         self.places.iter().all(|place| place.join()).then_some(self.places)
     }
 
     /// Whether the request may use what is reserved for a user of this machine: it comes from no
     /// foreign page.
-    pub fn is_of_ours(&self, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
+    pub(crate) fn is_of_ours(&self, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
         origin::is_ours(headers, |address| address == self.local || node_ips.contains(&address))
     }
 
     /// Whether it may see what operators see: with their token, or from this machine where there is
     /// none.
-    pub fn may_operate(&self, access: &config::Metrics, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
+    pub(crate) fn may_operate(&self, access: &config::Metrics, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
         match &access.token {
             Some(token) => bearer(headers).is_some_and(|given| same(given.as_bytes(), token.as_bytes())),
             None => self.is_on_this_machine() && self.is_of_ours(headers, node_ips),
@@ -59,7 +59,7 @@ impl Guest {
 }
 
 /// Identifies the client of a request, and refuses it if it has used up its share behind a proxy.
-pub async fn welcome(
+pub(crate) async fn welcome(
     State(http): State<Arc<Http>>,
     Extension(connection): Extension<Connection>,
     mut request: Request,

@@ -14,7 +14,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 ///
 /// The host must be an address of this server or a name of loopback. A name that others control may
 /// be pointed at this machine (DNS rebinding), and their page then has the same origin.
-pub fn is_ours(headers: &HeaderMap, ours: impl Fn(IpAddr) -> bool) -> bool {
+pub(crate) fn is_ours(headers: &HeaderMap, ours: impl Fn(IpAddr) -> bool) -> bool {
     let Some(host) = headers.get(header::HOST) else {
         // No browser omits it.
         return !headers.contains_key(header::ORIGIN);

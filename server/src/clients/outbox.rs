@@ -16,7 +16,7 @@ const BYTES_MAX: usize = 4 << 20;
 
 /// An order to a connection's socket.
 #[derive(Debug)]
-pub enum ToSocket {
+pub(crate) enum ToSocket {
     /// Send this.
     Frame(Frame),
     /// Close with this code and reason.
@@ -25,14 +25,14 @@ pub enum ToSocket {
 
 /// The controller's end.
 #[derive(Debug)]
-pub struct Outbox {
+pub(crate) struct Outbox {
     queue: mpsc::Sender<ToSocket>,
     bytes: Arc<AtomicUsize>,
 }
 
 /// The socket's end.
 #[derive(Debug)]
-pub struct Told {
+pub(crate) struct Told {
     queue: mpsc::Receiver<ToSocket>,
     bytes: Arc<AtomicUsize>,
     /// How long the message is that was taken last. It counts until the next one is taken, because
@@ -42,10 +42,10 @@ pub struct Told {
 
 /// The client does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub(crate) struct Full;
 
 /// Both ends of an empty queue.
-pub fn outbox() -> (Outbox, Told) {
+pub(crate) fn outbox() -> (Outbox, Told) {
     let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
     let bytes = Arc::new(AtomicUsize::new(0));
     let told = Told {
@@ -61,7 +61,7 @@ impl Outbox {
     ///
     /// Errors: [`Full`], after which the outbox should be dropped. The outbox of a closed socket
     /// accepts and drops everything.
-    pub fn put(&self, what: ToSocket) -> Result<(), Full> {
+    pub(crate) fn put(&self, what: ToSocket) -> Result<(), Full> {
         let len = match &what {
             ToSocket::Frame(frame) => frame.len(),
             ToSocket::Close(..) => 0,
@@ -79,7 +79,7 @@ impl Outbox {
 
 impl Told {
     /// The next order; `None` when the other end is gone and everything is taken.
-    pub async fn next(&mut self) -> Option<ToSocket> {
+    pub(crate) async fn next(&mut self) -> Option<ToSocket> {
         let next = self.queue.recv().await;
         self.bytes.fetch_sub(self.taken, Ordering::Relaxed);
         self.taken = match &next {

@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 /// A stream whose writes fail with [`TimedOut`](io::ErrorKind::TimedOut) once the other end has
 /// read nothing for a while. The connection is then reset, so that the kernel drops the unsent
 /// data.
-pub struct Patient {
+pub(crate) struct Patient {
     stream: TcpStream,
     patience: Duration,
     /// Runs while a write waits.
@@ -22,7 +22,7 @@ pub struct Patient {
 
 impl Patient {
     /// A stream that waits for so long.
-    pub fn new(stream: TcpStream, patience: Duration) -> Self {
+    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
         Patient {
             stream,
             patience,

@@ -20,7 +20,7 @@ const SUBSCRIBER_BITS: u32 = 64;
 
 /// How many there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// In all.
     pub all: usize,
     /// From one address.
@@ -31,7 +31,7 @@ pub struct Limits {
 
 /// Why there is no place, or no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Full {
+pub(crate) enum Full {
     /// The address has its share.
     Address,
     /// The server is full.
@@ -40,7 +40,7 @@ pub enum Full {
 
 /// Hands out places. Cheap to clone.
 #[derive(Clone)]
-pub struct Places(Arc<Mutex<State>>);
+pub(crate) struct Places(Arc<Mutex<State>>);
 
 struct State {
     limits: Limits,
@@ -64,18 +64,18 @@ struct Pending {
 }
 
 /// A place of one connection, until it is dropped.
-pub struct Place {
+pub(crate) struct Place {
     number: u64,
     block: Option<IpAddr>,
     places: Places,
 }
 
 /// Resolves to the reason once the connection must give its place up.
-pub type Evicted = oneshot::Receiver<Full>;
+pub(crate) type Evicted = oneshot::Receiver<Full>;
 
 impl Places {
     /// None of them is taken.
-    pub fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Places(Arc::new(Mutex::new(State {
             limits,
             all: 0,
@@ -87,7 +87,7 @@ impl Places {
     }
 
     /// Goes by other limits from now on. Connections there are keep their places.
-    pub fn set_limits(&self, limits: Limits) {
+    pub(crate) fn set_limits(&self, limits: Limits) {
         self.state().limits = limits;
     }
 
@@ -95,7 +95,7 @@ impl Places {
     /// counted elsewhere.
     ///
     /// Errors: there is no place, and no pending connection is old enough to be evicted.
-    pub fn enter(&self, address: Option<IpAddr>, now: Instant) -> Result<(Place, Evicted), Full> {
+    pub(crate) fn enter(&self, address: Option<IpAddr>, now: Instant) -> Result<(Place, Evicted), Full> {
         let block = address.map(block);
         let mut state = self.state();
         state.make_room(block, now)?;
@@ -123,7 +123,7 @@ impl Places {
     }
 
     /// Takes the oldest pending connection its place, as where the system has no more descriptors.
-    pub fn evict_oldest(&self, now: Instant) {
+    pub(crate) fn evict_oldest(&self, now: Instant) {
         let mut state = self.state();
         let oldest = state.pending.keys().next().copied();
         // An error means that all connections are new; a place is free when one of them ends.
@@ -183,7 +183,7 @@ impl State {
 impl Place {
     /// The connection has joined, and keeps its place from now on. False when it has lost it
     /// before.
-    pub fn join(&self) -> bool {
+    pub(crate) fn join(&self) -> bool {
         let mut state = self.places.state();
         let is_pending = state.pending.remove(&self.number).is_some();
         if let Some(share) = self.block.and_then(|block| state.addresses.get_mut(&block)) {

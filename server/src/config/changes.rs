@@ -9,14 +9,14 @@ const RELOADED: [&str; 6] = ["keys", "key_file", "limits", "log.level", "metrics
 const KEPT: [&str; 1] = ["limits.request_timeout"];
 
 /// The settings in which two files differ, as their dotted names.
-pub fn changes(before: &Value, after: &Value) -> Vec<String> {
+pub(crate) fn changes(before: &Value, after: &Value) -> Vec<String> {
     let mut names = Vec::new();
     compare("", before, after, &mut names);
     names
 }
 
 /// Whether a setting of this name takes effect without a restart.
-pub fn is_reloaded(name: &str) -> bool {
+pub(crate) fn is_reloaded(name: &str) -> bool {
     let is_in = |list: &[&str]| {
         let mut entries = list.iter();
         entries.any(|entry| {

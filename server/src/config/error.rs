@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 /// The reason why a configuration is invalid, as a sentence for the operator.
 #[derive(Debug)]
-pub enum ConfigError {
+pub(crate) enum ConfigError {
     /// The file cannot be read.
     Unreadable(String, std::io::Error),
     /// The file is malformed; the message names the line.

@@ -12,7 +12,7 @@ use crate::clients::places;
 /// Settings of `/metrics` and of what else only operators see.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     /// The bearer token of requests. Without one, requests from this machine are answered.
     pub token: Option<Secret>,
     /// Whether there are lines for each receiver, with its room and identity.
@@ -37,7 +37,7 @@ impl Metrics {
 /// Limits of the HTTP port.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Connections at once, signalling included.
     pub connections: usize,
     /// Of those, from one address; for IPv6 from one /64.
@@ -74,7 +74,7 @@ impl Limits {
     }
 
     /// The numbers of connections.
-    pub fn places(&self) -> places::Limits {
+    pub(crate) fn places(&self) -> places::Limits {
         places::Limits {
             all: self.connections,
             per_address: self.connections_per_address,

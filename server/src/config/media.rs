@@ -57,7 +57,7 @@ fn cores() -> usize {
 /// Which implementation of AES-GCM encrypts media.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Crypto {
+pub(crate) enum Crypto {
     /// Weir's own where the processor has AVX-512 with VAES, `ring` elsewhere.
     #[default]
     Auto,
@@ -67,7 +67,7 @@ pub enum Crypto {
 
 /// Media settings.
 #[derive(Debug)]
-pub struct Rtc {
+pub(crate) struct Rtc {
     /// The one UDP port.
     pub port: u16,
     /// Addresses for candidates; empty means the machine's own.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// Room settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Room {
+pub(crate) struct Room {
     /// Whether joining a room creates it.
     pub auto_create: bool,
     /// Seconds a room stays after the last participant left.
@@ -31,7 +31,7 @@ impl Default for Room {
 
 impl Room {
     /// How long a room stays after the last participant left.
-    pub fn empty_timeout(&self) -> Duration {
+    pub(crate) fn empty_timeout(&self) -> Duration {
         Duration::from_secs(self.empty_timeout)
     }
 }
@@ -59,7 +59,7 @@ impl From<Visible> for controller::Visible {
 /// Which voices a large room hears.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Audio {
+pub(crate) struct Audio {
     /// So many at once, the loudest; 0 is all of them, in a room of any size.
     pub loudest: usize,
     /// All of them while no more than these publish audio.
@@ -78,7 +78,7 @@ impl Default for Audio {
 
 impl Audio {
     /// The same in the terms of the controller.
-    pub fn voices(&self) -> Option<controller::Loudest> {
+    pub(crate) fn voices(&self) -> Option<controller::Loudest> {
         (self.loudest > 0).then(|| controller::Loudest {
             voices: self.loudest,
             small_room: self.from,

@@ -13,14 +13,14 @@ use zeroize::Zeroizing;
 use super::ConfigError;
 
 /// API keys and their secrets.
-pub type Keys = BTreeMap<String, Secret>;
+pub(crate) type Keys = BTreeMap<String, Secret>;
 
 /// Readable by every account of the machine.
 const WORLD_READABLE: u32 = 0o004;
 
 /// A text that is overwritten when it is dropped, and not shown.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Zeroizing<String>);
+pub(crate) struct Secret(Zeroizing<String>);
 
 impl From<&str> for Secret {
     fn from(text: &str) -> Self {
@@ -49,14 +49,14 @@ impl<'de> Deserialize<'de> for Secret {
 }
 
 /// A file that may have secrets in it.
-pub fn read(path: &Path) -> Result<Zeroizing<String>, ConfigError> {
+pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, ConfigError> {
     std::fs::read_to_string(path)
         .map(Zeroizing::new)
         .map_err(|error| ConfigError::Unreadable(path.display().to_string(), error))
 }
 
 /// The keys in a file of keys: `key: secret`, one a line.
-pub fn read_keys(path: &Path) -> Result<Keys, ConfigError> {
+pub(crate) fn read_keys(path: &Path) -> Result<Keys, ConfigError> {
     let text = read(path)?;
     if text.trim().is_empty() {
         return Ok(Keys::new());
@@ -65,7 +65,7 @@ pub fn read_keys(path: &Path) -> Result<Keys, ConfigError> {
 }
 
 /// A warning about a file with secrets that every account of the machine may read.
-pub fn warn_of_readers(path: &Path) -> Option<String> {
+pub(crate) fn warn_of_readers(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(path).ok()?;
     let is_open = metadata.is_file() && metadata.mode() & WORLD_READABLE != 0;
     is_open.then(|| {

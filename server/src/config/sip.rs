@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::ConfigError;
-pub use values::{Many, Network, PortRange, Seconds};
+pub(crate) use values::{Many, Network, PortRange, Seconds};
 
 /// The default address of rtpengine, where proxies look for it.
 const NG: &str = "127.0.0.1:2223";
@@ -21,7 +21,7 @@ const RTPPROXY: &str = "127.0.0.1:22222";
 /// and limits are rtpengine's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Sip {
+pub(crate) struct Sip {
     /// rtpengine's control protocol.
     pub ng: Option<Ng>,
     /// rtpproxy's control protocol.
@@ -56,7 +56,7 @@ pub struct Sip {
 /// The addresses for rtpengine's protocol.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Ng {
+pub(crate) struct Ng {
     /// Over UDP; when nothing else is named either, where rtpengine listens.
     pub listen: Many<SocketAddr>,
     /// Over TCP.
@@ -68,7 +68,7 @@ pub struct Ng {
 /// The addresses for rtpproxy's protocol.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Rtpproxy {
+pub(crate) struct Rtpproxy {
     /// Over UDP; when nothing else is named either, where rtpproxy listens.
     pub listen: Many<SocketAddr>,
     /// Over a Unix stream socket at this path.
@@ -78,7 +78,7 @@ pub struct Rtpproxy {
 /// An interface for media.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Interface {
+pub(crate) struct Interface {
     /// Its name in proxies' requests.
     #[serde(default = "default_name")]
     pub name: String,
@@ -155,7 +155,7 @@ impl Sip {
     }
 
     /// Whether whoever is at this address may control calls.
-    pub fn allows(&self, address: IpAddr) -> bool {
+    pub(crate) fn allows(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         match self.allow.is_empty() {
             true => address.is_loopback(),

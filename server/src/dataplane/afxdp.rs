@@ -11,7 +11,7 @@ use super::Wake;
 /// Settings of AF_XDP.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The interfaces on which RTP is taken.
     pub interfaces: Vec<String>,
 }

@@ -23,7 +23,7 @@ use crate::os::clock;
 /// Settings of forwarding in the kernel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The interfaces on which packets are looked at; if none is named, those that have the
     /// addresses of SIP calls, and the loopback.
     pub interfaces: Vec<String>,
@@ -59,7 +59,7 @@ impl Default for Settings {
 /// Rooms in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rooms {
+pub(crate) enum Rooms {
     /// None.
     #[default]
     None,
@@ -74,7 +74,7 @@ pub enum Rooms {
 /// The place in the kernel where packets are met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum KernelPath {
+pub(crate) enum KernelPath {
     /// In the driver where all interfaces can, otherwise in the stack.
     #[default]
     Auto,
@@ -135,7 +135,7 @@ pub(super) fn start(settings: &super::Settings, calls: Option<&Calls>, wake: Wak
 }
 
 /// Takes programs off interfaces, and frees what they kept in this folder.
-pub fn detach(pins: &Path) -> io::Result<()> {
+pub(crate) fn detach(pins: &Path) -> io::Result<()> {
     backend_ebpf::detach(pins)
 }
 

@@ -4,7 +4,7 @@ use crate::clients::places::Full;
 
 /// Why we closed a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Closed {
+pub(crate) enum Closed {
     /// Its address had its share, and it was the oldest of it or one too many.
     AddressLimit,
     /// The server had as many as it takes.
@@ -24,7 +24,7 @@ impl From<Full> for Closed {
 
 impl Closed {
     /// All of them, with their names in metrics.
-    pub const NAMES: [(Self, &'static str); 3] = [
+    pub(crate) const NAMES: [(Self, &'static str); 3] = [
         (Closed::AddressLimit, "address_limit"),
         (Closed::ServerLimit, "server_limit"),
         (Closed::Slow, "slow"),

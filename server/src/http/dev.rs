@@ -9,14 +9,14 @@ use crate::token::claims;
 
 /// The page's request.
 #[derive(Debug, Deserialize)]
-pub struct Request {
+pub(crate) struct Request {
     room: String,
     name: String,
 }
 
 /// The answer to the page.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub(crate) struct Answer {
     token: String,
     /// The URL to connect to; empty means the page's own origin.
     url: String,
@@ -25,7 +25,7 @@ pub struct Answer {
 /// A token for a participant called `name`. Two people with the same name are two participants.
 ///
 /// Errors: the sentence for the page.
-pub fn token(request: Request, keys: &ApiKeys, key: &str) -> Result<Answer, String> {
+pub(crate) fn token(request: Request, keys: &ApiKeys, key: &str) -> Result<Answer, String> {
     let (room, name) = (request.room.trim(), request.name.trim());
     if room.is_empty() || name.is_empty() || room.len() > 128 || name.len() > 128 {
         return Err("a room and a name of 1 to 128 bytes, please".to_owned());

@@ -20,7 +20,7 @@ const AGE_MAX: Duration = Duration::from_millis(200);
 
 /// The parts that are asked. Cheap to clone.
 #[derive(Clone)]
-pub struct Health {
+pub(crate) struct Health {
     controller: controller_task::Handle,
     receiver_query: ReceiverQuery,
     sip: Option<sip::Handle>,
@@ -32,11 +32,15 @@ type Answer = (Instant, Result<(), Unwell>);
 
 /// The first part that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unwell(pub &'static str);
+pub(crate) struct Unwell(pub &'static str);
 
 impl Health {
     /// Puts the parts together.
-    pub fn new(controller: controller_task::Handle, receiver_query: ReceiverQuery, sip: Option<sip::Handle>) -> Self {
+    pub(crate) fn new(
+        controller: controller_task::Handle,
+        receiver_query: ReceiverQuery,
+        sip: Option<sip::Handle>,
+    ) -> Self {
         Health {
             controller,
             receiver_query,
@@ -48,7 +52,7 @@ impl Health {
     /// Asks all parts.
     ///
     /// Errors: one did not answer in time.
-    pub async fn check(&self) -> Result<(), Unwell> {
+    pub(crate) async fn check(&self) -> Result<(), Unwell> {
         // Held while the parts are asked, so that several at once ask once.
         let mut last = self.last.lock().await;
         if let Some((_, verdict)) = last.filter(|(at, _)| clock::now() < *at + AGE_MAX) {

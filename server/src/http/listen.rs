@@ -44,7 +44,7 @@ const RESPITE: Duration = Duration::from_millis(100);
 
 /// Everything a connection needs.
 #[derive(Clone)]
-pub struct Front {
+pub(crate) struct Front {
     /// The routes.
     pub router: Router,
     /// How many there may be.
@@ -59,7 +59,7 @@ pub struct Front {
 
 /// A connection for requests.
 #[derive(Clone)]
-pub struct Connection {
+pub(crate) struct Connection {
     /// The address of the other end.
     pub peer: IpAddr,
     /// The local address that it connected to.
@@ -69,7 +69,7 @@ pub struct Connection {
 }
 
 /// Opens a port to listen on.
-pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
@@ -84,7 +84,7 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Configures a connection for low latency. The kernel keeps unsent data of a closed connection for
 /// `patience`.
-pub fn tune(stream: &TcpStream, patience: Duration) {
+pub(crate) fn tune(stream: &TcpStream, patience: Duration) {
     let socket = SockRef::from(stream);
     // A connection works without these, too.
     let _ = socket.set_tcp_nodelay(true);
@@ -93,7 +93,7 @@ pub fn tune(stream: &TcpStream, patience: Duration) {
 }
 
 /// Serves `listeners` until the returned tasks are dropped. None of them ends by itself.
-pub fn serve(listeners: Vec<TcpListener>, front: &Front) -> JoinSet<()> {
+pub(crate) fn serve(listeners: Vec<TcpListener>, front: &Front) -> JoinSet<()> {
     let accept = |listener| accept(listener, front.clone());
     listeners.into_iter().map(accept).collect()
 }

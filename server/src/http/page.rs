@@ -34,7 +34,7 @@ const RESERVED: [&str; 12] = [
 
 /// One file of the page. Paths without a file name are the page itself, which finds its room in the
 /// address.
-pub fn file(uri: &Uri) -> Response<Body> {
+pub(crate) fn file(uri: &Uri) -> Response<Body> {
     let path = uri.path().trim_matches('/');
     let first = path.split('/').next().unwrap_or_default();
     let found = match Files::get(path) {
@@ -74,7 +74,7 @@ fn respond(path: &str, file: EmbeddedFile) -> Response<Body> {
 }
 
 /// A plain answer.
-pub fn text(status: StatusCode, text: impl Into<String>) -> Response<Body> {
+pub(crate) fn text(status: StatusCode, text: impl Into<String>) -> Response<Body> {
     let mut response = Response::new(Body::from(text.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(

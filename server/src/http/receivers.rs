@@ -16,14 +16,14 @@ use southbound::TransportId;
 use crate::controller_task::Handle;
 use crate::media::receiver_query::{ReceiverQuery, Unavailable};
 use crate::os::clock;
-pub use view::{ReceiverView, granted_name, limit_name};
+pub(crate) use view::{ReceiverView, granted_name, limit_name};
 
 /// The most receivers in one answer.
-pub const RECEIVERS_MAX: usize = 1000;
+pub(crate) const RECEIVERS_MAX: usize = 1000;
 
 /// How many receivers do, as JSON.
 #[derive(Debug, Serialize)]
-pub struct ReceiversView {
+pub(crate) struct ReceiversView {
     receivers: Vec<ReceiverView>,
     /// Whether there are more receivers than the answer holds.
     truncated: bool,
@@ -31,7 +31,7 @@ pub struct ReceiversView {
 
 /// The reason why there is no answer, and who must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denial {
+pub(crate) enum Denial {
     /// The client must bring a token, or a better one.
     NoToken,
     /// The token does not grant this.
@@ -44,7 +44,7 @@ pub enum Denial {
 
 impl Denial {
     /// The HTTP status, and the sentence for the body.
-    pub fn answer(self) -> (StatusCode, &'static str) {
+    pub(crate) fn answer(self) -> (StatusCode, &'static str) {
         match self {
             Denial::NoToken => (StatusCode::UNAUTHORIZED, "a valid access token, please\n"),
             Denial::NotAllowed => (StatusCode::FORBIDDEN, "this token does not allow it\n"),
@@ -62,7 +62,7 @@ impl From<Unavailable> for Denial {
 
 /// The downlinks that a token gives access to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Those in one room.
     Room(String),
     /// All.
@@ -72,7 +72,7 @@ pub enum Scope {
 /// The claims of a valid token.
 ///
 /// Errors: [`Denial::NoToken`] for one that is missing, invalid or expired.
-pub fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Denial> {
+pub(crate) fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Denial> {
     let token = authorization
         .and_then(|header| header.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
@@ -85,7 +85,7 @@ pub fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Den
 /// token's room, and with `roomList` for every room.
 ///
 /// Errors: [`Denial::NotAllowed`].
-pub fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {
+pub(crate) fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {
     let grants = &claims.video;
     let (admin, list) = (grants.room_admin, grants.room_list);
     let own = (!grants.room.is_empty()).then_some(grants.room.as_str());
@@ -99,7 +99,11 @@ pub fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {
 }
 
 /// How the bearer's own downlink does.
-pub async fn own(claims: &Claims, controller: &Handle, receiver_query: &ReceiverQuery) -> Result<ReceiverView, Denial> {
+pub(crate) async fn own(
+    claims: &Claims,
+    controller: &Handle,
+    receiver_query: &ReceiverQuery,
+) -> Result<ReceiverView, Denial> {
     if !claims.video.room_join || claims.video.room.is_empty() || claims.identity().is_empty() {
         return Err(Denial::NotAllowed);
     }
@@ -111,7 +115,11 @@ pub async fn own(claims: &Claims, controller: &Handle, receiver_query: &Receiver
 }
 
 /// How all the downlinks in a scope do.
-pub async fn all(scope: Scope, controller: &Handle, receiver_query: &ReceiverQuery) -> Result<ReceiversView, Denial> {
+pub(crate) async fn all(
+    scope: Scope,
+    controller: &Handle,
+    receiver_query: &ReceiverQuery,
+) -> Result<ReceiversView, Denial> {
     let room = match scope {
         Scope::Room(room) => Some(room),
         Scope::Everywhere => None,

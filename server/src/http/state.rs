@@ -11,7 +11,7 @@ use crate::metrics::endpoint::Endpoint;
 use crate::settings::Current;
 
 /// The parts that requests need.
-pub struct Http {
+pub(crate) struct Http {
     /// The controller.
     pub controller: Handle,
     /// Keys, and access to metrics.

@@ -18,7 +18,7 @@ use crate::os::priority;
 const AHEAD: usize = 4;
 
 /// The agent's handle on the threads.
-pub struct Handshakes {
+pub(crate) struct Handshakes {
     work: Sender<Handshake>,
     /// `None` for one that was given up.
     done: Receiver<Option<Handshaken>>,
@@ -29,7 +29,7 @@ pub struct Handshakes {
 
 impl Handshakes {
     /// Starts the threads. They end when this is dropped.
-    pub fn start(threads: usize, waker: &Waker) -> io::Result<Self> {
+    pub(crate) fn start(threads: usize, waker: &Waker) -> io::Result<Self> {
         let (work, to_do) = mpsc::channel();
         let (computed, done) = mpsc::channel();
         let to_do = Arc::new(Mutex::new(to_do));
@@ -48,7 +48,7 @@ impl Handshakes {
     }
 
     /// Hands out what waits, as far as there is room.
-    pub fn hand_out(&mut self, agent: &mut Agent) {
+    pub(crate) fn hand_out(&mut self, agent: &mut Agent) {
         while self.out < self.out_max
             && let Some(handshake) = agent.poll_handshake()
         {
@@ -58,7 +58,7 @@ impl Handshakes {
     }
 
     /// The next finished handshake.
-    pub fn poll(&mut self) -> Option<Handshaken> {
+    pub(crate) fn poll(&mut self) -> Option<Handshaken> {
         while let Ok(done) = self.done.try_recv() {
             self.out -= 1;
             if done.is_some() {

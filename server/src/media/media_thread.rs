@@ -44,14 +44,14 @@ const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The controller's handle on the node.
 #[derive(Clone)]
-pub struct CommandSender {
+pub(crate) struct CommandSender {
     commands: mpsc::Sender<Command>,
     waker: Waker,
 }
 
 impl CommandSender {
     /// Hands a command over.
-    pub fn send(&self, command: Command) {
+    pub(crate) fn send(&self, command: Command) {
         if self.commands.try_send(command).is_err() {
             error!("the media node does not take commands");
         }
@@ -60,7 +60,7 @@ impl CommandSender {
 }
 
 /// The receivers of the node's notices.
-pub struct Listeners {
+pub(crate) struct Listeners {
     /// The controller.
     pub notices: mpsc::Sender<Notice>,
     /// The controller of SIP proxies' calls.
@@ -68,11 +68,11 @@ pub struct Listeners {
 }
 
 /// Tells that the node's thread is gone.
-pub type Ended = oneshot::Receiver<Infallible>;
+pub(crate) type Ended = oneshot::Receiver<Infallible>;
 
 /// Starts the node on `plane`. It ends when the last [`CommandSender`] is dropped. The receiver
 /// resolves, to an error, once it has ended, also by a panic.
-pub fn start(
+pub(crate) fn start(
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
     waker: Waker,

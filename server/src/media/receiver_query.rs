@@ -21,10 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The node is gone, or has more urgent things to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unavailable;
+pub(crate) struct Unavailable;
 
 /// The receivers whose state is asked for.
-pub enum About {
+pub(crate) enum About {
     /// These, at most a page of them.
     These(Vec<TransportId>),
     /// A page of all, after this one.
@@ -32,7 +32,7 @@ pub enum About {
 }
 
 /// A question to the node's thread.
-pub enum Question {
+pub(crate) enum Question {
     /// How receivers do.
     Receivers(About, oneshot::Sender<Vec<Receiver>>),
     /// Whether the agent is there.
@@ -43,7 +43,7 @@ pub enum Question {
 
 impl About {
     /// Answers from the agent's state.
-    pub fn answer(self, agent: &Agent) -> Vec<Receiver> {
+    pub(crate) fn answer(self, agent: &Agent) -> Vec<Receiver> {
         match self {
             About::These(transports) => transports.into_iter().filter_map(|it| agent.receiver(it)).collect(),
             About::After(transport) => agent.receivers_after(transport).take(PAGE).collect(),
@@ -53,20 +53,23 @@ impl About {
 
 /// Whom to ask. Cheap to clone.
 #[derive(Clone)]
-pub struct ReceiverQuery {
+pub(crate) struct ReceiverQuery {
     questions: mpsc::Sender<Question>,
     waker: Waker,
 }
 
 impl ReceiverQuery {
     /// Questions to the thread that `waker` wakes, and the end at which it takes them.
-    pub fn new(waker: Waker) -> (Self, mpsc::Receiver<Question>) {
+    pub(crate) fn new(waker: Waker) -> (Self, mpsc::Receiver<Question>) {
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         (Self { questions, waker }, asked)
     }
 
     /// The state of these transports, without those that get nothing.
-    pub async fn these(&self, transports: &[TransportId]) -> Result<HashMap<TransportId, Receiver>, Unavailable> {
+    pub(crate) async fn these(
+        &self,
+        transports: &[TransportId],
+    ) -> Result<HashMap<TransportId, Receiver>, Unavailable> {
         let mut found = HashMap::with_capacity(transports.len());
         for page in transports.chunks(PAGE) {
             let answer = self.receivers(About::These(page.to_vec())).await?;
@@ -77,7 +80,7 @@ impl ReceiverQuery {
 
     /// Shows all receivers to `see`, one after the other. Receivers that are added or removed
     /// meanwhile may be missing.
-    pub async fn everybody(&self, mut see: impl FnMut(&Receiver)) -> Result<(), Unavailable> {
+    pub(crate) async fn everybody(&self, mut see: impl FnMut(&Receiver)) -> Result<(), Unavailable> {
         let mut after = None;
         loop {
             let page = self.receivers(About::After(after)).await?;
@@ -90,12 +93,12 @@ impl ReceiverQuery {
     }
 
     /// Whether the agent answers. The caller sets the time limit.
-    pub async fn agent_is_alive(&self) -> bool {
+    pub(crate) async fn agent_is_alive(&self) -> bool {
         self.ask(Question::Agent).await.is_some()
     }
 
     /// Whether every worker of the data plane has a turn. The caller sets the time limit.
-    pub async fn plane_is_alive(&self) -> bool {
+    pub(crate) async fn plane_is_alive(&self) -> bool {
         self.ask(Question::Plane).await.is_some()
     }
 

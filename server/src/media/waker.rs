@@ -9,7 +9,7 @@ use crate::os::clock;
 
 /// Wakes the agent's thread when there is something to do.
 #[derive(Clone, Default)]
-pub struct Waker(Arc<WakerState>);
+pub(crate) struct Waker(Arc<WakerState>);
 
 #[derive(Default)]
 struct WakerState {
@@ -19,7 +19,7 @@ struct WakerState {
 
 impl Waker {
     /// Wakes the thread, or makes it not fall asleep.
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         // Only the first of many pays for waking the thread.
         if !self.0.awake.swap(true, Ordering::SeqCst)
             && let Some(thread) = self.0.thread.get()
@@ -29,12 +29,12 @@ impl Waker {
     }
 
     /// Wakes the thread that calls this from now on.
-    pub fn wake_this_thread(&self) {
+    pub(crate) fn wake_this_thread(&self) {
         self.0.thread.get_or_init(thread::current);
     }
 
     /// Sleeps until then or until the thread is woken, and not longer than `longest`.
-    pub fn sleep(&self, longest: Duration, until: Option<Instant>) {
+    pub(crate) fn sleep(&self, longest: Duration, until: Option<Instant>) {
         let wait = until.map_or(longest, |until| {
             until.saturating_duration_since(clock::now()).min(longest)
         });

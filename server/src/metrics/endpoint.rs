@@ -17,7 +17,7 @@ use crate::os::clock;
 const SUMMARY_AGE_MAX: Duration = Duration::from_secs(1);
 
 /// The sources of the text.
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     metrics: Metrics,
     receiver_query: ReceiverQuery,
     summary: Mutex<Option<(Instant, Arc<Summary>)>>,
@@ -25,7 +25,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Puts the sources together.
-    pub fn new(metrics: Metrics, receiver_query: ReceiverQuery) -> Self {
+    pub(crate) fn new(metrics: Metrics, receiver_query: ReceiverQuery) -> Self {
         Self {
             metrics,
             receiver_query,
@@ -35,7 +35,7 @@ impl Endpoint {
 
     /// The text. If the node is too busy to report receivers, those families are left out; counters
     /// are always included. With `names`, there are lines for each receiver.
-    pub async fn text(&self, controller: &Handle, names: bool) -> String {
+    pub(crate) async fn text(&self, controller: &Handle, names: bool) -> String {
         let mut text = self.metrics.encode();
         if let Ok(summary) = self.summary().await {
             summary.write(&mut text);

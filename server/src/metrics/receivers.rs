@@ -19,7 +19,7 @@ const TIMES: [f64; 8] = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6];
 
 /// How all receivers together do, at one moment.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub(crate) struct Summary {
     receivers: u64,
     estimates: GaugeHistogram<10>,
     losses: GaugeHistogram<7>,
@@ -49,7 +49,7 @@ impl Default for Summary {
 
 impl Summary {
     /// One more receiver.
-    pub fn add(&mut self, receiver: &Receiver) {
+    pub(crate) fn add(&mut self, receiver: &Receiver) {
         self.receivers += 1;
         for subscription in &receiver.subscriptions {
             let kind = match subscription.kind {
@@ -73,7 +73,7 @@ impl Summary {
     }
 
     /// The families of all receivers together: a fixed number of lines for any number of receivers.
-    pub fn write(&self, text: &mut Text) {
+    pub(crate) fn write(&self, text: &mut Text) {
         text.family("weir_receivers", "gauge", "Transports that get something");
         text.sample("weir_receivers", &[], self.receivers);
         let name = "weir_receivers_limited";
@@ -118,7 +118,7 @@ impl Summary {
 }
 
 /// One receiver by name: only where the operator asked for it, since there is a line for each.
-pub struct Named<'a> {
+pub(crate) struct Named<'a> {
     /// The room's name.
     pub room: &'a str,
     /// The participant's identity.
@@ -128,7 +128,7 @@ pub struct Named<'a> {
 }
 
 /// The families that have a line for each receiver.
-pub fn write_named(named: &[Named<'_>], text: &mut Text) {
+pub(crate) fn write_named(named: &[Named<'_>], text: &mut Text) {
     type Value = fn(&Receiver) -> Option<f64>;
     let families: [(&str, &str, Value); 6] = [
         ("estimate_bits_per_second", "Estimated capacity of the downlink", |it| {

@@ -10,7 +10,7 @@ use crate::http::closed::Closed;
 use crate::sip::stats::Stats;
 
 /// The families of all calls together, with the number of requests that were denied.
-pub fn write_sip(stats: &Stats, denied: u64, closed: &BTreeMap<Closed, u64>, text: &mut Text) {
+pub(crate) fn write_sip(stats: &Stats, denied: u64, closed: &BTreeMap<Closed, u64>, text: &mut Text) {
     let name = "weir_sip";
     text.family(
         name,

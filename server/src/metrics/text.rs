@@ -4,22 +4,22 @@ use std::fmt::{Display, Write};
 
 /// Text in the making.
 #[derive(Debug, Default)]
-pub struct Text(String);
+pub(crate) struct Text(String);
 
 impl Text {
     /// Goes on with what was written before; it must not have been ended yet.
-    pub fn after(text: String) -> Self {
+    pub(crate) fn after(text: String) -> Self {
         Self(text)
     }
 
     /// Says what the samples that follow mean.
-    pub fn family(&mut self, name: &str, kind: &str, help: &str) {
+    pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
         self.line(format_args!("# HELP {name} {help}."));
         self.line(format_args!("# TYPE {name} {kind}"));
     }
 
     /// One value.
-    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+    pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.0.push_str(name);
         for (position, (label, text)) in labels.iter().enumerate() {
             let before = if position == 0 { '{' } else { ',' };
@@ -32,7 +32,7 @@ impl Text {
     }
 
     /// The whole of it.
-    pub fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         self.0.push_str("# EOF\n");
         self.0
     }
@@ -51,7 +51,7 @@ fn escaped(text: &str) -> String {
 ///
 /// Source: OpenMetrics 1.0 section 5.6.
 #[derive(Clone, Debug)]
-pub struct GaugeHistogram<const N: usize> {
+pub(crate) struct GaugeHistogram<const N: usize> {
     edges: [f64; N],
     /// Values up to each edge and above the one before; those above all edges last.
     counts: Vec<u64>,
@@ -60,7 +60,7 @@ pub struct GaugeHistogram<const N: usize> {
 
 impl<const N: usize> GaugeHistogram<N> {
     /// An empty one; `edges` rise.
-    pub fn new(edges: [f64; N]) -> Self {
+    pub(crate) fn new(edges: [f64; N]) -> Self {
         Self {
             edges,
             counts: vec![0; N + 1],
@@ -69,13 +69,13 @@ impl<const N: usize> GaugeHistogram<N> {
     }
 
     /// One more value.
-    pub fn observe(&mut self, value: f64) {
+    pub(crate) fn observe(&mut self, value: f64) {
         self.counts[self.edges.partition_point(|edge| *edge < value)] += 1;
         self.sum += value;
     }
 
     /// The family.
-    pub fn write(&self, text: &mut Text, name: &str, help: &str) {
+    pub(crate) fn write(&self, text: &mut Text, name: &str, help: &str) {
         text.family(name, "gaugehistogram", help);
         let edges = self.edges.iter().map(|edge| format!("{edge:?}"));
         let mut total = 0;

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wire::NtpTime;
 
 /// Monotonic time.
-pub fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
 /// Wall-clock time since 1970.
-pub fn unix() -> Duration {
+pub(crate) fn unix() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The two clocks at one instant, for callers that are given their time.
-pub struct Clocks {
+pub(crate) struct Clocks {
     /// For the controller.
     pub wall: controller::WallClock,
     /// For calls of SIP proxies.
@@ -31,7 +31,7 @@ pub struct Clocks {
 
 impl Clocks {
     /// Reads both.
-    pub fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let (now, unix) = (now(), unix());
         Clocks {
             wall: controller::WallClock { now, unix },

@@ -14,7 +14,7 @@ const DEVICE: &str = "/dev/cpu_dma_latency";
 /// Asks for quick wake-ups from when packets are forwarded until none has been for a while: a
 /// server without calls sleeps as it likes.
 #[derive(Debug)]
-pub struct CpuLatency {
+pub(crate) struct CpuLatency {
     device: PathBuf,
     /// Shape: microseconds.
     at_most: u32,
@@ -26,7 +26,7 @@ pub struct CpuLatency {
 impl CpuLatency {
     /// A request for processors that wake up within this many microseconds. `None` if the device
     /// cannot be opened; the log says why.
-    pub fn permitted(at_most: u32) -> Option<Self> {
+    pub(crate) fn permitted(at_most: u32) -> Option<Self> {
         let latency = Self::new(Path::new(DEVICE), at_most);
         // Opening it asks for nothing yet.
         match latency.open() {
@@ -52,7 +52,7 @@ impl CpuLatency {
     }
 
     /// Looks whether media flows, by how many packets have been forwarded by now.
-    pub fn look(&mut self, forwarded: u64) {
+    pub(crate) fn look(&mut self, forwarded: u64) {
         let flows = forwarded > self.forwarded;
         self.forwarded = forwarded;
         match (flows, &self.held) {

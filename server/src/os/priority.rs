@@ -5,13 +5,13 @@
 //! else.
 
 /// The agent's: a third of a worker's part of a processor that both want.
-pub const AGENT: i32 = 5;
+pub(crate) const AGENT: i32 = 5;
 
 /// Threads that compute handshakes: a join may take longer.
-pub const HANDSHAKES: i32 = 10;
+pub(crate) const HANDSHAKES: i32 = 10;
 
 /// Makes the calling thread give way by so much.
-pub fn give_way(by: i32) {
+pub(crate) fn give_way(by: i32) {
     // On Linux this applies to the calling thread alone. If it is refused, all threads have the
     // same priority, which works too.
     let now = rustix::process::getpriority_process(None).unwrap_or(0);

@@ -6,7 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The meaning of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum Asked {
     /// End (SIGTERM, SIGINT).
     End,
     /// Read the configuration again (SIGHUP).
@@ -14,7 +14,7 @@ pub enum Asked {
 }
 
 /// The signals that are listened to, from when this is made.
-pub struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
@@ -22,7 +22,7 @@ pub struct Signals {
 
 impl Signals {
     /// Listens from now on.
-    pub fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -31,7 +31,7 @@ impl Signals {
     }
 
     /// The next one.
-    pub async fn next(&mut self) -> Asked {
+    pub(crate) async fn next(&mut self) -> Asked {
         tokio::select! {
             _ = self.terminate.recv() => Asked::End,
             _ = self.interrupt.recv() => Asked::End,

@@ -18,7 +18,7 @@ const CONNECTIONS: Limits = Limits {
 };
 
 /// The networks that may control calls, and what became of others.
-pub struct Access {
+pub(crate) struct Access {
     config: config::Sip,
     metrics: Metrics,
     places: Places,
@@ -26,7 +26,7 @@ pub struct Access {
 
 impl Access {
     /// As the operator has set it.
-    pub fn new(config: config::Sip, metrics: Metrics) -> Self {
+    pub(crate) fn new(config: config::Sip, metrics: Metrics) -> Self {
         Access {
             config,
             metrics,
@@ -35,7 +35,7 @@ impl Access {
     }
 
     /// A place for a connection from this address, if it may control calls and there is one.
-    pub fn enter(&self, from: IpAddr) -> Option<(Place, Evicted)> {
+    pub(crate) fn enter(&self, from: IpAddr) -> Option<(Place, Evicted)> {
         if !self.admits(from) {
             return None;
         }
@@ -45,17 +45,17 @@ impl Access {
 
     /// Gives the place of the oldest silent connection away, as where the system has no more
     /// descriptors.
-    pub fn evict_oldest(&self) {
+    pub(crate) fn evict_oldest(&self) {
         self.places.evict_oldest(clock::now());
     }
 
     /// Counts a connection that we closed, or did not take.
-    pub fn closed(&self, why: Closed) {
+    pub(crate) fn closed(&self, why: Closed) {
         self.metrics.control_closed(why);
     }
 
     /// Whether this address may control calls. A denied one is counted, and gets no answer.
-    pub fn admits(&self, from: IpAddr) -> bool {
+    pub(crate) fn admits(&self, from: IpAddr) -> bool {
         let allowed = self.config.allows(from);
         if !allowed {
             self.metrics.sip_denied();

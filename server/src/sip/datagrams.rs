@@ -17,7 +17,7 @@ const DATAGRAM_MAX: usize = 65_536;
 const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// Opens a port to listen on.
-pub fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
+pub(crate) fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
     use socket2::{Domain, Protocol, Socket, Type};
     let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
     if at.is_ipv6() {
@@ -31,7 +31,7 @@ pub fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 /// Passes on the requests of addresses that may control calls.
-pub async fn serve(socket: UdpSocket, protocol: Protocol, handle: Handle, access: Arc<Access>) {
+pub(crate) async fn serve(socket: UdpSocket, protocol: Protocol, handle: Handle, access: Arc<Access>) {
     let socket = Arc::new(socket);
     let mut buffer = vec![0; DATAGRAM_MAX];
     loop {

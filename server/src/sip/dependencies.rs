@@ -8,7 +8,7 @@ use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
 
 /// The parts that the relay needs, beside the settings.
-pub struct Dependencies {
+pub(crate) struct Dependencies {
     /// Hashes of our certificate for descriptions, by each function.
     pub fingerprints: Vec<Fingerprint>,
     /// The clock.

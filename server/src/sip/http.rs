@@ -34,7 +34,7 @@ const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// Serves clients that may control calls.
-pub async fn serve(listener: TcpListener, handle: Handle, access: Arc<Access>) {
+pub(crate) async fn serve(listener: TcpListener, handle: Handle, access: Arc<Access>) {
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {

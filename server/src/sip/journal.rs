@@ -24,7 +24,7 @@ const SMALL: u64 = 1 << 20;
 
 /// A file of calls that only this process uses.
 #[derive(Debug)]
-pub struct Journal {
+pub(crate) struct Journal {
     path: PathBuf,
     file: File,
     /// The position of each call's line.
@@ -38,7 +38,7 @@ pub struct Journal {
 
 /// Why a file cannot be gone on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub(crate) enum Damage {
     /// It is another version's, or no file of calls at all.
     Header,
     /// This line is not what was written, counted from 1.
@@ -50,7 +50,7 @@ impl Journal {
     /// [`replace`](Self::replace).
     ///
     /// Errors: the file system's; `WouldBlock` where another process has it.
-    pub fn open(folder: &Path) -> io::Result<(Self, Result<Vec<String>, Damage>)> {
+    pub(crate) fn open(folder: &Path) -> io::Result<(Self, Result<Vec<String>, Damage>)> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let lock = File::open(folder)?;
         lock.try_lock()?;
@@ -70,14 +70,14 @@ impl Journal {
     }
 
     /// Writes these calls in the place of all that was there, in one step.
-    pub fn replace(&mut self, changes: &[Change]) -> io::Result<()> {
+    pub(crate) fn replace(&mut self, changes: &[Change]) -> io::Result<()> {
         let lines = changes.iter().filter(|change| change.record.is_some());
         let lines: Vec<_> = lines.map(|change| (change.call.clone(), line(change))).collect();
         self.rewrite(lines)
     }
 
     /// Writes what has changed.
-    pub fn append(&mut self, changes: &[Change]) -> io::Result<()> {
+    pub(crate) fn append(&mut self, changes: &[Change]) -> io::Result<()> {
         let mut bytes = Vec::new();
         for change in changes {
             let start = self.len + bytes.len() as u64;
@@ -100,7 +100,7 @@ impl Journal {
 
     /// Removes the file and its unfinished replacement: a file that is not kept up to date must not
     /// be used, and takes space. [`replace`](Self::replace) starts again.
-    pub fn remove(&mut self) -> io::Result<()> {
+    pub(crate) fn remove(&mut self) -> io::Result<()> {
         self.live.clear();
         (self.len, self.live_len) = (0, 0);
         // An open file keeps its room on the disk without a name, too.
@@ -200,7 +200,7 @@ fn checksum(text: &str) -> u64 {
 #[cfg(test)]
 impl Journal {
     /// Lets everything that is appended find no room.
-    pub fn fill_disk(&mut self) {
+    pub(crate) fn fill_disk(&mut self) {
         self.file = File::options().write(true).open("/dev/full").expect("Linux has it");
     }
 }

@@ -20,14 +20,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Sends notifications to addresses in the form proxies use: `unix:/path`, `/path`, `tcp:host:port`
 /// or `host:port`.
 #[derive(Clone)]
-pub struct Notifier {
+pub(crate) struct Notifier {
     access: Arc<Access>,
     places: Arc<Semaphore>,
 }
 
 impl Notifier {
     /// A notifier that notifies only addresses that may control calls.
-    pub fn new(access: Arc<Access>) -> Self {
+    pub(crate) fn new(access: Arc<Access>) -> Self {
         Notifier {
             access,
             places: Arc::new(Semaphore::new(NOTICES_MAX)),
@@ -35,7 +35,7 @@ impl Notifier {
     }
 
     /// Writes `tag` and the end of a line to the socket, if it takes it.
-    pub fn tell(&self, socket: String, tag: String) {
+    pub(crate) fn tell(&self, socket: String, tag: String) {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
             return warn!(socket, "too many time-outs are being told of");
         };

@@ -22,7 +22,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// While the disk is full, nothing is kept: the file is removed, because it would soon be wrong,
 /// and all calls are written anew every [`RETRY_INTERVAL`] until that succeeds. Changes are not
 /// collected meanwhile.
-pub struct Saver {
+pub(crate) struct Saver {
     batches: Option<SyncSender<Batch>>,
     state: Arc<State>,
     /// Before it nothing is written again.
@@ -52,7 +52,7 @@ impl Saver {
     /// left there. The first batch replaces them.
     ///
     /// Errors: the file cannot be opened.
-    pub fn start(folder: &Path) -> Result<(Self, Vec<String>), Box<dyn Error>> {
+    pub(crate) fn start(folder: &Path) -> Result<(Self, Vec<String>), Box<dyn Error>> {
         let failed = |error: io::Error| match error.kind() {
             ErrorKind::WouldBlock => format!("sip: {} is in use by another process", folder.display()),
             _ => format!("sip: calls cannot be kept in {}: {error}", folder.display()),
@@ -82,7 +82,7 @@ impl Saver {
 
     /// Passes on the changes, or all calls if the file does not have all of them. Does nothing
     /// while the last batch is being written, so that the caller does not wait for a disk.
-    pub fn save(&mut self, now: Instant, relay: &mut Relay) {
+    pub(crate) fn save(&mut self, now: Instant, relay: &mut Relay) {
         if self.state.busy.load(Ordering::Acquire) {
             return;
         }
@@ -101,7 +101,7 @@ impl Saver {
 
     /// Hands over all calls, to be written before this is gone; waits while the last batch is being
     /// written.
-    pub fn save_all(&self, relay: &mut Relay) {
+    pub(crate) fn save_all(&self, relay: &mut Relay) {
         self.hand_over(Batch::All(relay.take_all()));
     }
 

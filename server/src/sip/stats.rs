@@ -6,7 +6,7 @@ use sip::statistics::Snapshot;
 
 /// The counts of the relay, and its state.
 #[derive(Clone, Debug, Default)]
-pub struct Stats {
+pub(crate) struct Stats {
     /// The requests and calls it refused, ignored, gave up, and carried out.
     pub counters: Counters,
     /// How good streams were.

@@ -37,7 +37,7 @@ const LINE_MAX: usize = 65_536;
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// `ng` over TCP: messages one after the other, each answered before the next is read.
-pub async fn serve_tcp(listener: TcpListener, handle: Handle, access: Arc<Access>) {
+pub(crate) async fn serve_tcp(listener: TcpListener, handle: Handle, access: Arc<Access>) {
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
@@ -112,7 +112,7 @@ fn unreadable() -> io::Error {
 }
 
 /// Opens a Unix socket. It replaces one that a dead process left.
-pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+pub(crate) fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     let is_left = || {
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
         is_socket && std::os::unix::net::UnixStream::connect(path).is_err()
@@ -125,7 +125,7 @@ pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
 
 /// rtpproxy's protocol over a Unix socket: a process that may open it may control calls. One
 /// command a connection.
-pub async fn serve_unix(listener: UnixListener, handle: Handle) {
+pub(crate) async fn serve_unix(listener: UnixListener, handle: Handle) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else {

@@ -38,7 +38,7 @@ const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// In which form a proxy speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     /// `ng` with a cookie.
     Ng,
     /// `ng` without one.
@@ -50,7 +50,7 @@ pub enum Protocol {
 }
 
 /// The destination of an answer.
-pub enum ReplyTo {
+pub(crate) enum ReplyTo {
     /// To this address, from this socket.
     Datagram(Arc<UdpSocket>, SocketAddr),
     /// To whoever waits for it.
@@ -71,15 +71,15 @@ enum ProxyRequest {
 
 /// The task is gone.
 #[derive(Clone, Copy, Debug)]
-pub struct Gone;
+pub(crate) struct Gone;
 
 /// The sockets' handle on the task.
 #[derive(Clone)]
-pub struct Handle(mpsc::Sender<ProxyRequest>);
+pub(crate) struct Handle(mpsc::Sender<ProxyRequest>);
 
 impl Handle {
     /// Passes on a proxy's request.
-    pub async fn ask(
+    pub(crate) async fn ask(
         &self,
         protocol: Protocol,
         from: Option<IpAddr>,
@@ -96,13 +96,13 @@ impl Handle {
     }
 
     /// Whether the task answers. The caller sets the time limit.
-    pub async fn is_alive(&self) -> bool {
+    pub(crate) async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
         self.0.send(ProxyRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
     /// The same, and what is answered, if anything is.
-    pub async fn answer(&self, protocol: Protocol, from: Option<IpAddr>, message: Vec<u8>) -> Option<Arc<[u8]>> {
+    pub(crate) async fn answer(&self, protocol: Protocol, from: Option<IpAddr>, message: Vec<u8>) -> Option<Arc<[u8]>> {
         let (answer, answered) = oneshot::channel();
         let asked = self.ask(protocol, from, message, ReplyTo::Waiting(answer)).await;
         asked.ok()?;
@@ -112,7 +112,7 @@ impl Handle {
 
 /// Starts the task, with the calls that an earlier process kept, if any. The task ends when all
 /// handles are dropped, or by a panic.
-pub fn start(
+pub(crate) fn start(
     relay: Relay,
     needs: Dependencies,
     access: Arc<Access>,

@@ -12,7 +12,7 @@ use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, opcode};
 const BUFFER: usize = 512;
 
 /// Reads a client's messages.
-pub struct Reader<R> {
+pub(crate) struct Reader<R> {
     stream: BufReader<R>,
     message_max: usize,
     /// A message whose last frame has not arrived.
@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     /// The next message; `None` when the client has hung up. After an error, or when this was
     /// dropped before it was done, nothing more can be read.
-    pub async fn next(&mut self) -> Option<Result<Message, ReadError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Message, ReadError>> {
         match self.read_message().await {
             Err(ReadError::Io(error)) if error.kind() == ErrorKind::UnexpectedEof => None,
             read => Some(read),

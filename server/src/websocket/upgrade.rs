@@ -13,17 +13,17 @@ use sha1::{Digest, Sha1};
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// A connection that becomes a WebSocket once the answer is sent.
-pub struct Upgrade(OnUpgrade);
+pub(crate) struct Upgrade(OnUpgrade);
 
 impl Upgrade {
     /// The connection; `None` if the client went away.
-    pub async fn stream(self) -> Option<TokioIo<Upgraded>> {
+    pub(crate) async fn stream(self) -> Option<TokioIo<Upgraded>> {
         self.0.await.ok().map(TokioIo::new)
     }
 }
 
 /// The response to a request for a WebSocket; `None` if it is another request.
-pub fn upgrade(parts: &mut Parts) -> Option<(Upgrade, Response<Body>)> {
+pub(crate) fn upgrade(parts: &mut Parts) -> Option<(Upgrade, Response<Body>)> {
     let headers = &parts.headers;
     let asks = parts.method == Method::GET
         && names(headers, header::CONNECTION, "upgrade")
@@ -42,7 +42,7 @@ pub fn upgrade(parts: &mut Parts) -> Option<(Upgrade, Response<Body>)> {
 }
 
 /// The names in a header that lists some.
-pub fn listed(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<Item = &str> {
+pub(crate) fn listed(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<Item = &str> {
     let values = headers.get_all(name).into_iter();
     let texts = values.filter_map(|value| value.to_str().ok());
     texts.flat_map(|text| text.split(',')).map(str::trim)

@@ -12,7 +12,7 @@ const HEADER_MAX: usize = 10;
 
 /// Writes messages to a client. Dropping the future of one of its methods before it is done leaves
 /// half a frame: nothing more can be sent then.
-pub struct Writer<W> {
+pub(crate) struct Writer<W> {
     stream: W,
 }
 
@@ -22,27 +22,27 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     }
 
     /// Sends bytes.
-    pub async fn binary(&mut self, payload: &[u8]) -> io::Result<()> {
+    pub(crate) async fn binary(&mut self, payload: &[u8]) -> io::Result<()> {
         self.frame(opcode::BINARY, payload).await
     }
 
     /// Sends a text.
-    pub async fn text(&mut self, payload: &str) -> io::Result<()> {
+    pub(crate) async fn text(&mut self, payload: &str) -> io::Result<()> {
         self.frame(opcode::TEXT, payload.as_bytes()).await
     }
 
     /// Asks whether the client is there.
-    pub async fn ping(&mut self) -> io::Result<()> {
+    pub(crate) async fn ping(&mut self) -> io::Result<()> {
         self.frame(opcode::PING, &[]).await
     }
 
     /// Says that we are here.
-    pub async fn pong(&mut self, payload: &[u8]) -> io::Result<()> {
+    pub(crate) async fn pong(&mut self, payload: &[u8]) -> io::Result<()> {
         self.frame(opcode::PONG, payload).await
     }
 
     /// Says goodbye, and why; of a reason that is too long, the beginning.
-    pub async fn close(&mut self, code: u16, reason: &str) -> io::Result<()> {
+    pub(crate) async fn close(&mut self, code: u16, reason: &str) -> io::Result<()> {
         let reason = &reason[..reason.floor_char_boundary(CONTROL_MAX - 2)];
         let payload = [&code.to_be_bytes(), reason.as_bytes()].concat();
         self.frame(opcode::CLOSE, &payload).await

@@ -17,7 +17,7 @@ use tungstenite::stream::MaybeTlsStream;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server that ends with the test.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     port: u16,
     ports: String,
@@ -27,7 +27,7 @@ pub struct Server {
 
 impl Server {
     /// Starts it with these lines in its file, beside where it listens.
-    pub fn start(config: &str) -> Self {
+    pub(crate) fn start(config: &str) -> Self {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("weir-front-{}-{nth}", std::process::id()));
@@ -72,24 +72,24 @@ impl Server {
     }
 
     /// Writes another configuration, and has it read.
-    pub fn reload(&self, config: &str) {
+    pub(crate) fn reload(&self, config: &str) {
         std::fs::write(self.folder.join("weir.yaml"), format!("{}{config}", self.ports)).expect("a file");
         self.signal(Signal::HUP);
     }
 
     /// Sends it a signal.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).expect("it runs");
     }
 
     /// Waits until its log says this.
-    pub fn await_log(&self, text: &str) {
+    pub(crate) fn await_log(&self, text: &str) {
         self.wait(text, || self.log.lock().expect("nobody panics with it").contains(text));
     }
 
     /// Waits until it has ended by itself; whether it says that all was well.
-    pub fn await_end(&mut self) -> bool {
+    pub(crate) fn await_end(&mut self) -> bool {
         let begun = now();
         loop {
             if let Some(status) = self.child.try_wait().expect("it is ours") {
@@ -105,7 +105,7 @@ impl Server {
     }
 
     /// The status of an answer.
-    pub fn status(&self, path: &str) -> u16 {
+    pub(crate) fn status(&self, path: &str) -> u16 {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         write!(
             stream,
@@ -122,12 +122,12 @@ impl Server {
     }
 
     /// The status that a token with this key gets at joining.
-    pub fn validate(&self, key: &str, secret: &str) -> u16 {
+    pub(crate) fn validate(&self, key: &str, secret: &str) -> u16 {
         self.status(&format!("/rtc/validate?access_token={}", token(key, secret)))
     }
 
     /// Joins with a token of this key.
-    pub fn join(&self, key: &str, secret: &str) -> WebSocket<MaybeTlsStream<TcpStream>> {
+    pub(crate) fn join(&self, key: &str, secret: &str) -> WebSocket<MaybeTlsStream<TcpStream>> {
         let url = format!(
             "ws://127.0.0.1:{}/rtc?protocol=16&access_token={}",
             self.port,

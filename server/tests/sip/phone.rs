@@ -14,7 +14,7 @@ const HEADER: usize = 12;
 /// The most bytes that SRTP adds.
 const TAG: usize = 16;
 
-pub struct Phone {
+pub(crate) struct Phone {
     rtp: UdpSocket,
     rtcp: UdpSocket,
     ssrc: u32,
@@ -24,7 +24,7 @@ pub struct Phone {
 }
 
 impl Phone {
-    pub fn new(ssrc: u32) -> Self {
+    pub(crate) fn new(ssrc: u32) -> Self {
         let (rtp, rtcp) = pair();
         for socket in [&rtp, &rtcp] {
             socket
@@ -41,28 +41,28 @@ impl Phone {
         }
     }
 
-    pub fn two() -> [Phone; 2] {
+    pub(crate) fn two() -> [Phone; 2] {
         [Phone::new(1), Phone::new(2)]
     }
 
     /// One that protects what it sends with `ours`, and expects `theirs`.
-    pub fn protect(&mut self, ours: &MasterKey, theirs: &MasterKey) {
+    pub(crate) fn protect(&mut self, ours: &MasterKey, theirs: &MasterKey) {
         self.srtp = Some((Sealer::new(ours), Opener::new(theirs)));
     }
 
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.rtp.local_addr().expect("bound").port()
     }
 
-    pub fn send_to(&mut self, port: u16) {
+    pub(crate) fn send_to(&mut self, port: u16) {
         self.to = port;
     }
 
-    pub fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         self.description_as("RTP/AVP", "")
     }
 
-    pub fn description_as(&self, protocol: &str, more: &str) -> String {
+    pub(crate) fn description_as(&self, protocol: &str, more: &str) -> String {
         format!(
             "v=0\r\no=- {} 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio {} {protocol} 0\r\na=rtpmap:0 PCMU/8000\r\n{more}",
             self.ssrc,
@@ -71,7 +71,7 @@ impl Phone {
     }
 
     /// Sends twenty milliseconds of sound; what was said.
-    pub fn speak(&mut self) -> Vec<u8> {
+    pub(crate) fn speak(&mut self) -> Vec<u8> {
         self.sequence += 1;
         let mut packet = vec![0x80, 0];
         packet.extend(self.sequence.to_be_bytes());
@@ -89,7 +89,7 @@ impl Phone {
     }
 
     /// The next packet, decrypted, if one arrives.
-    pub fn hear(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn hear(&mut self) -> Option<Vec<u8>> {
         let mut buffer = [0; 2048];
         let len = self.rtp.recv(&mut buffer).ok()?;
         let mut packet = buffer[..len].to_vec();
@@ -101,7 +101,7 @@ impl Phone {
     }
 
     /// Says when it has sent what.
-    pub fn report(&self, ntp: u64) {
+    pub(crate) fn report(&self, ntp: u64) {
         let info = SenderInfo {
             ntp: NtpTime(ntp << 16),
             rtp: RtpTimestamp(0),
@@ -114,7 +114,7 @@ impl Phone {
     }
 
     /// Says how it gets the other one, whose newest report it names.
-    pub fn judge(&self, ssrc: u32, last_sender_report: u32, fraction_lost: u8) {
+    pub(crate) fn judge(&self, ssrc: u32, last_sender_report: u32, fraction_lost: u8) {
         let block = ReportBlock {
             ssrc: Ssrc(ssrc),
             fraction_lost,
@@ -130,7 +130,7 @@ impl Phone {
     }
 
     /// RTCP that comes, if some does.
-    pub fn hear_rtcp(&self) -> Option<Vec<u8>> {
+    pub(crate) fn hear_rtcp(&self) -> Option<Vec<u8>> {
         let mut buffer = [0; 2048];
         let len = self.rtcp.recv(&mut buffer).ok()?;
         Some(buffer[..len].to_vec())
@@ -146,7 +146,7 @@ impl Phone {
 }
 
 /// Both hear everything the other says.
-pub fn converse(phones: &mut [Phone; 2], packets: usize) {
+pub(crate) fn converse(phones: &mut [Phone; 2], packets: usize) {
     for _ in 0..packets {
         for speaker in [0, 1] {
             let said = phones[speaker].speak();
@@ -169,7 +169,7 @@ fn pair() -> (UdpSocket, UdpSocket) {
 }
 
 /// A key for AES-CM with HMAC-SHA1, and how descriptions write it.
-pub fn key(seed: u8) -> (MasterKey, String) {
+pub(crate) fn key(seed: u8) -> (MasterKey, String) {
     use base64::Engine;
     let bytes: Vec<u8> = (0..30).map(|n| n ^ seed).collect();
     let (key, salt) = bytes.split_at(16);
@@ -190,12 +190,12 @@ fn line_in(sdp: &str) -> &str {
 }
 
 /// The number of that suite in a description.
-pub fn tag_in(sdp: &str) -> &str {
+pub(crate) fn tag_in(sdp: &str) -> &str {
     line_in(sdp).split(' ').next().expect("a number")
 }
 
 /// The key of that suite that a description names.
-pub fn key_in(sdp: &str) -> MasterKey {
+pub(crate) fn key_in(sdp: &str) -> MasterKey {
     use base64::Engine;
     let line = line_in(sdp);
     let text = line

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const PORTS: u16 = 40;
 
 /// A program that ends with the test.
-pub struct Program {
+pub(crate) struct Program {
     child: Child,
     http: u16,
     /// The ports of its control sockets: UDP and TCP of `ng`, HTTP of `ng`, UDP of rtpproxy.
@@ -25,7 +25,7 @@ pub struct Program {
 }
 
 /// A port that is free now.
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     socket.local_addr().expect("bound").port()
 }
@@ -51,14 +51,14 @@ fn serve(directory: &Path) -> Child {
 impl Program {
     /// Starts it with these lines in its section `sip`, beside where it listens; `{directory}` is
     /// where its files are.
-    pub fn start(more: &str) -> Self {
+    pub(crate) fn start(more: &str) -> Self {
         let program = Self::spawn(more);
         program.await_start();
         program
     }
 
     /// Kills it, and starts it again.
-    pub fn replace(&mut self) {
+    pub(crate) fn replace(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
         self.child = serve(&self.directory);
@@ -106,7 +106,7 @@ sip:
     }
 
     /// Starts it where it cannot work; what it says about that.
-    pub fn fail(more: &str) -> String {
+    pub(crate) fn fail(more: &str) -> String {
         let mut program = Self::spawn(more);
         let mut said = String::new();
         let errors = program.child.stderr.as_mut().expect("it is piped");
@@ -117,14 +117,14 @@ sip:
     }
 
     /// One of its figures, by the beginning of its line.
-    pub fn figure(&self, name: &str) -> f64 {
+    pub(crate) fn figure(&self, name: &str) -> f64 {
         let text = get(self.http, "/metrics");
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         line.map_or(f64::NAN, |value| value.trim().parse().expect("a number"))
     }
 
     /// Waits until a figure is what it should be.
-    pub fn await_figure(&self, name: &str, expected: f64) {
+    pub(crate) fn await_figure(&self, name: &str, expected: f64) {
         let begun = now();
         while self.figure(name) != expected {
             let waited = begun.elapsed();
@@ -139,7 +139,7 @@ sip:
 
     /// Waits until no port of its media is open: a worker that has just read from one closes it a
     /// moment later.
-    pub fn await_closed(&self) {
+    pub(crate) fn await_closed(&self) {
         let begun = now();
         while self.open_ports() > 0 {
             assert!(begun.elapsed() < Duration::from_secs(10), "ports stay open");
@@ -148,7 +148,7 @@ sip:
     }
 
     /// How many ports of its media are open.
-    pub fn open_ports(&self) -> usize {
+    pub(crate) fn open_ports(&self) -> usize {
         let [first, last] = self.media;
         let taken = |port: &u16| UdpSocket::bind(("127.0.0.1", *port)).is_err();
         (first..=last).filter(taken).count()
@@ -165,7 +165,7 @@ impl Drop for Program {
 }
 
 /// An HTTP request without a body.
-pub fn get(port: u16, path: &str) -> String {
+pub(crate) fn get(port: u16, path: &str) -> String {
     request(
         port,
         &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"),
@@ -173,7 +173,7 @@ pub fn get(port: u16, path: &str) -> String {
 }
 
 /// Any HTTP request that asks for the connection to be closed.
-pub fn request(port: u16, request: &str) -> String {
+pub(crate) fn request(port: u16, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut text = String::new();
@@ -182,6 +182,6 @@ pub fn request(port: u16, request: &str) -> String {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a program runs in real time")]
-pub fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }

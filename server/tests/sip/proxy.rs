@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::phone::Phone;
 
 /// A proxy that speaks `ng` over UDP.
-pub struct Proxy {
+pub(crate) struct Proxy {
     socket: UdpSocket,
     cookie: u32,
 }
 
 impl Proxy {
-    pub fn new(port: u16) -> Self {
+    pub(crate) fn new(port: u16) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         socket.connect(("127.0.0.1", port)).expect("an address");
         socket.set_read_timeout(Some(Duration::from_secs(3))).expect("a time");
@@ -22,14 +22,14 @@ impl Proxy {
     }
 
     /// The answer to a request, under a cookie of its own.
-    pub fn ask(&mut self, request: &Value) -> Value {
+    pub(crate) fn ask(&mut self, request: &Value) -> Value {
         let (cookie, reply) = self.exchange(&request.to_string()).expect("an answer");
         let reply = reply.strip_prefix(&cookie).expect("the same cookie");
         serde_json::from_str(reply).expect("JSON")
     }
 
     /// The answer to a line of rtpproxy's.
-    pub fn line(&mut self, line: &str) -> String {
+    pub(crate) fn line(&mut self, line: &str) -> String {
         let (cookie, reply) = self.exchange(line).expect("an answer");
         reply
             .strip_prefix(&cookie)
@@ -39,7 +39,7 @@ impl Proxy {
     }
 
     /// Sends something; the cookie and the answer, if there is one.
-    pub fn exchange(&mut self, payload: &str) -> Option<(String, String)> {
+    pub(crate) fn exchange(&mut self, payload: &str) -> Option<(String, String)> {
         self.cookie += 1;
         let cookie = format!("{}_{} ", std::process::id(), self.cookie);
         self.socket.send(format!("{cookie}{payload}").as_bytes()).expect("sent");
@@ -51,7 +51,7 @@ impl Proxy {
 
     /// An offer or an answer of a phone's: where the other one is to send, and the whole
     /// description.
-    pub fn describe(&mut self, command: &str, sdp: &str, more: Value) -> (u16, String) {
+    pub(crate) fn describe(&mut self, command: &str, sdp: &str, more: Value) -> (u16, String) {
         let mut request = json!({"command": command, "call-id": "c", "from-tag": "a", "sdp": sdp});
         let keys = request.as_object_mut().expect("it is one");
         keys.extend(more.as_object().cloned().unwrap_or_default());
@@ -65,7 +65,7 @@ impl Proxy {
     }
 
     /// Sets a call up between two phones, each of which then knows where to send.
-    pub fn call(&mut self, phones: &mut [Phone; 2]) {
+    pub(crate) fn call(&mut self, phones: &mut [Phone; 2]) {
         let (port, _) = self.describe("offer", &phones[0].description(), json!({}));
         phones[1].send_to(port);
         let (port, _) = self.describe("answer", &phones[1].description(), json!({}));

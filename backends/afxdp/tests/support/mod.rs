@@ -17,12 +17,12 @@ use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, Ssrc};
 
 /// The stream everybody watches.
-pub const STREAM: StreamKey = StreamKey {
+pub(crate) const STREAM: StreamKey = StreamKey {
     leg: LegId(0),
     ssrc: Ssrc(1),
 };
 
-pub fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     Clock {
         origin: Instant::now(),
         ntp: NtpTime(3_900_000_000 << 32),
@@ -30,7 +30,7 @@ pub fn clock() -> Clock {
 }
 
 /// Sockets at the near end.
-pub fn udp(pair: &Pair, workers: usize) -> UdpConfig {
+pub(crate) fn udp(pair: &Pair, workers: usize) -> UdpConfig {
     UdpConfig {
         addresses: [IpAddr::from(pair.near.v4), pair.near.v6.into()]
             .map(|address| SocketAddr::new(address, 0))
@@ -41,12 +41,12 @@ pub fn udp(pair: &Pair, workers: usize) -> UdpConfig {
 }
 
 /// Rings and sockets at the near end.
-pub fn rings(pair: &Pair, workers: usize) -> Result<AfxdpPlane, AfxdpError> {
+pub(crate) fn rings(pair: &Pair, workers: usize) -> Result<AfxdpPlane, AfxdpError> {
     rings_beside(pair, udp(pair, workers))
 }
 
 /// Rings at the near end, beside these sockets.
-pub fn rings_beside(pair: &Pair, udp: UdpConfig) -> Result<AfxdpPlane, AfxdpError> {
+pub(crate) fn rings_beside(pair: &Pair, udp: UdpConfig) -> Result<AfxdpPlane, AfxdpError> {
     let config = AfxdpConfig {
         udp,
         interfaces: vec![pair.near.interface.to_owned()],
@@ -55,13 +55,13 @@ pub fn rings_beside(pair: &Pair, udp: UdpConfig) -> Result<AfxdpPlane, AfxdpErro
 }
 
 /// A socket at the far end.
-pub fn far_socket(pair: &Pair, address: IpAddr) -> UdpSocket {
+pub(crate) fn far_socket(pair: &Pair, address: IpAddr) -> UdpSocket {
     pair.far
         .run(|| UdpSocket::bind((address, 0)).expect("the far end has ports"))
 }
 
 /// The camera's leg and its stream.
-pub fn publish(plane: &mut dyn DataPlane, near: SocketAddr, camera: SocketAddr) {
+pub(crate) fn publish(plane: &mut dyn DataPlane, near: SocketAddr, camera: SocketAddr) {
     write(plane, Update::SetLeg(LegId(0), leg(near, camera, Protection::Clear)));
     let stream = Stream {
         kind: MediaKind::Video,
@@ -78,7 +78,13 @@ pub fn publish(plane: &mut dyn DataPlane, near: SocketAddr, camera: SocketAddr) 
 }
 
 /// Leg and replica of receiver `number`, from 1 on.
-pub fn watch(plane: &mut dyn DataPlane, number: u32, near: SocketAddr, receiver: SocketAddr, protection: Protection) {
+pub(crate) fn watch(
+    plane: &mut dyn DataPlane,
+    number: u32,
+    near: SocketAddr,
+    receiver: SocketAddr,
+    protection: Protection,
+) {
     write(plane, Update::SetLeg(LegId(number), leg(near, receiver, protection)));
     let replica = Replica {
         leg: LegId(number),
@@ -102,7 +108,7 @@ pub fn watch(plane: &mut dyn DataPlane, number: u32, near: SocketAddr, receiver:
     write(plane, Update::SetReplica(ReplicaId(number), replica));
 }
 
-pub fn srtp(seed: u32) -> Protection {
+pub(crate) fn srtp(seed: u32) -> Protection {
     let key = |seed: u32| {
         MasterKey::new(SrtpProfile::AeadAes128Gcm, &[seed as u8; 16], &[seed as u8; 12]).expect("of these lengths")
     };
@@ -113,7 +119,7 @@ pub fn srtp(seed: u32) -> Protection {
 }
 
 /// A key frame in one packet of VP8, `len` bytes long, filled with its number.
-pub fn packet(sequence: u16, len: usize) -> Vec<u8> {
+pub(crate) fn packet(sequence: u16, len: usize) -> Vec<u8> {
     let mut packet = vec![0x80, 96];
     packet.extend(sequence.to_be_bytes());
     packet.extend((u32::from(sequence) * 3_000).to_be_bytes());

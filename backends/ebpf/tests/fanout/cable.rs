@@ -12,15 +12,15 @@ use veth::{Pair, pair_or_skip};
 use wire::codec::Layer;
 use wire::{Codec, ExtensionMap, MediaKind, PayloadType, Ssrc};
 
-pub const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
-pub const STREAM: StreamKey = StreamKey {
+pub(crate) const STREAM: StreamKey = StreamKey {
     leg: LegId(0),
     ssrc: Ssrc(0x11),
 };
 
 /// A speaker and listeners at the far end, and our ports.
-pub struct Room<'a> {
+pub(crate) struct Room<'a> {
     pub fanout: Fanout,
     pub near: SocketAddr,
     pub speaker: UdpSocket,
@@ -29,7 +29,7 @@ pub struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    pub fn new(pair: &'a Pair, like: IpAddr, goes_up: bool, listeners: u32) -> Self {
+    pub(crate) fn new(pair: &'a Pair, like: IpAddr, goes_up: bool, listeners: u32) -> Self {
         let config = FanoutConfig {
             interfaces: vec![pair.near.interface.to_owned()],
             goes_up,
@@ -40,7 +40,7 @@ impl<'a> Room<'a> {
     }
 
     /// Everybody is known when this returns.
-    pub fn with(fanout: Fanout, pair: &'a Pair, like: IpAddr, listeners: u32) -> Self {
+    pub(crate) fn with(fanout: Fanout, pair: &'a Pair, like: IpAddr, listeners: u32) -> Self {
         let mut room = Room {
             fanout,
             pair,
@@ -62,7 +62,7 @@ impl<'a> Room<'a> {
         room
     }
 
-    pub fn offer(&mut self, update: Update) {
+    pub(crate) fn offer(&mut self, update: Update) {
         let (fanout, now) = (&mut self.fanout, Instant::now());
         // Interfaces are named by numbers, which are a namespace's.
         let answer = self.pair.near.run(|| fanout.offer(now, &update));
@@ -71,7 +71,7 @@ impl<'a> Room<'a> {
 
     /// Whether everybody gets each of these packets as it is theirs, from a first one that is
     /// numbered so.
-    pub fn hears(&self, sequences: std::ops::Range<u16>, numbered: u16) {
+    pub(crate) fn hears(&self, sequences: std::ops::Range<u16>, numbered: u16) {
         for (sequence, number) in sequences.zip(numbered..) {
             self.speak(sequence, 1_200 + usize::from(sequence));
             for (id, listener) in (1..).zip(&self.listeners) {
@@ -106,33 +106,33 @@ impl<'a> Room<'a> {
     }
 
     /// Forgets what listeners got so far.
-    pub fn drain(&self) {
+    pub(crate) fn drain(&self) {
         self.listeners.iter().for_each(drain);
     }
 
-    pub fn speak(&self, sequence: u16, len: usize) {
+    pub(crate) fn speak(&self, sequence: u16, len: usize) {
         self.say(&packet(sequence, len));
     }
 
-    pub fn say(&self, packet: &[u8]) {
+    pub(crate) fn say(&self, packet: &[u8]) {
         self.speaker.send_to(packet, self.near).unwrap();
     }
 }
 
-pub fn drain(listener: &UdpSocket) {
+pub(crate) fn drain(listener: &UdpSocket) {
     listener.set_nonblocking(true).unwrap();
     while listener.recv(&mut [0; 2_000]).is_ok() {}
     listener.set_nonblocking(false).unwrap();
 }
 
-pub fn socket(pair: &Pair, like: IpAddr) -> UdpSocket {
+pub(crate) fn socket(pair: &Pair, like: IpAddr) -> UdpSocket {
     let address = pair.far.address(like);
     let socket = pair.far.run(|| UdpSocket::bind((address, 0)).expect("there are ports"));
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket
 }
 
-pub fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
+pub(crate) fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
     Leg {
         paths: vec![Path { local, remote }],
         protection,
@@ -141,7 +141,7 @@ pub fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg
     }
 }
 
-pub fn stream() -> Stream {
+pub(crate) fn stream() -> Stream {
     Stream {
         kind: MediaKind::Audio,
         formats: vec![StreamFormat {
@@ -155,7 +155,7 @@ pub fn stream() -> Stream {
     }
 }
 
-pub fn replica(number: u32) -> Replica {
+pub(crate) fn replica(number: u32) -> Replica {
     Replica {
         leg: LegId(number),
         ssrc: Ssrc(0x1000 + number),
@@ -177,7 +177,7 @@ pub fn replica(number: u32) -> Replica {
     }
 }
 
-pub fn packet(sequence: u16, len: usize) -> Vec<u8> {
+pub(crate) fn packet(sequence: u16, len: usize) -> Vec<u8> {
     let mut packet = vec![0x80, 111];
     packet.extend(sequence.to_be_bytes());
     packet.extend((u32::from(sequence) * 960).to_be_bytes());
@@ -186,7 +186,7 @@ pub fn packet(sequence: u16, len: usize) -> Vec<u8> {
     packet
 }
 
-pub fn with_families(what: impl Fn(&Pair, IpAddr)) {
+pub(crate) fn with_families(what: impl Fn(&Pair, IpAddr)) {
     let Some(pair) = pair_or_skip(1) else { return };
     for like in [pair.far.v4.into(), pair.far.v6.into()] {
         what(&pair, like);

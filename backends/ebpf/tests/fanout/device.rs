@@ -32,7 +32,7 @@ const NEAR: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const FAR: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// A cable at whose far end everybody is.
-pub struct Cable {
+pub(crate) struct Cable {
     interface: u32,
     caught: Rc<OwnedFd>,
     /// Captures the packets that reach the near end's stack.
@@ -50,17 +50,17 @@ pub struct Cable {
 }
 
 /// Makes a cable of a pair of interfaces.
-pub type NewCable = fn(&Pair) -> Cable;
+pub(crate) type NewCable = fn(&Pair) -> Cable;
 
 /// Does something inside of a namespace whose interface has such a cable.
-pub fn on_cable(new: NewCable, what: impl FnOnce(&Cable) + Send) {
+pub(crate) fn on_cable(new: NewCable, what: impl FnOnce(&Cable) + Send) {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.near.run(|| what(&new(&pair)));
 }
 
 impl Cable {
     /// To be called in the near end's namespace.
-    pub fn new(pair: &Pair) -> Self {
+    pub(crate) fn new(pair: &Pair) -> Self {
         let mac = |address: [u8; 6]| address.map(|byte| format!("{byte:02x}")).join(":");
         let (near, far) = (&pair.near, &pair.far);
         let run = |side: &veth::Side, words: String| side.ip(&words).unwrap_or_else(|error| panic!("{error}"));
@@ -91,7 +91,7 @@ impl Cable {
     }
 
     /// The same, for devices that copy in the driver.
-    pub fn of_drivers(pair: &Pair) -> Self {
+    pub(crate) fn of_drivers(pair: &Pair) -> Self {
         let pass = pair.far.run(|| Pass::start(pair.far.interface));
         Cable {
             driver: Some(pass.unwrap_or_else(|error| panic!("{error}"))),
@@ -99,12 +99,12 @@ impl Cable {
         }
     }
 
-    pub fn is_of_drivers(&self) -> bool {
+    pub(crate) fn is_of_drivers(&self) -> bool {
         self.driver.is_some()
     }
 
     /// A fresh device.
-    pub fn device(&self, goes_up: bool, now: Instant) -> Box<dyn Device> {
+    pub(crate) fn device(&self, goes_up: bool, now: Instant) -> Box<dyn Device> {
         let in_driver = self.is_of_drivers();
         let config = FanoutConfig {
             goes_up,

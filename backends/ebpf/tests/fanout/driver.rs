@@ -10,7 +10,7 @@ use veth::Pair;
 use crate::cable::{Room, leg, replica, with_families};
 
 /// A cable that takes what drivers send, and whose far end finishes checksums, as a network would.
-pub fn drivers(pair: &Pair) -> Pass {
+pub(crate) fn drivers(pair: &Pair) -> Pass {
     pair.far
         .command("ethtool", "-K far0 tx off")
         .unwrap_or_else(|error| panic!("{error}"));

@@ -8,7 +8,7 @@ use dataplane::Path;
 const DISCARD: u16 = 9;
 
 /// Ethernet, IPv4 or IPv6, and UDP around a datagram that arrives.
-pub fn arriving(to: [u8; 6], from: [u8; 6], path: Path, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn arriving(to: [u8; 6], from: [u8; 6], path: Path, payload: &[u8]) -> Vec<u8> {
     let (source, destination) = (path.remote, path.local);
     let udp = udp(source, destination, payload);
     let mut bytes = [to, from].concat();
@@ -50,7 +50,7 @@ fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
 /// The datagram in a sent frame, and its addresses; `None` for a frame that holds no datagram.
 ///
 /// Panics where lengths or checksums are wrong: no receiver would take it.
-pub fn left(frame: &[u8]) -> Option<([u8; 6], Path, Vec<u8>)> {
+pub(crate) fn left(frame: &[u8]) -> Option<([u8; 6], Path, Vec<u8>)> {
     let to: [u8; 6] = *frame.first_chunk()?;
     let (source, destination, udp): (IpAddr, IpAddr, &[u8]) = match frame.get(12..14)? {
         [0x08, 0x00] => {

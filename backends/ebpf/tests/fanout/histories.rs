@@ -81,7 +81,7 @@ fn like_others(map: &ExtensionMap) -> ExtensionMap {
 }
 
 /// A step of a room without what the kernel leaves to the base.
-pub fn plain(step: Step) -> Step {
+pub(crate) fn plain(step: Step) -> Step {
     match step {
         Step::Write(update) => Step::Write(plain_entry(update)),
         // A probe sends packets twice here, and on purpose.
@@ -91,7 +91,7 @@ pub fn plain(step: Step) -> Step {
 }
 
 /// A stream of these formats, without retransmissions.
-pub fn of_formats(stream: Stream, formats: &[(u8, Codec)]) -> Stream {
+pub(crate) fn of_formats(stream: Stream, formats: &[(u8, Codec)]) -> Stream {
     let format = |(payload_type, codec): &(u8, Codec)| StreamFormat {
         payload_type: PayloadType::new(*payload_type).expect("below 128"),
         codec: *codec,

@@ -116,7 +116,7 @@ fn layered_history(seed: u64) -> Vec<Step> {
 }
 
 /// Takes replicas' sources away that are of another family, which the kernel leaves to the base.
-pub fn leave_out_other_families(steps: &mut [Step]) {
+pub(crate) fn leave_out_other_families(steps: &mut [Step]) {
     let mut families = BTreeMap::new();
     for step in steps {
         match step {

@@ -9,10 +9,10 @@ use wire::{ExtensionKind, PacketKind, RtpPacket};
 
 /// Every leg, and how many of its packets had a transport-wide number.
 #[derive(Default)]
-pub struct Numbers(BTreeMap<LegId, (Leg, u16)>);
+pub(crate) struct Numbers(BTreeMap<LegId, (Leg, u16)>);
 
 impl Numbers {
-    pub fn apply(&mut self, update: &Update) {
+    pub(crate) fn apply(&mut self, update: &Update) {
         match update {
             Update::SetLeg(id, leg) => self.0.entry(*id).or_insert_with(|| (leg.clone(), 0)).0 = leg.clone(),
             Update::RemoveLeg(id) => drop(self.0.remove(id)),
@@ -21,7 +21,7 @@ impl Numbers {
     }
 
     /// Panics where a number was left out or comes again.
-    pub fn sent(&mut self, datagram: &Datagram) {
+    pub(crate) fn sent(&mut self, datagram: &Datagram) {
         let on = |(leg, _): &&mut (Leg, u16)| leg.paths.first() == Some(&datagram.path);
         let Some((leg, count)) = self.0.values_mut().find(on) else {
             return;

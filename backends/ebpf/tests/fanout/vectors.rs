@@ -14,7 +14,7 @@ fn vectors() -> Vec<(Vector, Names)> {
 }
 
 /// All of them, changed.
-pub fn vectors_as(change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
+pub(crate) fn vectors_as(change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
     read_vectors("../../verify/conformance/vectors", change)
 }
 

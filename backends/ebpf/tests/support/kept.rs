@@ -16,7 +16,7 @@ use veth::Pair;
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Does something on a thread of the near end that has a BPF file system of its own.
-pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
+pub(crate) fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
     // One test at a time: a process that is being started has all files of this one for a moment,
     // locks of other tests' folders too.
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
 
 /// Sends a packet every millisecond while something else is done, and has each listener listen. How
 /// many were sent, and what each heard.
-pub fn while_sending<T: Send, const N: usize>(
+pub(crate) fn while_sending<T: Send, const N: usize>(
     send: impl Fn(u32) + Send,
     listeners: [impl FnOnce() -> Vec<T> + Send; N],
     meanwhile: impl FnOnce(),
@@ -62,14 +62,14 @@ pub fn while_sending<T: Send, const N: usize>(
 
 /// A process that offers entries, and says what it found and how it stands: an ignored test of the
 /// same program.
-pub struct Process {
+pub(crate) struct Process {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
 impl Process {
-    pub fn start(test: &str, pins: &Path) -> Self {
+    pub(crate) fn start(test: &str, pins: &Path) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["--exact", test, "--ignored", "--nocapture"]);
         command.env("PINS", pins).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -82,7 +82,7 @@ impl Process {
     }
 
     /// The next line of its output.
-    pub fn says(&mut self) -> String {
+    pub(crate) fn says(&mut self) -> String {
         let mut line = String::new();
         while !line.starts_with("> ") {
             line.clear();
@@ -91,12 +91,12 @@ impl Process {
         line[2..].trim().to_owned()
     }
 
-    pub fn tell(&mut self, words: &str) -> String {
+    pub(crate) fn tell(&mut self, words: &str) -> String {
         writeln!(self.input, "{words}").unwrap();
         self.says()
     }
 
-    pub fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         // SIGKILL: nothing of it runs any more.
         self.child.kill().unwrap();
         self.child.wait().unwrap();

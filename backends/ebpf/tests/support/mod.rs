@@ -10,11 +10,11 @@ use dataplane::{Accept, Hop, Path, Relay, RelayProtection};
 use veth::{Pair, pair_or_skip};
 
 /// How long to wait for what must come.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A cable on which programs can send: its far end takes frames from them, and sends frames whose
 /// checksums are finished.
-pub fn cable_or_skip() -> Option<Cable> {
+pub(crate) fn cable_or_skip() -> Option<Cable> {
     let pair = pair_or_skip(1)?;
     if let Err(reason) = pair.far.command("ethtool", "-K far0 tx off") {
         eprintln!("SKIPPED, nothing was tested: {reason}");
@@ -28,7 +28,7 @@ pub fn cable_or_skip() -> Option<Cable> {
 }
 
 /// Two namespaces, and what makes the far one take frames.
-pub struct Cable {
+pub(crate) struct Cable {
     pair: Pair,
     _taking: Pass,
 }
@@ -42,7 +42,7 @@ impl Deref for Cable {
 }
 
 /// Caller and called, and our port for each.
-pub struct Parties {
+pub(crate) struct Parties {
     pub sockets: [UdpSocket; 2],
     pub theirs: [SocketAddr; 2],
     pub ours: [SocketAddr; 2],
@@ -50,12 +50,12 @@ pub struct Parties {
 
 impl Parties {
     /// At the far end, known to the near one.
-    pub fn new(pair: &Pair, like: IpAddr) -> Self {
+    pub(crate) fn new(pair: &Pair, like: IpAddr) -> Self {
         Self::between(pair, pair.near.address(like), pair.far.address(like))
     }
 
     /// At this address of the far end, with ports of ours at that of the near one.
-    pub fn between(pair: &Pair, near: IpAddr, far: IpAddr) -> Self {
+    pub(crate) fn between(pair: &Pair, near: IpAddr, far: IpAddr) -> Self {
         let sockets = [0, 1].map(|_| pair.far.run(|| UdpSocket::bind((far, 0)).expect("there are ports")));
         for socket in &sockets {
             socket.set_read_timeout(Some(PATIENCE)).expect("a socket can");
@@ -73,7 +73,7 @@ impl Parties {
     }
 
     /// On the near end, as our ports are.
-    pub fn beside(pair: &Pair, near: IpAddr) -> Self {
+    pub(crate) fn beside(pair: &Pair, near: IpAddr) -> Self {
         let sockets = [0, 1].map(|_| pair.near.run(|| UdpSocket::bind((near, 0)).expect("there are ports")));
         for socket in &sockets {
             socket.set_read_timeout(Some(PATIENCE)).expect("a socket can");
@@ -87,12 +87,12 @@ impl Parties {
     }
 
     /// The relay of the packets of one of them.
-    pub fn relay(&self, from: usize) -> Relay {
+    pub(crate) fn relay(&self, from: usize) -> Relay {
         relay(self.theirs[from], self.ours[1 - from], self.theirs[1 - from])
     }
 }
 
-pub fn relay(accept: SocketAddr, local: SocketAddr, remote: SocketAddr) -> Relay {
+pub(crate) fn relay(accept: SocketAddr, local: SocketAddr, remote: SocketAddr) -> Relay {
     let hop = Hop {
         path: Path { local, remote },
         egress_protection: RelayProtection::Clear,
@@ -108,7 +108,7 @@ pub fn relay(accept: SocketAddr, local: SocketAddr, remote: SocketAddr) -> Relay
 }
 
 /// RTP, with its number also at its end.
-pub fn rtp(number: u32, len: usize) -> Vec<u8> {
+pub(crate) fn rtp(number: u32, len: usize) -> Vec<u8> {
     let mut packet = vec![0x80, 0];
     packet.extend((number as u16).to_be_bytes());
     packet.extend((160 * number).to_be_bytes());
@@ -119,6 +119,6 @@ pub fn rtp(number: u32, len: usize) -> Vec<u8> {
 }
 
 /// The number at a packet's end.
-pub fn number(packet: &[u8]) -> u32 {
+pub(crate) fn number(packet: &[u8]) -> u32 {
     u32::from_be_bytes(*packet.last_chunk().expect("longer than that"))
 }

@@ -14,7 +14,7 @@ use wire::NtpTime;
 
 /// Takes relays without keys, so many of them.
 #[derive(Default)]
-pub struct Pretended {
+pub(crate) struct Pretended {
     pub name: &'static str,
     pub room: usize,
     pub is_gone: bool,
@@ -29,7 +29,7 @@ pub struct Pretended {
 }
 
 impl Pretended {
-    pub fn new(name: &'static str, room: usize) -> Self {
+    pub(crate) fn new(name: &'static str, room: usize) -> Self {
         Pretended {
             name,
             room,
@@ -37,7 +37,7 @@ impl Pretended {
         }
     }
 
-    pub fn late(name: &'static str) -> Self {
+    pub(crate) fn late(name: &'static str) -> Self {
         Pretended {
             is_late: true,
             ..Pretended::new(name, 8)
@@ -84,7 +84,7 @@ impl Pretended {
     }
 
     /// Carries out the write at this position of those that wait, and answers it.
-    pub fn settle(&mut self, position: usize) {
+    pub(crate) fn settle(&mut self, position: usize) {
         let (write, at, relay) = self.asked.remove(position);
         let outcome = self.carry_out(at, relay.as_ref());
         let traffic = relay.is_none().then(|| self.relay_traffic(at)).flatten();
@@ -96,7 +96,7 @@ impl Pretended {
     }
 
     /// Loses the relay that this write brought.
-    pub fn lose(&mut self, write: WriteId, at: SocketAddr) {
+    pub(crate) fn lose(&mut self, write: WriteId, at: SocketAddr) {
         self.relays.remove(&at);
         self.written.push_back(Written {
             write,
@@ -136,20 +136,20 @@ impl Offload for Pretended {
     }
 }
 
-pub struct World {
+pub(crate) struct World {
     pub plane: RelayLayer<Model, Pretended>,
     pub now: Instant,
 }
 
-pub fn port(number: u16) -> SocketAddr {
+pub(crate) fn port(number: u16) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 1], number))
 }
 
-pub fn party() -> SocketAddr {
+pub(crate) fn party() -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 2], 9))
 }
 
-pub fn relay(from: u16) -> Box<Relay> {
+pub(crate) fn relay(from: u16) -> Box<Relay> {
     let hop = Hop {
         path: Path {
             local: port(from),
@@ -167,7 +167,7 @@ pub fn relay(from: u16) -> Box<Relay> {
     })
 }
 
-pub fn with_key(from: u16) -> Box<Relay> {
+pub(crate) fn with_key(from: u16) -> Box<Relay> {
     let key = MasterKey::new(SrtpProfile::AeadAes128Gcm, &[1; 16], &[2; 12]).expect("of these lengths");
     Box::new(Relay {
         ingress_protection: RelayProtection::Srtp(key),
@@ -176,11 +176,11 @@ pub fn with_key(from: u16) -> Box<Relay> {
 }
 
 impl World {
-    pub fn new(room: usize) -> Self {
+    pub(crate) fn new(room: usize) -> Self {
         Self::with([Pretended::new("kernel", room)])
     }
 
-    pub fn with<const N: usize>(offloads: [Pretended; N]) -> Self {
+    pub(crate) fn with<const N: usize>(offloads: [Pretended; N]) -> Self {
         let now = Instant::now();
         let clock = Clock {
             origin: now,
@@ -192,24 +192,24 @@ impl World {
         }
     }
 
-    pub fn offload(&mut self, position: usize) -> &mut Pretended {
+    pub(crate) fn offload(&mut self, position: usize) -> &mut Pretended {
         &mut self.plane.offloads_mut()[position]
     }
 
-    pub fn set(&mut self, at: u16, relay: Box<Relay>) {
+    pub(crate) fn set(&mut self, at: u16, relay: Box<Relay>) {
         self.plane
             .write(self.now, Update::SetRelay(port(at), relay))
             .expect("the model takes it");
     }
 
-    pub fn remove(&mut self, at: u16) {
+    pub(crate) fn remove(&mut self, at: u16) {
         self.plane
             .write(self.now, Update::RemoveRelay(port(at)))
             .expect("it is there");
     }
 
     /// RTP from the party that is accepted; whether it went on, wherever.
-    pub fn packet(&mut self, at: u16) -> bool {
+    pub(crate) fn packet(&mut self, at: u16) -> bool {
         let bytes = [&[0x80, 0, 0, 1][..], &[0; 96]].concat();
         self.now += Duration::from_millis(20);
         let now = self.now;
@@ -229,7 +229,7 @@ impl World {
         verdict == Verdict::Forward
     }
 
-    pub fn place(&self, at: u16) -> Option<Placed> {
+    pub(crate) fn place(&self, at: u16) -> Option<Placed> {
         let entries = self.plane.places().entries();
         entries
             .into_iter()
@@ -238,13 +238,13 @@ impl World {
     }
 
     /// The place in words, as operators see it.
-    pub fn words(&self, at: u16) -> String {
+    pub(crate) fn words(&self, at: u16) -> String {
         self.place(at)
             .map_or_else(|| "nowhere".to_owned(), |placed| placed.to_string())
     }
 
     /// The next report: packets, bytes, dropped, and when the last one came.
-    pub fn report(&mut self) -> (u64, u64, u64, Option<Instant>) {
+    pub(crate) fn report(&mut self) -> (u64, u64, u64, Option<Instant>) {
         match self.plane.poll() {
             Some(Event::RelayTraffic { traffic, last, .. }) => (traffic.packets, traffic.bytes, traffic.dropped, last),
             other => panic!("{other:?}"),

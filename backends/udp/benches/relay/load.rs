@@ -22,7 +22,7 @@ const FIRST_PORT: u16 = 20_000;
 
 /// So many calls, and workers that wait so long for more. Everything is in this process: the
 /// machine pays for the parties' work, too.
-pub fn run(calls: u16, coalesce: Duration) {
+pub(crate) fn run(calls: u16, coalesce: Duration) {
     let config = UdpConfig {
         coalesce,
         addresses: vec!["127.0.0.1:0".parse().unwrap()],

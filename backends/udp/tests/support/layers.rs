@@ -10,7 +10,7 @@ use wire::{Codec, ExtensionKind, MediaKind};
 
 use super::{leg, payload_type, replica};
 
-pub const LAYERED_TYPE: u8 = 98;
+pub(crate) const LAYERED_TYPE: u8 = 98;
 const DESCRIPTOR_ID: u8 = 5;
 /// The beginning of a key frame of Chromium's in L3T3_KEY, captured.
 const KEY_DESCRIPTOR: &str = "c1000180081485214eaaaaa8000600004000100002aa80a8000600004000100002a000a800060000400016d549241b5524906d54923157e0\
@@ -19,7 +19,7 @@ const KEY_DESCRIPTOR: &str = "c1000180081485214eaaaaa8000600004000100002aa80a800
 const CYCLE: u64 = 4;
 
 /// A leg whose packets may carry the dependency descriptor.
-pub fn layered_leg(path: Path, protection: Protection) -> Leg {
+pub(crate) fn layered_leg(path: Path, protection: Protection) -> Leg {
     let mut leg = leg(path, protection);
     for map in [&mut leg.extensions_in, &mut leg.extensions_out] {
         map.insert(ExtensionKind::DependencyDescriptor, DESCRIPTOR_ID).unwrap();
@@ -27,7 +27,7 @@ pub fn layered_leg(path: Path, protection: Protection) -> Leg {
     leg
 }
 
-pub fn layered_stream() -> Stream {
+pub(crate) fn layered_stream() -> Stream {
     Stream {
         kind: MediaKind::Video,
         formats: vec![StreamFormat {
@@ -42,7 +42,7 @@ pub fn layered_stream() -> Stream {
 }
 
 /// A replica that gets these layers of such a stream.
-pub fn layered_replica(to: u32, ssrc: u32, source: StreamKey, target: Layer) -> Replica {
+pub(crate) fn layered_replica(to: u32, ssrc: u32, source: StreamKey, target: Layer) -> Replica {
     let layered = payload_type(LAYERED_TYPE);
     Replica {
         formats: vec![ReplicaFormat {
@@ -58,7 +58,7 @@ pub fn layered_replica(to: u32, ssrc: u32, source: StreamKey, target: Layer) -> 
 }
 
 /// The encoder.
-pub struct Layered {
+pub(crate) struct Layered {
     ssrc: u32,
     structure: Arc<DependencyStructure>,
     sequence: u16,
@@ -68,7 +68,7 @@ pub struct Layered {
 }
 
 impl Layered {
-    pub fn new(ssrc: u32) -> Self {
+    pub(crate) fn new(ssrc: u32) -> Self {
         let digits: Vec<u8> = KEY_DESCRIPTOR
             .bytes()
             .map(|digit| (digit as char).to_digit(16).unwrap() as u8)
@@ -86,7 +86,7 @@ impl Layered {
     }
 
     /// The next picture: so many packets of each size, of `len` bytes each.
-    pub fn picture(&mut self, is_key: bool, packets: [u16; 3], len: usize) -> Vec<Vec<u8>> {
+    pub(crate) fn picture(&mut self, is_key: bool, packets: [u16; 3], len: usize) -> Vec<Vec<u8>> {
         self.pictures += 1;
         self.since_key = if is_key { 0 } else { self.since_key + 1 };
         let mut picture = Vec::new();

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file uses its own part")]
 #![allow(clippy::disallowed_methods, reason = "tests start the clock")]
 
-pub mod layers;
+pub(crate) mod layers;
 
 use std::time::{Duration, Instant};
 
@@ -14,33 +14,33 @@ use dataplane::{
 use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, RtpPacket, Ssrc};
 
-pub const VIDEO_TYPE: u8 = 96;
-pub const VIDEO_RTX_TYPE: u8 = 97;
-pub const AUDIO_TYPE: u8 = 111;
+pub(crate) const VIDEO_TYPE: u8 = 96;
+pub(crate) const VIDEO_RTX_TYPE: u8 = 97;
+pub(crate) const AUDIO_TYPE: u8 = 111;
 /// The beginning of a VP8 key frame.
-pub const KEY_FRAME: u8 = 0x00;
+pub(crate) const KEY_FRAME: u8 = 0x00;
 /// The beginning of another VP8 frame.
-pub const DELTA_FRAME: u8 = 0x01;
+pub(crate) const DELTA_FRAME: u8 = 0x01;
 
-pub fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     Clock {
         origin: Instant::now(),
         ntp: NtpTime(3_900_000_000 << 32),
     }
 }
 
-pub fn payload_type(number: u8) -> PayloadType {
+pub(crate) fn payload_type(number: u8) -> PayloadType {
     PayloadType::new(number).unwrap()
 }
 
-pub fn path(local: &str, remote: &str) -> Path {
+pub(crate) fn path(local: &str, remote: &str) -> Path {
     Path {
         local: local.parse().unwrap(),
         remote: remote.parse().unwrap(),
     }
 }
 
-pub fn key(profile: SrtpProfile, seed: u8) -> MasterKey {
+pub(crate) fn key(profile: SrtpProfile, seed: u8) -> MasterKey {
     MasterKey::new(
         profile,
         &vec![seed; profile.key_len()],
@@ -50,14 +50,14 @@ pub fn key(profile: SrtpProfile, seed: u8) -> MasterKey {
 }
 
 /// The keys of a leg, seen from the device: `seed` names the leg.
-pub fn srtp(profile: SrtpProfile, seed: u8) -> Protection {
+pub(crate) fn srtp(profile: SrtpProfile, seed: u8) -> Protection {
     Protection::Srtp {
         ingress: key(profile, 2 * seed),
         egress: key(profile, 2 * seed + 1),
     }
 }
 
-pub fn leg(path: Path, protection: Protection) -> Leg {
+pub(crate) fn leg(path: Path, protection: Protection) -> Leg {
     let mut extensions = ExtensionMap::default();
     extensions.insert(ExtensionKind::TransportSequence, 3).unwrap();
     extensions.insert(ExtensionKind::AbsSendTime, 4).unwrap();
@@ -69,7 +69,7 @@ pub fn leg(path: Path, protection: Protection) -> Leg {
     }
 }
 
-pub fn video() -> Stream {
+pub(crate) fn video() -> Stream {
     Stream {
         kind: MediaKind::Video,
         formats: vec![StreamFormat {
@@ -83,7 +83,7 @@ pub fn video() -> Stream {
     }
 }
 
-pub fn audio() -> Stream {
+pub(crate) fn audio() -> Stream {
     Stream {
         kind: MediaKind::Audio,
         formats: vec![StreamFormat {
@@ -97,7 +97,7 @@ pub fn audio() -> Stream {
     }
 }
 
-pub fn stream_key(leg: u32, ssrc: u32) -> StreamKey {
+pub(crate) fn stream_key(leg: u32, ssrc: u32) -> StreamKey {
     StreamKey {
         leg: LegId(leg),
         ssrc: Ssrc(ssrc),
@@ -105,7 +105,7 @@ pub fn stream_key(leg: u32, ssrc: u32) -> StreamKey {
 }
 
 /// A replica of any of our streams, with retransmissions on the SSRC behind its own.
-pub fn replica(to: u32, ssrc: u32, source: StreamKey) -> Replica {
+pub(crate) fn replica(to: u32, ssrc: u32, source: StreamKey) -> Replica {
     let video = payload_type(VIDEO_TYPE);
     let audio = payload_type(AUDIO_TYPE);
     let format = |payload_type, rtx| ReplicaFormat {
@@ -130,22 +130,22 @@ pub fn replica(to: u32, ssrc: u32, source: StreamKey) -> Replica {
     }
 }
 
-pub fn set_leg(plane: &mut impl DataPlane, id: u32, path: Path, protection: Protection) {
+pub(crate) fn set_leg(plane: &mut impl DataPlane, id: u32, path: Path, protection: Protection) {
     let update = Update::SetLeg(LegId(id), leg(path, protection));
     plane.write(Instant::now(), update).unwrap();
 }
 
-pub fn set_stream(plane: &mut impl DataPlane, key: StreamKey, stream: Stream) {
+pub(crate) fn set_stream(plane: &mut impl DataPlane, key: StreamKey, stream: Stream) {
     plane.write(Instant::now(), Update::SetStream(key, stream)).unwrap();
 }
 
-pub fn set_replica(plane: &mut impl DataPlane, id: u32, replica: Replica) {
+pub(crate) fn set_replica(plane: &mut impl DataPlane, id: u32, replica: Replica) {
     let update = Update::SetReplica(ReplicaId(id), replica);
     plane.write(Instant::now(), update).unwrap();
 }
 
 /// A clear RTP packet.
-pub fn rtp(ssrc: u32, payload_type: u8, sequence: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn rtp(ssrc: u32, payload_type: u8, sequence: u16, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x80, payload_type];
     packet.extend(sequence.to_be_bytes());
     packet.extend((u32::from(sequence) * 3_000).to_be_bytes());
@@ -155,14 +155,14 @@ pub fn rtp(ssrc: u32, payload_type: u8, sequence: u16, payload: &[u8]) -> Vec<u8
 }
 
 /// A clear VP8 packet of `len` payload bytes that is the first of its frame.
-pub fn vp8(ssrc: u32, sequence: u16, frame: u8, len: usize) -> Vec<u8> {
+pub(crate) fn vp8(ssrc: u32, sequence: u16, frame: u8, len: usize) -> Vec<u8> {
     let mut payload = vec![0x10, frame];
     payload.resize(len.max(2), sequence as u8);
     rtp(ssrc, VIDEO_TYPE, sequence, &payload)
 }
 
 /// The far end of a leg: seals what it sends, opens what it receives.
-pub struct Peer {
+pub(crate) struct Peer {
     profile: SrtpProfile,
     sealer: Sealer,
     opener: Opener,
@@ -170,7 +170,7 @@ pub struct Peer {
 
 impl Peer {
     /// The peer of a leg with [`srtp`] keys.
-    pub fn new(profile: SrtpProfile, seed: u8) -> Self {
+    pub(crate) fn new(profile: SrtpProfile, seed: u8) -> Self {
         Peer {
             profile,
             sealer: Sealer::new(&key(profile, 2 * seed)),
@@ -178,7 +178,7 @@ impl Peer {
         }
     }
 
-    pub fn seal(&mut self, clear: &[u8]) -> Vec<u8> {
+    pub(crate) fn seal(&mut self, clear: &[u8]) -> Vec<u8> {
         let view = RtpPacket::parse(clear).unwrap();
         let mut packet = clear.to_vec();
         packet.resize(clear.len() + rtp_overhead(self.profile), 0);
@@ -188,7 +188,7 @@ impl Peer {
         packet
     }
 
-    pub fn open(&mut self, sealed: &[u8]) -> Vec<u8> {
+    pub(crate) fn open(&mut self, sealed: &[u8]) -> Vec<u8> {
         let header = RtpPacket::parse_protected(sealed).unwrap().header_len();
         let mut packet = sealed.to_vec();
         let opened = self
@@ -201,7 +201,7 @@ impl Peer {
 }
 
 /// Waits, within a bound, until something is so.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(5);
     while !is_so() {
         assert!(Instant::now() < deadline, "not within five seconds: {what}");
@@ -210,6 +210,6 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Everything the device has to tell.
-pub fn events(plane: &mut impl DataPlane) -> Vec<Event> {
+pub(crate) fn events(plane: &mut impl DataPlane) -> Vec<Event> {
     std::iter::from_fn(|| plane.poll()).collect()
 }

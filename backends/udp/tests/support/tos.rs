@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 /// The differentiated services of the next datagram.
-pub fn receive(socket: &UdpSocket) -> u8 {
+pub(crate) fn receive(socket: &UdpSocket) -> u8 {
     let (level, ask) = match socket.local_addr().unwrap() {
         SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_RECVTOS),
         SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS),

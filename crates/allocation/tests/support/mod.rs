@@ -11,19 +11,19 @@ use allocation::{
 };
 
 /// How often a receiver reports.
-pub const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// Parts of an encoding's rate that its three temporal layers take.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
 const FPS: [u16; 3] = [8, 15, 30];
 
 /// VP8 in three sizes of 150, 500 and 1,700 kbit/s, with three frame rates each.
-pub fn simulcast() -> Vec<Offer> {
+pub(crate) fn simulcast() -> Vec<Offer> {
     encodings(&[150, 500, 1_700])
 }
 
 /// The same at other rates: as many sizes as there are rates, in kbit/s.
-pub fn encodings(rates: &[u64]) -> Vec<Offer> {
+pub(crate) fn encodings(rates: &[u64]) -> Vec<Offer> {
     let encoding = |(encoding, rate): (usize, &u64)| {
         let rate = BitRate::kilo(*rate);
         (0..3).map(move |temporal| Offer {
@@ -38,13 +38,13 @@ pub fn encodings(rates: &[u64]) -> Vec<Offer> {
 }
 
 /// VP9 or AV1 in three spatial layers, each predicted from the one below, with three frame rates.
-pub fn scalable() -> Vec<Offer> {
+pub(crate) fn scalable() -> Vec<Offer> {
     layers([150, 300, 900], |rate| rate)
 }
 
 /// The same with prediction between sizes in key frames only, of which there are none at the
 /// moment. Each size has all its frames.
-pub fn scalable_in_key_frames() -> Vec<Offer> {
+pub(crate) fn scalable_in_key_frames() -> Vec<Offer> {
     layers([150, 450, 1_350], |_| BitRate(0))
 }
 
@@ -64,7 +64,7 @@ fn layers(rates: [u64; 3], needed_above: fn(BitRate) -> BitRate) -> Vec<Offer> {
 }
 
 /// A voice of 32 kbit/s.
-pub fn voice() -> Vec<Offer> {
+pub(crate) fn voice() -> Vec<Offer> {
     vec![Offer {
         target: DecodeTarget::default(),
         rate: BitRate::kilo(32),
@@ -75,7 +75,7 @@ pub fn voice() -> Vec<Offer> {
 }
 
 /// A camera displayed at this size.
-pub fn camera(width: u16, height: u16) -> Request {
+pub(crate) fn camera(width: u16, height: u16) -> Request {
     Request {
         size: (width, height),
         ..Request::VIDEO
@@ -83,7 +83,7 @@ pub fn camera(width: u16, height: u16) -> Request {
 }
 
 /// A screen displayed at this size.
-pub fn screen(width: u16, height: u16) -> Request {
+pub(crate) fn screen(width: u16, height: u16) -> Request {
     Request {
         source: Source::Screen,
         ..camera(width, height)
@@ -91,7 +91,7 @@ pub fn screen(width: u16, height: u16) -> Request {
 }
 
 /// One receiver.
-pub struct Receiver {
+pub(crate) struct Receiver {
     pub now: Instant,
     pub subscriptions: Vec<(Key, Request, Vec<Offer>)>,
     pub allocator: Allocator,
@@ -105,7 +105,7 @@ pub struct Receiver {
 
 impl Receiver {
     /// Subscribed to all of these.
-    pub fn of(subscriptions: impl IntoIterator<Item = (Request, Vec<Offer>)>) -> Self {
+    pub(crate) fn of(subscriptions: impl IntoIterator<Item = (Request, Vec<Offer>)>) -> Self {
         let keyed = |(at, (request, offers))| (Key(at as u64), request, offers);
         Self {
             now: Instant::now(),
@@ -119,12 +119,12 @@ impl Receiver {
     }
 
     /// An estimate arrives, in kbit/s.
-    pub fn estimate(&mut self, kilo: u64) -> &mut Self {
+    pub(crate) fn estimate(&mut self, kilo: u64) -> &mut Self {
         self.room(BitRate::kilo(kilo).into())
     }
 
     /// The sendable rate while a queue drains, and the capacity.
-    pub fn draining(&mut self, kilo: u64, carried: u64) -> &mut Self {
+    pub(crate) fn draining(&mut self, kilo: u64, carried: u64) -> &mut Self {
         self.room(Headroom {
             now: BitRate::kilo(kilo),
             carried: BitRate::kilo(carried),
@@ -149,7 +149,7 @@ impl Receiver {
     }
 
     /// The same estimate for some seconds.
-    pub fn steady(&mut self, kilo: u64, seconds: u32) -> &mut Self {
+    pub(crate) fn steady(&mut self, kilo: u64, seconds: u32) -> &mut Self {
         for _ in 0..10 * seconds {
             self.estimate(kilo);
         }
@@ -157,7 +157,7 @@ impl Receiver {
     }
 
     /// Encoding, spatial and temporal layer that a subscription gets.
-    pub fn sent(&self, at: usize) -> Option<(u8, u8, u8)> {
+    pub(crate) fn sent(&self, at: usize) -> Option<(u8, u8, u8)> {
         let target = self.grants[at].target()?;
         Some((target.encoding, target.layer.spatial, target.layer.temporal))
     }

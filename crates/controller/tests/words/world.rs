@@ -10,9 +10,9 @@ use controller::{
 use southbound::{Capabilities, Fingerprint, HashFunction, Node, NodeId, Notice};
 use wire::MediaKind;
 
-pub const UNIX: Duration = Duration::from_secs(1_800_000_000);
+pub(crate) const UNIX: Duration = Duration::from_secs(1_800_000_000);
 
-pub struct World {
+pub(crate) struct World {
     pub controller: Controller,
     pub now: Instant,
     /// The outputs of the last input, in order.
@@ -20,11 +20,11 @@ pub struct World {
     connections: u64,
 }
 
-pub fn keys() -> ApiKeys {
+pub(crate) fn keys() -> ApiKeys {
     ApiKeys::default().with("devkey", "secret")
 }
 
-pub fn claims(identity: &str) -> Claims {
+pub(crate) fn claims(identity: &str) -> Claims {
     Claims {
         iss: "devkey".to_owned(),
         sub: identity.to_owned(),
@@ -38,7 +38,7 @@ pub fn claims(identity: &str) -> Claims {
 }
 
 /// An offer of one section that sends audio of this track.
-pub fn offer(track: &str) -> Description {
+pub(crate) fn offer(track: &str) -> Description {
     let fingerprint = ["AB"; 32].join(":");
     let sdp = format!(
         "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
@@ -50,11 +50,11 @@ pub fn offer(track: &str) -> Description {
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(Config::new(keys()))
     }
 
-    pub fn with(config: Config) -> Self {
+    pub(crate) fn with(config: Config) -> Self {
         let now = Instant::now();
         let mut world = Self {
             controller: Controller::new(config, WallClock { now, unix: UNIX }, [7; 32]),
@@ -75,7 +75,7 @@ impl World {
         world
     }
 
-    pub fn join(&mut self, identity: &str, mode: PeerMode) -> ConnectionId {
+    pub(crate) fn join(&mut self, identity: &str, mode: PeerMode) -> ConnectionId {
         self.join_with(Join {
             claims: claims(identity),
             mode,
@@ -88,7 +88,7 @@ impl World {
         })
     }
 
-    pub fn join_with(&mut self, join: Join) -> ConnectionId {
+    pub(crate) fn join_with(&mut self, join: Join) -> ConnectionId {
         self.connections += 1;
         let connection = ConnectionId(self.connections);
         let join = Box::new(join);
@@ -96,13 +96,13 @@ impl World {
         connection
     }
 
-    pub fn request(&mut self, connection: ConnectionId, request: Request) {
+    pub(crate) fn request(&mut self, connection: ConnectionId, request: Request) {
         let request = Box::new(request);
         self.handle(Input::Request { connection, request });
     }
 
     /// Announces a microphone and offers it.
-    pub fn publish(&mut self, connection: ConnectionId) -> TrackInfo {
+    pub(crate) fn publish(&mut self, connection: ConnectionId) -> TrackInfo {
         self.request(
             connection,
             Request::AddTrack(AddTrack {
@@ -120,12 +120,12 @@ impl World {
         told.expect("an announced track is answered")
     }
 
-    pub fn handle(&mut self, input: Input) {
+    pub(crate) fn handle(&mut self, input: Input) {
         self.out.clear();
         self.controller.handle(self.now, input, &mut self.out);
     }
 
-    pub fn ask(&mut self, request: AdminRequest) -> Result<AdminReply, AdminError> {
+    pub(crate) fn ask(&mut self, request: AdminRequest) -> Result<AdminReply, AdminError> {
         let request_id = AdminRequestId(7);
         self.handle(Input::Admin { request_id, request });
         let replies = self.out.iter().filter_map(|output| match output {
@@ -140,7 +140,7 @@ impl World {
     }
 
     /// Lets time pass, waking the controller when it wants to be.
-    pub fn advance(&mut self, by: Duration) {
+    pub(crate) fn advance(&mut self, by: Duration) {
         let end = self.now + by;
         self.out.clear();
         while let Some(at) = self.controller.poll_timeout().filter(|at| *at <= end) {
@@ -151,7 +151,7 @@ impl World {
     }
 
     /// Notifications of the last input to one participant.
-    pub fn told(&self, connection: ConnectionId) -> Vec<Notification> {
+    pub(crate) fn told(&self, connection: ConnectionId) -> Vec<Notification> {
         let told = self.out.iter().filter_map(|output| match output {
             Output::Notify {
                 connection: to,

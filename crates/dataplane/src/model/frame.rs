@@ -87,7 +87,7 @@ pub(super) struct Dependencies {
 impl Dependencies {
     /// The decode targets its sender produces, of those of the structure; all where it produces
     /// none.
-    pub fn produced(&self) -> DecodeTargets {
+    pub(crate) fn produced(&self) -> DecodeTargets {
         let all = DecodeTargets::first(self.structure.decode_targets());
         match all.intersection(self.active) {
             none if none.is_empty() => all,
@@ -98,24 +98,24 @@ impl Dependencies {
 
 impl FrameId {
     /// Whether two frames can be put in order: they are named in the same way.
-    pub fn is_comparable(&self, other: &FrameId) -> bool {
+    pub(crate) fn is_comparable(&self, other: &FrameId) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
 impl Frame {
     /// Its layer, where it can be read.
-    pub fn known_layer(&self) -> Option<Layer> {
+    pub(crate) fn known_layer(&self) -> Option<Layer> {
         (!self.is_unreadable()).then_some(self.layer)
     }
 
     /// Whether nothing is known of it but its number.
-    pub fn is_unreadable(&self) -> bool {
+    pub(crate) fn is_unreadable(&self) -> bool {
         matches!(self.rules, Rules::Unreadable)
     }
 
     /// Whether receivers of higher layers of the stream get it, too.
-    pub fn is_needed_above(&self) -> bool {
+    pub(crate) fn is_needed_above(&self) -> bool {
         match &self.rules {
             Rules::Vp9 { refers_above, .. } => *refers_above,
             Rules::Dependency(rules) => {
@@ -129,7 +129,7 @@ impl Frame {
 
     /// Whether a decoder without any state can start at this packet; `None` when only the payload
     /// can tell.
-    pub fn starts_key_frame(&self) -> Option<bool> {
+    pub(crate) fn starts_key_frame(&self) -> Option<bool> {
         match &self.rules {
             Rules::Vp8 { .. } | Rules::Vp9 { .. } | Rules::Unreadable => None,
             Rules::Dependency(rules) => Some(
@@ -157,7 +157,7 @@ pub(super) struct FrameReader {
 
 impl FrameReader {
     /// The frame of a packet, if it has layers.
-    pub fn read(
+    pub(crate) fn read(
         &mut self,
         codec: Codec,
         timestamp: RtpTimestamp,

@@ -26,14 +26,14 @@ pub(super) struct Stamps {
 
 impl Stamps {
     /// The stamps of the next packet on `leg`; taken only when it is [`sent`](Self::sent).
-    pub fn next(leg: &LegState, now: NtpTime) -> Self {
+    pub(crate) fn next(leg: &LegState, now: NtpTime) -> Self {
         Stamps {
             send_time: AbsSendTime::from_ntp(now),
             transport_sequence: leg.transport_sequence,
         }
     }
 
-    pub fn sent(
+    pub(crate) fn sent(
         self,
         leg: &mut LegState,
         at: Instant,

@@ -56,7 +56,7 @@ pub(super) struct ReplicaState {
 }
 
 impl ReplicaState {
-    pub fn new(entry: Replica) -> Self {
+    pub(crate) fn new(entry: Replica) -> Self {
         let rtx_next = entry.rtx.map_or(0, |(_, first)| first);
         ReplicaState {
             entry,
@@ -71,7 +71,7 @@ impl ReplicaState {
     }
 
     /// Changes what may change.
-    pub fn replace(&mut self, entry: Replica) -> Result<(), WriteError> {
+    pub(crate) fn replace(&mut self, entry: Replica) -> Result<(), WriteError> {
         let fixed = |replica: &Replica| (replica.leg, replica.ssrc, replica.rtx);
         if fixed(&entry) != fixed(&self.entry) {
             return Err(WriteError::Fixed);
@@ -88,7 +88,7 @@ impl ReplicaState {
         Ok(())
     }
 
-    pub fn forget_source(&mut self, key: StreamKey) {
+    pub(crate) fn forget_source(&mut self, key: StreamKey) {
         self.let_go &= self.entry.source != Some(key);
         self.continues = self.continues.filter(|from| from.source != Some(key));
         self.current = self.current.filter(|current| *current != key);
@@ -96,12 +96,12 @@ impl ReplicaState {
     }
 
     /// The replica's payload type for the source's, and that of its retransmissions.
-    pub fn format(&self, payload_type: PayloadType) -> Option<&ReplicaFormat> {
+    pub(crate) fn format(&self, payload_type: PayloadType) -> Option<&ReplicaFormat> {
         self.entry.formats.iter().find(|format| format.source == payload_type)
     }
 
     /// The part of a packet's payload that is sent; `None` when it cannot be found.
-    pub fn payload<'a>(&self, packet: &'a MediaPacket) -> Option<&'a [u8]> {
+    pub(crate) fn payload<'a>(&self, packet: &'a MediaPacket) -> Option<&'a [u8]> {
         match self.format(packet.payload_type)?.primary_only && packet.codec == Codec::Red {
             true => Some(RedPayload::parse(&packet.payload).ok()?.primary().payload),
             false => Some(&packet.payload),
@@ -109,13 +109,13 @@ impl ReplicaState {
     }
 
     /// The payload type of its padding; `None` when it has no retransmissions.
-    pub fn padding_type(&self) -> Option<PayloadType> {
+    pub(crate) fn padding_type(&self) -> Option<PayloadType> {
         self.entry.rtx?;
         self.entry.formats.iter().find_map(|format| format.rtx)
     }
 
     /// The timestamp of the newest packet that was sent.
-    pub fn last_timestamp(&self) -> u32 {
+    pub(crate) fn last_timestamp(&self) -> u32 {
         self.segment.as_ref().map_or(0, |segment| segment.last.timestamp)
     }
 

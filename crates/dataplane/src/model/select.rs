@@ -96,7 +96,7 @@ pub(super) struct Decision {
 
 impl Selection {
     /// For a segment that starts with a key frame: nothing has been held back.
-    pub fn new(wanted: Wanted) -> Self {
+    pub(crate) fn new(wanted: Wanted) -> Self {
         Selection {
             state: State {
                 current: Layer {
@@ -123,7 +123,7 @@ impl Selection {
 
     /// The selection for a segment that another device began: the pictures held back are in its
     /// numbers. The picture that was `decided` there keeps its decision.
-    pub fn resumed(wanted: Wanted, layer: Layer, decided: Option<Decided>) -> Self {
+    pub(crate) fn resumed(wanted: Wanted, layer: Layer, decided: Option<Decided>) -> Self {
         let mut selection = Selection::new(wanted);
         selection.state.current = layer;
         selection.decided_before = decided;
@@ -133,7 +133,7 @@ impl Selection {
     /// The state for another device that continues: the temporal layer, the number of pictures held
     /// back, and the decision about the newest. `None` where frames refer to others by descriptors,
     /// because decisions about those cannot be handed over.
-    pub fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
+    pub(crate) fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
         let decided = match self.decisions.last_key_value() {
             None => self.decided_before,
             Some((FrameId::Picture(..), (decision, state))) if state.is_of_vp8 => {
@@ -145,7 +145,7 @@ impl Selection {
     }
 
     /// The highest layer it gets, once it gets one.
-    pub fn layer(&self) -> Layer {
+    pub(crate) fn layer(&self) -> Layer {
         match self.decisions.is_empty() {
             true => Layer::default(),
             false => self.state.current,
@@ -153,7 +153,7 @@ impl Selection {
     }
 
     /// The share of the frames it gets, by a received frame: it is known where there is one size.
-    pub fn cadence(&self, frame: &Frame) -> Cadence {
+    pub(crate) fn cadence(&self, frame: &Frame) -> Cadence {
         let Rules::Dependency(rules) = &frame.rules else {
             return Cadence::Every;
         };
@@ -177,7 +177,7 @@ impl Selection {
     }
 
     /// Decides about a packet, for a replica that is to get `wanted`.
-    pub fn decide(&mut self, wanted: Wanted, packet: &MediaPacket) -> Decision {
+    pub(crate) fn decide(&mut self, wanted: Wanted, packet: &MediaPacket) -> Decision {
         self.forget_incomparable(packet);
         if let Some(frame) = &packet.frame {
             self.record_decided_before(frame);
@@ -235,7 +235,7 @@ impl Selection {
 
     /// The decision about a packet's frame. Packets without layers, or with a descriptor that
     /// cannot be read, are sent.
-    pub fn decided(&self, packet: &MediaPacket) -> Option<Decision> {
+    pub(crate) fn decided(&self, packet: &MediaPacket) -> Option<Decision> {
         let Some(frame) = &packet.frame else {
             return Some(self.plain(Ok(())));
         };

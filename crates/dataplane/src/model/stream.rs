@@ -35,7 +35,7 @@ pub(super) struct MediaPacket {
 
 impl MediaPacket {
     /// The dependency descriptor's number of its frame.
-    pub fn frame_number(&self) -> Option<u16> {
+    pub(crate) fn frame_number(&self) -> Option<u16> {
         match self.frame.as_ref()?.id {
             FrameId::Number(number) => Some(number as u16),
             FrameId::Picture(..) => None,
@@ -43,7 +43,7 @@ impl MediaPacket {
     }
 
     /// Whether a replica may start here.
-    pub fn starts_key_frame(&self) -> bool {
+    pub(crate) fn starts_key_frame(&self) -> bool {
         let by_descriptor = self.frame.as_ref().and_then(Frame::starts_key_frame);
         by_descriptor.unwrap_or_else(|| wire::codec::is_key_frame_start(self.codec, &self.payload))
     }
@@ -58,7 +58,7 @@ pub(super) struct Window {
 
 impl Window {
     /// The extended number of a new packet, or why it is not one.
-    pub fn receive(&mut self, sequence: u16) -> Result<u64, Counter> {
+    pub(crate) fn receive(&mut self, sequence: u16) -> Result<u64, Counter> {
         let number = self.unwrapper.peek(sequence);
         if self
             .unwrapper
@@ -76,12 +76,12 @@ impl Window {
         Ok(number)
     }
 
-    pub fn highest(&self) -> u64 {
+    pub(crate) fn highest(&self) -> u64 {
         self.unwrapper.highest().unwrap_or(0)
     }
 
     /// Whether a number is higher than all that were received.
-    pub fn is_newest(&self, sequence: u16) -> bool {
+    pub(crate) fn is_newest(&self, sequence: u16) -> bool {
         self.unwrapper.peek(sequence) > self.highest()
     }
 }
@@ -104,7 +104,7 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
-    pub fn new(entry: Stream) -> Self {
+    pub(crate) fn new(entry: Stream) -> Self {
         StreamState {
             entry,
             direct: Window::default(),
@@ -120,11 +120,11 @@ impl StreamState {
     }
 
     /// The numbers received under the stream's own SSRC, or under that of its retransmissions.
-    pub fn window(&mut self, is_direct: bool) -> &mut Window {
+    pub(crate) fn window(&mut self, is_direct: bool) -> &mut Window {
         if is_direct { &mut self.direct } else { &mut self.rtx }
     }
 
-    pub fn format(&self, payload_type: PayloadType) -> Option<StreamFormat> {
+    pub(crate) fn format(&self, payload_type: PayloadType) -> Option<StreamFormat> {
         self.entry
             .formats
             .iter()
@@ -133,7 +133,7 @@ impl StreamState {
     }
 
     /// The format whose retransmissions carry `payload_type`.
-    pub fn format_of_rtx(&self, payload_type: PayloadType) -> Option<StreamFormat> {
+    pub(crate) fn format_of_rtx(&self, payload_type: PayloadType) -> Option<StreamFormat> {
         self.entry
             .formats
             .iter()
@@ -142,7 +142,7 @@ impl StreamState {
     }
 
     /// The sender's wall clock when it captured what has this timestamp.
-    pub fn capture(&self, timestamp: RtpTimestamp, clock_rate: u32) -> Option<NtpTime> {
+    pub(crate) fn capture(&self, timestamp: RtpTimestamp, clock_rate: u32) -> Option<NtpTime> {
         let (ntp, rtp) = self.entry.reference?;
         let ticks = i64::from(timestamp.distance_from(rtp));
         let fraction = (i128::from(ticks) << 32) / i128::from(clock_rate);
@@ -150,7 +150,7 @@ impl StreamState {
     }
 
     /// The playout delay that applies to a packet whose extension says `said`.
-    pub fn hold_playout_delay(&mut self, said: Option<PlayoutDelay>, newest: bool) -> Option<PlayoutDelay> {
+    pub(crate) fn hold_playout_delay(&mut self, said: Option<PlayoutDelay>, newest: bool) -> Option<PlayoutDelay> {
         if newest {
             self.playout_delay = said.or(self.playout_delay);
         }
@@ -158,7 +158,7 @@ impl StreamState {
     }
 
     /// Counts a media packet and keeps it for retransmission.
-    pub fn keep(&mut self, packet: &MediaPacket, size: usize, recovered: bool, clock: &Clock) {
+    pub(crate) fn keep(&mut self, packet: &MediaPacket, size: usize, recovered: bool, clock: &Clock) {
         let statistics = &mut self.statistics;
         if statistics.packets == 0 {
             statistics.first = packet.number;

@@ -12,7 +12,7 @@ const JOINING: &str = include_str!("fixtures/chromium-single-1-join.sdp");
 const PUBLISHING: &str = include_str!("fixtures/chromium-single-2-publish.sdp");
 
 /// One peer connection of a browser, its sections those that Chromium writes.
-pub struct Browser {
+pub(crate) struct Browser {
     description: SessionDescription,
     generation: u32,
 }
@@ -20,7 +20,7 @@ pub struct Browser {
 impl Browser {
     /// The connection that `livekit-client` sets up before it joins, or, with two connections, the
     /// one it publishes on.
-    pub fn new(mode: PeerMode) -> Self {
+    pub(crate) fn new(mode: PeerMode) -> Self {
         let mut description = parse(JOINING);
         if mode == PeerMode::Dual {
             description.sections.retain(|section| section.kind == SectionKind::Data);
@@ -33,7 +33,7 @@ impl Browser {
     }
 
     /// Chromium's offer with `--disable-webrtc-encryption`: no data channels, which need DTLS.
-    pub fn without_encryption() -> Self {
+    pub(crate) fn without_encryption() -> Self {
         let mut browser = Self::new(PeerMode::Single);
         let description = &mut browser.description;
         description.sections.retain(|section| section.kind != SectionKind::Data);
@@ -46,12 +46,12 @@ impl Browser {
         browser
     }
 
-    pub fn offer(&self) -> String {
+    pub(crate) fn offer(&self) -> String {
         self.description.to_string()
     }
 
     /// Adds sections to receive on.
-    pub fn listen(&mut self, audios: u32, videos: u32) {
+    pub(crate) fn listen(&mut self, audios: u32, videos: u32) {
         for (kind, count) in [(MediaKind::Audio, audios), (MediaKind::Video, videos)] {
             let template = section(&parse(JOINING), kind, Direction::RecvOnly);
             for _ in 0..count {
@@ -61,7 +61,7 @@ impl Browser {
     }
 
     /// Adds a section that sends `track`; a video comes in three encodings.
-    pub fn publish(&mut self, kind: MediaKind, track: &str) -> Mid {
+    pub(crate) fn publish(&mut self, kind: MediaKind, track: &str) -> Mid {
         let mut template = section(&parse(PUBLISHING), kind, Direction::SendOnly);
         template.msids = vec![Msid {
             stream: "-".to_owned(),
@@ -71,7 +71,7 @@ impl Browser {
     }
 
     /// Adds a section that sends `track`, a video in one encoding.
-    pub fn publish_one_encoding(&mut self, track: &str) -> Mid {
+    pub(crate) fn publish_one_encoding(&mut self, track: &str) -> Mid {
         let mid = self.publish(MediaKind::Video, track);
         let section = self.description.sections.last_mut().expect("it was just added");
         (section.rids, section.simulcast) = (Vec::new(), None);
@@ -79,7 +79,7 @@ impl Browser {
     }
 
     /// Takes a codec, with its retransmissions, out of all there is to receive on.
-    pub fn forget(&mut self, name: &str) {
+    pub(crate) fn forget(&mut self, name: &str) {
         let listening = |section: &&mut MediaSection| section.direction == Direction::RecvOnly;
         for section in self.description.sections.iter_mut().filter(listening) {
             let named = section.formats.iter().filter(|format| format.name == name);
@@ -92,12 +92,12 @@ impl Browser {
     }
 
     /// Changes what is said of a section.
-    pub fn change(&mut self, mid: Mid, change: impl Fn(&mut MediaSection)) {
+    pub(crate) fn change(&mut self, mid: Mid, change: impl Fn(&mut MediaSection)) {
         let mut sections = self.description.sections.iter_mut();
         change(sections.find(|section| section.mid == mid).expect("it was added"));
     }
 
-    pub fn unpublish(&mut self, mid: Mid) {
+    pub(crate) fn unpublish(&mut self, mid: Mid) {
         let section = self
             .description
             .sections
@@ -107,7 +107,7 @@ impl Browser {
         section.direction = Direction::Inactive;
     }
 
-    pub fn restart_ice(&mut self) {
+    pub(crate) fn restart_ice(&mut self) {
         self.generation += 1;
         let ice = IceCredentials {
             ufrag: format!("new{}", self.generation),
@@ -128,7 +128,7 @@ impl Browser {
     }
 
     /// Complains where a browser would, and answers what the answer says.
-    pub fn take_answer(&self, answer: &str) -> SessionDescription {
+    pub(crate) fn take_answer(&self, answer: &str) -> SessionDescription {
         let answer = parse(answer);
         let ours = self.description.sections.iter();
         assert_eq!(
@@ -165,7 +165,7 @@ impl Browser {
     }
 
     /// Answers the server's offer the way a browser does that wants everything.
-    pub fn answer(offer: &str) -> String {
+    pub(crate) fn answer(offer: &str) -> String {
         let offer = parse(offer);
         complain_of_bundle(&offer);
         let mut answer = offer.clone();
@@ -190,7 +190,7 @@ impl Browser {
     }
 }
 
-pub fn parse(text: &str) -> SessionDescription {
+pub(crate) fn parse(text: &str) -> SessionDescription {
     SessionDescription::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 

@@ -6,12 +6,12 @@ use southbound::{Capabilities, Fingerprint, HashFunction, MessageId, Node, NodeI
 const NODE: NodeId = NodeId(1);
 
 /// The name of a message that arrived there.
-pub fn message_id(number: u64) -> MessageId {
+pub(crate) fn message_id(number: u64) -> MessageId {
     MessageId { node: NODE, number }
 }
 
 /// The node, as it describes itself.
-pub fn node(clear_rtp: bool, copies: bool) -> Node {
+pub(crate) fn node(clear_rtp: bool, copies: bool) -> Node {
     Node {
         node: NODE,
         addresses: vec!["192.0.2.1:7882".parse().unwrap(), "[2001:db8::1]:7882".parse().unwrap()],

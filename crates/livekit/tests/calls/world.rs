@@ -24,9 +24,9 @@ use wire::srtp::SrtpProfile;
 use crate::browser::Browser;
 use crate::node::node;
 
-pub const UNIX: Duration = Duration::from_secs(1_800_000_000);
+pub(crate) const UNIX: Duration = Duration::from_secs(1_800_000_000);
 
-pub struct World {
+pub(crate) struct World {
     pub controller: Controller,
     front: Front,
     pub now: Instant,
@@ -49,7 +49,7 @@ pub struct World {
 }
 
 /// A client: its connection and its publishing, or only, peer connection.
-pub struct Client {
+pub(crate) struct Client {
     pub connection: ConnectionId,
     pub identity: String,
     pub sid: String,
@@ -60,7 +60,7 @@ pub struct Client {
 
 impl Client {
     /// A client on a connection that was opened by hand.
-    pub fn at(connection: ConnectionId, identity: &str, mode: PeerMode) -> Self {
+    pub(crate) fn at(connection: ConnectionId, identity: &str, mode: PeerMode) -> Self {
         let browser = Browser::new(mode);
         Self {
             connection,
@@ -73,11 +73,11 @@ impl Client {
     }
 }
 
-pub fn keys() -> ApiKeys {
+pub(crate) fn keys() -> ApiKeys {
     ApiKeys::default().with("devkey", "secret")
 }
 
-pub fn claims(identity: &str) -> Claims {
+pub(crate) fn claims(identity: &str) -> Claims {
     Claims {
         iss: "devkey".to_owned(),
         sub: identity.to_owned(),
@@ -93,11 +93,11 @@ pub fn claims(identity: &str) -> Claims {
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(Config::new(keys()))
     }
 
-    pub fn with(config: Config) -> Self {
+    pub(crate) fn with(config: Config) -> Self {
         let start = Instant::now();
         let controller = Controller::new(config, WallClock { now: start, unix: UNIX }, [7; 32]);
         let mut world = Self {
@@ -124,13 +124,13 @@ impl World {
     }
 
     /// With a node that forwards clear RTP, maybe by a device that only copies.
-    pub fn in_clear(copies: bool) -> Self {
+    pub(crate) fn in_clear(copies: bool) -> Self {
         let mut world = Self::new();
         world.notice(Notice::Node(node(true, copies)));
         world
     }
 
-    pub fn admission(&self, claims: &Claims, mode: PeerMode, query: &str) -> Admission {
+    pub(crate) fn admission(&self, claims: &Claims, mode: PeerMode, query: &str) -> Admission {
         let path = if mode == PeerMode::Single { "/rtc/v1" } else { "/rtc" };
         let query = format!(
             "access_token={}&protocol=17&sdk=js&{query}",
@@ -145,7 +145,7 @@ impl World {
         admit(request, &keys(), UNIX + (self.now - self.start)).unwrap()
     }
 
-    pub fn open(&mut self, admission: Admission) -> ConnectionId {
+    pub(crate) fn open(&mut self, admission: Admission) -> ConnectionId {
         self.connections += 1;
         let connection = ConnectionId(self.connections);
         self.handle(Input::Open {
@@ -156,12 +156,12 @@ impl World {
     }
 
     /// Opens a connection for a client that was here before.
-    pub fn resume(&mut self, client: &Client) -> ConnectionId {
+    pub(crate) fn resume(&mut self, client: &Client) -> ConnectionId {
         self.resume_as(&claims(&client.identity), client)
     }
 
     /// The same, with another token.
-    pub fn resume_as(&mut self, claims: &Claims, client: &Client) -> ConnectionId {
+    pub(crate) fn resume_as(&mut self, claims: &Claims, client: &Client) -> ConnectionId {
         let query = format!("reconnect=1&sid={}", client.sid);
         let mut admission = self.admission(claims, client.mode, &query);
         if let Some(resume) = &mut admission.resume {
@@ -171,11 +171,11 @@ impl World {
     }
 
     /// Joins, negotiates as `livekit-client` does and gets media connected.
-    pub fn join(&mut self, identity: &str, mode: PeerMode) -> Client {
+    pub(crate) fn join(&mut self, identity: &str, mode: PeerMode) -> Client {
         self.join_as(&claims(identity), mode)
     }
 
-    pub fn join_as(&mut self, claims: &Claims, mode: PeerMode) -> Client {
+    pub(crate) fn join_as(&mut self, claims: &Claims, mode: PeerMode) -> Client {
         let mut client = self.join_unconnected(claims, mode);
         self.negotiate(&mut client);
         self.connect(&client);
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// Only joins.
-    pub fn join_unconnected(&mut self, claims: &Claims, mode: PeerMode) -> Client {
+    pub(crate) fn join_unconnected(&mut self, claims: &Claims, mode: PeerMode) -> Client {
         let admission = self.admission(claims, mode, "");
         let connection = self.open(admission);
         let joined = self.expect(connection, "join", |message| match message {
@@ -203,13 +203,13 @@ impl World {
 
     /// One round: the client offers, or, on two connections, answers what it was offered; then
     /// again while there is something to do.
-    pub fn negotiate(&mut self, client: &mut Client) {
+    pub(crate) fn negotiate(&mut self, client: &mut Client) {
         self.offer(client);
         self.settle(client);
     }
 
     /// The client does what the server asks for until it asks for nothing.
-    pub fn settle(&mut self, client: &mut Client) {
+    pub(crate) fn settle(&mut self, client: &mut Client) {
         for _ in 0..20 {
             let mut asked = false;
             for message in self.take(client.connection, |message| {
@@ -238,7 +238,7 @@ impl World {
     }
 
     /// Offers and returns the answer, after looking for what a browser would refuse.
-    pub fn offer(&mut self, client: &mut Client) -> (wire::sdp::SessionDescription, SessionDescription) {
+    pub(crate) fn offer(&mut self, client: &mut Client) -> (wire::sdp::SessionDescription, SessionDescription) {
         client.offers += 1;
         let offer = described("offer", client.browser.offer(), client.offers);
         self.say(client.connection, Said::Offer(offer));
@@ -251,7 +251,7 @@ impl World {
     }
 
     /// Announces a track and offers it.
-    pub fn publish(&mut self, client: &mut Client, kind: MediaKind, source: TrackSource) -> TrackInfo {
+    pub(crate) fn publish(&mut self, client: &mut Client, kind: MediaKind, source: TrackSource) -> TrackInfo {
         let cid = format!("{}-{source:?}", client.identity);
         let track = self.announce(client, kind, source, &cid);
         client.browser.publish(kind, &cid);
@@ -259,7 +259,7 @@ impl World {
         track
     }
 
-    pub fn announce(&mut self, client: &Client, kind: MediaKind, source: TrackSource, cid: &str) -> TrackInfo {
+    pub(crate) fn announce(&mut self, client: &Client, kind: MediaKind, source: TrackSource, cid: &str) -> TrackInfo {
         self.say(client.connection, Said::AddTrack(add_track(kind, source, cid)));
         self.expect(client.connection, "track_published", |message| match message {
             Message::TrackPublished(published) if published.cid == cid => published.track.clone(),
@@ -269,7 +269,7 @@ impl World {
 
     /// The agent reports that all of a client's transports are connected, with the data channels
     /// the client uses.
-    pub fn connect(&mut self, client: &Client) {
+    pub(crate) fn connect(&mut self, client: &Client) {
         for transport in self.transports_of(client) {
             self.notice(Notice::Connected {
                 transport,
@@ -285,7 +285,7 @@ impl World {
     }
 
     /// The transports that were opened for a client and still are.
-    pub fn transports_of(&self, client: &Client) -> Vec<TransportId> {
+    pub(crate) fn transports_of(&self, client: &Client) -> Vec<TransportId> {
         let opened = self
             .opened
             .iter()
@@ -300,27 +300,27 @@ impl World {
             .any(|command| matches!(command, Command::Close { transport: closed } if *closed == transport))
     }
 
-    pub fn say(&mut self, connection: ConnectionId, message: Said) {
+    pub(crate) fn say(&mut self, connection: ConnectionId, message: Said) {
         let bytes = SignalRequest { message: Some(message) }.encode_to_vec();
         self.frame(connection, &Frame::Binary(bytes.into()));
     }
 
     /// A frame arrives.
-    pub fn frame(&mut self, connection: ConnectionId, frame: &Frame) {
+    pub(crate) fn frame(&mut self, connection: ConnectionId, frame: &Frame) {
         let inbox = self.inboxes.entry(connection).or_insert_with(|| Inbox::new(self.now));
         let message = Box::new(inbox.read(self.now, frame));
         self.handle(Input::Message { connection, message });
     }
 
-    pub fn notice(&mut self, notice: Notice) {
+    pub(crate) fn notice(&mut self, notice: Notice) {
         self.handle(Input::Notice(notice));
     }
 
-    pub fn hang_up(&mut self, connection: ConnectionId) {
+    pub(crate) fn hang_up(&mut self, connection: ConnectionId) {
         self.handle(Input::Closed { connection });
     }
 
-    pub fn handle(&mut self, input: Input) {
+    pub(crate) fn handle(&mut self, input: Input) {
         let about = match &input {
             Input::Open { connection, admission } => {
                 self.identities.insert(*connection, admission.identity().to_owned());
@@ -336,7 +336,7 @@ impl World {
     }
 
     /// An administrator asks for something and is answered.
-    pub fn administer(&mut self, request: AdminRequest) -> Result<AdminReply, AdminError> {
+    pub(crate) fn administer(&mut self, request: AdminRequest) -> Result<AdminReply, AdminError> {
         let request_id = AdminRequestId(1);
         let (mut outputs, mut out) = (Vec::new(), Vec::new());
         let input = controller::Input::Admin { request_id, request };
@@ -347,7 +347,7 @@ impl World {
     }
 
     /// Lets time pass, waking the controller when it wants to be.
-    pub fn advance(&mut self, by: Duration) {
+    pub(crate) fn advance(&mut self, by: Duration) {
         let end = self.now + by;
         while let Some(at) = self.controller.poll_timeout().filter(|at| *at <= end) {
             self.now = self.now.max(at);
@@ -358,7 +358,7 @@ impl World {
         self.now = end;
     }
 
-    pub fn collect(&mut self, out: Vec<Output>, identity: Option<String>) {
+    pub(crate) fn collect(&mut self, out: Vec<Output>, identity: Option<String>) {
         for output in out {
             match output {
                 Output::Send { connection, frame } => {
@@ -385,7 +385,7 @@ impl World {
 
     /// Takes the messages that fit out of a client's inbox, and with them all that came before the
     /// last of them.
-    pub fn take(&mut self, connection: ConnectionId, fits: impl Fn(&Message) -> bool) -> Vec<Message> {
+    pub(crate) fn take(&mut self, connection: ConnectionId, fits: impl Fn(&Message) -> bool) -> Vec<Message> {
         let inbox = self.inbox.entry(connection).or_default();
         let (taken, kept) = std::mem::take(inbox).into_iter().partition(|message| fits(message));
         *inbox = kept;
@@ -393,7 +393,12 @@ impl World {
     }
 
     /// The first message that fits, which must have come.
-    pub fn expect<T>(&mut self, connection: ConnectionId, what: &str, fits: impl Fn(&Message) -> Option<T>) -> T {
+    pub(crate) fn expect<T>(
+        &mut self,
+        connection: ConnectionId,
+        what: &str,
+        fits: impl Fn(&Message) -> Option<T>,
+    ) -> T {
         let inbox = self.inbox.entry(connection).or_default();
         let Some(position) = inbox.iter().position(|message| fits(message).is_some()) else {
             panic!(
@@ -405,7 +410,7 @@ impl World {
         fits(&inbox.remove(position)).unwrap()
     }
 
-    pub fn expect_leave(&mut self, connection: ConnectionId) -> LeaveRequest {
+    pub(crate) fn expect_leave(&mut self, connection: ConnectionId) -> LeaveRequest {
         self.expect(connection, "leave", |message| match message {
             Message::Leave(leave) => Some(leave.clone()),
             _ => None,
@@ -414,7 +419,7 @@ impl World {
 
     /// How a client sees another now, by the updates that came; the last word counts. The updates
     /// are consumed.
-    pub fn seen(&mut self, connection: ConnectionId, identity: &str) -> Option<ParticipantInfo> {
+    pub(crate) fn seen(&mut self, connection: ConnectionId, identity: &str) -> Option<ParticipantInfo> {
         let updates = self.take(connection, |message| matches!(message, Message::Update(_)));
         let infos = updates.into_iter().flat_map(|message| match message {
             Message::Update(update) => update.participants,
@@ -426,16 +431,16 @@ impl World {
     }
 
     /// Forgets what came so far.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.inbox.clear();
         self.commands_seen = self.commands.len();
     }
 
-    pub fn new_commands(&self) -> &[Command] {
+    pub(crate) fn new_commands(&self) -> &[Command] {
         &self.commands[self.commands_seen..]
     }
 
-    pub fn publications(&self) -> Vec<Publication> {
+    pub(crate) fn publications(&self) -> Vec<Publication> {
         self.new_commands()
             .iter()
             .filter_map(|command| match command {
@@ -445,7 +450,7 @@ impl World {
             .collect()
     }
 
-    pub fn subscriptions(&self) -> Vec<Subscription> {
+    pub(crate) fn subscriptions(&self) -> Vec<Subscription> {
         self.new_commands()
             .iter()
             .filter_map(|command| match command {
@@ -455,7 +460,7 @@ impl World {
             .collect()
     }
 
-    pub fn count(&self, counter: Counter) -> usize {
+    pub(crate) fn count(&self, counter: Counter) -> usize {
         self.counts.get(&counter).copied().unwrap_or(0)
     }
 }
@@ -468,7 +473,7 @@ fn decode(frame: &Frame) -> Message {
     response.message.expect("the server says something")
 }
 
-pub fn described(kind: &str, sdp: String, id: u32) -> SessionDescription {
+pub(crate) fn described(kind: &str, sdp: String, id: u32) -> SessionDescription {
     SessionDescription {
         r#type: kind.to_owned(),
         sdp,
@@ -477,7 +482,7 @@ pub fn described(kind: &str, sdp: String, id: u32) -> SessionDescription {
     }
 }
 
-pub fn add_track(kind: MediaKind, source: TrackSource, cid: &str) -> AddTrackRequest {
+pub(crate) fn add_track(kind: MediaKind, source: TrackSource, cid: &str) -> AddTrackRequest {
     let r#type = if kind == MediaKind::Audio {
         TrackType::Audio
     } else {

@@ -6,7 +6,7 @@ use rewriting::{Cadence, FramePacket};
 /// A stream, and the frames that a replica gets of it: decided for each frame when it, or a newer
 /// one, is first seen.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub(crate) struct Stream {
     frames: Vec<Frame>,
     /// Index of the frame of each packet.
     frame_of: Vec<usize>,
@@ -30,7 +30,7 @@ struct Frame {
 }
 
 #[derive(Clone, Debug)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     packet: usize,
     change: Option<Cadence>,
 }
@@ -61,21 +61,21 @@ impl Stream {
         }
     }
 
-    pub fn cadence(&self) -> Cadence {
+    pub(crate) fn cadence(&self) -> Cadence {
         self.cadence
     }
 
-    pub fn first(&self) -> FramePacket {
+    pub(crate) fn first(&self) -> FramePacket {
         self.packet(0, true)
     }
 
     /// The cadence that applies from now on, and from which frame: the first not decided yet.
-    pub fn change(&mut self, arrival: &Arrival) -> Option<(Cadence, u16)> {
+    pub(crate) fn change(&mut self, arrival: &Arrival) -> Option<(Cadence, u16)> {
         self.cadence = arrival.change.filter(|_| !self.decided.is_empty())?;
         Some((self.cadence, self.first_frame.wrapping_add(self.decided.len() as u16)))
     }
 
-    pub fn arrive(&mut self, arrival: &Arrival) -> FramePacket {
+    pub(crate) fn arrive(&mut self, arrival: &Arrival) -> FramePacket {
         let frame = self.frame_of[arrival.packet];
         for undecided in self.decided.len()..=frame {
             self.decided.push(self.gets(undecided));
@@ -89,11 +89,11 @@ impl Stream {
     }
 
     /// How many packets strictly between two numbers the replica should get.
-    pub fn needed_between(&self, older: u64, newer: u64) -> u64 {
+    pub(crate) fn needed_between(&self, older: u64, newer: u64) -> u64 {
         self.count_between(older, newer, |packet| self.decided[self.frame_of[packet]])
     }
 
-    pub fn left_out_of_order_between(&self, older: u64, newer: u64) -> u64 {
+    pub(crate) fn left_out_of_order_between(&self, older: u64, newer: u64) -> u64 {
         self.count_between(older, newer, |packet| {
             !self.decided[self.frame_of[packet]] && !self.closed[packet]
         })
@@ -149,7 +149,7 @@ fn fates() -> impl Strategy<Value = Vec<(Vec<usize>, Option<Cadence>)>> {
 }
 
 /// Any stream and any arrival, but that the first packet arrives first.
-pub fn any() -> impl Strategy<Value = (Stream, Vec<Arrival>)> {
+pub(crate) fn any() -> impl Strategy<Value = (Stream, Vec<Arrival>)> {
     (
         prop_oneof![Just(0.0), Just(0.05), Just(0.4)].prop_flat_map(streams),
         fates(),
@@ -178,7 +178,7 @@ pub fn any() -> impl Strategy<Value = (Stream, Vec<Arrival>)> {
 
 /// There is no key frame but the first, all packets arrive in order, and the cadence does not
 /// change.
-pub fn clean() -> impl Strategy<Value = (Stream, Vec<Arrival>)> {
+pub(crate) fn clean() -> impl Strategy<Value = (Stream, Vec<Arrival>)> {
     streams(0.0).prop_map(|stream| {
         let arrivals = (0..stream.frame_of.len())
             .map(|packet| Arrival { packet, change: None })

@@ -32,7 +32,7 @@ pub struct CryptoForm {
 }
 
 /// The suites that can be opened and sealed, in rtpengine's order.
-pub const SUITES: [SrtpProfile; 12] = [
+pub(crate) const SUITES: [SrtpProfile; 12] = [
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AeadAes128Gcm,
     SrtpProfile::AesCm256HmacSha1_80,
@@ -48,7 +48,7 @@ pub const SUITES: [SrtpProfile; 12] = [
 ];
 
 /// The suite's name in descriptions.
-pub const fn suite_name(suite: SrtpProfile) -> &'static str {
+pub(crate) const fn suite_name(suite: SrtpProfile) -> &'static str {
     match suite {
         SrtpProfile::AeadAes128Gcm => "AEAD_AES_128_GCM",
         SrtpProfile::AeadAes256Gcm => "AEAD_AES_256_GCM",

@@ -10,10 +10,10 @@ use sip::plan::{Entry, Refusal, RelayCommand, RelayNotice, Traffic};
 use sip::{Config, Counter, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
 /// When the captured dialogue began.
-pub const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
+pub(crate) const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
 
 /// A relay with the state of its data plane.
-pub struct Setup {
+pub(crate) struct Setup {
     pub relay: Relay,
     pub now: Instant,
     pub config: Config,
@@ -35,7 +35,7 @@ pub struct Setup {
     asked: u64,
 }
 
-pub fn interface(name: &str, address: &str, ports: std::ops::RangeInclusive<u16>) -> Interface {
+pub(crate) fn interface(name: &str, address: &str, ports: std::ops::RangeInclusive<u16>) -> Interface {
     Interface {
         name: name.to_owned(),
         address: ip(address),
@@ -44,34 +44,34 @@ pub fn interface(name: &str, address: &str, ports: std::ops::RangeInclusive<u16>
     }
 }
 
-pub fn ip(text: &str) -> IpAddr {
+pub(crate) fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-pub fn at(text: &str) -> SocketAddr {
+pub(crate) fn at(text: &str) -> SocketAddr {
     text.parse().expect("an address and a port")
 }
 
 /// A phone's description: one audio section there.
-pub fn phone(address: &str, port: u16) -> String {
+pub(crate) fn phone(address: &str, port: u16) -> String {
     described(
         address,
         &format!("m=audio {port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n"),
     )
 }
 
-pub fn described(address: &str, sections: &str) -> String {
+pub(crate) fn described(address: &str, sections: &str) -> String {
     format!("v=0\r\no=user1 53655765 2353687637 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n{sections}")
 }
 
 impl Setup {
     /// One interface with a thousand ports.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)]))
     }
 
     #[expect(clippy::disallowed_methods, reason = "any moment will do")]
-    pub fn with(config: Config) -> Self {
+    pub(crate) fn with(config: Config) -> Self {
         let now = Instant::now();
         let config = Config { saves: true, ..config };
         Self::at(config, now, now, [3; 32])
@@ -100,13 +100,13 @@ impl Setup {
     }
 
     /// The records of all calls for a next process.
-    pub fn records(&mut self) -> Vec<String> {
+    pub(crate) fn records(&mut self) -> Vec<String> {
         let changes = self.relay.take_changes();
         changes.into_iter().filter_map(|change| change.record).collect()
     }
 
     /// The process is killed, and another one resumes its calls.
-    pub fn replace(&mut self) {
+    pub(crate) fn replace(&mut self) {
         let records = self.records();
         let cookie = self.cookie;
         *self = Self::at(self.config.clone(), self.start, self.now, [4; 32]);
@@ -115,7 +115,7 @@ impl Setup {
     }
 
     /// Resumes an earlier process's calls.
-    pub fn resume(&mut self, records: &[String]) {
+    pub(crate) fn resume(&mut self, records: &[String]) {
         let mut outputs = Vec::new();
         self.relay
             .resume(self.now, records.iter().map(String::as_str), &mut outputs);
@@ -123,7 +123,7 @@ impl Setup {
     }
 
     /// A proxy's request; returns the relay's reply, if there is one.
-    pub fn say(&mut self, request: Request<'_>) -> Option<Vec<u8>> {
+    pub(crate) fn say(&mut self, request: Request<'_>) -> Option<Vec<u8>> {
         self.asked += 1;
         let mut replies = self.tell(Input::Request(RequestId(self.asked), request));
         assert!(replies.len() <= 1, "a request has one reply");
@@ -136,7 +136,7 @@ impl Setup {
     /// replies.
     ///
     /// Panics: when the outputs contradict each other, which no input may cause.
-    pub fn tell(&mut self, input: Input<'_>) -> Vec<(RequestId, Vec<u8>)> {
+    pub(crate) fn tell(&mut self, input: Input<'_>) -> Vec<(RequestId, Vec<u8>)> {
         let mut outputs = Vec::new();
         if let Input::Notice(RelayNotice::Traffic { at, traffic, idle }) = input {
             self.counted.insert(at, (traffic, idle.map(|idle| self.now - idle)));
@@ -219,21 +219,21 @@ impl Setup {
     }
 
     /// A port has relayed so much until now, which it reports when it is asked.
-    pub fn relays(&mut self, at: SocketAddr, traffic: Traffic) {
+    pub(crate) fn relays(&mut self, at: SocketAddr, traffic: Traffic) {
         self.counted.insert(at, (traffic, Some(self.now)));
     }
 
     /// Sets a port's counts, which it reports when asked.
-    pub fn counts(&mut self, at: SocketAddr, last: Option<Instant>) {
+    pub(crate) fn counts(&mut self, at: SocketAddr, last: Option<Instant>) {
         self.counted.insert(at, (Traffic::default(), last));
     }
 
-    pub fn count(&self, counter: Counter) -> u64 {
+    pub(crate) fn count(&self, counter: Counter) -> u64 {
         self.relay.counters()[counter]
     }
 
     /// Lets time pass, with the relay's timeouts.
-    pub fn pass(&mut self, time: Duration) {
+    pub(crate) fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some(wakes_at) = self.relay.wakes_at().filter(|wakes_at| *wakes_at <= end) {
             self.now = self.now.max(wakes_at);
@@ -247,13 +247,13 @@ impl Setup {
         self.tell(Input::TimePassed);
     }
 
-    pub fn source(&mut self, at: SocketAddr, from: &str) {
+    pub(crate) fn source(&mut self, at: SocketAddr, from: &str) {
         let from = from.parse().expect("an address");
         self.tell(Input::Notice(RelayNotice::Source { at, from }));
     }
 
     /// One rtpproxy command under a fresh cookie.
-    pub fn line(&mut self, command: &str) -> String {
+    pub(crate) fn line(&mut self, command: &str) -> String {
         self.cookie += 1;
         let message = format!("{} {command}", self.cookie);
         let reply = self
@@ -270,7 +270,7 @@ impl Setup {
     }
 
     /// One `ng` request under a fresh cookie.
-    pub fn ask(&mut self, request: Dictionary) -> Dictionary {
+    pub(crate) fn ask(&mut self, request: Dictionary) -> Dictionary {
         self.cookie += 1;
         let mut message = format!("{} ", self.cookie).into_bytes();
         Encoding::Bencode.encode(&request.into(), &mut message);
@@ -289,14 +289,14 @@ impl Setup {
     }
 
     /// An offer or an answer: the rewritten description.
-    pub fn describe(&mut self, command: &str, sdp: &str, more: Dictionary) -> String {
+    pub(crate) fn describe(&mut self, command: &str, sdp: &str, more: Dictionary) -> String {
         let reply = self.ask(request(command, Some(sdp), more));
         assert_eq!(reply.text("result"), Some(&b"ok"[..]), "{}", reason(&reply));
         String::from_utf8_lossy(reply.text("sdp").expect("a description")).into_owned()
     }
 
     /// A whole call between two phones: the description each of them got.
-    pub fn call(&mut self) -> [String; 2] {
+    pub(crate) fn call(&mut self) -> [String; 2] {
         let offer = self.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
         let answer = self.describe("answer", &phone("192.0.2.2", 6000), answered());
         [answer, offer]
@@ -304,12 +304,12 @@ impl Setup {
 }
 
 /// The additional keys of an answer.
-pub fn answered() -> Dictionary {
+pub(crate) fn answered() -> Dictionary {
     Dictionary::default().with("to-tag", "b")
 }
 
 /// A request about call `c`, from the party with tag `a` unless `more` overrides it.
-pub fn request(command: &str, sdp: Option<&str>, more: Dictionary) -> Dictionary {
+pub(crate) fn request(command: &str, sdp: Option<&str>, more: Dictionary) -> Dictionary {
     let mut request = Dictionary::default().with("command", command);
     for (key, value) in [("call-id", "c"), ("from-tag", "a")] {
         if more.value(key).is_none() {
@@ -321,20 +321,20 @@ pub fn request(command: &str, sdp: Option<&str>, more: Dictionary) -> Dictionary
     request
 }
 
-pub fn flags(flags: &[&str]) -> Dictionary {
+pub(crate) fn flags(flags: &[&str]) -> Dictionary {
     Dictionary::default().with("flags", list(flags))
 }
 
-pub fn list(words: &[&str]) -> Value {
+pub(crate) fn list(words: &[&str]) -> Value {
     Value::List(words.iter().map(|word| Value::from(*word)).collect())
 }
 
-pub fn reason(reply: &Dictionary) -> String {
+pub(crate) fn reason(reply: &Dictionary) -> String {
     String::from_utf8_lossy(reply.text("error-reason").unwrap_or_default()).into_owned()
 }
 
 /// Our address in a description: that of its first section.
-pub fn local(sdp: &str) -> SocketAddr {
+pub(crate) fn local(sdp: &str) -> SocketAddr {
     let after = |prefix: &str| sdp.lines().find_map(|line| line.strip_prefix(prefix));
     let address = after("c=IN IP4 ").or(after("c=IN IP6 ")).expect("a connection");
     let port = after("m=audio ").expect("a section").split(' ').next().expect("a port");
@@ -342,11 +342,11 @@ pub fn local(sdp: &str) -> SocketAddr {
 }
 
 /// The address above.
-pub fn above(address: SocketAddr) -> SocketAddr {
+pub(crate) fn above(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port() + 1)
 }
 
-pub fn dictionary<'a>(value: &'a Dictionary, path: &[&str]) -> &'a Dictionary {
+pub(crate) fn dictionary<'a>(value: &'a Dictionary, path: &[&str]) -> &'a Dictionary {
     path.iter().fold(value, |value, key| match value.value(key) {
         Some(Value::Dictionary(inner)) => inner,
         other => panic!("{key}: {other:?}"),

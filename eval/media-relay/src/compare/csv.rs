@@ -10,7 +10,7 @@ instructions_per_packet,busy_cores,relay_cores,generator_cores,kernel_cores,poll
 variation_p50_us,variation_p99_us,jitter_us,score_least,score_median,doubts";
 
 /// A table of all.
-pub fn table(all: &[Measured]) -> String {
+pub(crate) fn table(all: &[Measured]) -> String {
     let mut text = format!("{COLUMNS}\n");
     for measured in all {
         let (relay, round, load) = (measured.relay.clone(), measured.round, &measured.load);

@@ -8,7 +8,7 @@ use super::targets::DIRECT;
 
 /// One measurement and where it belongs.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// The relay, or the cable.
     pub relay: String,
     /// The round, from 1.
@@ -21,7 +21,7 @@ pub struct Measured {
 
 /// A measurement beside that of the cable under the same load in the same round.
 #[derive(Clone, Copy, Debug)]
-pub struct Figures<'a> {
+pub(crate) struct Figures<'a> {
     /// The outcome.
     pub outcome: &'a Outcome,
     cable: Option<&'a Outcome>,
@@ -38,7 +38,7 @@ const LATE_PER_THOUSAND: u64 = 10;
 
 impl<'a> Figures<'a> {
     /// Of one measurement among all; `None` if it failed.
-    pub fn of(measured: &'a Measured, all: &'a [Measured]) -> Option<Self> {
+    pub(crate) fn of(measured: &'a Measured, all: &'a [Measured]) -> Option<Self> {
         let same =
             |it: &&Measured| it.relay == DIRECT && it.round == measured.round && it.load.calls == measured.load.calls;
         let cable = all.iter().find(same).and_then(|it| it.found.as_ref().ok());
@@ -50,7 +50,7 @@ impl<'a> Figures<'a> {
 
     /// Microseconds of the whole machine for each packet that arrived, less those of the cable
     /// alone: interrupts and kernel threads are included, but also other processes.
-    pub fn machine_us(&self) -> Option<f64> {
+    pub(crate) fn machine_us(&self) -> Option<f64> {
         let cores = self.outcome.machine.busy_cores - self.cable?.machine.busy_cores;
         Some(self.per_packet(cores * self.outcome.seconds * 1e6))
     }
@@ -60,7 +60,7 @@ impl<'a> Figures<'a> {
     ///
     /// The cost of a packet is charged to any process that happens to run. So these three together
     /// are the cost of relaying, under any other load.
-    pub fn work_cores(&self) -> Option<f64> {
+    pub(crate) fn work_cores(&self) -> Option<f64> {
         let work = |outcome: &Outcome| {
             let machine = &outcome.machine;
             machine.relay_cores.unwrap_or(0.0) + machine.phones_cores + machine.kernel_cores
@@ -69,42 +69,42 @@ impl<'a> Figures<'a> {
     }
 
     /// Microseconds of the same for each packet that arrived.
-    pub fn work_us(&self) -> Option<f64> {
+    pub(crate) fn work_us(&self) -> Option<f64> {
         Some(self.per_packet(self.work_cores()? * self.outcome.seconds * 1e6))
     }
 
     /// Instructions of these three for each packet, likewise.
-    pub fn instructions(&self) -> Option<f64> {
+    pub(crate) fn instructions(&self) -> Option<f64> {
         let alone = self.cable?.machine.instructions?;
         Some(self.per_packet(self.outcome.machine.instructions? as f64 - alone as f64))
     }
 
     /// Microseconds of the relay's process for each packet that arrived.
-    pub fn process_us(&self) -> Option<f64> {
+    pub(crate) fn process_us(&self) -> Option<f64> {
         Some(self.per_packet(self.outcome.machine.relay_cores? * self.outcome.seconds * 1e6))
     }
 
     /// Microseconds for each packet that arrived of the relaying parts: the relay's process, and
     /// the thread of its interface.
-    pub fn relaying_us(&self) -> Option<f64> {
+    pub(crate) fn relaying_us(&self) -> Option<f64> {
         let machine = &self.outcome.machine;
         let cores = machine.relay_cores? + machine.poller_cores?;
         Some(self.per_packet(cores * self.outcome.seconds * 1e6))
     }
 
     /// How much later a share of all packets arrive than over the cable alone, in microseconds.
-    pub fn added_us(&self, share: f64) -> Option<f64> {
+    pub(crate) fn added_us(&self, share: f64) -> Option<f64> {
         Some(self.outcome.delay.at(share)? - self.cable?.delay.at(share)?)
     }
 
     /// Packets lost, in percent.
-    pub fn loss(&self) -> f64 {
+    pub(crate) fn loss(&self) -> f64 {
         let packets = &self.outcome.packets;
         packets.lost() as f64 * 100.0 / packets.sent.max(1) as f64
     }
 
     /// Why the run is not to be trusted.
-    pub fn doubts(&self) -> Vec<String> {
+    pub(crate) fn doubts(&self) -> Vec<String> {
         let (machine, packets) = (&self.outcome.machine, &self.outcome.packets);
         let mut doubts = Vec::new();
         let mut doubt = |holds: bool, text: String| doubts.extend(holds.then_some(text));
@@ -142,14 +142,14 @@ impl<'a> Figures<'a> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
     use crate::outcome::{Distribution, Machine, Packets, SHARES};
 
     /// Ten seconds, a hundred thousand packets with this delay in microseconds.
-    pub fn measured(relay: &str, round: u32, calls: u32, busy_cores: f64, delay: f64) -> Measured {
+    pub(crate) fn measured(relay: &str, round: u32, calls: u32, busy_cores: f64, delay: f64) -> Measured {
         let outcome = Outcome {
             calls,
             established: calls,

@@ -52,7 +52,7 @@ pub struct Server {
 }
 
 /// The result of a job: its outcome, or the reason that there is none.
-pub type Found = Result<Outcome, String>;
+pub(crate) type Found = Result<Outcome, String>;
 
 impl Subprocess {
     /// Runs it in a process, started by the words of `turn` if the machine is shared by turns;

@@ -12,7 +12,7 @@ use crate::phones::{Cables, Mac};
 use crate::scene::Between;
 
 /// The name of the run without a relay in tables.
-pub const DIRECT: &str = "cable";
+pub(crate) const DIRECT: &str = "cable";
 /// The ends of the cable between callers and callees.
 const DIRECT_ENDS: [&str; 2] = ["caller0", "callee0"];
 /// The number of the first relay's place.
@@ -21,7 +21,7 @@ const FIRST_PLACE: u8 = 2;
 const PHONES: Mac = [0x02, 0x77, 0, 0, 0, 0x01];
 
 /// Everything that takes part.
-pub struct Targets {
+pub(crate) struct Targets {
     /// The relays, in the order of the file.
     pub entries: Vec<Entry>,
     /// A cable from callers to callees.
@@ -33,7 +33,7 @@ pub struct Targets {
 }
 
 /// A relay that is installed.
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its entry in the file.
     pub relay: Relay,
     /// The job that measures it.
@@ -44,7 +44,7 @@ pub struct Entry {
 
 impl Targets {
     /// Finds the installed relays, and makes a place for each.
-    pub fn prepare(options: &Options) -> Result<Self, CompareError> {
+    pub(crate) fn prepare(options: &Options) -> Result<Self, CompareError> {
         let folder = std::env::temp_dir().join(&options.namespaces);
         std::fs::create_dir_all(&folder)?;
         let mut remarks = software::describe_machine();

@@ -21,13 +21,13 @@ pub type Mac = [u8; 6];
 
 /// One phone's packets; each is made from the previous one.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     bytes: [u8; FRAME_LEN],
 }
 
 impl Frame {
     /// From a phone to the address that it was told.
-    pub fn new(macs: [Mac; 2], from: SocketAddrV4, to: SocketAddrV4, source: u32) -> Self {
+    pub(crate) fn new(macs: [Mac; 2], from: SocketAddrV4, to: SocketAddrV4, source: u32) -> Self {
         let mut bytes = [0xd5; FRAME_LEN];
         bytes[..6].copy_from_slice(&macs[1]);
         bytes[6..12].copy_from_slice(&macs[0]);
@@ -51,7 +51,7 @@ impl Frame {
 
     /// The packet of this stamp, with the checksum that a phone's network card would have filled
     /// in.
-    pub fn stamped(&mut self, stamp: Stamp) -> &[u8] {
+    pub(crate) fn stamped(&mut self, stamp: Stamp) -> &[u8] {
         let number = stamp.number as u32;
         put(&mut self.bytes, RTP + 2, number as u16);
         let timestamp = number.wrapping_mul(SAMPLES);
@@ -67,7 +67,7 @@ impl Frame {
 
 /// A packet as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub(crate) struct Arrived {
     /// The sender's address.
     pub from: SocketAddrV4,
     /// The address of the receiver.
@@ -78,7 +78,7 @@ pub struct Arrived {
 
 impl Arrived {
     /// Reads a frame; `None` when it is none of a phone's, or not as it was sent.
-    pub fn read(frame: &[u8]) -> Option<Self> {
+    pub(crate) fn read(frame: &[u8]) -> Option<Self> {
         let frame: &[u8; FRAME_LEN] = frame.try_into().ok()?;
         if frame[12..14] != [0x08, 0x00] || frame[IP] != 0x45 || frame[IP + 9] != 17 {
             return None;

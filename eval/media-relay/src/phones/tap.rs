@@ -26,7 +26,7 @@ const BUFFER_LEN: usize = 256;
 const RECEIVE_BUFFER_BYTES: usize = 256 << 20;
 
 /// A socket on one interface.
-pub struct Tap {
+pub(crate) struct Tap {
     socket: OwnedFd,
     _attached: Attached,
     buffers: Vec<[u8; BUFFER_LEN]>,
@@ -37,7 +37,7 @@ impl Tap {
     /// Opens it.
     ///
     /// Errors: there is no such interface, or no permission.
-    pub fn open(interface: &str) -> io::Result<Self> {
+    pub(crate) fn open(interface: &str) -> io::Result<Self> {
         let link = getifaddrs()?
             .filter(|it| it.interface_name == interface)
             .find_map(|it| it.address?.as_link_addr().copied());
@@ -58,7 +58,7 @@ impl Tap {
     }
 
     /// Sends a frame; returns whether the kernel took it.
-    pub fn send(&self, frame: &[u8]) -> io::Result<bool> {
+    pub(crate) fn send(&self, frame: &[u8]) -> io::Result<bool> {
         match send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT) {
             Ok(_) => Ok(true),
             Err(Errno::EAGAIN | Errno::ENOBUFS) => Ok(false),
@@ -68,7 +68,7 @@ impl Tap {
 
     /// Hands over arrived frames, with the kernel's stamp in nanoseconds since 1970; returns
     /// whether there may be more.
-    pub fn read(&mut self, mut handle: impl FnMut(&[u8], u64)) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, mut handle: impl FnMut(&[u8], u64)) -> io::Result<bool> {
         let mut arrived = [(0, 0); BATCH_MAX];
         let count = self.read_batch(&mut arrived)?;
         for (buffer, (len, at)) in self.buffers.iter().zip(&arrived[..count]) {
@@ -78,7 +78,7 @@ impl Tap {
     }
 
     /// Frames that the kernel could not hold for us.
-    pub fn dropped(&self) -> u32 {
+    pub(crate) fn dropped(&self) -> u32 {
         self.dropped
     }
 

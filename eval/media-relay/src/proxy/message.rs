@@ -20,7 +20,7 @@ pub enum Command {
 }
 
 /// The request about a call from the side of `phone`.
-pub fn request(command: Command, call: &str, phone: SocketAddrV4) -> Dictionary {
+pub(crate) fn request(command: Command, call: &str, phone: SocketAddrV4) -> Dictionary {
     let mut request = Dictionary::default().with("supports", texts(&["load limit"]));
     if matches!(command, Command::Offer | Command::Answer) {
         request.push("sdp", description(phone));
@@ -52,12 +52,12 @@ pub fn request(command: Command, call: &str, phone: SocketAddrV4) -> Dictionary 
 }
 
 /// The request that only asks for an answer.
-pub fn ping() -> Dictionary {
+pub(crate) fn ping() -> Dictionary {
     Dictionary::default().with("command", "ping")
 }
 
 /// Appends a request.
-pub fn write(request: Dictionary, out: &mut Vec<u8>) {
+pub(crate) fn write(request: Dictionary, out: &mut Vec<u8>) {
     bencode::encode(&request.into(), out);
 }
 
@@ -75,11 +75,11 @@ fn description(phone: SocketAddrV4) -> String {
 
 /// A relay's answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer(Dictionary);
+pub(crate) struct Answer(Dictionary);
 
 impl Answer {
     /// Reads `cookie SP dictionary`.
-    pub fn read(datagram: &[u8]) -> Option<(u64, Self)> {
+    pub(crate) fn read(datagram: &[u8]) -> Option<(u64, Self)> {
         let space = datagram.iter().position(|&byte| byte == b' ')?;
         let cookie = std::str::from_utf8(&datagram[..space]).ok()?.parse().ok()?;
         let body = &datagram[space + 1..];
@@ -90,7 +90,7 @@ impl Answer {
     }
 
     /// Errors: the relay's error text, if it did not execute the command.
-    pub fn accepted(&self) -> Result<(), String> {
+    pub(crate) fn accepted(&self) -> Result<(), String> {
         match self.text("result") {
             Some("ok" | "pong") => Ok(()),
             other => Err(self.text("error-reason").or(other).unwrap_or("no result").to_owned()),
@@ -98,7 +98,7 @@ impl Answer {
     }
 
     /// The address for audio in its description.
-    pub fn audio(&self) -> Option<SocketAddrV4> {
+    pub(crate) fn audio(&self) -> Option<SocketAddrV4> {
         let sdp = self.text("sdp")?;
         let after = |prefix: &str| {
             sdp.lines()
@@ -110,7 +110,7 @@ impl Answer {
     }
 
     /// RTP packets that the call's two parties have sent, by the relay's account.
-    pub fn packets(&self) -> Option<u64> {
+    pub(crate) fn packets(&self) -> Option<u64> {
         let within = |dictionary: &Value, name: &str| match dictionary {
             Value::Dictionary(entries) => entries.value(name).cloned(),
             _ => None,

@@ -16,7 +16,7 @@ use tungstenite::{ClientRequestBuilder, Message, WebSocket};
 use super::SignalError;
 
 /// A WebSocket from the first step of its making to its end.
-pub struct Connection(State);
+pub(crate) struct Connection(State);
 
 enum State {
     /// The TCP connection is being made; then a WebSocket is asked for in this way.
@@ -31,7 +31,7 @@ enum State {
 
 impl Connection {
     /// Begins to connect; `epoll` reports with `token` whenever there may be something to do.
-    pub fn begin(
+    pub(crate) fn begin(
         address: SocketAddr,
         request: ClientRequestBuilder,
         (epoll, token): (&Epoll, u64),
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// Whether messages flow.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         matches!(self.0, State::Open(_))
     }
 
@@ -54,14 +54,14 @@ impl Connection {
     ///
     /// Errors: none here. A connection that the server closed is found by [`read`](Self::read),
     /// after the server's last message.
-    pub fn send(&mut self, message: Message) {
+    pub(crate) fn send(&mut self, message: Message) {
         if let State::Open(socket) = &mut self.0 {
             let _ = socket.send(message);
         }
     }
 
     /// The next message that has arrived, or `None`.
-    pub fn read(&mut self) -> Result<Option<Message>, SignalError> {
+    pub(crate) fn read(&mut self) -> Result<Option<Message>, SignalError> {
         let State::Open(socket) = &mut self.0 else {
             return Ok(None);
         };
@@ -81,7 +81,7 @@ impl Connection {
     }
 
     /// Goes as far towards an open connection as the network lets it.
-    pub fn advance(&mut self) -> Result<(), SignalError> {
+    pub(crate) fn advance(&mut self) -> Result<(), SignalError> {
         let shaken = match std::mem::replace(&mut self.0, State::Failed) {
             State::Connecting(stream, request) => {
                 if let Some(error) = stream.take_error().map_err(SignalError::Network)? {
@@ -108,7 +108,7 @@ impl Connection {
     }
 
     /// Tells the server that the connection ends. Does not wait for the server's answer.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if let State::Open(socket) = &mut self.0 {
             let _ = socket.close(None);
             let _ = socket.flush();

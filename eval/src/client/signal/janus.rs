@@ -19,14 +19,14 @@ use super::connection::Connection;
 use super::{Admission, SignalError};
 
 /// The subprotocol of its WebSockets.
-pub const PROTOCOL: &str = "janus-protocol";
+pub(crate) const PROTOCOL: &str = "janus-protocol";
 const PLUGIN: &str = "janus.plugin.videoroom";
 /// The room exists already: another participant of this run made it.
 const ROOM_EXISTS: u64 = 427;
 const PUBLISHERS_MAX: u32 = 10_000;
 
 /// One participant's conversation with a Janus.
-pub struct Janus {
+pub(crate) struct Janus {
     room: String,
     name: String,
     subscribes: bool,
@@ -57,21 +57,21 @@ enum Subscriber {
 
 /// Names of requests, which Janus repeats in its replies.
 mod step {
-    pub const SESSION: &str = "session";
-    pub const PUBLISHER: &str = "publisher";
-    pub const ROOM: &str = "room";
-    pub const JOIN: &str = "join";
-    pub const PUBLISH: &str = "publish";
-    pub const SUBSCRIBER: &str = "subscriber";
-    pub const SUBSCRIBE: &str = "subscribe";
-    pub const START: &str = "start";
-    pub const ALIVE: &str = "alive";
-    pub const LEAVE: &str = "leave";
+    pub(crate) const SESSION: &str = "session";
+    pub(crate) const PUBLISHER: &str = "publisher";
+    pub(crate) const ROOM: &str = "room";
+    pub(crate) const JOIN: &str = "join";
+    pub(crate) const PUBLISH: &str = "publish";
+    pub(crate) const SUBSCRIBER: &str = "subscriber";
+    pub(crate) const SUBSCRIBE: &str = "subscribe";
+    pub(crate) const START: &str = "start";
+    pub(crate) const ALIVE: &str = "alive";
+    pub(crate) const LEAVE: &str = "leave";
 }
 
 impl Janus {
     /// Of a participant that has yet to join.
-    pub fn new(admission: Admission<'_>, subscribes: bool) -> Self {
+    pub(crate) fn new(admission: Admission<'_>, subscribes: bool) -> Self {
         Self {
             room: admission.room.into(),
             name: admission.identity.into(),
@@ -87,7 +87,7 @@ impl Janus {
     }
 
     /// Begins, unless it has.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.outgoing
                 .push(json!({"janus": "create", "transaction": step::SESSION}));
@@ -95,20 +95,20 @@ impl Janus {
     }
 
     /// Sends pending requests.
-    pub fn drain(&mut self, connection: &mut Connection) {
+    pub(crate) fn drain(&mut self, connection: &mut Connection) {
         for request in self.outgoing.drain(..) {
             connection.send(Message::text(request.to_string()));
         }
     }
 
     /// The next message of the server, in LiveKit's form, and its length in Janus' form.
-    pub fn translated(&mut self) -> Option<(signal_response::Message, usize)> {
+    pub(crate) fn translated(&mut self) -> Option<(signal_response::Message, usize)> {
         self.translated.pop_front()
     }
 
     /// Sends a participant's request. Requests that Janus does not have are not sent: muting, and
     /// the size at which a track is shown.
-    pub fn ask(&mut self, message: signal_request::Message) {
+    pub(crate) fn ask(&mut self, message: signal_request::Message) {
         use signal_request::Message;
         match message {
             Message::AddTrack(request) => self.confirm(&request),
@@ -147,7 +147,7 @@ impl Janus {
     /// Handles a message of the server.
     ///
     /// Errors: it refused something, or the session or a media connection is over.
-    pub fn hear(&mut self, text: &str) -> Result<(), SignalError> {
+    pub(crate) fn hear(&mut self, text: &str) -> Result<(), SignalError> {
         let said: Value = serde_json::from_str(text).map_err(|error| SignalError::Malformed(error.to_string()))?;
         match said["janus"].as_str().unwrap_or_default() {
             "success" => self.succeeded(&said),

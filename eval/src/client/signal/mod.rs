@@ -16,7 +16,8 @@ use tungstenite::{ClientRequestBuilder, Message};
 use connection::Connection;
 use janus::Janus;
 
-pub use server::{Admission, Server};
+pub(crate) use server::Admission;
+pub use server::Server;
 pub use traffic::{Count, Purpose, Traffic};
 
 /// Why a participant could not join, or was lost.

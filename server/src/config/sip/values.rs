@@ -11,15 +11,15 @@ use serde::de::{self, Deserializer};
 
 /// A time, written in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seconds(pub Duration);
+pub(crate) struct Seconds(pub Duration);
 
 /// Ports from one to another, both included, written `30000-40000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PortRange(pub RangeInclusive<u16>);
+pub(crate) struct PortRange(pub RangeInclusive<u16>);
 
 /// Addresses that begin alike, written `10.0.0.0/8`; one address alone is that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub(crate) struct Network {
     address: IpAddr,
     bits: u8,
 }
@@ -27,7 +27,7 @@ pub struct Network {
 /// One, or a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Many<T> {
+pub(crate) enum Many<T> {
     /// One.
     One(T),
     /// Any number.
@@ -56,7 +56,7 @@ impl FromStr for PortRange {
 
 impl Network {
     /// Whether the address is in it.
-    pub fn contains(&self, address: IpAddr) -> bool {
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let [ours, theirs] = [self.address, address].map(bits);
         let differing = (ours ^ theirs).checked_shr(u32::from(width(self.address) - self.bits));
         self.address.is_ipv4() == address.is_ipv4() && differing.unwrap_or(0) == 0
@@ -95,7 +95,7 @@ impl FromStr for Network {
 
 impl<T> Many<T> {
     /// All of them.
-    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
         match self {
             Many::One(one) => std::slice::from_ref(one).iter(),
             Many::List(list) => list.iter(),
@@ -103,7 +103,7 @@ impl<T> Many<T> {
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.iter().len() == 0
     }
 }

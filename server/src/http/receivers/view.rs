@@ -12,7 +12,7 @@ use wire::MediaKind;
 
 /// One receiver.
 #[derive(Debug, Serialize)]
-pub struct ReceiverView {
+pub(crate) struct ReceiverView {
     room: String,
     identity: String,
     /// `null` where nothing is measured: it gets sound only, reports nothing, or adaptation is off.
@@ -90,7 +90,7 @@ struct LayerView {
 impl ReceiverView {
     /// Combines the state of the controller and the agent. A downlink that the agent does not know
     /// gets nothing.
-    pub fn new(downlink: Downlink, receiver: Option<Receiver>) -> Self {
+    pub(crate) fn new(downlink: Downlink, receiver: Option<Receiver>) -> Self {
         let Downlink {
             room,
             identity,
@@ -210,7 +210,7 @@ fn milliseconds(duration: Duration) -> f64 {
 }
 
 /// The limit that holds an estimate, in one word.
-pub fn limit_name(limit: Limit) -> &'static str {
+pub(crate) fn limit_name(limit: Limit) -> &'static str {
     match limit {
         Limit::Start => "start",
         Limit::Delay => "delay",
@@ -229,7 +229,7 @@ fn usage_name(usage: Usage) -> &'static str {
 }
 
 /// The outcome of a subscription, in one word.
-pub fn granted_name(granted: Granted) -> &'static str {
+pub(crate) fn granted_name(granted: Granted) -> &'static str {
     match granted {
         Granted::Send(_) => "sent",
         Granted::Undecided => "undecided",

@@ -18,7 +18,7 @@ impl Decoder {
     /// Takes the next packet.
     ///
     /// Errors: a frame that cannot be decoded, a picture without an end, or with two.
-    pub fn receive(&mut self, packet: &RtpPacket<'_>, truth: &Truth) -> Result<(), String> {
+    pub(crate) fn receive(&mut self, packet: &RtpPacket<'_>, truth: &Truth) -> Result<(), String> {
         let frame = truth.frame;
         if let Some(missing) = truth.referred.iter().find(|referred| !self.frames.contains(referred)) {
             return Err(format!(

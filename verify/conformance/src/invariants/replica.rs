@@ -26,7 +26,7 @@ pub(super) struct ReplicaWatch {
 }
 
 impl ReplicaWatch {
-    pub fn new(entry: &Replica) -> Self {
+    pub(crate) fn new(entry: &Replica) -> Self {
         ReplicaWatch {
             entry: entry.clone(),
             allowed: entry.source.iter().filter(|_| !entry.paused).copied().collect(),
@@ -39,7 +39,7 @@ impl ReplicaWatch {
         }
     }
 
-    pub fn changed(&mut self, entry: &Replica) {
+    pub(crate) fn changed(&mut self, entry: &Replica) {
         self.entry = entry.clone();
         match entry.source {
             Some(source) if !entry.paused => {
@@ -52,14 +52,14 @@ impl ReplicaWatch {
         }
     }
 
-    pub fn source_removed(&mut self, key: StreamKey) {
+    pub(crate) fn source_removed(&mut self, key: StreamKey) {
         self.allowed.remove(&key);
         self.followed = self.followed.filter(|followed| *followed != key);
         self.entry.source = self.entry.source.filter(|source| *source != key);
     }
 
     /// Its receiver asks for packets again.
-    pub fn asked(&mut self, sequences: &[u16]) {
+    pub(crate) fn asked(&mut self, sequences: &[u16]) {
         if self.entry.rtx.is_none() {
             let own = sequences.iter().map(|sequence| self.unwrapper.peek(*sequence));
             self.asked.extend(own);
@@ -67,7 +67,7 @@ impl ReplicaWatch {
     }
 
     /// Judges a packet that was sent under the replica's own SSRC.
-    pub fn sent(&mut self, packet: &RtpPacket<'_>, sources: &Sources, is_clean: bool) -> Result<(), String> {
+    pub(crate) fn sent(&mut self, packet: &RtpPacket<'_>, sources: &Sources, is_clean: bool) -> Result<(), String> {
         let Some(tag) = tag_of(packet.payload()) else {
             return Ok(());
         };
@@ -134,7 +134,7 @@ impl ReplicaWatch {
     }
 
     /// Judges a packet that was sent under the replica's retransmission SSRC.
-    pub fn resent(&self, packet: &RtpPacket<'_>, sources: &Sources) -> Result<(), String> {
+    pub(crate) fn resent(&self, packet: &RtpPacket<'_>, sources: &Sources) -> Result<(), String> {
         if packet.is_padding_only() {
             return Ok(());
         }

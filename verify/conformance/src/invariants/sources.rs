@@ -34,24 +34,24 @@ struct Source {
 }
 
 impl Sources {
-    pub fn set(&mut self, key: StreamKey, stream: &Stream) {
+    pub(crate) fn set(&mut self, key: StreamKey, stream: &Stream) {
         self.streams.entry(key).or_default().rtx = stream.rtx;
     }
 
-    pub fn remove(&mut self, key: StreamKey) {
+    pub(crate) fn remove(&mut self, key: StreamKey) {
         self.streams.remove(&key);
         self.by_tag.retain(|_, (tagged, _)| *tagged != key);
     }
 
     /// Removes every stream of a leg, and returns them.
-    pub fn remove_leg(&mut self, leg: LegId) -> Vec<StreamKey> {
+    pub(crate) fn remove_leg(&mut self, leg: LegId) -> Vec<StreamKey> {
         let keys: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == leg).copied().collect();
         keys.iter().for_each(|key| self.remove(*key));
         keys
     }
 
     /// Follows an arrived datagram, unencrypted.
-    pub fn arrived(&mut self, leg: LegId, bytes: &[u8]) {
+    pub(crate) fn arrived(&mut self, leg: LegId, bytes: &[u8]) {
         let Ok(packet) = RtpPacket::parse(bytes) else { return };
         let ssrc = packet.ssrc();
         let direct = StreamKey { leg, ssrc };
@@ -77,12 +77,12 @@ impl Sources {
     }
 
     /// Which packet of which stream has this tag.
-    pub fn of_tag(&self, tag: [u8; TAG_LEN]) -> Option<(StreamKey, u64)> {
+    pub(crate) fn of_tag(&self, tag: [u8; TAG_LEN]) -> Option<(StreamKey, u64)> {
         self.by_tag.get(&tag).copied()
     }
 
     /// How many of the numbers between these two never arrived.
-    pub fn lost_between(&self, key: StreamKey, from: u64, to: u64) -> u64 {
+    pub(crate) fn lost_between(&self, key: StreamKey, from: u64, to: u64) -> u64 {
         let arrived = self
             .streams
             .get(&key)

@@ -24,7 +24,7 @@ const STREAMS_MAX: usize = 9;
 const REPLICAS_MAX: usize = 16;
 
 impl Tables {
-    pub fn new_leg(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn new_leg(&mut self, rng: &mut StdRng) -> Option<Step> {
         if self.legs.len() >= LEGS_MAX {
             return None;
         }
@@ -76,7 +76,7 @@ impl Tables {
         }
     }
 
-    pub fn new_stream(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn new_stream(&mut self, rng: &mut StdRng) -> Option<Step> {
         let leg = self.random_leg(rng)?;
         if self.streams.len() >= STREAMS_MAX {
             return None;
@@ -115,7 +115,7 @@ impl Tables {
         some.then(|| (ntp, RtpTimestamp(rng.random())))
     }
 
-    pub fn new_replica(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn new_replica(&mut self, rng: &mut StdRng) -> Option<Step> {
         let leg = self.random_leg(rng)?;
         if self.replicas.len() >= REPLICAS_MAX {
             return None;
@@ -151,7 +151,7 @@ impl Tables {
     }
 
     /// One change that the tables take.
-    pub fn change(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn change(&mut self, rng: &mut StdRng) -> Option<Step> {
         match rng.random_range(0..100) {
             0..5 => self.new_leg(rng),
             5..15 => self.new_stream(rng),
@@ -184,7 +184,7 @@ impl Tables {
     }
 
     /// A change of a replica's selection only.
-    pub fn change_selection(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn change_selection(&mut self, rng: &mut StdRng) -> Option<Step> {
         let id = self.random_replica(rng)?;
         let source = self.random_stream(rng);
         let (replica, _) = self.replicas.get_mut(&id).expect("chosen from them");
@@ -263,7 +263,7 @@ impl Tables {
     }
 
     /// An entry that is refused, or would be if the device were wrong.
-    pub fn refused(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn refused(&mut self, rng: &mut StdRng) -> Option<Step> {
         let leg = self.random_leg(rng)?;
         let nowhere = LegId(500);
         Some(Step::Write(match rng.random_range(0..9) {

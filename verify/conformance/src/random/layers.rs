@@ -102,7 +102,7 @@ struct FramePlan {
 
 impl Scalable {
     /// An encoder that suits a codec; half of all have no layers.
-    pub fn new(rng: &mut StdRng, codec: Codec) -> Option<Self> {
+    pub(crate) fn new(rng: &mut StdRng, codec: Codec) -> Option<Self> {
         let all = [Kind::L1T2, Kind::L1T3, Kind::L3T3, Kind::L3T3Key];
         let (kinds, with_descriptor) = match codec {
             Codec::Vp8 => (&[Kind::L1T2Vp8, Kind::L1T2, Kind::L1T3][..], rng.random()),
@@ -139,7 +139,7 @@ impl Scalable {
     }
 
     /// The next packet.
-    pub fn next(&mut self, rng: &mut StdRng, codec: Codec) -> LayerPacket {
+    pub(crate) fn next(&mut self, rng: &mut StdRng, codec: Codec) -> LayerPacket {
         if self.left.is_empty() {
             self.plan_picture(rng);
         }
@@ -159,7 +159,7 @@ impl Scalable {
     }
 
     /// Skips numbers, as a sender that numbers dropped frames.
-    pub fn jump(&mut self, by: u16) {
+    pub(crate) fn jump(&mut self, by: u16) {
         self.number = self.number.wrapping_add(by);
     }
 

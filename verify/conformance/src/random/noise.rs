@@ -12,7 +12,7 @@ use crate::{Injection, Send, Step};
 
 impl Tables {
     /// A datagram that is not media in order.
-    pub fn noise(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn noise(&mut self, rng: &mut StdRng) -> Option<Step> {
         let path = self.somewhere(rng)?;
         let mut bytes: Vec<u8> = match rng.random_range(0..6) {
             // STUN, DTLS, RTCP by their first bytes; the device does not look further.
@@ -31,7 +31,7 @@ impl Tables {
     }
 
     /// Something the agent made.
-    pub fn inject(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn inject(&mut self, rng: &mut StdRng) -> Option<Step> {
         let bytes = vec![0x80, 0xc9, 0, 1, 0, 0, 0, rng.random()];
         // Histories without keys are for offloads too, which fill nothing.
         let kinds = if self.srtp == Srtp::Mixed { 6 } else { 4 };

@@ -46,7 +46,7 @@ enum Ids {
 }
 
 impl Sender {
-    pub fn new(
+    pub(crate) fn new(
         rng: &mut StdRng,
         ssrc: u32,
         rtx: Option<u32>,
@@ -82,7 +82,7 @@ impl Sender {
     }
 
     /// The next packet of the stream, with a payload that ends in `tag`.
-    pub fn next(&mut self, rng: &mut StdRng, map: &ExtensionMap, tag: u64, size_max: usize) -> RtpFields {
+    pub(crate) fn next(&mut self, rng: &mut StdRng, map: &ExtensionMap, tag: u64, size_max: usize) -> RtpFields {
         if self.layers.is_some() {
             return self.next_of_layers(rng, map, tag);
         }
@@ -208,7 +208,7 @@ impl Sender {
 
     /// Skips many numbers, as after an interface that was down. A number that is then more than
     /// half the number space behind would rightly be taken as new, so it is forgotten.
-    pub fn jump(&mut self, rng: &mut StdRng) {
+    pub(crate) fn jump(&mut self, rng: &mut StdRng) {
         self.sequence = self
             .sequence
             .wrapping_add(rng.random_range(1..1_200) * rng.random_range(1..8));
@@ -220,18 +220,18 @@ impl Sender {
     }
 
     /// The number of the next packet.
-    pub fn position(&self) -> u16 {
+    pub(crate) fn position(&self) -> u16 {
         self.sequence
     }
 
     /// One of the last packets again, under its own SSRC.
-    pub fn again(&self, rng: &mut StdRng) -> Option<RtpFields> {
+    pub(crate) fn again(&self, rng: &mut StdRng) -> Option<RtpFields> {
         let at = rng.random_range(0..self.sent.len().max(1));
         self.sent.get(at).cloned()
     }
 
     /// A packet of the retransmission stream: one of the last packets, or a probe.
-    pub fn retransmission(&mut self, rng: &mut StdRng, map: &ExtensionMap) -> Option<RtpFields> {
+    pub(crate) fn retransmission(&mut self, rng: &mut StdRng, map: &ExtensionMap) -> Option<RtpFields> {
         let rtx = self.rtx?;
         let original = self.again(rng)?;
         let format = self

@@ -37,7 +37,7 @@ pub(super) struct Tables {
 pub(super) struct Progress(pub u16);
 
 impl Tables {
-    pub fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options) -> Self {
         Tables {
             srtp: options.srtp,
             network: options.network,
@@ -50,30 +50,30 @@ impl Tables {
         }
     }
 
-    pub fn fresh(&mut self) -> u32 {
+    pub(crate) fn fresh(&mut self) -> u32 {
         self.next += 1;
         self.next
     }
 
-    pub fn random_leg(&self, rng: &mut StdRng) -> Option<LegId> {
+    pub(crate) fn random_leg(&self, rng: &mut StdRng) -> Option<LegId> {
         self.legs.keys().copied().choose(rng)
     }
 
-    pub fn random_stream(&self, rng: &mut StdRng) -> Option<StreamKey> {
+    pub(crate) fn random_stream(&self, rng: &mut StdRng) -> Option<StreamKey> {
         self.streams.keys().copied().choose(rng)
     }
 
-    pub fn random_replica(&self, rng: &mut StdRng) -> Option<ReplicaId> {
+    pub(crate) fn random_replica(&self, rng: &mut StdRng) -> Option<ReplicaId> {
         self.replicas.keys().copied().choose(rng)
     }
 
     /// A path of a leg, any of them.
-    pub fn path_from(&self, rng: &mut StdRng, leg: LegId) -> Option<Path> {
+    pub(crate) fn path_from(&self, rng: &mut StdRng, leg: LegId) -> Option<Path> {
         self.legs.get(&leg)?.paths.choose(rng).copied()
     }
 
     /// One sender sends a packet, and the network loses, delays or repeats it.
-    pub fn media(&mut self, rng: &mut StdRng, steps: &mut Vec<Step>) {
+    pub(crate) fn media(&mut self, rng: &mut StdRng, steps: &mut Vec<Step>) {
         let Some(key) = self.random_stream(rng) else { return };
         let Some(path) = self.path_from(rng, key.leg) else {
             return;
@@ -146,7 +146,7 @@ impl Tables {
     }
 
     /// A receiver asks for some of its numbers again.
-    pub fn resend(&mut self, rng: &mut StdRng) -> Option<Step> {
+    pub(crate) fn resend(&mut self, rng: &mut StdRng) -> Option<Step> {
         let id = self.random_replica(rng)?;
         let (_, progress) = self.replicas[&id];
         let first = progress

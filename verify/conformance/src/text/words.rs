@@ -21,26 +21,26 @@ pub(super) fn problem<T>(text: impl Into<String>) -> Result<T, Problem> {
 pub(super) struct Words<'a>(std::iter::Peekable<std::str::SplitWhitespace<'a>>);
 
 impl<'a> Words<'a> {
-    pub fn new(line: &'a str) -> Self {
+    pub(crate) fn new(line: &'a str) -> Self {
         Words(line.split_whitespace().peekable())
     }
 
-    pub fn next(&mut self) -> Option<&'a str> {
+    pub(crate) fn next(&mut self) -> Option<&'a str> {
         self.0.next()
     }
 
-    pub fn peek(&mut self) -> Option<&'a str> {
+    pub(crate) fn peek(&mut self) -> Option<&'a str> {
         self.0.peek().copied()
     }
 
     /// The next word, which is required.
-    pub fn word(&mut self, what: &str) -> Result<&'a str, Problem> {
+    pub(crate) fn word(&mut self, what: &str) -> Result<&'a str, Problem> {
         self.next()
             .ok_or_else(|| Problem(format!("{what} is missing at the end of the line")))
     }
 
     /// Reads the next word if it is this one.
-    pub fn eat(&mut self, word: &str) -> bool {
+    pub(crate) fn eat(&mut self, word: &str) -> bool {
         let found = self.peek() == Some(word);
         if found {
             self.next();
@@ -49,17 +49,17 @@ impl<'a> Words<'a> {
     }
 
     /// The next word as a number.
-    pub fn number<T: Number>(&mut self, what: &str) -> Result<T, Problem> {
+    pub(crate) fn number<T: Number>(&mut self, what: &str) -> Result<T, Problem> {
         number(self.word(what)?, what)
     }
 
     /// Everything that is left as bytes in hexadecimal; gaps may be anywhere.
-    pub fn rest_as_bytes(&mut self) -> Result<Vec<u8>, Problem> {
+    pub(crate) fn rest_as_bytes(&mut self) -> Result<Vec<u8>, Problem> {
         let digits: String = std::iter::from_fn(|| self.next()).collect();
         bytes(&digits)
     }
 
-    pub fn end(&mut self) -> Result<(), Problem> {
+    pub(crate) fn end(&mut self) -> Result<(), Problem> {
         self.next()
             .map_or(Ok(()), |word| problem(format!("`{word}` is not understood here")))
     }

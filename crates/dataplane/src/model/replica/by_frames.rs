@@ -39,7 +39,7 @@ struct SentFrame {
 impl ByFrames {
     /// Numbering that begins with a packet, which gets the number `next`. `None` where numbering is
     /// exact, or this packet names no frame.
-    pub fn start(rewriting: Rewriting, first: &MediaPacket, next: u64) -> Option<Self> {
+    pub(crate) fn start(rewriting: Rewriting, first: &MediaPacket, next: u64) -> Option<Self> {
         let question = question(first)?;
         let sequence = next as u16;
         let rewriter: Box<dyn Rewriter + Send> = match rewriting {
@@ -59,7 +59,7 @@ impl ByFrames {
 
     /// The number a packet is sent with, if it is to be sent; `selection` has the decision about
     /// its frame.
-    pub fn number(
+    pub(crate) fn number(
         &mut self,
         packet: &MediaPacket,
         selection: &Selection,
@@ -80,12 +80,12 @@ impl ByFrames {
     }
 
     /// The number with which the next segment continues.
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
     /// The source's number for one of the replica's.
-    pub fn source(&self, number: u64) -> Option<u64> {
+    pub(crate) fn source(&self, number: u64) -> Option<u64> {
         self.sent.iter().find_map(|frame| {
             let source = number.wrapping_add(frame.offset);
             (frame.first..=frame.last).contains(&source).then_some(source)

@@ -56,14 +56,14 @@ pub(in crate::model) struct Vp8Ids {
 }
 
 impl Vp8Ids {
-    pub fn plus(self, offset: Vp8Ids) -> Self {
+    pub(crate) fn plus(self, offset: Vp8Ids) -> Self {
         Vp8Ids {
             picture: self.picture.wrapping_add(offset.picture),
             tl0: self.tl0.wrapping_add(offset.tl0),
         }
     }
 
-    pub fn minus_pictures(self, count: u16) -> Self {
+    pub(crate) fn minus_pictures(self, count: u16) -> Self {
         Vp8Ids {
             picture: self.picture.wrapping_sub(count),
             ..self
@@ -82,7 +82,7 @@ impl Vp8Ids {
 impl Segment {
     /// The replica's number for a source number. Meaningful for numbers of this segment that were
     /// not closed up.
-    pub fn number(&self, source: u64) -> u64 {
+    pub(crate) fn number(&self, source: u64) -> u64 {
         let closed = self.closed_up.range(..source).count() as u64;
         self.egress_first.wrapping_add(source - self.first).wrapping_sub(closed)
     }
@@ -122,7 +122,7 @@ impl Segment {
     }
 
     /// The source's number for one of the replica's, among those that may still be asked for.
-    pub fn source(&self, number: u64) -> Option<u64> {
+    pub(crate) fn source(&self, number: u64) -> Option<u64> {
         if let Some(by_frames) = &self.by_frames {
             return by_frames.source(number);
         }
@@ -131,7 +131,7 @@ impl Segment {
     }
 
     /// The extended number that the 16 bits of a NACK mean: the nearest to the highest.
-    pub fn extend(&self, sequence: u16) -> u64 {
+    pub(crate) fn extend(&self, sequence: u16) -> u64 {
         let highest = self.next() - 1;
         highest.wrapping_add_signed(i64::from(sequence.wrapping_sub(highest as u16) as i16))
     }

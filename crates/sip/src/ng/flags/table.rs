@@ -6,7 +6,7 @@
 
 /// The outcome for one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// It is done.
     Done,
     /// It makes no difference: it asks for the default, or is about an unsupported feature.
@@ -19,7 +19,7 @@ pub enum Fate {
 }
 
 /// Commands, as they are spelt.
-pub const COMMANDS: &[(Fate, &[&str])] = &[
+pub(crate) const COMMANDS: &[(Fate, &[&str])] = &[
     (
         Fate::Done,
         &["ping", "offer", "answer", "delete", "query", "list", "statistics"],
@@ -59,7 +59,7 @@ pub const COMMANDS: &[(Fate, &[&str])] = &[
 ];
 
 /// Keys and flags in small letters with dashes; words of a key follow it.
-pub const FLAGS: &[(Fate, &[&str])] = &[
+pub(crate) const FLAGS: &[(Fate, &[&str])] = &[
     (
         Fate::Done,
         &[
@@ -257,7 +257,7 @@ pub const FLAGS: &[(Fate, &[&str])] = &[
 ];
 
 /// The outcome for a key or a flag; `None` for an unknown one.
-pub fn fate(name: &str) -> Option<Fate> {
+pub(crate) fn fate(name: &str) -> Option<Fate> {
     let is = |known: &str| match known.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),
         None => known == name,

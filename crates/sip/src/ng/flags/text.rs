@@ -7,7 +7,7 @@ use crate::ng::value::{Dictionary, Value};
 pub const MAX: usize = 256;
 
 /// Reads a string of flags: names alone, and names with values. A name alone has the empty value.
-pub fn read(text: &str) -> Vec<(String, Value)> {
+pub(crate) fn read(text: &str) -> Vec<(String, Value)> {
     let mut reader = Reader { rest: text, read: 0 };
     reader.items(0)
 }

@@ -11,7 +11,7 @@ use crate::compare::Options;
 use crate::compare::targets::Targets;
 use crate::outcome::{Distribution, Outcome, SHARES};
 
-pub const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "calls",
     title: "The same calls through each relay",
     turns,

@@ -12,7 +12,7 @@ use crate::compare::Options;
 use crate::compare::subprocess::Job;
 use crate::compare::targets::Targets;
 
-pub const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "kernel",
     title: "In the kernel, beside the least there is",
     turns,

@@ -11,7 +11,7 @@ use crate::compare::targets::Targets;
 use crate::outcome::Moment;
 use crate::scene::Load;
 
-pub const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "ramp",
     title: "While calls arrive",
     turns,

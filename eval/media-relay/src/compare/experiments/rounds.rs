@@ -9,7 +9,7 @@ use crate::scene::Load;
 const PACE: u32 = 100;
 
 /// As many calls as were asked for, for as long.
-pub fn steady(options: &Options) -> Load {
+pub(crate) fn steady(options: &Options) -> Load {
     Load {
         calls: options.calls,
         per_second: PACE,
@@ -20,7 +20,7 @@ pub fn steady(options: &Options) -> Load {
 }
 
 /// Rounds, in each of which every job has a turn.
-pub fn in_rounds(jobs: Vec<Job>, rounds: u32, load: Load) -> Vec<Vec<Planned>> {
+pub(crate) fn in_rounds(jobs: Vec<Job>, rounds: u32, load: Load) -> Vec<Vec<Planned>> {
     let round = |round: u32| {
         // The first job changes, so that periodic load of the machine meets every job.
         let first = (round as usize - 1) % jobs.len();
@@ -33,7 +33,7 @@ pub fn in_rounds(jobs: Vec<Job>, rounds: u32, load: Load) -> Vec<Vec<Planned>> {
 }
 
 /// The load and how often it was measured, for the page.
-pub fn how_often(all: &[Measured]) -> String {
+pub(crate) fn how_often(all: &[Measured]) -> String {
     let rounds = all.iter().map(|measured| measured.round).max().unwrap_or(0);
     let load = all.first().map(|measured| measured.load);
     load.map_or_else(String::new, |load| {

@@ -10,7 +10,7 @@ use crate::compare::Options;
 use crate::compare::targets::{DIRECT, Targets};
 use crate::scene::Load;
 
-pub const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "sessions",
     title: "More and more calls",
     turns,

@@ -11,7 +11,7 @@ use crate::compare::targets::Targets;
 use crate::outcome::SetUp;
 use crate::scene::{Between, Load};
 
-pub const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "setup",
     title: "Setting calls up",
     turns,

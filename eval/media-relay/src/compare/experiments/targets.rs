@@ -8,14 +8,14 @@ use super::rounds::how_often;
 use super::{Figures, Measured, Section, cell, notes};
 
 /// A bound on the ratio of two relays' figures.
-pub struct Target {
+pub(crate) struct Target {
     relays: [&'static str; 2],
     what: &'static str,
     most: f64,
     figure: fn(&Figures<'_>) -> Option<f64>,
 }
 
-pub const fn target(
+pub(crate) const fn target(
     relays: [&'static str; 2],
     most: f64,
     what: &'static str,
@@ -30,7 +30,7 @@ pub const fn target(
 }
 
 /// Which targets are met, a line each.
-pub fn judged(all: &[Measured], targets: &[Target]) -> String {
+pub(crate) fn judged(all: &[Measured], targets: &[Target]) -> String {
     let mut text = String::from("| ratio | of | target | found | |\n|---|---|---|---|---|\n");
     for target in targets {
         let [ours, theirs] = target.relays;
@@ -69,7 +69,7 @@ fn ratio(all: &[Measured], relays: [&str; 2], figure: impl Fn(&Figures<'_>) -> O
 }
 
 /// Rounds, their results, the targets met, and doubts.
-pub fn section(all: &[Measured], found: String, targets: &[Target], drawing: String) -> Section {
+pub(crate) fn section(all: &[Measured], found: String, targets: &[Target], drawing: String) -> Section {
     Section {
         how: how_often(all),
         text: found + "\n" + &judged(all, targets) + &notes(all),

@@ -14,7 +14,7 @@ use super::Network;
 
 /// A list of codecs a browser might offer, by payload type: source's type, codec, type of its
 /// retransmissions.
-pub fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
+pub(crate) fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
     let video = [
         (96, Codec::Vp8),
         (98, Codec::H264),
@@ -38,7 +38,7 @@ pub fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<P
 }
 
 /// A codec with layers.
-pub fn layered_offer(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
+pub(crate) fn layered_offer(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
     let all = [
         (96, Codec::Vp8),
         (98, Codec::H264),
@@ -51,7 +51,7 @@ pub fn layered_offer(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, O
     (MediaKind::Video, formats)
 }
 
-pub fn extension_map(rng: &mut StdRng, network: Network) -> ExtensionMap {
+pub(crate) fn extension_map(rng: &mut StdRng, network: Network) -> ExtensionMap {
     let mut ids: Vec<u8> = (1..=16).collect();
     ids.shuffle(rng);
     let mut map = ExtensionMap::default();
@@ -73,14 +73,14 @@ pub fn extension_map(rng: &mut StdRng, network: Network) -> ExtensionMap {
 }
 
 /// The playout delay of a receiver, if there is one.
-pub fn playout_delay(rng: &mut StdRng) -> Option<PlayoutDelay> {
+pub(crate) fn playout_delay(rng: &mut StdRng) -> Option<PlayoutDelay> {
     let millis = [0, 150, 20_000].into_iter().choose(rng).expect("some");
     rng.random_bool(0.3)
         .then(|| PlayoutDelay::at_least(Duration::from_millis(millis)))
 }
 
 /// The layers that a receiver wants: often all.
-pub fn target(rng: &mut StdRng) -> Layer {
+pub(crate) fn target(rng: &mut StdRng) -> Layer {
     match rng.random_bool(0.35) {
         true => Layer::HIGHEST,
         false => Layer {
@@ -91,13 +91,13 @@ pub fn target(rng: &mut StdRng) -> Layer {
 }
 
 /// The size to keep beside the target's: often none.
-pub fn fallback_spatial(rng: &mut StdRng) -> Option<u8> {
+pub(crate) fn fallback_spatial(rng: &mut StdRng) -> Option<u8> {
     rng.random_bool(0.5).then(|| rng.random_range(0..3))
 }
 
 /// Formats that a receiver negotiated: nearly all, under its own numbers, mostly with
 /// retransmission.
-pub fn replica_formats(rng: &mut StdRng, network: Network) -> Vec<ReplicaFormat> {
+pub(crate) fn replica_formats(rng: &mut StdRng, network: Network) -> Vec<ReplicaFormat> {
     let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
     let all = [96_u8, 98, 100, 102, 111, 0, 114];
     let offset = rng.random_range(0..10);
