@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { hasTokenBucket } from "./network.mjs";
 import { shell, succeeds } from "./shell.mjs";
 
-const RELAY = new URL("../../../target/release/weir-netem", import.meta.url).pathname;
+const NETEM = process.env.NETEM_BINARY ?? new URL("../../../target/release/weir-netem", import.meta.url).pathname;
 const END_MS = 3000;
 /** Two frames: with less no frame passes, with more the far end sees bursts. Shape: bytes. */
 const BUCKET = 3100;
@@ -17,7 +17,7 @@ const QUEUE_MIN = 10_000;
 export async function layCable(network, { seed, queueMs, shaper }) {
   const space = network.namespace("cable");
   const kernel = shaper === "tc" || (shaper === "auto" && hasTokenBucket(network));
-  const relay = spawn("ip", ["netns", "exec", space, RELAY, "near", "far", "--seed", `${seed}`], {
+  const relay = spawn("ip", ["netns", "exec", space, NETEM, "near", "far", "--seed", `${seed}`], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });

@@ -9,6 +9,7 @@ FRAMES = 2 * FPS
 # A server that loses frames loses them in every window; a busy machine starves an encoder or a
 # decoder in one.
 WINDOWS = 3
+LOSSY_TRIES = 5
 
 
 async def video_flows(publisher: Participant, viewer: Participant, seconds: float = 15.0) -> None:
@@ -51,10 +52,21 @@ async def data_flows(sender: Participant, receiver: Participant) -> None:
 
 
 async def packet_flows(sender: Participant, receiver: Participant, *, reliable: bool, size: int = 0) -> None:
-    """One packet of at least `size` bytes arrives."""
+    """One packet of at least `size` bytes arrives: a reliable one at once, one of a few lossy ones.
+
+    A receiver that decodes several videos on a busy machine overruns its socket, and what is lost
+    there of a lossy channel is not repeated.
+    """
     label = "reliable" if reliable else "lossy"
     payload = f"{label} from {sender.identity} to {receiver.identity}".encode().ljust(size, b".")
-    await sender.send(payload, reliable=reliable, topic=label)
     what = f"{receiver.identity} has {sender.identity}'s {label} packet of {len(payload)} bytes"
-    heard = await until(what, lambda: receiver.heard(payload), 5, lambda: receiver.inbox)
+    tries = 1 if reliable else LOSSY_TRIES
+    for left in reversed(range(tries)):
+        await sender.send(payload, reliable=reliable, topic=label)
+        try:
+            heard = await until(what, lambda: receiver.heard(payload), 10 / tries, lambda: receiver.inbox)
+            break
+        except AssertionError:
+            if left == 0:
+                raise
     assert (heard.sender, heard.reliable, heard.topic) == (sender.identity, reliable, label)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .wait import until
 
-BINARY = Path(os.environ.get("WEIR_BIN") or Path(__file__).parents[3] / "target/release/weir")
+BINARY = Path(os.environ.get("WEIR_BINARY") or Path(__file__).parents[3] / "target/release/weir")
 
 
 class Server:
@@ -72,7 +72,7 @@ class Server:
 @contextlib.asynccontextmanager
 async def server(*arguments: str, config: str = "", stderr=subprocess.DEVNULL) -> AsyncIterator[Server]:
     """Starts one, with these lines as its configuration file and its log in `stderr`; ends with the block."""
-    assert BINARY.is_file(), f"{BINARY} is missing: build it (make build), or set WEIR_BIN"
+    assert BINARY.is_file(), f"{BINARY} is missing: build it (make build), or set WEIR_BINARY"
     port, rtc_port = _free_port(socket.SOCK_STREAM), _free_port(socket.SOCK_DGRAM)
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder) / "weir.yaml"

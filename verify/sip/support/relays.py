@@ -172,8 +172,8 @@ sip:
 
 
 def _weir(network: Network, folder: Path, section: str) -> Process:
-    binary = Path(os.environ.get("WEIR_BIN", ROOT / "target" / "release" / "weir"))
-    assert binary.exists(), f"{binary} is missing: build it (make build), or set WEIR_BIN"
+    binary = Path(os.environ.get("WEIR_BINARY", ROOT / "target" / "release" / "weir"))
+    assert binary.exists(), f"{binary} is missing: build it (make build), or set WEIR_BINARY"
     beside = f"bind: [{network.relay}]\nkeys: {{tests: of-no-use-to-anybody-but-these-tests}}\n"
     settings = folder / "weir.yaml"
     settings.write_text(beside + section.replace("ADDRESS", network.relay).replace("FOLDER", str(folder)))
