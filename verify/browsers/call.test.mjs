@@ -10,9 +10,9 @@ import { createWorld, freshRoom } from "./support/world.mjs";
 const VGA = { resolution: { width: 640, height: 360, frameRate: 30 } };
 
 const MODES = [
-  { name: "one peer connection", room: {}, simulcast: false },
-  { name: "one peer connection, simulcast", room: {}, simulcast: true },
-  { name: "two peer connections", room: { singlePeerConnection: false }, simulcast: false },
+  { name: "one peer connection", room: {}, simulcast: false, seconds: 30 },
+  { name: "one peer connection, simulcast", room: {}, simulcast: true, seconds: 10 },
+  { name: "two peer connections", room: { singlePeerConnection: false }, simulcast: false, seconds: 10 },
 ];
 
 for (const mode of MODES) {

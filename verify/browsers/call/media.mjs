@@ -4,18 +4,18 @@ import { assertPictures, assertVoices, judge, pictures, show, voices } from "../
 import { sleep } from "../support/wait.mjs";
 
 const SETTLE_S = 5;
-const WATCH_S = 30;
 
 /** Tests of everybody's video and audio. */
 export function mediaTests(call) {
-  it("decodes every picture and hears every voice for 30 s", { timeout: 150_000 }, async () => {
+  const { seconds } = call.mode;
+  it(`decodes every picture and hears every voice for ${seconds} s`, { timeout: 150_000 }, async () => {
     await sleep(SETTLE_S * 1000);
-    await judge(call.people, WATCH_S, (views) => {
+    await judge(call.people, seconds, (views) => {
       const [seen, heard] = [pictures(views), voices(views)];
       show(`${call.mode.name}: pictures`, seen);
       show(`${call.mode.name}: voices`, heard);
       assertPictures(seen, 6);
-      assertVoices(heard, 6, WATCH_S);
+      assertVoices(heard, 6, seconds);
     });
   });
 
