@@ -1,8 +1,8 @@
 //! The HTTP port: accepts connections up to the limits, from clients that make progress.
 //!
 //! Each wait for a client has a time limit: for a request's header in `hyper`, for the whole
-//! request in the router, for a client that does not read its response in [`Patient`], and for the
-//! whole connection here.
+//! request in the router, for a client that does not read its response in [`WriteTimeout`], and for
+//! the whole connection here.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -21,8 +21,8 @@ use tracing::{debug, warn};
 
 use super::closed::Closed;
 use crate::clients::client::is_trusted;
-use crate::clients::patient::Patient;
 use crate::clients::places::{Evicted, Place, Places};
+use crate::clients::write_timeout::WriteTimeout;
 use crate::metrics::Metrics;
 use crate::os::clock;
 use crate::settings::Current;
@@ -138,7 +138,7 @@ async fn serve_one(stream: TcpStream, connection: Connection, mut evicted: Evict
         .header_read_timeout(patience)
         .max_buf_size(HEADER_LEN_MAX)
         .serve_connection(
-            TokioIo::new(Patient::new(stream, patience)),
+            TokioIo::new(WriteTimeout::new(stream, patience)),
             TowerToHyperService::new(service),
         )
         .with_upgrades();

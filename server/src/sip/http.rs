@@ -19,8 +19,8 @@ use super::access::Access;
 use super::client::{Client, refuse};
 use super::task::{Handle, Protocol};
 use super::websocket;
-use crate::clients::patient::Patient;
 use crate::clients::places::Evicted;
+use crate::clients::write_timeout::WriteTimeout;
 use crate::http::closed::Closed;
 use crate::http::listen::tune;
 use crate::http::page;
@@ -66,7 +66,10 @@ async fn serve_one(stream: TcpStream, client: Client, mut evicted: Evicted, acce
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_TIME_MAX)
-        .serve_connection(TokioIo::new(Patient::new(stream, REQUEST_TIME_MAX)), service_fn(answer))
+        .serve_connection(
+            TokioIo::new(WriteTimeout::new(stream, REQUEST_TIME_MAX)),
+            service_fn(answer),
+        )
         .with_upgrades();
     tokio::select! {
         ended = served => if let Err(error) = ended {

@@ -10,7 +10,6 @@
 //! are written to the kernel, and when.
 
 mod adopted;
-mod bell;
 mod broadcast;
 mod copies;
 mod entries;
@@ -18,6 +17,7 @@ mod fit;
 mod handover;
 mod kernel;
 mod log;
+mod log_waker;
 mod merging;
 mod offload;
 mod repair;
@@ -40,11 +40,11 @@ use crate::clock::Monotonic;
 use crate::layout::fanout as layout;
 use crate::{Complexity, EbpfError, Found, RelayOffload, Step, Tried};
 use adopted::Adopted;
-use bell::Bell;
 use broadcast::Watch;
 pub use copies::{Copies, CopiesAt, RoomsPath};
 use kernel::Kernel;
 use log::Log;
+use log_waker::LogWaker;
 use table::EntryTable;
 
 /// The shortest time between two attempts to resolve one receiver's hardware address.
@@ -103,7 +103,7 @@ pub struct Fanout {
     /// Sockets for making the kernel resolve a neighbour.
     sockets: [Option<UdpSocket>; 2],
     log: Log,
-    _bell: Option<Bell>,
+    _log_waker: Option<LogWaker>,
 }
 
 impl Fanout {
@@ -149,7 +149,7 @@ impl Fanout {
                 socket(Ipv6Addr::UNSPECIFIED.into()),
             ],
             log: Log::default(),
-            _bell: None,
+            _log_waker: None,
         })
     }
 
@@ -160,7 +160,7 @@ impl Fanout {
     pub fn wake_with(&mut self, wake: Arc<dyn Fn() + Send + Sync>) -> Result<(), EbpfError> {
         let failed = |error| EbpfError::of(Step::Tables, error);
         let log = self.table.kernel.log_fd().map_err(failed)?;
-        self._bell = Some(Bell::start(log, wake).map_err(failed)?);
+        self._log_waker = Some(LogWaker::start(log, wake).map_err(failed)?);
         Ok(())
     }
 

@@ -15,12 +15,12 @@ const GRAIN: Duration = Duration::from_millis(5);
 
 /// A thread that waits for the log. It ends with this.
 #[derive(Debug)]
-pub(super) struct Bell {
+pub(super) struct LogWaker {
     /// The thread sees when this is closed.
     _end: UnixStream,
 }
 
-impl Bell {
+impl LogWaker {
     /// Calls `wake` from this call on whenever there is a record in `log`.
     ///
     /// Errors: there can be no more threads or sockets.
@@ -29,7 +29,7 @@ impl Bell {
         thread::Builder::new()
             .name("rooms-log".to_owned())
             .spawn(move || ring(&log, &theirs, &*wake))?;
-        Ok(Bell { _end: ours })
+        Ok(LogWaker { _end: ours })
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     fn it_rings_while_there_is_something_and_ends_with_its_owner() {
         let (log, mut writer) = UnixStream::pair().unwrap();
         let (rang, ringing) = mpsc::channel();
-        let bell = Bell::start(
+        let waker = LogWaker::start(
             log.into(),
             Arc::new(move || {
                 let _ = rang.send(());
@@ -73,7 +73,7 @@ mod tests {
                 .recv_timeout(Duration::from_secs(5))
                 .expect("nobody has read it yet");
         }
-        drop(bell);
+        drop(waker);
         let gone = || ringing.recv_timeout(Duration::from_secs(5)) == Err(mpsc::RecvTimeoutError::Disconnected);
         assert!((0..100).any(|_| gone()), "the thread ends");
     }

@@ -13,17 +13,17 @@ use tokio::time::{Sleep, sleep};
 /// A stream whose writes fail with [`TimedOut`](io::ErrorKind::TimedOut) once the other end has
 /// read nothing for a while. The connection is then reset, so that the kernel drops the unsent
 /// data.
-pub(crate) struct Patient {
+pub(crate) struct WriteTimeout {
     stream: TcpStream,
     patience: Duration,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
+impl WriteTimeout {
     /// A stream that waits for so long.
     pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Patient {
+        WriteTimeout {
             stream,
             patience,
             stalled: None,
@@ -44,13 +44,13 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for WriteTimeout {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, to)
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for WriteTimeout {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.bounded(context, wrote)
@@ -90,7 +90,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut deaf = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let mut stream = Patient::new(stream, Duration::from_millis(50));
+        let mut stream = WriteTimeout::new(stream, Duration::from_millis(50));
         let error = loop {
             if let Err(error) = stream.write_all(&[0; 65_536]).await {
                 break error;
@@ -107,7 +107,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut slow = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let mut stream = Patient::new(stream, Duration::from_secs(60));
+        let mut stream = WriteTimeout::new(stream, Duration::from_secs(60));
         let bytes = vec![7; 8 << 20];
         let read = async {
             let mut taken = vec![0; bytes.len()];
