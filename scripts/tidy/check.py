@@ -13,6 +13,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import imports
+
 DOC_WIDTH = 100
 COMMENT_WIDTH = 100
 FILE_LINES = 400
@@ -41,6 +43,10 @@ def offences():
     for folder, count in folders.items():
         if count > FOLDER_FILES:
             yield "folder", folder, 0, f"{count} source files"
+    for folder, names in imports.loops(paths, ROOT):
+        yield "loop", folder, 0, f"{len(names)} modules import each other: {', '.join(names)}"
+    for manifest, name in imports.against_order(ROOT):
+        yield "order", manifest, 0, name
     for path in paths:
         suffix = Path(path).suffix
         if suffix not in SOURCES | HASHES | {".md"}:
@@ -119,7 +125,7 @@ def in_code(path, lines, words):
 
 def place(rule, path):
     """The part of the tree that an entry of the allow list is for."""
-    return path if rule in ("file", "folder") else "/".join(Path(path).parts[:2])
+    return path if rule in ("file", "folder", "loop") else "/".join(Path(path).parts[:2])
 
 
 def main():
@@ -131,8 +137,8 @@ def main():
     found, reports = Counter(), {}
     for rule, path, line, detail in offences():
         key = rule, place(rule, path)
-        # A file or a folder must not grow, however large it is already.
-        found[key] += int(detail.split()[0]) if rule in ("file", "folder") else 1
+        # A file, a folder or a loop must not grow, however large it is already.
+        found[key] += int(detail.split()[0]) if rule in ("file", "folder", "loop") else 1
         reports.setdefault(key, []).append(f"{rule} {path}:{line}: {detail}")
     if "--all" in sys.argv:
         print("\n".join(text for texts in reports.values() for text in texts))

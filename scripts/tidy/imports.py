@@ -1,0 +1,108 @@
+"""Imports between modules of a crate, and between crates: loops, and arrows against the order."""
+
+import re
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+# The folders of crates; each may depend on itself and on those before it.
+LAYERS = ["crates", "backends", "testkit", "server", "verify", "eval"]
+USE = re.compile(r"\b(?:use|pub(?:\([\w: ]+\))? use)\s+((?:crate|super|self)::[^;]+);")
+
+
+def loops(paths, root):
+    """Sibling modules that import each other, directly or not: (folder, names)."""
+    crates = defaultdict(list)
+    for path in paths:
+        head, found, rest = path.partition("/src/")
+        if found and path.endswith(".rs") and not re.search(r"(^|/)tests(/|\.rs$)", rest):
+            crates[head].append(path)
+    for crate, files in crates.items():
+        modules = {module_of(crate, path): path for path in files}
+        arrows = defaultdict(lambda: defaultdict(set))
+        for module, path in modules.items():
+            text = re.split(r"#\[cfg\(test\)\]\s*mod tests\b", (root / path).read_text())[0]
+            text = re.sub(r"//.*", "", text)
+            for target in targets(text, module, modules):
+                common = 0
+                while common < min(len(module), len(target)) and module[common] == target[common]:
+                    common += 1
+                if common < min(len(module), len(target)):
+                    arrows[module[:common]][module[common]].add(target[common])
+        for parent, graph in arrows.items():
+            for names in strongly_connected(graph):
+                yield "/".join([crate, "src", *parent]), sorted(names)
+
+
+def against_order(root):
+    """Dependencies of a crate on one of a later folder: (manifest, name)."""
+    shared = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]
+    homes = {name: it["path"] for name, it in shared["dependencies"].items() if isinstance(it, dict) and "path" in it}
+    layer = lambda path: LAYERS.index(path.split("/")[0])
+    for member in shared["members"]:
+        manifest = tomllib.loads((root / member / "Cargo.toml").read_text())
+        for name in manifest.get("dependencies", {}):
+            if name in homes and layer(homes[name]) > layer(member):
+                yield f"{member}/Cargo.toml", name
+
+
+def module_of(crate, path):
+    """`a/src/b/mod.rs` is ("b",)."""
+    parts = Path(path).relative_to(Path(crate) / "src").with_suffix("").parts
+    if parts[-1] in ("mod", "lib", "main"):
+        parts = parts[:-1]
+    return tuple(parts)
+
+
+def targets(text, module, modules):
+    """The modules that a text imports from."""
+    for found in USE.finditer(text):
+        for path in spread(re.sub(r"\s+", "", found.group(1))):
+            parts = path.split("::")
+            if parts[0] == "crate":
+                base, parts = (), parts[1:]
+            else:
+                base = module
+                while parts and parts[0] in ("self", "super"):
+                    base = base[:-1] if parts[0] == "super" else base
+                    parts = parts[1:]
+            full = base + tuple(parts)
+            while full and full not in modules:
+                full = full[:-1]
+            if full and full != module:
+                yield full
+
+
+def spread(path):
+    """`a::{b, c::{d, e}}` as its paths."""
+    head, brace, rest = path.partition("{")
+    if not brace:
+        return [path]
+    depth, part, parts = 0, "", []
+    for char in rest[: rest.rindex("}")]:
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += char
+    return [full for part in [*parts, part] if part for full in spread(head + part)]
+
+
+def strongly_connected(graph):
+    """Groups of more than one name that reach each other."""
+    def reach(start):
+        seen, todo = set(), [start]
+        while todo:
+            for after in graph.get(todo.pop(), ()):
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+        return seen
+    reached = {name: reach(name) for name in graph}
+    done = set()
+    for name in graph:
+        group = {other for other in reached[name] if name in reached.get(other, ())} | {name}
+        if len(group) > 1 and name not in done:
+            done |= group
+            yield group
