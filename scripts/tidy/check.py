@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the form of the tree: line widths, file and folder sizes, old names, sentences, imports.
+"""Checks the form of the tree: line widths, file and folder sizes, old names, sentences, imports, glossary.
 
 Usage: scripts/tidy/check.py [--prune | --all]. Prints offences as `rule path:line: detail`.
 `allow` beside this file counts the offences that are older than their rule, by rule and folder of
@@ -32,6 +32,10 @@ CLAUSE = re.compile(r"^(Who|Whoever|Whose|What|Whatever|Where|Wherever)\b")
 COMMIT = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 # A front end speaks the protocol, and so do clients that test and measure it.
 PROTOCOL_USERS = ("crates/livekit/", "verify/", "eval/")
+GLOSSARY = "docs/glossary.md"
+# The folders of modules in the glossary's last column; all others are those of crates.
+MODULES = {name: f"backends/{name}/src" for name in ("afxdp", "ebpf", "gcm", "layered", "udp")}
+MODULES |= {"model": "crates/dataplane/src/model", "server": "server/src"}
 
 
 def offences():
@@ -54,6 +58,8 @@ def offences():
         lines = (ROOT / path).read_text().splitlines()
         if suffix == ".md":
             yield from in_document(path, lines)
+            if path == GLOSSARY:
+                yield from in_glossary(path, lines)
             continue
         if suffix in SOURCES and len(lines) > FILE_LINES:
             yield "file", path, 0, f"{len(lines)} lines"
@@ -80,6 +86,16 @@ def in_document(path, lines):
             yield "width", path, number, f"{len(line)} columns"
         for commit in COMMIT.findall(line):
             yield "commit", path, number, commit
+
+
+def in_glossary(path, lines):
+    """Locations in the last column that are neither a file nor a folder."""
+    for number, line in enumerate(lines, 1):
+        for location in re.findall(r"`([^`]+)`", line.rpartition(" | ")[2] if line[:1] == "|" else ""):
+            crate, *modules = location.split("::")
+            module = "/".join([MODULES.get(crate, f"crates/{crate}/src"), *modules])
+            if not any((ROOT / place).exists() for place in (location, module, module + ".rs")):
+                yield "glossary", path, number, f"{location} does not exist"
 
 
 def in_comments(path, lines, comment):
