@@ -23,6 +23,7 @@ mod fanout;
 mod interfaces;
 mod layout;
 mod look_ups;
+mod maps;
 mod pass;
 mod pins;
 mod relay;

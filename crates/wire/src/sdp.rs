@@ -10,6 +10,7 @@
 //!
 //! Source: RFC 8866 (SDP), RFC 8829 (what of it WebRTC uses).
 
+mod bounded;
 mod candidate;
 mod feedback;
 mod format;

@@ -12,8 +12,8 @@ use aya::programs::{ProgramError, ProgramFd, TestRunAttrs, TestRunOptions, Xdp};
 use aya::{Ebpf, TestRun};
 use nix::net::if_::if_nametoindex;
 
-use super::kernel::take;
 use crate::layout::fanout::{FAN_TRIED, FANOUT_COPIES, Fan, ROOMS_INTERFACES};
+use crate::maps::take;
 use crate::{EbpfError, RelayOffload, Step, attach};
 
 /// `BPF_MAP_TYPE_DEVMAP`, and the sizes of its keys and values.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, RingBuf};
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TestRunOptions};
 use aya::{Ebpf, EbpfLoader, Pod, TestRun, include_bytes_aligned};
 use aya_obj::Object;
@@ -14,11 +14,11 @@ use nix::net::if_::if_nametoindex;
 use super::broadcast::{self, Broadcast, Traffic};
 use super::{FanoutConfig, RoomsPath, merging};
 use crate::clock::nanoseconds;
-use crate::error::reason;
 use crate::layout::fanout::{
     self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, FrameNumbers, Pair, Probe,
     ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
 };
+use crate::maps::take;
 use crate::pins::{self, Pins};
 use crate::{Attached, EbpfError, Found, RelayOffload, Step, Tried, attach, look_ups};
 
@@ -350,9 +350,4 @@ fn put(program: &mut SchedClassifier, name: &str, link: Option<&Path>) -> Result
 fn program(loaded: &mut Ebpf) -> Result<&mut SchedClassifier, EbpfError> {
     let program = loaded.program_mut("fan_out").expect("the object has it");
     program.try_into().map_err(|error| EbpfError::inside(Step::Load, error))
-}
-
-pub(super) fn take<T: TryFrom<Map, Error = MapError>>(loaded: &mut Ebpf, name: &str) -> Result<T, EbpfError> {
-    let map = loaded.take_map(name).expect("the object has it");
-    T::try_from(map).map_err(|error| EbpfError::inside(Step::Tables, reason(error)))
 }

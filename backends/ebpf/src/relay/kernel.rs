@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aya::maps::xdp::DevMapHash;
-use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues, ProgramArray};
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, PerCpuValues, ProgramArray};
 use aya::programs::{ProgramFd, ProgramInfo};
 use aya::util::nr_cpus;
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
@@ -22,6 +22,7 @@ use super::{Found, RelayConfig, Tried, trial};
 use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
+use crate::maps::take;
 use crate::pins::Pins;
 use crate::{EbpfError, Step, look_ups};
 
@@ -246,11 +247,6 @@ fn load(config: &RelayConfig, pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
     loader
         .load(OBJECT)
         .map_err(|error| EbpfError::inside(Step::Load, error))
-}
-
-fn take<T: TryFrom<Map, Error = aya::maps::MapError>>(loaded: &mut Ebpf, name: &str) -> Result<T, EbpfError> {
-    let map = loaded.take_map(name).expect("the object has it");
-    T::try_from(map).map_err(|error| EbpfError::inside(Step::Tables, error))
 }
 
 fn numbers(names: &[String]) -> Result<Vec<u32>, EbpfError> {

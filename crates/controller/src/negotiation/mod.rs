@@ -18,6 +18,9 @@ pub(crate) use offer::Answered;
 pub(crate) use peer::{NegotiationError, Peer, PeerState};
 pub(crate) use section::{Down, Downlink, Section, Up, Uplink};
 
+/// The SCTP port of data channels, by custom.
+const SCTP_PORT: u16 = 5000;
+
 /// The directions that a section is for.
 pub(crate) type Ways = [Option<Flow>; 2];
 

@@ -13,12 +13,9 @@ use wire::{ExtensionMap, Mid};
 use super::offer::Offering;
 use super::remote::Agreed;
 use super::section::{Section, Terms};
-use super::{Flow, clear_rtp, extensions};
+use super::{Flow, SCTP_PORT, clear_rtp, extensions};
 use crate::DisabledCodecs;
 use crate::ids::{Random, Ssrcs};
-
-/// The SCTP port of data channels, by custom.
-pub(super) const SCTP_PORT: u16 = 5000;
 
 /// One peer connection, from our side.
 pub(crate) struct Peer {

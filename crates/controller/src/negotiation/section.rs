@@ -8,9 +8,8 @@ use wire::sdp::{Direction, Extension, Format, MediaSection, Msid, RidDirection, 
 use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
 use super::codecs::{self, AudioWish};
-use super::peer::SCTP_PORT;
 use super::remote::{Agreed, essence, shared};
-use super::{Flow, clear_rtp, extensions};
+use super::{Flow, SCTP_PORT, clear_rtp, extensions};
 use crate::DisabledCodecs;
 use crate::limits::DATA_PACKET_MAX;
 

@@ -1,6 +1,6 @@
 //! Values that may stand at session level or in a section (RFC 8859).
 
-use super::parse::Bounded;
+use super::bounded::Bounded;
 use super::values::{parse_direction, parse_extension, parse_fingerprint, parse_setup};
 use super::{Direction, Extension, Fingerprint, Flaw, IceCredentials, MediaSection, SectionKind, Setup};
 use crate::limits::{EXTENSIONS_MAX, FINGERPRINTS_MAX, ICE_OPTION_MAX, ICE_OPTIONS_MAX};

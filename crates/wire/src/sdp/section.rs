@@ -1,8 +1,8 @@
 //! One media section, as its lines are read.
 
+use super::bounded::Bounded;
 use super::format::Lines;
 use super::inherited::Inherited;
-use super::parse::Bounded;
 use super::values::{parse_msid, parse_rid, parse_simulcast, parse_ssrc, parse_ssrc_group, take_word};
 use super::{Candidate, Flaw, LeftOut, MediaSection, SectionKind};
 use crate::limits::{CANDIDATES_MAX, MSIDS_MAX, PROTOCOL_MAX, RIDS_MAX, SSRC_GROUPS_MAX, SSRC_LINES_MAX, VALUE_MAX};
