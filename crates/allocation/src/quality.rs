@@ -71,7 +71,7 @@ impl Scale {
 
 /// Weight of a subscription: by its priority, its speaker rank, and the side length of its display.
 fn weight(request: &Request) -> f64 {
-    let attention = match (request.source, request.speaker) {
+    let speaking = match (request.source, request.speaker) {
         (Source::Screen, _) => SCREEN,
         (Source::Camera, Some(place)) => 1.0 + (SPEAKER - 1.0) / (1.0 + f64::from(place)),
         (Source::Camera, None) => 1.0,
@@ -80,7 +80,7 @@ fn weight(request: &Request) -> f64 {
         0 => 1.0,
         area => (area as f64 / TILE).sqrt(),
     };
-    (1.0 + f64::from(request.priority)) * attention * side
+    (1.0 + f64::from(request.priority)) * speaking * side
 }
 
 /// Pixels it is displayed with; 0 when unknown.

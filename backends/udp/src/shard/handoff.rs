@@ -58,7 +58,7 @@ pub(crate) struct Received {
 pub(crate) struct HandoffRing {
     to: Producer<Handoff>,
     pub(crate) from: Consumer<Handoff>,
-    /// PaceTimers the other.
+    /// Wakes the other shard.
     wakeup: Arc<Wakeup>,
     pushed: bool,
     /// Datagrams on loan to the other, oldest first.
@@ -115,7 +115,7 @@ impl HandoffRing {
         self.push(Handoff::Datagram(loan))
     }
 
-    /// Ends a batch: pace_timers the other shard if it was sent anything.
+    /// Ends a batch: wakes the other shard if it was sent anything.
     pub(crate) fn settle(&mut self) {
         if std::mem::take(&mut self.pushed) {
             self.wakeup.wake();
