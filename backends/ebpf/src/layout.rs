@@ -6,6 +6,10 @@
 
 #![allow(unsafe_code, reason = "shared structures are plain bytes")]
 #![allow(missing_docs, reason = "not everything in a header needs a comment")]
+#![allow(
+    unreachable_pub,
+    reason = "the build makes items public for every module that includes them"
+)]
 
 #[allow(dead_code, reason = "some of it is for the program alone")]
 pub(crate) mod relay {
