@@ -184,7 +184,7 @@ expect  bob rtp seq 100
     }
     text += "
 resend  bob-cam 101
-event   wanted alice:0x11 65005
+event   nack alice:0x11 65005
 send    alice rtp ssrc 0x11 pt 96 seq 65005 ts 6000 vp8 rest id15 32002 tl0 8 tid 0
 expect  bob rtp seq 101 ts 6000 vp8 rest id15 32001 tl0 8 tid 0
 ";
@@ -227,7 +227,7 @@ stream  alice:0x11 audio types 111=opus
     speak(&mut text, 1_024);
     text += "
 resend  m3 1024
-event   wanted alice:0x11 1024
+event   nack alice:0x11 1024
 send    alice rtp ssrc 0x11 pt 111 seq 1024 ts 983040 payload 01
 expect  r3 rtp seq 1024
 ";
