@@ -279,7 +279,7 @@ fn text(json: &[u8]) -> Cow<'_, str> {
     Cow::Owned(mended)
 }
 
-/// The half of a pair that a text begins with as `\uXXXX`.
+/// The half of a surrogate pair that a text begins with: `\u` and four hexadecimal digits.
 fn surrogate(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

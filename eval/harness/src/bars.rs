@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::Spread;
+use crate::page::wrap;
 
 /// Panels in a row, each with an axis of its own.
 pub struct Drawing {
@@ -148,17 +149,7 @@ impl Panel {
 
 /// A label in as many lines as it takes to be no wider than `room`, as far as its words allow.
 fn wrapped(label: &str, room: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in label.split(' ') {
-        match lines.last_mut() {
-            Some(line) if (line.len() + 1 + word.len()) as f64 * LETTER <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+    wrap(label.split(' '), |letters| letters as f64 * LETTER <= room)
 }
 
 fn colour(place: usize) -> &'static str {

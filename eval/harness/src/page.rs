@@ -18,19 +18,22 @@ pub fn put(page: &str, name: &str, body: &str) -> String {
 
 /// The text as a paragraph of lines of at most 100 characters, and an empty line after it.
 pub fn paragraph(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a first line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.len() + 1 + word.len() <= WIDTH {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
+    wrap(text.split_whitespace(), |len| len <= WIDTH).join("\n") + "\n\n"
+}
+
+/// The words in lines whose bytes fit, as far as single words do.
+pub(crate) fn wrap<'a>(words: impl Iterator<Item = &'a str>, fits: impl Fn(usize) -> bool) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if fits(line.len() + 1 + word.len()) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
     }
-    lines.join("\n") + "\n\n"
+    lines
 }
 
 #[cfg(test)]
