@@ -63,6 +63,17 @@ fn send(ring: &mut Xsk, header: &Header, payload: &[u8]) -> bool {
     ring.send(header.udp_at(), |room| header.write(payload, 0, room, checksum))
 }
 
+/// The packets that an interface itself dropped: a cable has a queue of its own, which overflows
+/// while the receiving end has no processor.
+fn dropped_by(side: &Side) -> u64 {
+    let table = side.run(|| std::fs::read_to_string("/proc/thread-self/net/dev").unwrap());
+    let name = format!("{}:", side.interface);
+    let line = table.lines().find_map(|line| line.trim_start().strip_prefix(&name));
+    let fields: Vec<&str> = line.expect("the interface is there").split_whitespace().collect();
+    let (received, sent): (u64, u64) = (fields[3].parse().unwrap(), fields[11].parse().unwrap());
+    received + sent
+}
+
 #[test]
 fn rings_wrap_many_times_and_lose_nothing() {
     let Some(pair) = pair_or_skip(1) else { return };
@@ -147,16 +158,21 @@ fn a_ring_without_a_reader_drops_counts_and_continues() {
             assert!(Instant::now() < deadline, "the interface takes nothing");
         }
     }
-    let mut got = 0;
-    let deadline = Instant::now() + PATIENCE;
-    while got + (receives.counts().dropped() as usize) < 10_000 {
-        assert!(
-            Instant::now() < deadline,
-            "{got} came, {} were dropped",
-            receives.counts().dropped()
-        );
-        got += receives.receive(64, |_| {});
+    let (mut got, mut last) = (0, Instant::now());
+    while last.elapsed() < Duration::from_millis(200) {
+        let came = receives.receive(64, |_| {});
+        got += came as u64;
+        if came > 0 {
+            last = Instant::now();
+        }
     }
+    let dropped = receives.counts().dropped();
+    let by_cable = dropped_by(&pair.near) + dropped_by(&pair.far);
+    assert!(got + dropped <= 10_000, "{got} came, {dropped} were dropped");
+    assert!(
+        got + dropped + by_cable >= 10_000,
+        "{got} came, {dropped} were dropped at the ring and {by_cable} on the cable"
+    );
     assert!(receives.counts().dropped() > 0, "a ring has an end");
     assert_eq!(sends.free(), all_free);
     // And what comes now gets through.
