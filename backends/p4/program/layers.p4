@@ -1,0 +1,104 @@
+// The layer of a packet's frame, by its dependency descriptor.
+//
+// A descriptor names a template of the structure that is sent with key frames. The controller reads
+// structures and writes the values of each template into a table, so a packet with a structure is
+// also copied to the controller. Packets whose template is not in the table, or whose descriptor the
+// walk did not reach, count as the lowest layer, which every receiver gets.
+//
+// Source: AV1 RTP specification, appendix A; Scallop section 6.1.
+
+#define FIND_DESCRIPTOR(I) \
+    if (meta.slot == 0 && hdr.mandatory[I].isValid()) { \
+        if ((hdr.one[I].isValid() && (bit<8>)hdr.one[I].id == meta.descriptor_id) || \
+            (hdr.two[I].isValid() && hdr.two[I].id == meta.descriptor_id)) { \
+            meta.slot = I + 1; \
+            meta.starts_frame = hdr.mandatory[I].start; \
+            meta.ends_frame = hdr.mandatory[I].end; \
+            meta.template_id = hdr.mandatory[I].template_id; \
+            meta.frame = hdr.mandatory[I].frame; \
+            if (hdr.extended[I].isValid()) { \
+                meta.structure = hdr.extended[I].structure; \
+            } \
+        } \
+    }
+
+control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
+    counter(1, CounterType.packets_and_bytes) template_unknown;
+    counter(1, CounterType.packets_and_bytes) structure;
+    counter(1, CounterType.packets_and_bytes) deep_extension;
+
+    // top: the highest temporal layer that the sender makes of its one size; 0 where it makes
+    // several. up: the highest temporal layer that a receiver of this frame may go up to. enters:
+    // a receiver of the next smaller size may go up to this one. above: receivers of larger sizes
+    // need the frame too. key_frame: it refers to no other.
+    action layer(bit<2> spatial, bit<3> temporal, bit<3> top, bit<3> up, bit<1> enters, bit<1> above, bit<1> key_frame) {
+        meta.spatial = spatial;
+        meta.temporal = temporal;
+        meta.layer = spatial ++ temporal;
+        meta.top = top;
+        meta.up = up;
+        meta.enters = enters;
+        meta.above = above;
+        meta.key_frame = key_frame;
+    }
+
+    table template_layer {
+        key = {
+            meta.stream: exact @name("stream");
+            meta.template_id: exact @name("template_id");
+        }
+        actions = {
+            layer;
+            @defaultonly NoAction;
+        }
+        size = 65536;
+    }
+
+    // RA-R: the other layers of receivers with reduced quality have a smaller group.
+    action use_group(bit<16> group, bit<16> branches) {
+        meta.group = group;
+        meta.branches = branches;
+    }
+
+    table layer_group {
+        key = {
+            meta.stream: exact @name("stream");
+            meta.layer: exact @name("layer");
+        }
+        actions = {
+            use_group;
+            @defaultonly NoAction;
+        }
+        size = 16384;
+    }
+
+    apply {
+        if (meta.is_deep == 1 && is_first) {
+            deep_extension.count(0);
+        }
+        if (meta.described == 1 && meta.is_empty == 0) {
+            FIND_DESCRIPTOR(0)
+            FIND_DESCRIPTOR(1)
+            FIND_DESCRIPTOR(2)
+            FIND_DESCRIPTOR(3)
+            FIND_DESCRIPTOR(4)
+            FIND_DESCRIPTOR(5)
+            FIND_DESCRIPTOR(6)
+            FIND_DESCRIPTOR(7)
+            if (meta.slot != 0) {
+                meta.named = 1;
+                if (!template_layer.apply().hit && is_first) {
+                    template_unknown.count(0);
+                }
+                // A key frame with a structure refers to nothing.
+                if (meta.structure == 1) {
+                    meta.key_frame = 1;
+                    if (is_first) {
+                        structure.count(0);
+                    }
+                }
+            }
+            layer_group.apply();
+        }
+    }
+}

@@ -1,0 +1,256 @@
+// Reads a packet: Ethernet, IP, UDP, and of it RTP or RTCP.
+//
+// A packet that the steps cannot rewrite is not parsed further and is routed unchanged: IPv4 with
+// options, IPv6 with extension headers, fragments, and datagrams whose two lengths disagree.
+//
+// RTP and RTCP share a port and are told apart by the second byte (RFC 5761 section 4). STUN and DTLS
+// on the same port are for the host (RFC 7983).
+
+#include "walk.p4"
+
+parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    state start {
+        transition select(standard.ingress_port) {
+            CPU_PORT: from_controller;
+            default: ethernet;
+        }
+    }
+
+    state from_controller {
+        packet.extract(hdr.packet_out);
+        transition accept;
+    }
+
+    state ethernet {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.type) {
+            ETHERTYPE_IPV4: ipv4;
+            ETHERTYPE_IPV6: ipv6;
+            default: accept;
+        }
+    }
+
+    state ipv4 {
+        packet.extract(hdr.ipv4);
+        meta.src_addr = 96w0xffff ++ hdr.ipv4.src;
+        meta.dst_addr = 96w0xffff ++ hdr.ipv4.dst;
+        meta.ttl = hdr.ipv4.ttl;
+        meta.ip_payload = hdr.ipv4.len - 20;
+        transition select(hdr.ipv4.version, hdr.ipv4.words, hdr.ipv4.more_fragments, hdr.ipv4.fragment, hdr.ipv4.protocol) {
+            (4, 5, 0, 0, PROTOCOL_UDP): udp;
+            (4, 5, 0, 0, _): accept;
+            (4, 5, _, _, _): fragment;
+            default: options;
+        }
+    }
+
+    state ipv6 {
+        packet.extract(hdr.ipv6);
+        meta.src_addr = hdr.ipv6.src;
+        meta.dst_addr = hdr.ipv6.dst;
+        meta.ttl = hdr.ipv6.ttl;
+        meta.ip_payload = hdr.ipv6.len;
+        transition select(hdr.ipv6.version, hdr.ipv6.protocol) {
+            (6, PROTOCOL_UDP): udp;
+            (6, PROTOCOL_ICMPV6): icmp;
+            (6, PROTOCOL_FRAGMENT): fragment;
+            (6, 0): options;   // hop by hop
+            (6, 43): options;  // routing
+            (6, 51): options;  // authentication
+            (6, 60): options;  // destination
+            (6, 135): options; // mobility
+            default: accept;
+        }
+    }
+
+    state fragment {
+        meta.is_fragment = 1;
+        transition accept;
+    }
+
+    state options {
+        meta.has_options = 1;
+        transition accept;
+    }
+
+    state icmp {
+        packet.extract(hdr.icmp);
+        transition accept;
+    }
+
+    state udp {
+        packet.extract(hdr.udp);
+        meta.left = hdr.udp.len - 8;
+        transition select(hdr.udp.len == meta.ip_payload && hdr.udp.len >= 16) {
+            true: datagram;
+            default: accept;
+        }
+    }
+
+    state datagram {
+        transition select(packet.lookahead<bit<16>>()) {
+            0x80c0 &&& 0xc0e0: rtcp;
+            0x8000 &&& 0xc000: rtp;
+            default: accept;
+        }
+    }
+
+    state rtp {
+        transition select(meta.left >= 12) {
+            true: rtp_header;
+            default: accept;
+        }
+    }
+
+    state rtp_header {
+        packet.extract(hdr.rtp);
+        meta.ssrc = hdr.rtp.ssrc;
+        meta.left = meta.left - 12;
+        meta.len = (bit<16>)hdr.rtp.csrc_count << 2;
+        transition select(hdr.rtp.csrc_count == 0, meta.len <= meta.left) {
+            (true, _): rtp_extension;
+            (_, true): csrcs;
+            default: accept;
+        }
+    }
+
+    state csrcs {
+        packet.extract(hdr.csrcs, (bit<32>)meta.len << 3);
+        meta.left = meta.left - meta.len;
+        transition rtp_extension;
+    }
+
+    state rtp_extension {
+        transition select(hdr.rtp.extension, meta.left >= 4) {
+            (0, _): payload;
+            (1, true): extension;
+            default: accept;
+        }
+    }
+
+    state extension {
+        packet.extract(hdr.extension);
+        meta.left = meta.left - 4;
+        meta.elements = hdr.extension.words << 2;
+        transition select(hdr.extension.words < 0x4000 && meta.elements <= meta.left) {
+            true: form;
+            default: accept;
+        }
+    }
+
+    state form {
+        meta.left = meta.left - meta.elements;
+        transition select(hdr.extension.profile) {
+            PROFILE_ONE_BYTE: slot_0;
+            PROFILE_TWO_BYTE &&& 0xfff0: two_byte;
+            default: tail;
+        }
+    }
+
+    state two_byte {
+        meta.two_byte = 1;
+        transition slot_0;
+    }
+
+    WALK_ELEMENTS
+
+    // The last byte of a packet with padding says how long that is (RFC 3550 section 5.1).
+    state payload {
+        transition select(hdr.rtp.padding, meta.left) {
+            (0, 0): empty;
+            (0, _): whole;
+            (1, 0): accept;
+            default: filling;
+        }
+    }
+
+    state filling {
+        packet.extract(hdr.filling, (bit<32>)(meta.left - 1) << 3);
+        packet.extract(hdr.count);
+        transition select(hdr.count.count == 0 || (bit<16>)hdr.count.count > meta.left, (bit<16>)hdr.count.count == meta.left) {
+            (true, _): accept;
+            (_, true): empty;
+            default: whole;
+        }
+    }
+
+    state empty {
+        meta.is_empty = 1;
+        transition whole;
+    }
+
+    state whole {
+        meta.is_whole = 1;
+        transition accept;
+    }
+
+    state rtcp {
+        packet.extract(hdr.rtcp);
+        meta.ssrc = hdr.rtcp.ssrc;
+        meta.left = meta.left - 8;
+        transition select(hdr.rtcp.type, hdr.rtcp.padding) {
+            (SENDER_REPORT, 0): sender_report;
+            (RECEIVER_REPORT, 0): receiver_report;
+            default: accept;
+        }
+    }
+
+    // A sender report without report blocks, alone or followed by one chunk of SDES, has its SSRC at
+    // fixed places. Others go to the host.
+    state sender_report {
+        transition select(hdr.rtcp.count, hdr.rtcp.words, meta.left >= 20) {
+            (0, 6, true): sender_info;
+            default: accept;
+        }
+    }
+
+    state sender_info {
+        packet.extract(hdr.sender_info);
+        meta.left = meta.left - 20;
+        transition select(meta.left == 0, meta.left >= 8) {
+            (true, _): report;
+            (_, true): after_report;
+            default: accept;
+        }
+    }
+
+    state after_report {
+        transition select(packet.lookahead<bit<16>>()) {
+            0x81ca: sdes; // one chunk, no padding
+            default: accept;
+        }
+    }
+
+    state sdes {
+        packet.extract(hdr.sdes);
+        transition select(hdr.sdes.words < 0x3fff && (hdr.sdes.words + 1) << 2 == meta.left) {
+            true: report;
+            default: accept;
+        }
+    }
+
+    state report {
+        meta.is_report = 1;
+        transition accept;
+    }
+
+    // Feedback follows a receiver report where compound packets are sent (RFC 3550 section 6.1).
+    state receiver_report {
+        meta.len = (bit<16>)hdr.rtcp.count * 24;
+        transition select(meta.len + 4 <= meta.left, hdr.rtcp.count) {
+            (true, 0): next_rtcp;
+            (true, _): blocks;
+            default: accept;
+        }
+    }
+
+    state blocks {
+        packet.extract(hdr.blocks, (bit<32>)meta.len << 3);
+        transition next_rtcp;
+    }
+
+    state next_rtcp {
+        packet.extract(hdr.next_rtcp);
+        transition accept;
+    }
+}

@@ -1,0 +1,137 @@
+// The receiver and the replica of a copy. A copy is dropped if its receiver has no replica of the
+// stream. The group contains the sender's own leg, and may contain legs that get other streams.
+
+control Replica(inout headers_t hdr, inout metadata_t meta) {
+    action to(mac_t src_mac, mac_t dst_mac, address_t src_addr, bit<16> src_port, address_t dst_addr, bit<16> dst_port) {
+        hdr.ethernet.src = src_mac;
+        hdr.ethernet.dst = dst_mac;
+        meta.src_addr = src_addr;
+        meta.dst_addr = dst_addr;
+        hdr.udp.src_port = src_port;
+        hdr.udp.dst_port = dst_port;
+    }
+
+    action no_receiver() {
+        meta.verdict = NOT_READY;
+    }
+
+    table receiver {
+        key = {
+            meta.rid: exact @name("rid");
+        }
+        actions = {
+            to;
+            @defaultonly no_receiver;
+        }
+        default_action = no_receiver();
+        size = 65536;
+    }
+
+    // Registers cannot be written through P4Runtime on BMv2. A new epoch makes the switch take the
+    // state from the entry instead.
+    action send(bit<16> index, bit<8> epoch, bit<32> ssrc, bit<1> start, bit<16> newest, bit<16> next,
+                bit<32> timestamp_offset, bit<16> frame_offset, bit<2> method, bit<2> spatial, bit<3> temporal,
+                bit<4> mid_id, bit<2> mid_len, bit<24> mid, bit<4> time_id, bit<16> keep) {
+        meta.index = index;
+        meta.entry_epoch = epoch;
+        meta.replica_ssrc = ssrc;
+        meta.start = start;
+        meta.newest = newest;
+        meta.next = next;
+        meta.timestamp_offset = timestamp_offset;
+        meta.frame_offset = frame_offset;
+        meta.method = method;
+        meta.target_spatial = spatial;
+        meta.target_temporal = temporal;
+        meta.mid_id = mid_id;
+        meta.mid_len = mid_len;
+        meta.mid = mid;
+        meta.time_id = time_id;
+        meta.keep = keep;
+    }
+
+    table replica {
+        key = {
+            meta.rid: exact @name("rid");
+            meta.stream: exact @name("stream");
+        }
+        actions = {
+            send;
+            @defaultonly NoAction;
+        }
+        size = 65536;
+    }
+
+    action map(bit<7> payload_type) {
+        meta.payload_type = payload_type;
+    }
+
+    action no_payload_type() {
+        meta.verdict = NOT_NEGOTIATED;
+    }
+
+    table payload_type {
+        key = {
+            meta.index: exact @name("index");
+            hdr.rtp.payload_type: exact @name("payload_type");
+        }
+        actions = {
+            map;
+            @defaultonly no_payload_type;
+        }
+        default_action = no_payload_type();
+        size = 131072;
+    }
+
+    action exclude() {
+        meta.excluded = 1;
+    }
+
+    // An entry means that the layer is not sent: to a receiver of the room whoever sends (RA-R),
+    table excluded_receiver {
+        key = {
+            meta.room: exact @name("group");
+            meta.layer: exact @name("layer");
+            meta.rid: exact @name("rid");
+        }
+        actions = {
+            exclude;
+            @defaultonly NoAction;
+        }
+        size = 65536;
+    }
+
+    // or of one stream (RA-SR). Source: Scallop section 6.1.
+    table excluded_pair {
+        key = {
+            meta.stream: exact @name("stream");
+            meta.layer: exact @name("layer");
+            meta.rid: exact @name("rid");
+        }
+        actions = {
+            exclude;
+            @defaultonly NoAction;
+        }
+        size = 65536;
+    }
+
+    apply {
+        if (replica.apply().hit) {
+            receiver.apply();
+            if (hdr.rtp.isValid()) {
+                if (meta.verdict == SEND) {
+                    payload_type.apply();
+                }
+                if (meta.is_empty == 1) {
+                    meta.verdict = PADDING_ONLY;
+                }
+                if (meta.named == 1) {
+                    excluded_receiver.apply();
+                    excluded_pair.apply();
+                }
+            }
+        } else {
+            meta.index = REPLICAS_NONE;
+        }
+    }
+}

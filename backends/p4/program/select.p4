@@ -1,0 +1,83 @@
+// Decides whether a replica gets a frame.
+//
+// The first packet of a frame that arrives decides, and its other packets follow. A lower frame rate
+// begins with the next frame. A higher one begins at a frame that the replica gets and whose template
+// allows it (`up`). A larger size begins at a frame whose template allows it (`enters`). A smaller
+// size begins at its next frame of the lowest rate, if none of its frames was left out since the last
+// key frame. At a key frame every rate and every smaller size may begin.
+//
+// The goal is the target of the replica's entry, without excluded layers. The switch learns from
+// frames which layers are excluded: an excluded frame bounds the goal, and a frame above the bound
+// that is not excluded lifts it.
+//
+// Source: AV1 RTP specification, appendix A; the model's select/switch.rs.
+
+control Select(inout metadata_t meta) {
+    apply {
+        bit<16> ahead = meta.frame - meta.decided;
+        bit<2> wanted_spatial;
+        bit<3> wanted_temporal;
+        bit<2> before_spatial = meta.has_spatial;
+        bit<3> before_temporal = meta.has_temporal;
+        bit<1> is_sent = 1;
+
+        if (meta.has_decided == 0 || IS_NEWER(ahead)) {
+            if (meta.excluded == 0) {
+                meta.allowed_spatial = meta.spatial > meta.allowed_spatial ? meta.spatial : meta.allowed_spatial;
+                meta.allowed_temporal = meta.temporal > meta.allowed_temporal ? meta.temporal : meta.allowed_temporal;
+            } else if (meta.temporal != 0) {
+                if (meta.spatial <= meta.has_spatial && meta.allowed_temporal >= meta.temporal) {
+                    meta.allowed_temporal = meta.temporal - 1;
+                }
+            } else if (meta.spatial != 0 && meta.allowed_spatial >= meta.spatial) {
+                meta.allowed_spatial = meta.spatial - 1;
+            }
+            wanted_spatial = LEAST(meta.target_spatial, meta.allowed_spatial);
+            wanted_temporal = LEAST(meta.target_temporal, meta.allowed_temporal);
+
+            if (meta.has_temporal > wanted_temporal) {
+                meta.has_temporal = wanted_temporal;
+            }
+            if (meta.key_frame == 1 && meta.spatial == 0) {
+                meta.has_spatial = LEAST(meta.has_spatial, wanted_spatial);
+                meta.has_temporal = wanted_temporal;
+                meta.skipped = 0;
+            } else if (meta.has_spatial > wanted_spatial && meta.spatial == wanted_spatial && meta.temporal == 0 && meta.skipped == 0) {
+                meta.has_spatial = wanted_spatial;
+            }
+            if (meta.excluded == 0) {
+                if (meta.enters == 1 && meta.spatial == meta.has_spatial + 1 && meta.spatial <= wanted_spatial && meta.temporal <= meta.has_temporal) {
+                    meta.has_spatial = meta.spatial;
+                }
+                if (meta.spatial <= meta.has_spatial && meta.temporal <= meta.has_temporal && LEAST(meta.up, wanted_temporal) > meta.has_temporal) {
+                    meta.has_temporal = LEAST(meta.up, wanted_temporal);
+                }
+            }
+
+            if (meta.excluded == 1 || meta.spatial > meta.has_spatial || meta.temporal > meta.has_temporal) {
+                is_sent = 0;
+            } else if (meta.spatial < meta.has_spatial && meta.above == 0) {
+                is_sent = 0;
+                meta.skipped = 1;
+            }
+            meta.has_decided = 1;
+            meta.decided = meta.frame;
+            meta.decided_send = is_sent;
+            if (meta.has_spatial != before_spatial || meta.has_temporal != before_temporal) {
+                meta.untold = 1;
+            }
+        } else if (ahead == 0) {
+            is_sent = meta.decided_send;
+        } else if (meta.frame != meta.newest_frame || meta.method == METHOD_OFFSET) {
+            // A late frame is judged by the present layers and changes nothing. Other packets of the
+            // newest sent frame follow that frame.
+            if (meta.excluded == 1 || meta.spatial > meta.has_spatial || meta.temporal > meta.has_temporal ||
+                (meta.spatial < meta.has_spatial && meta.above == 0)) {
+                is_sent = 0;
+            }
+        }
+        if (is_sent == 0) {
+            meta.verdict = OUTSIDE_TARGET;
+        }
+    }
+}
