@@ -22,11 +22,12 @@
 
 #define SUMMED_IPV4 \
     { hdr.ipv4.version, hdr.ipv4.words, hdr.ipv4.tos, hdr.ipv4.len, hdr.ipv4.id, hdr.ipv4.flags, \
-      hdr.ipv4.more_fragments, hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst }
+      hdr.ipv4.more_fragments, hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst, \
+      hdr.ipv4_options }
 
 control VerifySums(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.words == 5, SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.words >= 5, SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
         verify_checksum_with_payload((hdr.rtp.isValid() || hdr.rtcp.isValid()) && hdr.udp.checksum != 0,
                                      SUMMED, hdr.udp.checksum, HashAlgorithm.csum16);
     }
@@ -34,7 +35,7 @@ control VerifySums(inout headers_t hdr, inout metadata_t meta) {
 
 control ComputeSums(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        update_checksum(hdr.ipv4.isValid() && hdr.ipv4.words == 5, SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.ipv4.isValid() && hdr.ipv4.words >= 5, SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
         update_checksum_with_payload(meta.is_summed == 1, SUMMED, hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.is_summed == 1 && hdr.udp.checksum == 0, { 16w0 }, hdr.udp.checksum, HashAlgorithm.csum16);
     }
@@ -53,6 +54,7 @@ control WeirDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.packet_in);
         packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);
+        packet.emit(hdr.ipv4_options);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.icmp);
         packet.emit(hdr.udp);

@@ -25,6 +25,10 @@ header ipv4_t {
     bit<32> dst;
 }
 
+header ipv4_options_t {
+    varbit<320> bytes;
+}
+
 header ipv6_t {
     bit<4> version;
     bit<8> tos;
@@ -201,6 +205,7 @@ struct headers_t {
     packet_out_t packet_out;
     ethernet_t ethernet;
     ipv4_t ipv4;
+    ipv4_options_t ipv4_options;
     ipv6_t ipv6;
     icmp_t icmp;
     udp_t udp;

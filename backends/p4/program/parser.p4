@@ -40,6 +40,9 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
             (4, 5, 0, 0, PROTOCOL_UDP): udp;
             (4, 5, 0, 0, _): accept;
             (4, 5, _, _, _): fragment;
+            (4, 0 &&& 0xc, _, _, _): options; // fewer words than a header has
+            (4, 4, _, _, _): options;
+            (4, _, _, _, _): ipv4_options;
             default: options;
         }
     }
@@ -61,6 +64,11 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
             (6, 135): options; // mobility
             default: accept;
         }
+    }
+
+    state ipv4_options {
+        packet.extract(hdr.ipv4_options, ((bit<32>)hdr.ipv4.words - 5) << 5);
+        transition options;
     }
 
     state fragment {
