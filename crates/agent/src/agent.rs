@@ -342,6 +342,7 @@ fn told(device: dataplane::Capabilities) -> Capabilities {
     Capabilities {
         srtp: device.srtp,
         copies: device.copies,
+        transport_numbers: device.transport_numbers,
         rewriting: RewritingModes {
             exact: device.rewriting.exact,
             low_memory: device.rewriting.low_memory,

@@ -13,6 +13,11 @@ pub struct Capabilities {
     /// stores none, sends no retransmissions of its own and adds no header extensions. So no such
     /// feature is to be negotiated for clear media.
     pub copies: bool,
+    /// Whether copies that such a part sends carry transport-wide numbers, and are reported as
+    /// [`Departures`](crate::Event::Departures). If not, no such numbers are to be negotiated for
+    /// clear media: its receivers estimate their downlinks themselves (REMB), from the sending
+    /// times in the packets.
+    pub transport_numbers: bool,
     /// The numbering modes of replicas that leave frames out.
     pub rewriting: RewritingModes,
     /// The header extensions it reads and writes.
@@ -73,6 +78,7 @@ impl Capabilities {
     pub const ALL: Self = Capabilities {
         srtp: true,
         copies: false,
+        transport_numbers: true,
         rewriting: RewritingModes::ALL,
         extensions: ExtensionForms::ALL,
         legs_max: usize::MAX,

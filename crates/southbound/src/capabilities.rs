@@ -11,6 +11,9 @@ pub struct Capabilities {
     /// Whether media in clear may be forwarded by a device that only copies packets: then nothing
     /// is agreed on that such a device cannot do.
     pub copies: bool,
+    /// Whether copies of such a device carry transport-wide numbers. If not, receivers of clear
+    /// media are to estimate their downlinks themselves (REMB).
+    pub transport_numbers: bool,
     /// How a stream may be renumbered where frames are left out of it.
     pub rewriting: RewritingModes,
     /// The forms of header extensions in packets.
@@ -41,6 +44,7 @@ impl Capabilities {
     pub const ALL: Self = Capabilities {
         srtp: true,
         copies: false,
+        transport_numbers: true,
         rewriting: RewritingModes {
             exact: true,
             low_memory: true,

@@ -266,13 +266,9 @@ impl Section {
         }
         // Everything we take in either direction, whatever the section is used for now: a browser
         // offers later sections only the extensions that were answered in earlier ones.
-        let mut extensions = extensions::accept(&theirs.extensions, ways, device.extensions);
-        if device.copies && clear_rtp::is_clear(theirs) {
-            clear_rtp::strip(&mut formats, &mut extensions);
-            if self.uplink().is_some() {
-                clear_rtp::strip_numbers(&mut formats, &mut extensions);
-            }
-        }
+        let offered = clear_rtp::usable(theirs, device);
+        let mut extensions = extensions::accept(&offered, ways, device.extensions);
+        clear_rtp::restrict(theirs, device, self.uplink().is_some(), &mut formats, &mut extensions);
         self.agreed = shared(Agreed { formats, extensions }, known);
     }
 

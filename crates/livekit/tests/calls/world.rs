@@ -130,6 +130,15 @@ impl World {
         world
     }
 
+    /// The same with a device whose copies carry no transport-wide numbers.
+    pub(crate) fn in_clear_without_numbers() -> Self {
+        let mut world = Self::new();
+        let mut node = node(true, true);
+        node.capabilities.transport_numbers = false;
+        world.notice(Notice::Node(node));
+        world
+    }
+
     pub(crate) fn admission(&self, claims: &Claims, mode: PeerMode, query: &str) -> Admission {
         let path = if mode == PeerMode::Single { "/rtc/v1" } else { "/rtc" };
         let query = format!(

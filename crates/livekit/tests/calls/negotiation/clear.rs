@@ -5,8 +5,8 @@ use livekit::Offer;
 use livekit_protocol::DisconnectReason;
 use livekit_protocol::signal_response::Message;
 use southbound::Command;
-use wire::ExtensionKind;
-use wire::sdp::Format;
+use wire::sdp::{Format, SectionKind};
+use wire::{ExtensionKind, MediaKind};
 
 use crate::browser::Browser;
 use crate::world::{World, claims, described};
@@ -60,6 +60,40 @@ fn clear_media_is_not_retransmitted_on_streams_of_its_own_where_it_may_be_copied
         assert!(formats.iter().any(|format| format.has_feedback(report)), "{report}");
     }
     assert!(formats.iter().all(|format| format.retransmits().is_none()));
+}
+
+/// A browser that publishes a camera, and one that only watches.
+#[test]
+fn where_copies_carry_no_numbers_receivers_are_to_estimate_by_themselves() {
+    for publishes in [false, true] {
+        let mut world = World::in_clear_without_numbers();
+        let mut browser = Browser::without_encryption();
+        if publishes {
+            browser.publish_one_encoding("camera");
+        }
+        let messages = join_with(&mut world, &browser);
+        let answer = messages.iter().find_map(|message| match message {
+            Message::Answer(answer) => Some(browser.take_answer(&answer.sdp)),
+            _ => None,
+        });
+        let sections = answer.expect("it is answered").sections;
+        let videos = sections
+            .iter()
+            .filter(|section| section.kind == SectionKind::Media(MediaKind::Video));
+        for section in videos {
+            let has = |kind: ExtensionKind| section.extensions.iter().any(|extension| extension.uri == kind.uri());
+            assert!(has(ExtensionKind::AbsSendTime) && !has(ExtensionKind::TransportSequence));
+            let reports = |feedback| section.formats.iter().any(|format| format.has_feedback(feedback));
+            assert!(reports("goog-remb") && !reports("transport-cc"));
+        }
+        let remote = world.commands.iter().find_map(|command| match command {
+            Command::Connect { remote, .. } => Some(remote),
+            _ => None,
+        });
+        let goes = &remote.expect("the agent is told").extensions_out;
+        assert!(goes.id(ExtensionKind::AbsSendTime).is_some());
+        assert!(goes.id(ExtensionKind::TransportSequence).is_none());
+    }
 }
 
 #[test]
