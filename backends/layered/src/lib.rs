@@ -16,11 +16,13 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod limits;
 mod moves;
 mod places;
 mod relays;
 mod replicas;
 mod stamped;
+mod take_overs;
 mod voices;
 
 use dataplane::{DataPlane, Offload, ReplicaOffload};

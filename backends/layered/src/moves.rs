@@ -3,12 +3,15 @@
 //! The base is asked to release a replica and answers with its state. Meanwhile the replica may
 //! have been paused, or lost its source, and continued from there. Such an answer is outdated.
 //!
+//! A replica that is released at a key frame has a state without its source. If its source has
+//! changed meanwhile, the offload cannot tell, so that state is not given to it.
+//!
 //! An offload may answer later whether it continues a replica. Neither side sends the replica until
 //! then. If it is paused or loses its source meanwhile, it begins anew with a key frame.
 
 use std::collections::BTreeMap;
 
-use dataplane::{LegId, ReplicaId, ReplicaSnapshot, Update};
+use dataplane::{Candidate, LegId, Replica, ReplicaId, ReplicaSnapshot, StreamKey, Update};
 
 use crate::voices::Voices;
 
@@ -30,16 +33,39 @@ struct Pending {
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     leg: LegId,
-    /// The answer will be the replica's current state, since nothing was changed.
+    source: Option<StreamKey>,
+    at_key_frame: bool,
+    /// The base continues to have released it, since it was neither paused nor without a source.
     holds: bool,
+    /// The state is of the source it is to follow.
+    is_of_source: bool,
+}
+
+/// The use of a state that the base has answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// The offload may continue from it.
+    Offload,
+    /// The base is to continue from it: the replica's source has changed.
+    Base,
+    /// None: the base has begun anew by itself.
+    None,
 }
 
 impl Moves {
     /// The base is asked for a replica to this leg; false if an earlier answer is still to come.
-    pub(crate) fn ask(&mut self, id: ReplicaId, leg: LegId) -> bool {
+    pub(crate) fn ask(&mut self, candidate: Candidate, replica: &Replica) -> bool {
+        let id = candidate.replica;
         let is_new = !self.asked.contains_key(&id) && !self.pending.contains_key(&id);
         if is_new {
-            self.asked.insert(id, Asked { leg, holds: true });
+            let asked = Asked {
+                leg: replica.leg,
+                source: replica.source,
+                at_key_frame: candidate.at_key_frame,
+                holds: true,
+                is_of_source: true,
+            };
+            self.asked.insert(id, asked);
         }
         is_new
     }
@@ -48,6 +74,11 @@ impl Moves {
     pub(crate) fn heed(&mut self, update: &Update, voices: &Voices) {
         match update {
             Update::SetReplica(id, replica) if replica.paused || replica.source.is_none() => self.forget(*id),
+            Update::SetReplica(id, replica) => {
+                if let Some(asked) = self.asked.get_mut(id) {
+                    asked.is_of_source &= !asked.at_key_frame || asked.source == replica.source;
+                }
+            }
             Update::RemoveReplica(_) | Update::RemoveLeg(_) | Update::RemoveStream(_) => {
                 self.asked.retain(|id, _| voices.sent_by_base(*id).is_some());
                 self.pending.retain(|id, _| voices.replica(*id).is_some());
@@ -69,9 +100,15 @@ impl Moves {
         }
     }
 
-    /// The answer has come: the leg, and whether it still holds.
-    pub(crate) fn answered(&mut self, id: ReplicaId) -> Option<(LegId, bool)> {
-        self.asked.remove(&id).map(|asked| (asked.leg, asked.holds))
+    /// The answer has come: the leg, and the use of the state.
+    pub(crate) fn answered(&mut self, id: ReplicaId) -> Option<(LegId, Use)> {
+        let asked = self.asked.remove(&id)?;
+        let usable = match asked.holds {
+            true if asked.is_of_source => Use::Offload,
+            true => Use::Base,
+            false => Use::None,
+        };
+        Some((asked.leg, usable))
     }
 
     /// The offload has been asked to go on from there, and answers later.

@@ -1,16 +1,17 @@
 //! Relays: several offloads in a row, of which the first that takes an entry has it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::{
-    Answer, Capabilities, Counters, DataPlane, Event, Inject, Offload, Relay, Statistics, Update, WriteError, WriteId,
-    Written,
+    Answer, Capabilities, Counters, DataPlane, Event, Inject, Offload, Refused, Relay, Statistics, Update, WriteError,
+    WriteId, Written,
 };
 
 use crate::answers::{Answers, Part};
+use crate::limits::ANSWER_TIME;
 use crate::places::{Entry, Place, Places};
 
 /// How many events of the base are taken before the offloads are asked for answers: a base that
@@ -28,6 +29,9 @@ pub struct RelayLayer<B, O> {
     owners: HashMap<WriteId, SocketAddr>,
     removals: BTreeMap<WriteId, Removal>,
     answers: Answers,
+    /// The pending writes of the last [`ANSWER_TIME`], and some that were answered, the oldest
+    /// first.
+    asked: VecDeque<(Instant, WriteId)>,
     writes: u64,
     /// How often events were asked for since the offloads were asked for answers.
     polls: u32,
@@ -66,6 +70,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
             owners: HashMap::new(),
             removals: BTreeMap::new(),
             answers: Answers::default(),
+            asked: VecDeque::new(),
             writes: 0,
             polls: 0,
             now: None,
@@ -126,6 +131,9 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
                 Answer::Taken => self.places.settled(Entry::Relay(at), Place::Offload(name)),
                 Answer::Pending => self.places.settled(Entry::Relay(at), Place::Pending(name)),
             }
+            if answer == Answer::Pending {
+                self.asked.push_back((now, write));
+            }
             let value = (answer == Answer::Pending).then_some(relay);
             let before = state.holder.replace(offload);
             self.own(at, Some((write, value)));
@@ -163,6 +171,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
         let write = self.next_write();
         match self.offloads[offload].offer(now, write, at, None) {
             Answer::Pending => {
+                self.asked.push_back((now, write));
                 self.removals.insert(write, Removal { at, offload, is_move });
                 Ok(write)
             }
@@ -213,6 +222,35 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
                     Some(removal) => self.removed(removal, written),
                     None => self.written(now, offload, written),
                 }
+            }
+        }
+        self.end_overdue(now);
+    }
+
+    /// Ends the writes that were not answered in time. A removal counts as done, without counts. A
+    /// value is removed from the offload, which may still take it.
+    fn end_overdue(&mut self, now: Instant) {
+        let is_over = |since: Instant| now.saturating_duration_since(since) >= ANSWER_TIME;
+        while let Some((_, write)) = self.asked.pop_front_if(|(since, _)| is_over(*since)) {
+            let written = Written {
+                write,
+                outcome: Err(Refused::Gone),
+                traffic: None,
+            };
+            if let Some(removal) = self.removals.remove(&write) {
+                self.removed(removal, written);
+                continue;
+            }
+            let Some(at) = self.owners.get(&write).copied() else {
+                continue;
+            };
+            let state = self.entries.get(&at);
+            let is_pending = state
+                .and_then(|state| state.write.as_ref())
+                .is_some_and(|(_, value)| value.is_some());
+            if let Some(offload) = state.and_then(|state| state.holder).filter(|_| is_pending) {
+                self.move_away(now, at, offload);
+                self.written(now, offload, written);
             }
         }
     }

@@ -1,18 +1,21 @@
 //! Rooms: one offload, which sends some of the replicas. Several in a row are one layer in front of
 //! another, since a layer is a data plane too.
 
-use std::collections::BTreeMap;
+mod taking_over;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::{
-    Answer, Capabilities, Counters, DataPlane, Event, Inject, LegId, Refused, ReplicaId, ReplicaOffload,
-    ReplicaSnapshot, ReplicaStatistics, Statistics, Update, WriteError, WriteId, Written,
+    Capabilities, Counters, DataPlane, Event, Inject, LegId, Refused, ReplicaOffload, ReplicaStatistics, Statistics,
+    Update, WriteError, WriteId,
 };
 
 use crate::Places;
 use crate::moves::Moves;
 use crate::stamped::Stamped;
+use crate::take_overs::TakeOvers;
 use crate::voices::Voices;
 
 /// A base with an offload for replicas in front of it.
@@ -24,8 +27,9 @@ pub struct ReplicaLayer<B, O> {
     voices: Voices,
     moves: Moves,
     stamped: Stamped,
-    /// Which replica a take-over that is pending is of.
-    take_overs: BTreeMap<WriteId, (ReplicaId, LegId)>,
+    take_overs: TakeOvers,
+    /// Events of this layer's own.
+    events: VecDeque<Event>,
     writes: u64,
     /// When the agent last said what time it is.
     now: Option<Instant>,
@@ -41,7 +45,8 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
             voices: Voices::default(),
             moves: Moves::default(),
             stamped: Stamped::default(),
-            take_overs: BTreeMap::new(),
+            take_overs: TakeOvers::default(),
+            events: VecDeque::new(),
             writes: 0,
             now: None,
         }
@@ -93,101 +98,26 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         self.places.offered(&update, self.offload.name(), answer);
         self.voices.forget(&update);
         self.moves.heed(&update, &self.voices);
+        self.take_overs.forget(&update);
         self.stamped.forget(&update);
         self.hand_over_stamps(now)?;
         self.base.write(now, update)
     }
 
-    /// Asks the base for replicas that the offload could send.
-    fn ask_for_replicas(&mut self, now: Instant) {
-        while let Some(id) = self.offload.next_candidate() {
-            let leg = self.voices.sent_by_base(id).map(|replica| replica.leg);
-            let Some(leg) = leg.filter(|leg| self.moves.ask(id, *leg)) else {
-                let write = self.next_write();
-                let _ = self.offload.take_over(write, id, None, 0);
-                continue;
-            };
-            let change = self.stamped.lend(leg);
-            self.tell_base(now, change);
-            self.base.inject(now, Inject::Release { replica: id });
-        }
-    }
-
-    /// The base has let a replica to this leg go, or has not.
-    fn hand_over(
-        &mut self,
-        now: Instant,
-        id: ReplicaId,
-        leg: LegId,
-        from: Option<ReplicaSnapshot>,
-        transport_sequence: u16,
-    ) {
-        let write = self.next_write();
-        match self.offload.take_over(write, id, from, transport_sequence) {
-            Answer::Taken => {
-                self.silence(now, id, Ok(()));
-            }
-            Answer::Refused(_) => {
-                if let Some(from) = from {
-                    self.base.inject(now, Inject::Resume { replica: id, from });
-                }
-            }
-            Answer::Pending => {
-                if self.silence(now, id, Err(Refused::Pending)) {
-                    self.moves.begin(id, leg, from);
-                    self.take_overs.insert(write, (id, leg));
-                }
-            }
-        }
-        self.close(now, leg);
-    }
-
-    /// Has the base stop sending a replica. False where there is no such replica any more.
-    fn silence(&mut self, now: Instant, id: ReplicaId, answer: Result<(), Refused>) -> bool {
-        let Some((entry, change)) = self.voices.silence(id) else {
-            return false;
-        };
-        self.places.offered(&entry, self.offload.name(), answer);
-        self.tell_base(now, Some(change));
-        true
-    }
-
-    /// The outcome of a take-over that was pending.
-    fn written(&mut self, now: Instant, written: Written) {
-        let Some((id, leg)) = self.take_overs.remove(&written.write) else {
-            return;
-        };
-        match (self.moves.ended(id), written.outcome) {
-            (Some(from), Err(refused)) => self.give_back(now, id, from, refused),
-            (Some(_), Ok(())) => {
-                if let Some(entry) = self.voices.entry(id) {
-                    self.places.offered(&entry, self.offload.name(), Ok(()));
-                }
-            }
-            // It is gone.
-            (None, _) => {}
-        }
-        self.close(now, leg);
-    }
-
-    /// Has the base continue a replica that was silent there.
-    fn give_back(&mut self, now: Instant, id: ReplicaId, from: Option<ReplicaSnapshot>, refused: Refused) {
-        let Some(change) = self.voices.give_back(id, from) else {
-            return;
-        };
-        if let Some(entry) = self.voices.entry(id) {
-            self.places.offered(&entry, self.offload.name(), Err(refused));
-        }
-        // The base has the replica already, so it cannot refuse the change.
-        let _ = self.apply(now, vec![change]);
-    }
-
     /// Gives the base the states of replicas that continue there, and then their changes.
     fn apply(&mut self, now: Instant, changes: Vec<Update>) -> Result<(), WriteError> {
-        for (replica, from) in self.voices.take_snapshots() {
+        let snapshots = self.voices.take_snapshots();
+        for (replica, from) in &snapshots {
+            let (replica, from) = (*replica, *from);
             self.base.inject(now, Inject::Resume { replica, from });
         }
-        changes.into_iter().try_for_each(|change| self.base.write(now, change))
+        changes
+            .into_iter()
+            .try_for_each(|change| self.base.write(now, change))?;
+        for (replica, from) in snapshots {
+            self.report_awaited(replica, Some(from));
+        }
+        Ok(())
     }
 
     /// Handles the offload's answers and losses since the last call.
@@ -195,6 +125,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         while let Some(written) = self.offload.next_written() {
             self.written(now, written);
         }
+        self.end_overdue(now);
         while let Some(id) = self.offload.next_returned() {
             let from = self.offload.snapshot(id);
             self.give_back(now, id, from, Refused::Gone);
@@ -236,8 +167,8 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
                 return Some(event);
             };
             match (self.moves.answered(replica), self.now) {
-                (Some((leg, holds)), Some(now)) => {
-                    self.hand_over(now, replica, leg, from.filter(|_| holds), transport_sequence);
+                (Some(answered), Some(now)) => {
+                    self.hand_over(now, replica, answered, from, transport_sequence);
                 }
                 // The agent asked for this itself.
                 _ => return Some(event),
@@ -259,7 +190,11 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
 impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
     fn capabilities(&self) -> Capabilities {
         let base = self.base.capabilities();
-        Capabilities { copies: true, ..base }
+        Capabilities {
+            copies: true,
+            transport_numbers: base.transport_numbers && self.offload.writes_transport_numbers(),
+            ..base
+        }
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
@@ -296,6 +231,9 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
         if let Some(now) = self.now {
             self.settle(now);
             self.ask_for_replicas(now);
+        }
+        if let Some(event) = self.events.pop_front() {
+            return Some(event);
         }
         match self.next_of_base() {
             Some(Event::Replica(id, there)) => {

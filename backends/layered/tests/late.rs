@@ -5,8 +5,13 @@
 
 mod support;
 
+use std::time::Duration;
+
 use dataplane::{Counter, DataPlane, Inject, WriteId};
 use support::{Pretended, World, port, relay, with_key};
+
+/// The longest time that the layer waits for an answer.
+const ANSWER_TIME: Duration = Duration::from_secs(2);
 
 #[test]
 fn an_entry_runs_in_the_base_until_the_offload_has_answered() {
@@ -130,4 +135,39 @@ fn counts_of_a_relay_move_with_it_after_its_removal_from_the_first_offload() {
     world.remove(1);
     world.offload(1).settle(0);
     assert_eq!(world.report().0, 2);
+}
+
+#[test]
+fn an_offload_that_does_not_answer_is_passed_over() {
+    let mut world = World::with([Pretended::late("switch"), Pretended::new("kernel", 1)]);
+    world.set(1, relay(1));
+    assert_eq!(world.words(1), "base (pending)");
+    world.now += ANSWER_TIME;
+    world.plane.inject(world.now, Inject::ReportRelay { at: port(1) });
+    assert_eq!(world.report().0, 0);
+    assert_eq!(world.words(1), "kernel (switch: gone)");
+    assert!(world.packet(1));
+    // It takes the entry late, and is told to remove it in the same order.
+    world.offload(0).settle(0);
+    assert_eq!(world.offload(0).relays.len(), 1);
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None);
+    assert!(world.offload(0).relays.is_empty());
+    assert_eq!(world.words(1), "kernel (switch: gone)");
+    assert!(world.packet(1));
+}
+
+#[test]
+fn the_final_report_does_not_wait_for_an_offload_that_is_gone() {
+    let mut world = World::with([Pretended::late("switch")]);
+    world.set(1, relay(1));
+    world.packet(1);
+    world.remove(1);
+    assert_eq!(world.plane.poll(), None);
+    world.now += ANSWER_TIME;
+    world.set(2, relay(2));
+    assert_eq!(world.report().0, 1, "without the counts of the switch");
+    world.offload(0).settle(0);
+    world.offload(0).settle(0);
+    assert_eq!(world.plane.poll(), None);
 }

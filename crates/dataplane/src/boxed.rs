@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::{
-    Answer, Capabilities, Counters, DataPlane, Event, Inject, LegId, Offload, Refused, Relay, RelayTraffic, ReplicaId,
-    ReplicaOffload, ReplicaSnapshot, ReplicaStatistics, Statistics, StreamKey, StreamStatistics, Update, WriteError,
-    WriteId, Written,
+    Answer, Candidate, Capabilities, Counters, DataPlane, Event, Inject, LegId, Offload, Refused, Relay, RelayTraffic,
+    ReplicaId, ReplicaOffload, ReplicaSnapshot, ReplicaStatistics, Statistics, StreamKey, StreamStatistics, Update,
+    WriteError, WriteId, Written,
 };
 
 impl<T: DataPlane + ?Sized> DataPlane for Box<T> {
@@ -91,7 +91,7 @@ impl<T: ReplicaOffload + ?Sized> ReplicaOffload for Box<T> {
         (**self).snapshot(replica)
     }
 
-    fn next_candidate(&mut self) -> Option<ReplicaId> {
+    fn next_candidate(&mut self) -> Option<Candidate> {
         (**self).next_candidate()
     }
 
@@ -109,6 +109,10 @@ impl<T: ReplicaOffload + ?Sized> ReplicaOffload for Box<T> {
         (**self).next_written()
     }
 
+    fn withdraw(&mut self, replica: ReplicaId) {
+        (**self).withdraw(replica);
+    }
+
     fn next_returned(&mut self) -> Option<ReplicaId> {
         (**self).next_returned()
     }
@@ -119,6 +123,10 @@ impl<T: ReplicaOffload + ?Sized> ReplicaOffload for Box<T> {
 
     fn next_stamped(&mut self) -> Option<LegId> {
         (**self).next_stamped()
+    }
+
+    fn writes_transport_numbers(&self) -> bool {
+        (**self).writes_transport_numbers()
     }
 
     fn probe(&mut self, leg: LegId, probe: u32, rate: u64, bytes: u32, packets: u32) -> bool {

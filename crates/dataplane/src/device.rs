@@ -121,6 +121,11 @@ pub enum Inject<'a> {
     Release {
         /// Which replica.
         replica: ReplicaId,
+        /// Whether the other device begins with a key frame. Then decisions about frames need not
+        /// be stated, and the state has no source. So a replica is released whose frames are named
+        /// by descriptors, and one that has sent nothing: its next number is the first. A replica
+        /// that follows another stream than it should is not.
+        at_key_frame: bool,
     },
     /// Sends one packet of a replica in place of media that does not arrive, as for a track that is
     /// muted: a receiver may learn of the track by its packets. The packet has the replica's next
@@ -249,7 +254,7 @@ pub enum Event {
         replica: ReplicaId,
         /// The replica's state; `None` where this device continues to send it: it follows nothing,
         /// or another stream than it should, its frames are named by descriptors, or there is
-        /// encryption.
+        /// encryption. For a release at a key frame the first and the third are no obstacles.
         from: Option<ReplicaSnapshot>,
         /// The next transport-wide number of its leg.
         transport_sequence: u16,

@@ -43,7 +43,7 @@ pub use model::{Egress, Ingress, Model};
 pub use offload::{Answer, Offload, Reason, Refused, WriteId, Written};
 pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};
 pub use relay::{Accept, Hop, Relay, RelayProtection};
-pub use replica_offload::ReplicaOffload;
+pub use replica_offload::{Candidate, ReplicaOffload};
 pub use snapshot::{Decided, ReplicaSnapshot};
 pub use statistics::{Family, Sample, Statistics};
 pub use table::{

@@ -8,6 +8,18 @@ use crate::{
     StreamStatistics, Update, WriteId, Written,
 };
 
+/// A replica that an offload could send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Which replica.
+    pub replica: ReplicaId,
+    /// Whether the offload begins with a key frame, as of
+    /// [`Inject::Release`](crate::Inject::Release). Otherwise it continues with the next packet,
+    /// which it can only where packets do not name the frames they depend on. The layer reports
+    /// that the replica waits for the key frame ([`Event::Selected`]) once the offload sends it.
+    pub at_key_frame: bool,
+}
+
 /// A device that sends some of a base's replicas before their packets reach the base.
 pub trait ReplicaOffload {
     /// Offers a leg, a stream or a replica that the base has, or reports the removal of one that
@@ -38,11 +50,13 @@ pub trait ReplicaOffload {
     /// A replica that the base sends and that could be sent from here, as far as is known here.
     /// Each is named once, and room is kept for it until [`take_over`](Self::take_over) is called,
     /// or it is removed.
-    fn next_candidate(&mut self) -> Option<ReplicaId>;
+    fn next_candidate(&mut self) -> Option<Candidate>;
 
-    /// Continues a replica where the base stopped, or not if that state is unknown. Its leg's next
-    /// packet has this transport-wide number, if they are not numbered here yet. The base sends no
-    /// more of the replica after [`Answer::Taken`], and continues it after [`Answer::Refused`].
+    /// Continues a replica where the base stopped, or not if that state is unknown. The state of a
+    /// candidate that begins at a key frame has no source. Its leg's next packet has this
+    /// transport-wide number, if they are not numbered here yet. The base sends no more of the
+    /// replica after [`Answer::Taken`], and continues it after [`Answer::Refused`], with a key
+    /// frame if the state has no source.
     /// After [`Answer::Pending`] neither sends it until [`next_written`](Self::next_written)
     /// reports the outcome, so a device should do as much as possible before it names a candidate.
     fn take_over(
@@ -58,6 +72,12 @@ pub trait ReplicaOffload {
     fn next_written(&mut self) -> Option<Written> {
         None
     }
+
+    /// Ends a pending take-over that was not answered in time. The base continues the replica, from
+    /// its [`snapshot`](Self::snapshot) if there is one. A device that has begun to send it, or
+    /// begins to, stops. The replica's entry stays, and it may be named as a candidate again after
+    /// the answer, whose outcome has no effect.
+    fn withdraw(&mut self, _replica: ReplicaId) {}
 
     /// The next replica that was sent from here and no longer is, for another reason than a write:
     /// for instance, the device is gone. The base continues it, from its
@@ -76,6 +96,12 @@ pub trait ReplicaOffload {
     /// one side can count.
     fn next_stamped(&mut self) -> Option<LegId> {
         None
+    }
+
+    /// Whether packets that are sent from here carry transport-wide numbers, where their leg has an
+    /// id for them.
+    fn writes_transport_numbers(&self) -> bool {
+        true
     }
 
     /// Starts a probe of a leg, as of [`Inject::Probe`](crate::Inject::Probe); false if the leg's

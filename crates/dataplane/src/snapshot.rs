@@ -29,10 +29,12 @@ pub type Decided = (u32, bool);
 ///
 /// Without a source, or when it is to follow another one meanwhile, it begins with a key frame and
 /// continues from `next` and `last` as from a segment of its own. Not with encryption: numbers may
-/// be above those a stream may start with.
+/// be above those a stream may start with. If it was released at a key frame, `newest` and the
+/// offsets are of the stream that its entry names, which is the one that it has followed. They are
+/// 0 if it has sent nothing.
 ///
 /// Shape: sequence numbers, timestamps and VP8's counters as on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplicaSnapshot {
     /// The stream it follows, if it can continue with it.
     pub source: Option<StreamKey>,
@@ -53,6 +55,8 @@ pub struct ReplicaSnapshot {
     pub last: (u32, u16, u8),
     /// The newest number of a dependency descriptor that was sent, as sent.
     pub frame: Option<u16>,
+    /// Added to the numbers of dependency descriptors.
+    pub frame_offset: u16,
     /// For pictures in layers, the newest with a decision: its timestamp at the source, and whether
     /// it is sent. The rest of the picture follows this decision. If it is not sent,
     /// `picture_offset` includes it already.

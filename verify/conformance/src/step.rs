@@ -42,7 +42,12 @@ pub enum Injection {
     /// State of a replica on another device.
     Resume(ReplicaId, ReplicaSnapshot),
     /// Another device is to continue it.
-    Release(ReplicaId),
+    Release {
+        /// Which replica.
+        replica: ReplicaId,
+        /// The other device begins with a key frame.
+        at_key_frame: bool,
+    },
     /// A packet in place of media.
     Fill {
         /// Of which replica.
@@ -87,7 +92,10 @@ impl Injection {
                 replica: *replica,
                 from: *from,
             },
-            Injection::Release(replica) => Inject::Release { replica: *replica },
+            Injection::Release { replica, at_key_frame } => Inject::Release {
+                replica: *replica,
+                at_key_frame: *at_key_frame,
+            },
             Injection::Fill {
                 replica,
                 payload_type,

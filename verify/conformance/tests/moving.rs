@@ -1,7 +1,8 @@
-//! Replicas are released and resumed at random: their receivers get the same packets as those of
-//! replicas that stay.
+//! Replicas are released and resumed at random. Without a key frame their receivers get the same
+//! packets as those of replicas that stay. With one, all devices state the same, and no number is
+//! sent twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use conformance::device::{InlineDevice, ModelDevice};
@@ -53,7 +54,10 @@ fn changes_soon(steps: &[Step], id: ReplicaId) -> bool {
 fn to_and_fro(subject: &mut Subject, replicas: &[ReplicaId], dice: &mut StdRng) -> u32 {
     let mut moved = 0;
     for id in replicas.iter().filter(|_| dice.random_bool(0.1)) {
-        let seen = subject.step(&Step::Inject(Injection::Release(*id)));
+        let seen = subject.step(&Step::Inject(Injection::Release {
+            replica: *id,
+            at_key_frame: false,
+        }));
         for event in seen.events {
             if let Event::Released {
                 replica,
@@ -110,4 +114,64 @@ fn the_model_resumes_from_its_snapshot() {
 #[test]
 fn shards_resume_from_their_snapshots() {
     move_at_random(|start| Box::new(InlineDevice::new(2, start)));
+}
+
+/// Releases some replicas at a key frame on both devices, which state the same, and resumes them;
+/// returns their number.
+fn at_key_frames(both: &mut [Subject; 2], replicas: &[ReplicaId], dice: &mut StdRng) -> u32 {
+    let mut moved = 0;
+    for replica in replicas.iter().copied().filter(|_| dice.random_bool(0.02)) {
+        let release = Step::Inject(Injection::Release {
+            replica,
+            at_key_frame: true,
+        });
+        let [expected, seen] = both.each_mut().map(|subject| subject.step(&release).events);
+        assert_eq!(expected, seen);
+        let [Event::Released { from: Some(from), .. }] = expected[..] else {
+            continue;
+        };
+        assert_eq!(from.source, None);
+        let resume = Step::Inject(Injection::Resume(replica, from));
+        both.iter_mut().for_each(|subject| drop(subject.step(&resume)));
+        moved += 1;
+    }
+    moved
+}
+
+/// The SSRC and number of a packet.
+fn number(bytes: &[u8]) -> Option<(u32, u16)> {
+    let packet = wire::RtpPacket::parse(bytes).ok()?;
+    Some((packet.ssrc().0, packet.sequence().0))
+}
+
+#[test]
+fn shards_and_the_model_state_the_same_at_a_key_frame() {
+    #[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
+    let start = Instant::now();
+    let mut moved = 0;
+    for seed in SEEDS {
+        let mut dice = StdRng::seed_from_u64(seed);
+        let mut both = [
+            Subject::new(Box::new(ModelDevice::new(start)), start),
+            Subject::new(Box::new(InlineDevice::new(2, start)), start),
+        ];
+        let (mut replicas, mut sent, steps) = (Vec::new(), BTreeSet::new(), steps(seed));
+        for (at, step) in steps.iter().enumerate() {
+            if let Step::Write(Update::SetReplica(id, _)) = step {
+                replicas.push(*id);
+            }
+            let [expected, seen] = both.each_mut().map(|subject| got(&subject.step(step)));
+            assert_eq!(expected, seen, "seed {seed}, step {at}");
+            for (path, bytes) in seen
+                .iter()
+                .flat_map(|(path, all)| all.iter().map(move |one| (path, one)))
+            {
+                let Some(number) = number(bytes) else { continue };
+                assert!(sent.insert((*path, number)), "seed {seed}, step {at}: {number:?} twice");
+            }
+            moved += at_key_frames(&mut both, &replicas, &mut dice);
+        }
+    }
+    println!("{moved} moves");
+    assert!(moved > 1_000, "{moved}");
 }

@@ -26,6 +26,7 @@ pub(super) fn snapshot(source: Option<StreamKey>, progress: &ReplicaProgress) ->
         },
         last: (progress.last_timestamp, progress.last_picture, progress.last_tl0),
         frame: (progress.has_frame != 0).then_some(progress.last_frame),
+        frame_offset: progress.frame_offset,
         decided: is_known.then_some((newest.timestamp, newest.sent != 0)),
     }
 }
@@ -49,6 +50,7 @@ pub(super) fn resumed(from: &ReplicaSnapshot, epoch: u32) -> ReplicaProgress {
         epoch,
         has_frame: from.frame.is_some().into(),
         last_frame: from.frame.unwrap_or(0),
+        frame_offset: from.frame_offset,
         started: 1,
         continues: 1,
         ..ReplicaProgress::default()
@@ -91,6 +93,7 @@ mod tests {
             },
             last: (9_000, 20, 4),
             frame: Some(77),
+            frame_offset: 5,
             decided: Some((12_000, false)),
         };
         for decided in [from.decided, Some((12_000, true)), None] {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use dataplane::limits::PROBE_PACKETS_MAX;
 use dataplane::{
-    Answer, Counter, Counters, Event, LegId, Reason, Refused, ReplicaId, ReplicaOffload, ReplicaSnapshot,
+    Answer, Candidate, Counter, Counters, Event, LegId, Reason, Refused, ReplicaId, ReplicaOffload, ReplicaSnapshot,
     ReplicaStatistics, Statistics, StreamKey, StreamStatistics, Update, WriteId,
 };
 
@@ -74,8 +74,12 @@ impl ReplicaOffload for Fanout {
         self.table.snapshot(id)
     }
 
-    fn next_candidate(&mut self) -> Option<ReplicaId> {
-        self.table.next_candidate()
+    fn next_candidate(&mut self) -> Option<Candidate> {
+        let replica = self.table.next_candidate()?;
+        Some(Candidate {
+            replica,
+            at_key_frame: false,
+        })
     }
 
     fn take_over(

@@ -24,9 +24,13 @@ fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector,
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 6] = [
+const OTHERWISE: [(&str, &str); 7] = [
     (
         "release.vector",
+        "the base has nothing to let go of what the kernel sends",
+    ),
+    (
+        "release-at-key-frame.vector",
         "the base has nothing to let go of what the kernel sends",
     ),
     ("resume.vector", "the kernel begins with a key frame"),

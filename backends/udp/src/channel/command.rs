@@ -48,8 +48,8 @@ pub(crate) enum ShardCommand {
     Resend(ReplicaId, Box<[u16]>),
     /// To the owner of the replica's leg.
     Resume(ReplicaId, ReplicaSnapshot),
-    /// To the owner of the replica's leg.
-    Release(ReplicaId),
+    /// To the owner of the replica's leg; whether the other device begins at a key frame.
+    Release(ReplicaId, bool),
     /// To the owner of the replica's leg.
     Fill(ReplicaId, Box<Fill>),
     /// To the owner.

@@ -71,7 +71,9 @@ impl Control {
             Inject::Resume { replica, from } => {
                 return self.send_to_owner(replica, ShardCommand::Resume(replica, from));
             }
-            Inject::Release { replica } => return self.send_to_owner(replica, ShardCommand::Release(replica)),
+            Inject::Release { replica, at_key_frame } => {
+                return self.send_to_owner(replica, ShardCommand::Release(replica, at_key_frame));
+            }
             Inject::ReportRelay { .. } => return,
         };
         let shard = &mut self.shards[shard];

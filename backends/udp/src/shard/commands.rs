@@ -44,7 +44,7 @@ impl Shard {
             ShardCommand::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
             ShardCommand::Resend(replica, sequences) => self.resend(now, replica, &sequences),
             ShardCommand::Resume(replica, from) => self.resume(now, replica, from),
-            ShardCommand::Release(replica) => self.release(replica),
+            ShardCommand::Release(replica, at_key_frame) => self.release(replica, at_key_frame),
             ShardCommand::Fill(replica, fill) => self.fill(now, replica, &fill),
             ShardCommand::ReportStatistics(leg) => self.report_statistics(now, leg),
         }
@@ -62,14 +62,18 @@ impl Shard {
     }
 
     /// Releases a replica to another device, and reports its snapshot.
-    fn release(&mut self, id: ReplicaId) {
+    fn release(&mut self, id: ReplicaId, at_key_frame: bool) {
         let Some(place) = self.tables.replica_places.get(&id) else {
             return;
         };
         let replica = &mut self.tables.replicas[*place];
         let leg = &self.tables.legs[replica.leg];
         let is_clear = leg.entry.protection == Protection::Clear;
-        let from = replica.snapshot().filter(|_| is_clear);
+        let snapshot = match at_key_frame {
+            true => replica.snapshot_at_key_frame(),
+            false => replica.snapshot(),
+        };
+        let from = snapshot.filter(|_| is_clear);
         let released = Box::new((id, from, leg.transport_sequence));
         // The replica continues here if the report is lost.
         if self.reports.send(&self.counters, Report::Released(released)) && from.is_some() {

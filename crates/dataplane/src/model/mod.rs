@@ -157,7 +157,7 @@ impl DataPlane for Model {
             Inject::Rtcp { leg, bytes } => self.send_rtcp(leg, bytes),
             Inject::Resend { replica, sequences } => self.resend(now, replica, sequences),
             Inject::Resume { replica, from } => self.go_on(now, replica, from),
-            Inject::Release { replica } => self.let_go(replica),
+            Inject::Release { replica, at_key_frame } => self.let_go(replica, at_key_frame),
             Inject::Fill {
                 replica,
                 payload_type,

@@ -144,6 +144,11 @@ impl Selection {
         Some((self.state.current.temporal, self.state.held_back, decided))
     }
 
+    /// The number of pictures held back.
+    pub(crate) fn held_back(&self) -> u16 {
+        self.state.held_back
+    }
+
     /// The highest layer it gets, once it gets one.
     pub(crate) fn layer(&self) -> Layer {
         match self.decisions.is_empty() {

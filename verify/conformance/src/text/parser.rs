@@ -208,7 +208,10 @@ impl Parser {
                 Ok(Injection::Resume(replica, snapshot::snapshot(words, &mut self.names)?))
             }
             "fill" => self.fill(words),
-            "release" => Ok(Injection::Release(self.names.replica(words.word("a replica")?))),
+            "release" => Ok(Injection::Release {
+                replica: self.names.replica(words.word("a replica")?),
+                at_key_frame: words.eat("at-key-frame"),
+            }),
             "resend" => {
                 let replica = self.names.replica(words.word("a replica")?);
                 let sequences = std::iter::from_fn(|| words.next()).map(|word| number(word, "a sequence number"));

@@ -66,7 +66,10 @@ fn print_step(step: &Step, names: &Names) -> String {
             payload_type.get(),
             hex(payload)
         ),
-        Step::Inject(Injection::Release(replica)) => format!("release {}", names.of_replica(*replica)),
+        Step::Inject(Injection::Release { replica, at_key_frame }) => {
+            let form = if *at_key_frame { " at-key-frame" } else { "" };
+            format!("release {}{form}", names.of_replica(*replica))
+        }
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
             format!("resend {} {}", names.of_replica(*replica), sequences.join(" "))

@@ -1,15 +1,14 @@
 //! The state of a replica, in words.
 
 use dataplane::ReplicaSnapshot;
-use wire::codec::Layer;
 
 use super::entry;
 use super::names::Names;
 use super::words::{Problem, Words, problem};
 
 /// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`,
-/// `last TS ID TL0`, `frame N`, `sent TS` or `left-out TS`. For a replica that follows nothing,
-/// `from nowhere`.
+/// `last TS ID TL0`, `frame N`, `frame-offset N`, `sent TS` or `left-out TS`. For a replica that
+/// begins with a key frame, `from nowhere`.
 pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<ReplicaSnapshot, Problem> {
     if !words.eat("from") {
         return problem("a replica goes on `from` a stream");
@@ -19,15 +18,7 @@ pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<Repli
             true => None,
             false => Some(names.stream(words.word("a stream")?)?),
         },
-        newest: 0,
-        next: 0,
-        timestamp_offset: 0,
-        picture_offset: 0,
-        tl0_offset: 0,
-        layer: Layer::default(),
-        last: (0, 0, 0),
-        frame: None,
-        decided: None,
+        ..ReplicaSnapshot::default()
     };
     while let Some(word) = words.next() {
         match word {
@@ -45,6 +36,7 @@ pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<Repli
                 );
             }
             "frame" => from.frame = Some(words.number("a frame's number")?),
+            "frame-offset" => from.frame_offset = words.number("the offset of frame numbers")?,
             "sent" => from.decided = Some((words.number("a timestamp")?, true)),
             "left-out" => from.decided = Some((words.number("a timestamp")?, false)),
             other => return problem(format!("`{other}` is nothing of a continuation")),
@@ -62,8 +54,13 @@ pub(super) fn print(from: &ReplicaSnapshot, names: &Names) -> String {
         Some((timestamp, false)) => format!(" left-out {timestamp}"),
     };
     let frame = from.frame.map_or(String::new(), |frame| format!(" frame {frame}"));
+    let frame_offset = match from.frame_offset {
+        0 => String::new(),
+        offset => format!(" frame-offset {offset}"),
+    };
     format!(
-        "from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}{frame}{decided}",
+        "from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}\
+         {frame}{frame_offset}{decided}",
         from.source
             .map_or("nowhere".to_owned(), |source| names.of_stream(source)),
         from.newest,

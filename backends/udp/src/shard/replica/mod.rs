@@ -114,7 +114,44 @@ impl ReplicaState {
             layer: Layer { spatial: 0, temporal },
             last: (last.timestamp, last.vp8.picture, last.vp8.tl0),
             frame: None,
+            frame_offset: 0,
             decided,
+        })
+    }
+
+    /// The snapshot from which another device would continue with a key frame.
+    pub(crate) fn snapshot_at_key_frame(&self) -> Option<ReplicaSnapshot> {
+        let source = self.source.filter(|_| !self.entry.paused && !self.released)?;
+        let Some(segment) = &self.segment else {
+            return Some(ReplicaSnapshot {
+                next: self.entry.first_sequence,
+                ..ReplicaSnapshot::default()
+            });
+        };
+        if self.current.map(|current| current.generation) != Some(source.generation) {
+            let continues = self.continues.as_deref().filter(|from| self.can_resume(from));
+            return continues.map(|from| ReplicaSnapshot {
+                source: None,
+                decided: None,
+                ..*from
+            });
+        }
+        let (last, offsets) = (&segment.last, &segment.offsets);
+        let vp8 = offsets.vp8.minus_pictures(self.selection.held_back());
+        let (layer, _) = self.selection.report();
+        Some(ReplicaSnapshot {
+            source: None,
+            // With numbers by frames only sent packets are accounted for.
+            newest: segment.newest().max(last.number) as u16,
+            next: segment.next() as u16,
+            timestamp_offset: offsets.timestamp,
+            picture_offset: vp8.picture,
+            tl0_offset: vp8.tl0,
+            layer,
+            last: (last.timestamp, last.vp8.picture, last.vp8.tl0),
+            frame: last.frame,
+            frame_offset: offsets.frame,
+            decided: None,
         })
     }
 

@@ -98,6 +98,11 @@ impl Selection {
         Some((self.now.layer.temporal, self.now.held_back, decided))
     }
 
+    /// The number of pictures held back.
+    pub(crate) fn held_back(&self) -> u16 {
+        self.now.held_back
+    }
+
     /// The highest temporal layer it gets.
     pub(crate) fn temporal(&self) -> u8 {
         self.now.layer.temporal

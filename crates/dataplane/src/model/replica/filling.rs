@@ -76,6 +76,7 @@ impl ReplicaState {
             },
             last: (timestamp, 0, 0),
             frame: None,
+            frame_offset: 0,
             decided: None,
         };
         self.segment = Some(Segment::behind(&stands, now));

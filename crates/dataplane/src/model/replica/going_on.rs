@@ -25,12 +25,16 @@ impl Model {
     }
 
     /// Stops sending a replica, and reports its state.
-    pub(in crate::model) fn let_go(&mut self, id: ReplicaId) {
+    pub(in crate::model) fn let_go(&mut self, id: ReplicaId, at_key_frame: bool) {
         let Some(replica) = self.replicas.get_mut(&id) else {
             return;
         };
         let leg = self.legs.get(&replica.entry.leg).expect("a replica's leg is there");
-        let from = replica.stands().filter(|_| is_clear(leg));
+        let stands = match at_key_frame {
+            true => replica.stands_before_key_frame(),
+            false => replica.stands(),
+        };
+        let from = stands.filter(|_| is_clear(leg));
         if from.is_some() {
             replica.let_go = true;
             replica.current = None;
@@ -104,7 +108,42 @@ impl ReplicaState {
             layer: Layer { spatial: 0, temporal },
             last: (segment.last.timestamp, segment.last.vp8.picture, segment.last.vp8.tl0),
             frame: None,
+            frame_offset: 0,
             decided,
+        })
+    }
+
+    /// The state from which another device would continue with a key frame.
+    fn stands_before_key_frame(&self) -> Option<ReplicaSnapshot> {
+        let source = self.entry.source.filter(|_| !self.entry.paused && !self.let_go)?;
+        let Some(segment) = &self.segment else {
+            return Some(ReplicaSnapshot {
+                next: self.entry.first_sequence,
+                ..ReplicaSnapshot::default()
+            });
+        };
+        if self.current != Some(source) {
+            let continues = self.continues.filter(|from| self.can_go_on(from));
+            return continues.map(|from| ReplicaSnapshot {
+                source: None,
+                decided: None,
+                ..from
+            });
+        }
+        let offset = segment.vp8_offset.minus_pictures(segment.selection.held_back());
+        Some(ReplicaSnapshot {
+            source: None,
+            // With numbers by frames only sent packets are accounted for.
+            newest: segment.newest.max(segment.last.number) as u16,
+            next: segment.next() as u16,
+            timestamp_offset: segment.timestamp_offset,
+            picture_offset: offset.picture,
+            tl0_offset: offset.tl0,
+            layer: segment.selection.layer(),
+            last: (segment.last.timestamp, segment.last.vp8.picture, segment.last.vp8.tl0),
+            frame: segment.last.frame,
+            frame_offset: segment.frame_offset,
+            decided: None,
         })
     }
 
