@@ -230,3 +230,29 @@ fn a_receiver_that_lost_a_picture_is_heard_by_the_publisher() {
     world.advance(100);
     assert_eq!(world.peers[publisher].plis(11, before), [0]);
 }
+
+/// As of a switch, whose copies carry no transport-wide numbers.
+#[test]
+fn a_downlink_without_numbered_packets_is_estimated_by_remb_alone_and_not_probed() {
+    let (mut world, publisher, receivers) = room(1);
+    let receiver = receivers[0];
+    let leg = LegId(receiver as u32 + 1);
+    assert_eq!(world.model.pace(leg), None, "nothing is known");
+    for sequence in 3..8 {
+        world.send_rtcp(receiver, |writer| {
+            writer.remb(300_000, &[Ssrc(100 * receiver as u32)]);
+        });
+        world.send(publisher, video(11, sequence, DELTA));
+        world.live(1_000);
+    }
+    let state = world
+        .agent
+        .receivers()
+        .into_iter()
+        .find(|known| known.downlink.is_some());
+    let downlink = state.and_then(|known| known.downlink).expect("it is estimated");
+    assert!(downlink.reports);
+    assert!(downlink.estimate.round_trip.is_none());
+    assert!(world.model.pace(leg).is_some());
+    assert_eq!((downlink.probes, world.count(Counter::ProbeSent)), (0, 0));
+}

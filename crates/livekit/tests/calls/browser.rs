@@ -38,12 +38,17 @@ impl Browser {
         let description = &mut browser.description;
         description.sections.retain(|section| section.kind != SectionKind::Data);
         description.bundle = description.sections.iter().map(|section| section.mid).collect();
-        for section in &mut description.sections {
+        browser.drop_keys();
+        browser
+    }
+
+    /// Offers no section with encryption.
+    pub(crate) fn drop_keys(&mut self) {
+        for section in &mut self.description.sections {
             section.protocol = "RTP/AVPF".to_owned();
             section.fingerprints.clear();
             section.setup = None;
         }
-        browser
     }
 
     pub(crate) fn offer(&self) -> String {

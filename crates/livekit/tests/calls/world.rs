@@ -123,18 +123,9 @@ impl World {
         world
     }
 
-    /// With a node that forwards clear RTP, maybe by a device that only copies.
-    pub(crate) fn in_clear(copies: bool) -> Self {
+    /// With this node.
+    pub(crate) fn with_node(node: southbound::Node) -> Self {
         let mut world = Self::new();
-        world.notice(Notice::Node(node(true, copies)));
-        world
-    }
-
-    /// The same with a device whose copies carry no transport-wide numbers.
-    pub(crate) fn in_clear_without_numbers() -> Self {
-        let mut world = Self::new();
-        let mut node = node(true, true);
-        node.capabilities.transport_numbers = false;
         world.notice(Notice::Node(node));
         world
     }
