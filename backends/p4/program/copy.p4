@@ -44,7 +44,7 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
             } else if (meta.verdict == NOT_READY) {
                 not_ready.count(0);
             } else if (meta.verdict == SEND) {
-                if (hdr.udp.checksum != 0) {
+                if (meta.checksum != 0) {
                     meta.is_summed = 1;
                 }
                 if (hdr.ipv4.isValid()) {

@@ -27,15 +27,15 @@
 
 control VerifySums(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.words >= 5, SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
-        verify_checksum_with_payload((hdr.rtp.isValid() || hdr.rtcp.isValid()) && hdr.udp.checksum != 0,
+        verify_checksum(hdr.ipv4.isValid(), SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
+        verify_checksum_with_payload((hdr.rtp.isValid() || hdr.rtcp.isValid()) && meta.checksum != 0,
                                      SUMMED, hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }
 
 control ComputeSums(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        update_checksum(hdr.ipv4.isValid() && hdr.ipv4.words >= 5, SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.ipv4.isValid(), SUMMED_IPV4, hdr.ipv4.checksum, HashAlgorithm.csum16);
         update_checksum_with_payload(meta.is_summed == 1, SUMMED, hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.is_summed == 1 && hdr.udp.checksum == 0, { 16w0 }, hdr.udp.checksum, HashAlgorithm.csum16);
     }

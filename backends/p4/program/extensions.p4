@@ -9,13 +9,23 @@
         hdr.mandatory[I].frame = hdr.mandatory[I].frame + meta.frame_offset; \
     } \
     hdr.gap[I].setInvalid(); \
-    if (hdr.one[I].isValid() && ((meta.keep >> hdr.one[I].id) & 1) == 1) { \
-        meta.keep = meta.keep & ~(16w1 << hdr.one[I].id); \
-        meta.size = meta.size + 2 + (bit<16>)hdr.one[I].len; \
-    } else if (hdr.two[I].isValid() && hdr.two[I].id < 16 && ((meta.keep >> hdr.two[I].id) & 1) == 1) { \
-        meta.keep = meta.keep & ~(16w1 << hdr.two[I].id); \
-        meta.size = meta.size + 2 + (bit<16>)hdr.two[I].len; \
-    } else { \
+    meta.is_kept = 0; \
+    if (hdr.one[I].isValid()) { \
+        if (((meta.keep >> hdr.one[I].id) & 1) == 1) { \
+            meta.is_kept = 1; \
+            meta.keep = meta.keep & ~(16w1 << hdr.one[I].id); \
+            meta.size = meta.size + 2 + (bit<16>)hdr.one[I].len; \
+        } \
+    } else if (hdr.two[I].isValid()) { \
+        if (hdr.two[I].id < 16) { \
+            if (((meta.keep >> hdr.two[I].id[3:0]) & 1) == 1) { \
+                meta.is_kept = 1; \
+                meta.keep = meta.keep & ~(16w1 << hdr.two[I].id[3:0]); \
+                meta.size = meta.size + 2 + (bit<16>)hdr.two[I].len; \
+            } \
+        } \
+    } \
+    if (meta.is_kept == 0) { \
         hdr.one[I].setInvalid(); \
         hdr.two[I].setInvalid(); \
         hdr.brief[I].setInvalid(); \

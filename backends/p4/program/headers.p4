@@ -260,9 +260,11 @@ struct metadata_t {
     address_t src_addr;
     address_t dst_addr;
     bit<8> ttl;
+    bit<1> is_neighbour; // ARP or neighbour discovery
     bit<1> has_options;
     bit<1> is_fragment;
     bit<16> ip_payload; // bytes
+    bit<16> checksum;   // UDP's
     bit<16> left;       // bytes of the datagram that are not parsed yet; at the end, of payload
     bit<16> elements;   // bytes of the header extension that are not parsed yet
     bit<16> head;
@@ -355,6 +357,7 @@ struct metadata_t {
     bit<1> began;
     bit<1> is_told; // a report goes to the controller
     bit<16> offset_before;
-    bit<16> size; // of its header extension's elements
+    bit<1> is_kept; // an element stays
+    bit<16> size;   // of its header extension's elements
     bit<16> old_size;
 }

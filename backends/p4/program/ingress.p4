@@ -53,7 +53,7 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         }
         if (hdr.packet_out.isValid()) {
             is_routed = false;
-        } else if (hdr.ethernet.type == ETHERTYPE_ARP || (hdr.icmp.isValid() && hdr.icmp.type >= 133 && hdr.icmp.type <= 137)) {
+        } else if (meta.is_neighbour == 1) {
             // Questions about addresses, which the controller answers.
             is_routed = false;
             meta.way = WAY_PUNT;
@@ -66,10 +66,12 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         } else if (!hdr.ipv4.isValid() && !hdr.ipv6.isValid()) {
             is_routed = false;
             drop();
-        } else if (hdr.ipv6.isValid() && (hdr.ipv6.src[127:32] == 0xffff || hdr.ipv6.dst[127:32] == 0xffff)) {
+        } else if (hdr.ipv6.isValid()) {
             // Keys have IPv4 addresses in this form, which no packet of IPv6 may have.
-            is_routed = false;
-            drop();
+            if (meta.src_addr[127:32] == 0xffff || meta.dst_addr[127:32] == 0xffff) {
+                is_routed = false;
+                drop();
+            }
         }
 
         if (is_routed) {

@@ -9,8 +9,12 @@
 
 #define FIND_DESCRIPTOR(I) \
     if (meta.slot == 0 && hdr.mandatory[I].isValid()) { \
-        if ((hdr.one[I].isValid() && (bit<8>)hdr.one[I].id == meta.descriptor_id) || \
-            (hdr.two[I].isValid() && hdr.two[I].id == meta.descriptor_id)) { \
+        if (hdr.one[I].isValid()) { \
+            id = (bit<8>)hdr.one[I].id; \
+        } else { \
+            id = hdr.two[I].id; \
+        } \
+        if (id == meta.descriptor_id) { \
             meta.slot = I + 1; \
             meta.starts_frame = hdr.mandatory[I].start; \
             meta.ends_frame = hdr.mandatory[I].end; \
@@ -73,6 +77,8 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
     }
 
     apply {
+        bit<8> id;
+
         if (meta.is_deep == 1 && is_first) {
             deep_extension.count(0);
         }

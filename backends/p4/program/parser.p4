@@ -26,6 +26,7 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         transition select(hdr.ethernet.type) {
             ETHERTYPE_IPV4: ipv4;
             ETHERTYPE_IPV6: ipv6;
+            ETHERTYPE_ARP: neighbour;
             default: accept;
         }
     }
@@ -40,10 +41,9 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
             (4, 5, 0, 0, PROTOCOL_UDP): udp;
             (4, 5, 0, 0, _): accept;
             (4, 5, _, _, _): fragment;
-            (4, 0 &&& 0xc, _, _, _): options; // fewer words than a header has
-            (4, 4, _, _, _): options;
-            (4, _, _, _, _): ipv4_options;
-            default: options;
+            (4, 8 &&& 8, _, _, _): ipv4_options;
+            (4, 6 &&& 14, _, _, _): ipv4_options;
+            default: options; // with fewer words than a header has
         }
     }
 
@@ -81,13 +81,25 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         transition accept;
     }
 
+    // Neighbour discovery (RFC 4861).
     state icmp {
         packet.extract(hdr.icmp);
+        transition select(hdr.icmp.type) {
+            133 &&& 0xff: neighbour;
+            134 &&& 0xfe: neighbour;
+            136 &&& 0xfe: neighbour;
+            default: accept;
+        }
+    }
+
+    state neighbour {
+        meta.is_neighbour = 1;
         transition accept;
     }
 
     state udp {
         packet.extract(hdr.udp);
+        meta.checksum = hdr.udp.checksum;
         meta.left = hdr.udp.len - 8;
         transition select(hdr.udp.len == meta.ip_payload && hdr.udp.len >= 16) {
             true: datagram;

@@ -36,7 +36,7 @@ control Relay(inout headers_t hdr, inout metadata_t meta) {
 
     apply {
         if (relay.apply().hit) {
-            if (hdr.udp.checksum != 0) {
+            if (meta.checksum != 0) {
                 meta.is_summed = 1;
             }
             if (meta.set_tos == 1 && hdr.ipv4.isValid()) {

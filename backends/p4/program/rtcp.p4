@@ -54,7 +54,7 @@ control Rtcp(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
         }
         if (meta.feedback_class != 0) {
             feedback.apply();
-            if (meta.for_host == 0 && hdr.udp.checksum != 0) {
+            if (meta.for_host == 0 && meta.checksum != 0) {
                 meta.is_summed = 1;
             }
         }
