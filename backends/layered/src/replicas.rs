@@ -104,6 +104,14 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         self.base.write(now, update)
     }
 
+    /// RTCP reaches the base after it was forwarded here, so only one of the two forwards it.
+    fn forward_rtcp(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        if self.offload.forwards_rtcp() && self.offload.offer(now, &update).is_ok() {
+            return Ok(());
+        }
+        self.base.write(now, update)
+    }
+
     /// Gives the base the states of replicas that continue there, and then their changes.
     fn apply(&mut self, now: Instant, changes: Vec<Update>) -> Result<(), WriteError> {
         let snapshots = self.voices.take_snapshots();
@@ -192,6 +200,7 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
         let base = self.base.capabilities();
         Capabilities {
             copies: true,
+            forwards_rtcp: base.forwards_rtcp || self.offload.forwards_rtcp(),
             transport_numbers: base.transport_numbers && self.offload.writes_transport_numbers(),
             ..base
         }
@@ -204,6 +213,7 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
                 self.set(now, update)
             }
             Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => self.remove(now, update),
+            Update::SetFeedback(..) | Update::SetReports(..) => self.forward_rtcp(now, update),
             Update::SetRelay(..) | Update::RemoveRelay(_) => self.base.write(now, update),
         }
     }

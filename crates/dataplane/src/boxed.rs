@@ -129,6 +129,10 @@ impl<T: ReplicaOffload + ?Sized> ReplicaOffload for Box<T> {
         (**self).writes_transport_numbers()
     }
 
+    fn forwards_rtcp(&self) -> bool {
+        (**self).forwards_rtcp()
+    }
+
     fn probe(&mut self, leg: LegId, probe: u32, rate: u64, bytes: u32, packets: u32) -> bool {
         (**self).probe(leg, probe, rate, bytes, packets)
     }

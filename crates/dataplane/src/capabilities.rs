@@ -18,6 +18,10 @@ pub struct Capabilities {
     /// clear media: its receivers estimate their downlinks themselves (REMB), from the sending
     /// times in the packets.
     pub transport_numbers: bool,
+    /// Whether it forwards RTCP as [`SetFeedback`](crate::Update::SetFeedback) and
+    /// [`SetReports`](crate::Update::SetReports) say. A device that does not refuses these entries
+    /// as [`Unsupported`](crate::WriteError::Unsupported).
+    pub forwards_rtcp: bool,
     /// The numbering modes of replicas that leave frames out.
     pub rewriting: RewritingModes,
     /// The header extensions it reads and writes.
@@ -79,6 +83,7 @@ impl Capabilities {
         srtp: true,
         copies: false,
         transport_numbers: true,
+        forwards_rtcp: true,
         rewriting: RewritingModes::ALL,
         extensions: ExtensionForms::ALL,
         legs_max: usize::MAX,

@@ -23,6 +23,7 @@ mod boxed;
 pub mod capabilities;
 pub mod counter;
 pub mod device;
+pub mod feedback;
 pub mod limits;
 pub mod model;
 pub mod offload;
@@ -39,6 +40,7 @@ pub use device::{
     Arrival, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics, StreamStatistics,
     WriteError,
 };
+pub use feedback::FeedbackClass;
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Answer, Offload, Reason, Refused, WriteId, Written};
 pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};

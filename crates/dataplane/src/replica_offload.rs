@@ -104,6 +104,12 @@ pub trait ReplicaOffload {
         true
     }
 
+    /// Whether RTCP can be forwarded here: [`Update::SetFeedback`] and [`Update::SetReports`] are
+    /// offered only then, and are no business of the base if they are taken.
+    fn forwards_rtcp(&self) -> bool {
+        false
+    }
+
     /// Starts a probe of a leg, as of [`Inject::Probe`](crate::Inject::Probe); false if the leg's
     /// packets are not numbered here, and the base is to probe.
     fn probe(&mut self, _leg: LegId, _probe: u32, _rate: u64, _bytes: u32, _packets: u32) -> bool {

@@ -7,7 +7,7 @@ use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
-use crate::{Protection, Relay};
+use crate::{FeedbackClass, Protection, Relay};
 
 /// Names a leg. The agent hands them out; one is not used again before [`Update::RemoveLeg`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -182,6 +182,15 @@ pub enum Update {
     SetReplica(ReplicaId, Replica),
     /// Removes a replica.
     RemoveReplica(ReplicaId),
+    /// Has RTCP of a class from one leg sent to another unchanged, besides being reported. `None`,
+    /// the initial value: it is reported only. Without effect while either leg has keys. It ends
+    /// with either leg.
+    SetFeedback(LegId, FeedbackClass, Option<LegId>),
+    /// Whether sender reports of a stream are sent to the replicas that follow it, with their SSRCs
+    /// and timestamps, besides being reported. Initially not. A report is replicated if it has no
+    /// report blocks, and is alone in its datagram or followed by one description of its source.
+    /// Only replicas in clear get it.
+    SetReports(StreamKey, bool),
     /// Adds a relay at this local address or replaces its value. A new one opens the port;
     /// datagrams that arrive at it never meet a leg. The packet counts of its keys continue when
     /// the value is replaced.

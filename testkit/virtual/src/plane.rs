@@ -7,8 +7,8 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Leg, LegId, Model, Relay, Replica, ReplicaId,
-    Stream, StreamKey, Update, WriteError,
+    Capabilities, Clock, Counter, Counters, DataPlane, Event, FeedbackClass, Inject, Leg, LegId, Model, Relay, Replica,
+    ReplicaId, Stream, StreamKey, Update, WriteError,
 };
 
 /// Size of one packet of the model's padding. Shape: bytes of UDP payload.
@@ -21,6 +21,7 @@ pub struct Plane {
     legs: BTreeMap<LegId, Leg>,
     streams: BTreeMap<StreamKey, Stream>,
     paces: BTreeMap<LegId, Option<u64>>,
+    feedback: BTreeMap<(LegId, FeedbackClass), Option<LegId>>,
     replicas: BTreeMap<ReplicaId, Replica>,
     relays: BTreeMap<SocketAddr, Relay>,
     /// Addresses at which no relay can be opened.
@@ -50,6 +51,7 @@ impl Plane {
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
             paces: BTreeMap::new(),
+            feedback: BTreeMap::new(),
             replicas: BTreeMap::new(),
             relays: BTreeMap::new(),
             taken: BTreeSet::new(),
@@ -81,6 +83,11 @@ impl Plane {
     /// A leg's pace, where it has one. Shape: bits per second.
     pub fn pace(&self, id: LegId) -> Option<u64> {
         self.paces.get(&id).copied().flatten()
+    }
+
+    /// The leg that feedback of a class is forwarded to.
+    pub fn feedback(&self, from: LegId, class: FeedbackClass) -> Option<LegId> {
+        self.feedback.get(&(from, class)).copied().flatten()
     }
 
     /// A stream's entry.
@@ -167,6 +174,8 @@ impl DataPlane for Plane {
         self.model.write(now, update.clone())?;
         match update {
             Update::SetPace(id, pace) => drop(self.paces.insert(id, pace)),
+            Update::SetFeedback(from, class, to) => drop(self.feedback.insert((from, class), to)),
+            Update::SetReports(..) => {}
             Update::SetLeg(id, leg) => drop(self.legs.insert(id, leg)),
             Update::RemoveLeg(id) => drop(self.legs.remove(&id)),
             Update::SetStream(key, stream) => drop(self.streams.insert(key, stream)),

@@ -73,6 +73,11 @@ pub trait Device {
         true
     }
 
+    /// Whether it forwards RTCP.
+    fn forwards_rtcp(&self) -> bool {
+        false
+    }
+
     /// Whether it uses the given times. A device with a real clock cannot be held to times.
     fn keeps_virtual_time(&self) -> bool {
         true

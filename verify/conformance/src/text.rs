@@ -44,6 +44,8 @@ pub struct Vector {
     /// Whether it only holds on a device whose peers each have an address of their own, not only a
     /// port.
     pub needs_own_addresses: bool,
+    /// Whether it only holds on a device that forwards RTCP.
+    pub needs_forwarded_rtcp: bool,
     /// Its steps and expectations.
     pub lines: Vec<Line>,
 }

@@ -37,7 +37,8 @@ fn run_on(device: impl Fn(Instant) -> Box<dyn Device>, vector: &Vector, names: &
         let mut device = device(start);
         let has_time = device.keeps_virtual_time() || !vector.needs_virtual_time;
         let has_addresses = device.has_own_addresses() || !vector.needs_own_addresses;
-        if !has_time || !has_addresses {
+        let has_rtcp = device.forwards_rtcp() || !vector.needs_forwarded_rtcp;
+        if !has_time || !has_addresses || !has_rtcp {
             return Ok(());
         }
         let outcome = run(vector, names, &mut *device, start);

@@ -34,7 +34,9 @@ impl ReplicaOffload for Fanout {
             Update::RemoveRelay(_) => {}
             // Nothing waits in the kernel: a pace is the base's.
             Update::SetPace(_, None) => {}
-            Update::SetPace(_, Some(_)) | Update::SetRelay(..) => return Err(Refused::Unsupported(Reason::Table)),
+            Update::SetPace(_, Some(_)) | Update::SetFeedback(..) | Update::SetReports(..) | Update::SetRelay(..) => {
+                return Err(Refused::Unsupported(Reason::Table));
+            }
         }
         Ok(())
     }

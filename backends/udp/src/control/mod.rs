@@ -66,6 +66,7 @@ impl Control {
             streams_max: STREAMS_MAX,
             replicas_max: REPLICAS_MAX,
             relays_max: 0,
+            forwards_rtcp: false,
             ..Capabilities::ALL
         }
     }
@@ -99,6 +100,8 @@ impl Control {
                 self.shards[owner].send(ShardCommand::RemoveReplica(id));
                 Ok(())
             }
+            // The agent answers RTCP by itself.
+            Update::SetFeedback(..) | Update::SetReports(..) => Err(WriteError::Unsupported),
             // The plane has them taken elsewhere.
             Update::SetRelay(..) | Update::RemoveRelay(_) => Err(WriteError::Unsupported),
         }

@@ -54,7 +54,7 @@ impl Model {
             {
                 Verdict::Drop(Counter::NoKeys)
             }
-            (PacketKind::Rtcp, _) => self.punt(now, arrival, leg, PuntKind::Rtcp, Counter::PuntedRtcp),
+            (PacketKind::Rtcp, Some(leg)) => self.rtcp(now, leg, arrival, out),
             (PacketKind::Rtp, Some(leg)) => match RtpPacket::parse(arrival.bytes) {
                 Ok(packet) => self.rtp(now, leg, packet, out),
                 Err(_) => Verdict::Drop(Counter::Malformed),

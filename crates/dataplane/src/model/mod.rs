@@ -18,6 +18,7 @@ mod ingress;
 mod relay;
 mod replica;
 mod resend;
+mod rtcp;
 mod select;
 mod stream;
 mod tables;
@@ -29,8 +30,8 @@ use std::time::Instant;
 use wire::{Mid, Rid, Ssrc};
 
 use crate::{
-    Capabilities, Clock, Counters, DataPlane, Event, Inject, Leg, LegId, Path, Protection, ReplicaId, StreamKey,
-    Update, WriteError,
+    Capabilities, Clock, Counters, DataPlane, Event, FeedbackClass, Inject, Leg, LegId, Path, Protection, ReplicaId,
+    StreamKey, Update, WriteError,
 };
 use relay::{RelayState, Sealed};
 use replica::{Fill, ReplicaState};
@@ -78,6 +79,8 @@ struct LegState {
     ssrcs_used: BTreeSet<Ssrc>,
     unknown_streams: BTreeSet<Description>,
     transport_sequence: u16,
+    /// To which legs its RTCP is forwarded.
+    feedback: BTreeMap<FeedbackClass, LegId>,
 }
 
 /// The description of an unknown stream, from its header extensions.

@@ -18,6 +18,8 @@ impl Model {
             Update::RemoveStream(key) => self.remove_stream(key),
             Update::SetReplica(id, replica) => self.set_replica(id, replica),
             Update::RemoveReplica(id) => self.replicas.remove(&id).map(drop).ok_or(WriteError::UnknownReplica),
+            Update::SetFeedback(from, class, to) => self.set_feedback(from, class, to),
+            Update::SetReports(key, are_replicated) => self.set_reports(key, are_replicated),
             Update::SetRelay(at, relay) => self.set_relay(at, *relay),
             Update::RemoveRelay(at) => self.remove_relay(at),
         }
@@ -41,6 +43,7 @@ impl Model {
                     ssrcs_used: Default::default(),
                     unknown_streams: Default::default(),
                     transport_sequence: 0,
+                    feedback: Default::default(),
                 });
             }
         }
@@ -49,6 +52,8 @@ impl Model {
 
     fn remove_leg(&mut self, id: LegId) -> Result<(), WriteError> {
         self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
+        let others = self.legs.values_mut();
+        others.for_each(|leg| leg.feedback.retain(|_, to| *to != id));
         self.replicas.retain(|_, replica| replica.entry.leg != id);
         let streams: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == id).copied().collect();
         streams.into_iter().try_for_each(|key| self.remove_stream(key))

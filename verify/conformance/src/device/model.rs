@@ -162,6 +162,10 @@ impl Device for ModelDevice {
         Ok(())
     }
 
+    fn forwards_rtcp(&self) -> bool {
+        true
+    }
+
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
         self.model.inject(now, what);
         let egress = self.model.take_injected();

@@ -32,6 +32,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Vector, Names), Problem> {
         title: title.into(),
         needs_virtual_time: false,
         needs_own_addresses: false,
+        needs_forwarded_rtcp: false,
         lines: Vec::new(),
     };
     let mut parser = Parser::default();
@@ -41,6 +42,8 @@ pub fn parse(file: &str, text: &str) -> Result<(Vector, Names), Problem> {
             vector.needs_virtual_time = true;
         } else if words == "needs own-addresses" {
             vector.needs_own_addresses = true;
+        } else if words == "needs forwarded-rtcp" {
+            vector.needs_forwarded_rtcp = true;
         } else if !words.is_empty() {
             let number = at + 1;
             let statement = parser
@@ -71,7 +74,7 @@ impl Parser {
     fn line(&mut self, line: &str) -> Result<Statement, Problem> {
         let mut words = Words::new(line);
         let statement = match words.word("a verb")? {
-            verb @ ("leg" | "stream" | "replica" | "relay" | "pace" | "change" | "remove") => {
+            verb @ ("leg" | "stream" | "replica" | "relay" | "pace" | "feedback" | "reports" | "change" | "remove") => {
                 let update = self.update(verb, &mut words)?;
                 self.remember(&update);
                 Statement::Do(Step::Write(update))
@@ -109,6 +112,17 @@ impl Parser {
                 let pace = entry::optional(words.word("bits per second")?, |text| number(text, "bits per second"))?;
                 Ok(Update::SetPace(self.names.leg(name), pace))
             }
+            ("feedback", false) => {
+                let from = self.names.leg(name);
+                let class = entry::find(
+                    &entry::FEEDBACK,
+                    words.word("a class of feedback")?,
+                    "a class of feedback",
+                )?;
+                let to = entry::optional(words.word("a leg")?, |name| Ok(self.names.leg(name)))?;
+                Ok(Update::SetFeedback(from, class, to))
+            }
+            ("reports", false) => Ok(Update::SetReports(self.names.stream(name)?, words.eat("replicated"))),
             ("leg", true) => Ok(Update::RemoveLeg(self.names.leg(name))),
             ("stream", true) => Ok(Update::RemoveStream(self.names.stream(name)?)),
             ("replica", true) => Ok(Update::RemoveReplica(self.names.replica(name))),
@@ -180,6 +194,8 @@ impl Parser {
             Update::SetReplica(id, replica) => drop(self.replicas.insert(*id, replica.clone())),
             Update::SetRelay(at, relay) => drop(self.relays.insert(*at, (**relay).clone())),
             Update::SetPace(..)
+            | Update::SetFeedback(..)
+            | Update::SetReports(..)
             | Update::RemoveLeg(_)
             | Update::RemoveStream(_)
             | Update::RemoveReplica(_)
