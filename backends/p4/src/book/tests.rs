@@ -1,0 +1,210 @@
+use super::*;
+
+fn key(table: Table, fields: &[u128]) -> Key {
+    Key::Entry(table, fields.to_vec())
+}
+
+fn data(values: &[u128]) -> Value {
+    Value::Data(values.to_vec())
+}
+
+fn sender(ssrc: u128, group: u128) -> (Key, Value) {
+    (
+        key(Table::Sender, &[1, 2, 3, 4, ssrc]),
+        data(&[ssrc, group, 0, 0, 0, 1]),
+    )
+}
+
+fn copies(rids: &[u16]) -> Value {
+    Value::Copies(rids.iter().map(|rid| (2, *rid)).collect())
+}
+
+/// The next batch in words, which is then done.
+fn step(book: &mut Book) -> Vec<(Op, Key)> {
+    step_with(book, |_| Ok(())).0
+}
+
+fn step_with(book: &mut Book, answer: impl Fn(&Write) -> Result<(), Refusal>) -> (Vec<(Op, Key)>, Vec<Settled>) {
+    let mut settled = Vec::new();
+    let batch = book.next_batch(&mut settled).to_vec();
+    assert!(batch.len() <= BATCH_MAX);
+    assert!(
+        book.next_batch(&mut settled).is_empty(),
+        "one is on its way, or there is nothing to do"
+    );
+    let outcomes: Vec<_> = batch.iter().map(answer).collect();
+    if !batch.is_empty() {
+        book.answered(&outcomes, &mut settled);
+    }
+    (batch.into_iter().map(|write| (write.op, write.key)).collect(), settled)
+}
+
+fn steps(book: &mut Book) -> Vec<Vec<(Op, Key)>> {
+    let batches = std::iter::repeat_with(|| step(book));
+    batches.take_while(|batch| !batch.is_empty()).collect()
+}
+
+#[test]
+fn a_changed_group_is_made_before_the_old_one_is_broken() {
+    let mut book = Book::default();
+    let (from, value) = sender(7, 1);
+    book.want(from.clone(), value);
+    book.want(Key::Group(1), copies(&[1, 2]));
+    let first = steps(&mut book);
+    assert_eq!(
+        first,
+        [vec![(Op::Insert, Key::Group(1))], vec![(Op::Insert, from.clone())]]
+    );
+
+    book.unwant(&Key::Group(1));
+    book.want(from.clone(), sender(7, 2).1);
+    book.want(Key::Group(2), copies(&[1, 2, 3]));
+    let expected = [
+        vec![(Op::Insert, Key::Group(2))],
+        vec![(Op::Modify, from)],
+        vec![(Op::Delete, Key::Group(1))],
+    ];
+    assert_eq!(steps(&mut book), expected);
+}
+
+#[test]
+fn an_entry_without_its_group_is_not_written() {
+    let mut book = Book::default();
+    let (from, value) = sender(7, 1);
+    book.want(from.clone(), value);
+    book.want(Key::Group(1), copies(&[1, 2]));
+    let (_, settled) = step_with(&mut book, |_| Err(Refusal::Full));
+    assert_eq!(settled, [(Key::Group(1), Err(Failed::Full))]);
+    let (batch, settled) = step_with(&mut book, |_| Ok(()));
+    assert_eq!((batch, settled), (vec![], vec![(from.clone(), Err(Failed::Full))]));
+
+    // Once it is wanted otherwise, it is tried again.
+    book.want(Key::Group(1), copies(&[1]));
+    book.want(from, sender(7, 1).1);
+    assert_eq!(steps(&mut book).len(), 2);
+}
+
+#[test]
+fn a_group_stays_while_a_sender_that_was_not_changed_uses_it() {
+    let mut book = Book::default();
+    let (from, value) = sender(7, 1);
+    book.want(from.clone(), value);
+    book.want(Key::Group(1), copies(&[1, 2]));
+    steps(&mut book);
+    book.want(from.clone(), sender(7, 2).1);
+    book.want(Key::Group(2), copies(&[1, 3]));
+    book.unwant(&Key::Group(1));
+    step(&mut book);
+    let (_, settled) = step_with(&mut book, |_| Err(Refusal::Other));
+    assert_eq!(settled, [(from.clone(), Err(Failed::Refused))]);
+    assert_eq!(step(&mut book), [], "its old value is there");
+    book.unwant(&from);
+    assert_eq!(steps(&mut book).concat().len(), 2);
+}
+
+#[test]
+fn replicas_are_written_last_and_deleted_first() {
+    let mut book = Book::default();
+    let all = [
+        key(Table::Replica, &[1, 1]),
+        key(Table::TemplateLayer, &[1, 2]),
+        Key::Group(1),
+        key(Table::Receiver, &[1]),
+        key(Table::Service, &[1, 2]),
+    ];
+    for key in &all {
+        book.want(key.clone(), data(&[]));
+    }
+    let written: Vec<Key> = steps(&mut book).concat().into_iter().map(|(_, key)| key).collect();
+    assert!(written.iter().eq(all.iter().rev()), "{written:?}");
+    for key in &all {
+        book.unwant(key);
+    }
+    let deleted: Vec<Key> = steps(&mut book).concat().into_iter().map(|(_, key)| key).collect();
+    assert_eq!(deleted, all);
+    assert!(all.iter().all(|key| book.is_absent(key)));
+}
+
+#[test]
+fn refusals_that_tell_the_state_are_followed() {
+    let mut book = Book::default();
+    let receiver = key(Table::Receiver, &[1]);
+    book.want(receiver.clone(), data(&[5]));
+    step_with(&mut book, |_| Err(Refusal::Exists));
+    assert_eq!(step(&mut book), [(Op::Modify, receiver.clone())]);
+    assert!(book.is_written(&receiver));
+
+    book.want(receiver.clone(), data(&[6]));
+    step_with(&mut book, |_| Err(Refusal::Absent));
+    assert_eq!(step(&mut book), [(Op::Insert, receiver.clone())]);
+
+    book.unwant(&receiver);
+    step_with(&mut book, |_| Err(Refusal::Absent));
+    assert!(book.is_absent(&receiver) && book.is_settled());
+
+    // A switch that contradicts itself is not asked for ever.
+    book.want(receiver.clone(), data(&[5]));
+    let contradicts = |write: &Write| match write.op {
+        Op::Insert => Err(Refusal::Exists),
+        Op::Modify | Op::Delete => Err(Refusal::Absent),
+    };
+    let mut answers = Vec::new();
+    for _ in 0..10 {
+        answers.extend(step_with(&mut book, contradicts).1);
+    }
+    assert_eq!(answers, [(receiver, Err(Failed::Refused))]);
+    assert!(book.is_settled());
+}
+
+#[test]
+fn a_value_that_changes_while_it_is_on_its_way_is_written_again() {
+    let (mut book, mut settled) = (Book::default(), Vec::new());
+    let receiver = key(Table::Receiver, &[1]);
+    book.want(receiver.clone(), data(&[5]));
+    book.next_batch(&mut settled);
+    book.want(receiver.clone(), data(&[6]));
+    book.answered(&[Ok(())], &mut settled);
+    assert_eq!(settled, [], "it has not the wanted value");
+    assert_eq!(step(&mut book), [(Op::Modify, receiver.clone())]);
+    book.unwant(&receiver);
+    book.next_batch(&mut settled);
+    book.want(receiver.clone(), data(&[6]));
+    book.answered(&[Ok(())], &mut settled);
+    assert_eq!(step(&mut book), [(Op::Insert, receiver)]);
+}
+
+#[test]
+fn a_batch_has_at_most_a_hundred_updates_of_one_rank() {
+    let mut book = Book::default();
+    for place in 0..250 {
+        book.want(key(Table::Receiver, &[place]), data(&[1]));
+    }
+    book.want(key(Table::Replica, &[1, 1]), data(&[1]));
+    let sizes: Vec<usize> = steps(&mut book).iter().map(Vec::len).collect();
+    assert_eq!(sizes, [100, 100, 50, 1]);
+}
+
+#[test]
+fn what_the_switch_is_found_to_have_is_made_what_is_wanted() {
+    let (mut book, mut settled) = (Book::default(), Vec::new());
+    let all: Vec<Key> = (0..4).map(|place| key(Table::Receiver, &[place])).collect();
+    for key in &all[..3] {
+        book.want(key.clone(), data(&[1]));
+    }
+    book.next_batch(&mut settled);
+    book.lost();
+    assert!(!book.is_absent(&all[0]), "it may have been written");
+    let found = [(0, 1), (1, 2), (3, 1)].map(|(place, value)| (all[place].clone(), data(&[value])));
+    assert_eq!(book.found(found.into()), 1, "the fourth is somebody else's");
+    let expected = [
+        vec![(Op::Modify, all[1].clone()), (Op::Insert, all[2].clone())],
+        vec![(Op::Delete, all[3].clone())],
+    ];
+    assert_eq!(steps(&mut book), expected);
+    assert_eq!(book.found(BTreeMap::new()), 0);
+    assert_eq!(
+        steps(&mut book).concat().len(),
+        3,
+        "a switch that has lost all gets all"
+    );
+}

@@ -1,0 +1,88 @@
+//! Packets that the switch sends to its controller.
+
+use wire::RtpPacket;
+use wire::codec::Layer;
+
+use super::{Core, PacketOut};
+use crate::counter::Counter;
+use crate::frame::udp_payload;
+use crate::neighbour;
+use crate::rooms::Report;
+
+/// The program's reasons to send a packet to its controller.
+const STRUCTURE: u8 = 1;
+const NEIGHBOUR: u8 = 2;
+const NUMBERS: u8 = 3;
+
+/// A packet of the switch, with the program's metadata.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PacketIn {
+    /// Why it is sent.
+    pub reason: u8,
+    /// The port it arrived at.
+    pub port: u16,
+    /// The index and epoch of a replica,
+    pub index: u16,
+    pub epoch: u8,
+    /// the number of its packet at the source, as sent, and its frame's,
+    pub source_number: u16,
+    pub sent_number: u16,
+    pub frame_number: u16,
+    /// and its highest layer: spatial above three bits of temporal.
+    pub layer: u8,
+    /// The number of a stream.
+    pub stream: u16,
+    /// The frame.
+    pub frame: Vec<u8>,
+}
+
+impl Core {
+    /// The switch has sent a packet. `None` stands for one whose metadata cannot be read.
+    pub(crate) fn packet_in(&mut self, packet: Option<PacketIn>) {
+        let Some(packet) = packet else {
+            return self.counters.count(Counter::UnknownPacket);
+        };
+        match packet.reason {
+            STRUCTURE => self.structure(&packet),
+            NEIGHBOUR => self.neighbour(&packet),
+            NUMBERS => self.numbers(&packet),
+            _ => self.counters.count(Counter::UnknownPacket),
+        }
+    }
+
+    fn structure(&mut self, packet: &PacketIn) {
+        let media = udp_payload(&packet.frame).unwrap_or_default();
+        let done = self.with(|_, rooms, desk| rooms.structure(desk, packet.stream, media));
+        if done.is_err() {
+            self.counters.count(Counter::BadStructure);
+        }
+    }
+
+    fn numbers(&mut self, packet: &PacketIn) {
+        let media = udp_payload(&packet.frame).and_then(|media| RtpPacket::parse_protected(media).ok());
+        let report = Report {
+            source: packet.source_number,
+            sent: packet.sent_number,
+            frame: packet.frame_number,
+            layer: Layer {
+                spatial: packet.layer >> 3,
+                temporal: packet.layer & 7,
+            },
+            timestamp: media.map(|media| media.timestamp().0),
+        };
+        let done = self.with(|_, rooms, desk| rooms.reported(desk, packet.index, packet.epoch, report));
+        if done.is_err() {
+            self.counters.count(Counter::BadReport);
+        }
+    }
+
+    fn neighbour(&mut self, packet: &PacketIn) {
+        match neighbour::answer(&self.config, packet.port, &packet.frame) {
+            Some((port, frame)) => {
+                self.counters.count(Counter::NeighbourAnswered);
+                self.send(PacketOut { port, frame });
+            }
+            None => self.counters.count(Counter::NeighbourIgnored),
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! A replica's way to the switch and back.
+
+use std::time::{Duration, Instant};
+
+use dataplane::{Reason, Refused, ReplicaId, Written};
+
+use super::numbers::{SLACK, SLACK_LOST};
+use super::publish::Touched;
+use super::{AGAIN, Began, Home, LATER, Place, Rooms, START_MAX, STRUCTURE_MAX, Stage, entries, fit, replace};
+use crate::book::Settled;
+use crate::cells::Cell;
+use crate::desk::{ANSWER_MAX, Desk};
+use crate::entry::{Key, Table};
+use crate::relays::refused;
+
+impl Rooms {
+    /// Decides where replicas are, and writes what has changed by it.
+    pub(super) fn refresh(&mut self, desk: &mut Desk<'_>, ids: &[ReplicaId], mut touched: Touched) {
+        for id in ids {
+            self.house(desk, *id, &mut touched);
+            if let Some(row) = self.replicas.get(id) {
+                touched.streams.extend(row.replica.source);
+                touched.legs.insert(row.replica.leg);
+            }
+        }
+        self.publish(desk, touched);
+        for id in ids {
+            self.write_place(desk, *id);
+        }
+        self.look_for_candidates(desk);
+    }
+
+    /// Decides where a replica is.
+    fn house(&mut self, desk: &mut Desk<'_>, id: ReplicaId, touched: &mut Touched) {
+        let fits = self.fits(desk, id);
+        let Some(row) = self.replicas.get_mut(&id) else { return };
+        match (&row.home, fits) {
+            (Home::Switch(_), Ok(())) => {}
+            (Home::Switch(_), Err(why)) => self.leave(desk, id, why, touched),
+            (Home::Base(_), Err(why)) => row.home = Home::Base(why),
+            (Home::Base(_), Ok(())) if row.not_before.is_some_and(|at| desk.now < at) => {}
+            (Home::Base(_), Ok(())) if desk.away_since.is_some() => row.home = Home::Base(Refused::Gone),
+            (Home::Base(_), Ok(())) => match self.indexes.take() {
+                Some(index) => {
+                    desk.cells.start(Cell::Sent(index));
+                    row.not_before = None;
+                    row.home = Home::Switch(Box::new(Place {
+                        index,
+                        entries: Default::default(),
+                        stage: Stage::Preparing,
+                        since: desk.now,
+                    }));
+                    self.by_index.insert(index, id);
+                    self.preparing.insert(id);
+                }
+                None => {
+                    row.home = Home::Base(Refused::Full);
+                    row.not_before = Some(desk.now + AGAIN);
+                }
+            },
+        }
+    }
+
+    /// Whether the switch could send a replica.
+    fn fits(&self, desk: &Desk<'_>, id: ReplicaId) -> Result<(), Refused> {
+        let unsupported = Refused::Unsupported;
+        let companion = || unsupported(Reason::Companion);
+        let row = self.replicas.get(&id).ok_or_else(companion)?;
+        if !desk.config.rooms {
+            return Err(unsupported(Reason::Table));
+        }
+        let entry = &row.replica;
+        let to = self.legs.get(&entry.leg).ok_or_else(companion)?;
+        fit::leg(desk.config, &to.leg).map_err(unsupported)?;
+        let source = entry.source.filter(|_| !entry.paused);
+        let source = source.ok_or(unsupported(Reason::NoMedia))?;
+        let stream = self.streams.get(&source).ok_or_else(companion)?;
+        let from = self.legs.get(&source.leg).ok_or_else(companion)?;
+        fit::leg(desk.config, &from.leg)
+            .and_then(|()| fit::stream(&stream.stream, &from.leg))
+            .and_then(|()| fit::replica(entry, &to.leg, &stream.stream, &from.leg))
+            .map_err(unsupported)?;
+        // The switch knows a replica by its leg and stream.
+        let is_same = |other: &super::ReplicaRow| {
+            other.replica.leg == entry.leg
+                && other.replica.source == entry.source
+                && matches!(other.home, Home::Switch(_))
+        };
+        match self.replicas.iter().any(|(other, row)| *other != id && is_same(row)) {
+            true => Err(companion()),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the entries of a replica's own.
+    pub(super) fn write_place(&mut self, desk: &mut Desk<'_>, id: ReplicaId) {
+        let Some(row) = self.replicas.get_mut(&id) else { return };
+        let (Home::Switch(place), Some(source)) = (&mut row.home, row.replica.source) else {
+            return;
+        };
+        let (Some(to), Some(from)) = (self.legs.get(&row.replica.leg), self.legs.get(&source.leg)) else {
+            return;
+        };
+        let Some(stream) = self.streams.get(&source) else {
+            return;
+        };
+        let mut new = entries::payload_types(place.index, &row.replica);
+        if let (Some(began), Some(rid), Some(number)) = (place.stage.began(), to.rid, stream.number) {
+            let value = entries::replica(place.index, began, &row.replica, &to.leg, &stream.stream, &from.leg);
+            new.insert(entries::replica_key(rid, number), value);
+        }
+        replace(desk, &mut place.entries, new);
+    }
+
+    /// Names replicas as candidates whose entries the switch has.
+    pub(crate) fn look_for_candidates(&mut self, desk: &Desk<'_>) {
+        if !desk.is_leased {
+            return;
+        }
+        let complete = self.preparing.iter().copied();
+        let complete: Vec<ReplicaId> = complete.filter(|id| self.is_to_be_named(desk, *id)).collect();
+        for id in complete {
+            self.preparing.remove(&id);
+            if let Some(place) = self.place_mut(id) {
+                place.stage = Stage::Named;
+                self.candidates.push_back(id);
+            }
+        }
+    }
+
+    fn is_to_be_named(&self, desk: &Desk<'_>, id: ReplicaId) -> bool {
+        let Some(place) = self.place(id) else { return false };
+        let source = self.replicas.get(&id).and_then(|row| row.replica.source);
+        let stream = source.and_then(|source| self.streams.get(&source));
+        let waits = desk.now.saturating_duration_since(place.since) < STRUCTURE_MAX;
+        let is_known = stream.is_some_and(|stream| stream.templates.are_known());
+        (!waits || is_known || !self.is_described(id)) && self.is_complete(desk, id)
+    }
+
+    /// Whether a replica begins at a key frame.
+    pub(super) fn is_described(&self, id: ReplicaId) -> bool {
+        let source = self.replicas.get(&id).and_then(|row| row.replica.source);
+        source.is_some_and(|source| {
+            let (stream, from) = (self.streams.get(&source), self.legs.get(&source.leg));
+            stream
+                .zip(from)
+                .is_some_and(|(stream, from)| fit::described(&stream.stream, &from.leg).is_some())
+        })
+    }
+
+    /// Removes a replica from the switch. If the switch may have sent it, the base continues after
+    /// all numbers that may have been used.
+    pub(super) fn leave(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, touched: &mut Touched) {
+        self.leave_with(desk, id, why, SLACK, touched);
+    }
+
+    fn leave_with(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, slack: u16, touched: &mut Touched) {
+        let Some(row) = self.replicas.get_mut(&id) else { return };
+        if !matches!(row.home, Home::Switch(_)) {
+            return;
+        }
+        let Home::Switch(mut place) = std::mem::replace(&mut row.home, Home::Base(why)) else {
+            return;
+        };
+        touched.streams.extend(row.replica.source);
+        touched.legs.insert(row.replica.leg);
+        let keys: Vec<Key> = place.entries.keys().cloned().collect();
+        replace(desk, &mut place.entries, Default::default());
+        self.by_index.remove(&place.index);
+        self.indexes.give_back(place.index, keys);
+        self.preparing.remove(&id);
+        self.candidates.retain(|candidate| *candidate != id);
+        if let Some(began) = place.stage.began() {
+            self.left.insert(id, began.numbers.snapshot(desk.now, slack));
+        }
+        if let Stage::Taking(write, _) = place.stage {
+            self.written.push_back(Written {
+                write,
+                outcome: Err(why),
+                traffic: None,
+            });
+        }
+    }
+
+    /// An entry is on the switch, or why not.
+    pub(crate) fn settled(&mut self, desk: &mut Desk<'_>, (key, outcome): &Settled) {
+        match outcome {
+            Ok(()) if key.table() == Some(Table::Replica) => self.taken(key),
+            Ok(()) => {}
+            Err(why) => self.failed(desk, key, refused(*why)),
+        }
+    }
+
+    /// The last entry of a replica is written: the switch sends it.
+    fn taken(&mut self, key: &Key) {
+        let Some(id) = self.replica_of(key) else { return };
+        let Some(place) = self.place_mut(id) else { return };
+        match std::mem::replace(&mut place.stage, Stage::Preparing) {
+            Stage::Taking(write, began) => {
+                place.stage = Stage::Sending(began);
+                self.written.push_back(Written {
+                    write,
+                    outcome: Ok(()),
+                    traffic: None,
+                });
+            }
+            stage => place.stage = stage,
+        }
+    }
+
+    fn replica_of(&self, key: &Key) -> Option<ReplicaId> {
+        let leg = *self.by_rid.get(&(key.field(0) as u16))?;
+        let source = *self.by_number.get(&(key.field(1) as u16))?;
+        let is_it = |row: &super::ReplicaRow| row.replica.leg == leg && row.replica.source == Some(source);
+        let here = self
+            .replicas
+            .iter()
+            .filter(|(_, row)| matches!(row.home, Home::Switch(_)));
+        here.into_iter().find(|(_, row)| is_it(row)).map(|(id, _)| *id)
+    }
+
+    /// The switch has no room for an entry, or does not accept it. The replicas that need it are
+    /// the base's from here on, except those that the switch sends without it.
+    fn failed(&mut self, desk: &mut Desk<'_>, key: &Key, why: Refused) {
+        let mut concerned: Vec<ReplicaId> = match key {
+            Key::Group(number) => self.users_of(*number),
+            Key::Entry(Table::Participant, _) => self.users_of(key.field(0) as u16),
+            Key::Entry(Table::Receiver, _) => match self.by_rid.get(&(key.field(0) as u16)) {
+                Some(leg) => self.sent_to(*leg),
+                None => Vec::new(),
+            },
+            Key::Entry(Table::Replica, _) => self.replica_of(key).into_iter().collect(),
+            Key::Entry(Table::PayloadType, _) => {
+                self.by_index.get(&(key.field(0) as u16)).copied().into_iter().collect()
+            }
+            Key::Entry(Table::Format, _) => match self.by_number.get(&(key.field(0) as u16)) {
+                Some(source) => self.followers(*source),
+                None => Vec::new(),
+            },
+            Key::Entry(Table::Sender, _) => self.followers_by_sender(key),
+            // Frames of this template are taken for the lowest layer.
+            _ => Vec::new(),
+        };
+        let is_new = |id: &ReplicaId| {
+            self.place(*id)
+                .is_some_and(|place| !matches!(place.stage, Stage::Sending(_)))
+        };
+        let is_of_one = matches!(key.table(), Some(Table::Replica | Table::PayloadType));
+        if !is_of_one && concerned.iter().any(is_new) {
+            concerned.retain(is_new);
+        }
+        for id in concerned {
+            let sends = self.sends(id);
+            self.put_off(desk, id, why, 5 * AGAIN);
+            if sends {
+                self.returned.push_back(id);
+            }
+        }
+    }
+
+    /// Does what is due.
+    pub(crate) fn tick(&mut self, desk: &mut Desk<'_>) {
+        let is_due = |at: Instant| at <= desk.now;
+        let mut due = Vec::new();
+        let mut stuck = Vec::new();
+        for (id, row) in &self.replicas {
+            match &row.home {
+                Home::Base(Refused::Gone) if desk.away_since.is_none() && row.not_before.is_none_or(is_due) => {
+                    due.push(*id);
+                }
+                Home::Base(_) if row.not_before.is_some_and(is_due) => due.push(*id),
+                Home::Base(_) => {}
+                Home::Switch(place) => {
+                    let age = desk.now.saturating_duration_since(place.since);
+                    match &place.stage {
+                        Stage::Taking(..) if age >= ANSWER_MAX => stuck.push((*id, Refused::Gone, AGAIN)),
+                        Stage::Sending(began) if began.is_overdue(age) => {
+                            stuck.push((*id, Refused::Unsupported(Reason::Codec), LATER));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        for (id, why, after) in stuck {
+            let sends = self.sends(id);
+            self.put_off(desk, id, why, after);
+            if sends {
+                self.returned.push_back(id);
+            }
+        }
+        if !due.is_empty() {
+            for id in &due {
+                if let Some(row) = self.replicas.get_mut(id) {
+                    row.not_before = None;
+                }
+            }
+            self.refresh(desk, &due, Touched::default());
+        }
+        self.look_for_candidates(desk);
+        self.rids.tick(desk.now, desk.book);
+        self.numbers.tick(desk.now, desk.book);
+        self.indexes.tick(desk.now, desk.book);
+        self.groups.tick(desk);
+    }
+
+    /// The switch certainly numbers no packets any more: the base continues all that it sent.
+    pub(crate) fn return_all(&mut self, desk: &mut Desk<'_>) {
+        let here: Vec<ReplicaId> = self
+            .replicas
+            .keys()
+            .copied()
+            .filter(|id| self.place(*id).is_some())
+            .collect();
+        let mut touched = Touched::default();
+        for id in here {
+            if self.sends(id) {
+                self.returned.push_back(id);
+            }
+            self.leave_with(desk, id, Refused::Gone, SLACK_LOST, &mut touched);
+        }
+        self.publish(desk, touched);
+    }
+}
+
+impl Began {
+    /// Whether it should have begun and has not: its stream has no descriptors, whatever was
+    /// negotiated.
+    fn is_overdue(&self, age: Duration) -> bool {
+        age >= START_MAX && !self.numbers.is_begun() && self.from.source.is_none()
+    }
+}

@@ -1,0 +1,83 @@
+//! Packets that the switch sends to its controller.
+
+use std::collections::BTreeSet;
+
+use dataplane::{Event, LegId, ReplicaId};
+
+use super::numbers::Report;
+use super::publish::Touched;
+use super::{Rooms, fit};
+use crate::desk::Desk;
+use crate::entry::Key;
+
+/// The switch reported something that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nonsense;
+
+impl Rooms {
+    /// A packet of a stream brings a structure of its frames.
+    ///
+    /// Errors: there is no such stream, or the packet cannot be read.
+    pub(crate) fn structure(&mut self, desk: &mut Desk<'_>, number: u16, packet: &[u8]) -> Result<(), Nonsense> {
+        let key = *self.by_number.get(&number).ok_or(Nonsense)?;
+        let (Some(row), Some(from)) = (self.streams.get_mut(&key), self.legs.get(&key.leg)) else {
+            return Err(Nonsense);
+        };
+        let id = fit::described(&row.stream, &from.leg).ok_or(Nonsense)?;
+        if row.templates.read(packet, id).ok_or(Nonsense)? {
+            let mut touched = Touched::default();
+            touched.streams.insert(key);
+            self.publish(desk, touched);
+        }
+        self.look_for_candidates(desk);
+        Ok(())
+    }
+
+    /// The switch tells which number a packet of a replica was sent with.
+    ///
+    /// Errors: there is no such replica.
+    pub(crate) fn reported(&mut self, desk: &Desk<'_>, index: u16, epoch: u8, report: Report) -> Result<(), Nonsense> {
+        let id = *self.by_index.get(&index).ok_or(Nonsense)?;
+        let is_described = self.is_described(id);
+        let began = self.place_mut(id).and_then(|place| place.stage.began_mut());
+        // Of an earlier epoch it is late, not wrong.
+        let Some(began) = began.filter(|began| began.epoch == epoch) else {
+            return Ok(());
+        };
+        let before = began.numbers.layer();
+        began.numbers.report(desk.now, report);
+        let after = began.numbers.layer();
+        let source = self.replicas.get(&id).and_then(|row| row.replica.source);
+        if let (Some(source), Some(layer)) = (source, after.filter(|_| is_described && after != before)) {
+            self.events.push_back(Event::Selected {
+                replica: id,
+                source,
+                layer,
+                awaits_key_frame: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Replicas on the switch that are sent to a leg.
+    pub(super) fn sent_to(&self, leg: LegId) -> Vec<ReplicaId> {
+        let sent = self.replicas.iter().filter(|(_, row)| row.replica.leg == leg);
+        sent.map(|(id, _)| *id).collect()
+    }
+
+    /// Replicas of the streams that use a group.
+    pub(super) fn users_of(&self, number: u16) -> Vec<ReplicaId> {
+        let Some(members) = self.groups.members(number) else {
+            return Vec::new();
+        };
+        let streams = self.streams.iter().filter(|(_, row)| row.members == *members);
+        let streams: BTreeSet<_> = streams.map(|(key, _)| *key).collect();
+        streams.into_iter().flat_map(|key| self.followers(key)).collect()
+    }
+
+    /// Replicas of the stream that a `sender` entry is of.
+    pub(super) fn followers_by_sender(&self, key: &Key) -> Vec<ReplicaId> {
+        let stream = self.streams.iter().find(|(_, row)| row.entries.contains_key(key));
+        stream.map_or(Vec::new(), |(key, _)| self.followers(*key))
+    }
+}

@@ -1,0 +1,106 @@
+//! Replicas that the base releases and the switch continues.
+
+use std::time::Duration;
+
+use dataplane::{Answer, Reason, Refused, ReplicaId, ReplicaSnapshot, WriteId};
+use wire::Codec;
+
+use super::numbers::Numbers;
+use super::publish::Touched;
+use super::{AGAIN, Began, LATER, Rooms, Stage};
+use crate::desk::Desk;
+
+impl Rooms {
+    /// The next replica that the base is to release, and whether the switch begins it at a key
+    /// frame.
+    pub(crate) fn next_candidate(&mut self) -> Option<(ReplicaId, bool)> {
+        let id = self.candidates.pop_front()?;
+        Some((id, self.is_described(id)))
+    }
+
+    /// Continues a replica that the base has released in this state.
+    pub(crate) fn take_over(
+        &mut self,
+        desk: &mut Desk<'_>,
+        write: WriteId,
+        id: ReplicaId,
+        from: Option<ReplicaSnapshot>,
+    ) -> Answer {
+        self.candidates.retain(|candidate| *candidate != id);
+        let companion = Refused::Unsupported(Reason::Companion);
+        let is_named = self.place(id).is_some_and(|place| matches!(place.stage, Stage::Named));
+        let is_described = self.is_described(id);
+        let codec = self.codec(id);
+        let Some(row) = self.replicas.get_mut(&id).filter(|_| is_named) else {
+            return Answer::Refused(companion);
+        };
+        let is_usable = |from: &ReplicaSnapshot| is_described || from.source == row.replica.source;
+        // The program does not write into payloads.
+        let is_rewritten = |from: &ReplicaSnapshot| {
+            let is_moved = from.picture_offset != 0 || from.tl0_offset != 0;
+            codec == Some(Codec::Vp8) && (is_moved || from.decided.is_some_and(|(_, is_sent)| !is_sent))
+        };
+        let refusal = match from.filter(is_usable) {
+            None => Some((companion, AGAIN)),
+            Some(from) if is_rewritten(&from) => Some((Refused::Unsupported(Reason::Codec), LATER)),
+            Some(_) if desk.away_since.is_some() => Some((Refused::Gone, AGAIN)),
+            Some(_) => None,
+        };
+        if let Some((why, after)) = refusal {
+            self.put_off(desk, id, why, after);
+            return Answer::Refused(why);
+        }
+        let from = from.expect("a state without which it is refused");
+        let clock_rate = codec.map_or(90_000, Codec::clock_rate);
+        let Some(place) = self.place_mut(id) else {
+            return Answer::Refused(companion);
+        };
+        let index = place.index;
+        let epoch = self.next_epoch(index);
+        let began = Began {
+            epoch,
+            from,
+            numbers: Numbers::new(from, clock_rate, is_described),
+        };
+        if let Some(place) = self.place_mut(id) {
+            place.stage = Stage::Taking(write, began);
+            place.since = desk.now;
+        }
+        self.left.remove(&id);
+        self.write_place(desk, id);
+        Answer::Pending
+    }
+
+    fn codec(&self, id: ReplicaId) -> Option<Codec> {
+        let source = self.replicas.get(&id)?.replica.source?;
+        Some(self.streams.get(&source)?.stream.formats.first()?.codec)
+    }
+
+    /// An epoch that the registers of an index do not have. None has 0, which they begin with.
+    fn next_epoch(&mut self, index: u16) -> u8 {
+        let next = match self.epochs.get(&index) {
+            Some(255) => 1,
+            Some(epoch) => epoch + 1,
+            None => self.first_epoch,
+        };
+        self.epochs.insert(index, next);
+        next
+    }
+
+    /// The base has a replica again, which is tried again after a while.
+    pub(super) fn put_off(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, after: Duration) {
+        let mut touched = Touched::default();
+        self.leave(desk, id, why, &mut touched);
+        if let Some(row) = self.replicas.get_mut(&id) {
+            row.not_before = Some(desk.now + after);
+        }
+        self.publish(desk, touched);
+    }
+
+    /// The base continues a replica whose take-over took too long, or that is not to be here.
+    pub(crate) fn withdraw(&mut self, desk: &mut Desk<'_>, id: ReplicaId) {
+        if self.place(id).is_some() {
+            self.put_off(desk, id, Refused::Gone, AGAIN);
+        }
+    }
+}

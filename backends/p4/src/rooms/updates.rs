@@ -1,0 +1,151 @@
+//! The base's entries, as they are written and removed.
+
+use std::collections::BTreeSet;
+
+use dataplane::{Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
+
+use super::publish::Touched;
+use super::templates::Templates;
+use super::{Entries, Home, LegRow, ReplicaRow, Rooms, StreamRow, fit};
+use crate::desk::Desk;
+
+impl Rooms {
+    /// Adds or replaces a leg.
+    pub(crate) fn set_leg(&mut self, desk: &mut Desk<'_>, id: LegId, leg: Leg) -> Result<(), Refused> {
+        let answer = match leg.protection {
+            // It has not said yet whether it will be in clear.
+            Protection::Pending => Ok(()),
+            _ => fit::leg(desk.config, &leg).map_err(Refused::Unsupported),
+        };
+        match self.legs.get_mut(&id) {
+            Some(row) => row.leg = leg,
+            None => {
+                let row = LegRow {
+                    leg,
+                    rid: None,
+                    entries: Entries::new(),
+                };
+                self.legs.insert(id, row);
+            }
+        }
+        let mut touched = Touched::default();
+        touched.legs.insert(id);
+        touched.streams.extend(self.streams.keys().filter(|key| key.leg == id));
+        let concerned = self.concerned(id);
+        self.refresh(desk, &concerned, touched);
+        answer
+    }
+
+    /// Removes a leg with its streams and replicas.
+    pub(crate) fn remove_leg(&mut self, desk: &mut Desk<'_>, id: LegId) {
+        let sent = self.replicas.iter().filter(|(_, row)| row.replica.leg == id);
+        for replica in sent.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.remove_replica(desk, replica);
+        }
+        let streams = self.streams.keys().filter(|key| key.leg == id);
+        for key in streams.copied().collect::<Vec<_>>() {
+            self.remove_stream(desk, key);
+        }
+        self.legs.remove(&id);
+    }
+
+    /// Adds or replaces a stream.
+    pub(crate) fn set_stream(&mut self, desk: &mut Desk<'_>, key: StreamKey, stream: Stream) -> Result<(), Refused> {
+        match self.streams.get_mut(&key) {
+            Some(row) => row.stream = stream,
+            None => {
+                let row = StreamRow {
+                    stream,
+                    number: None,
+                    members: BTreeSet::new(),
+                    entries: Entries::new(),
+                    services: BTreeSet::new(),
+                    templates: Templates::default(),
+                };
+                self.streams.insert(key, row);
+            }
+        }
+        let mut touched = Touched::default();
+        touched.streams.insert(key);
+        let followers = self.followers(key);
+        self.refresh(desk, &followers, touched);
+        let from = self.legs.get(&key.leg).ok_or(Refused::Unsupported(Reason::Companion))?;
+        let fits = fit::leg(desk.config, &from.leg).and_then(|()| fit::stream(&self.streams[&key].stream, &from.leg));
+        fits.map_err(Refused::Unsupported)
+    }
+
+    /// Removes a stream. Its replicas stay in the base, without a source.
+    pub(crate) fn remove_stream(&mut self, desk: &mut Desk<'_>, key: StreamKey) {
+        if !self.streams.contains_key(&key) {
+            return;
+        }
+        let followers = self.followers(key);
+        for id in &followers {
+            if let Some(row) = self.replicas.get_mut(id) {
+                row.replica.source = None;
+            }
+        }
+        let mut touched = Touched::default();
+        touched.streams.insert(key);
+        self.refresh(desk, &followers, touched);
+        self.streams.remove(&key);
+    }
+
+    /// Adds or replaces a replica.
+    pub(crate) fn set_replica(&mut self, desk: &mut Desk<'_>, id: ReplicaId, replica: Replica) -> Result<(), Refused> {
+        let mut touched = Touched::default();
+        let before = self.replicas.get(&id).map(|row| row.replica.clone());
+        if let Some(before) = before {
+            touched.streams.extend(before.source);
+            if before.source != replica.source || replica.paused {
+                self.leave(desk, id, Refused::Pending, &mut touched);
+            }
+        }
+        match self.replicas.get_mut(&id) {
+            Some(row) => {
+                row.replica = replica;
+                row.not_before = None;
+            }
+            None => {
+                let row = ReplicaRow {
+                    replica,
+                    home: Home::Base(Refused::Pending),
+                    not_before: None,
+                };
+                self.replicas.insert(id, row);
+            }
+        }
+        self.refresh(desk, &[id], touched);
+        match &self.replicas[&id].home {
+            Home::Switch(_) if self.sends(id) => Ok(()),
+            Home::Switch(_) => Err(Refused::Pending),
+            Home::Base(why) => Err(*why),
+        }
+    }
+
+    /// Removes a replica.
+    pub(crate) fn remove_replica(&mut self, desk: &mut Desk<'_>, id: ReplicaId) {
+        let mut touched = Touched::default();
+        self.leave(desk, id, Refused::Gone, &mut touched);
+        if let Some(row) = self.replicas.remove(&id) {
+            touched.streams.extend(row.replica.source);
+            touched.legs.insert(row.replica.leg);
+        }
+        self.left.remove(&id);
+        self.returned.retain(|returned| *returned != id);
+        self.publish(desk, touched);
+    }
+
+    /// Replicas that a leg's entry has to do with.
+    fn concerned(&self, id: LegId) -> Vec<ReplicaId> {
+        let is_of = |replica: &Replica| replica.leg == id || replica.source.is_some_and(|source| source.leg == id);
+        let concerned = self.replicas.iter().filter(|(_, row)| is_of(&row.replica));
+        concerned.map(|(id, _)| *id).collect()
+    }
+
+    /// Replicas that are to follow a stream.
+    pub(super) fn followers(&self, key: StreamKey) -> Vec<ReplicaId> {
+        let followers = self.replicas.iter().filter(|(_, row)| row.replica.source == Some(key));
+        followers.map(|(id, _)| *id).collect()
+    }
+}
