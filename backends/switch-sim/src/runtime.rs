@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use p4runtime::v1;
 
+use crate::program::Word;
 use crate::replication::Replication;
 use crate::statistics::Statistics;
 use crate::switch::Output;
@@ -117,6 +118,12 @@ impl Device {
                 cells.map(|(index, it)| (form.name.clone(), index, it.packets, it.bytes))
             })
             .collect()
+    }
+
+    /// The cells of a register array of the program.
+    #[must_use]
+    pub fn register(&self, name: &str) -> Option<&[Word]> {
+        self.pipeline.as_ref()?.switch.register(name)
     }
 
     /// Processes a packet that arrives at a port; nothing is sent without a pipeline.
