@@ -146,6 +146,7 @@ impl Config {
                 adaptation: file.rtc.adaptation.unwrap_or(true),
                 policy: file.rtc.policy,
                 rewriter: file.rtc.rewriter,
+                feedback: file.rtc.feedback,
                 playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
                 last_n: file.rtc.last_n,
                 clear_rtp: file.rtc.clear_rtp,
@@ -278,9 +279,8 @@ mod tests {
     #[test]
     fn a_rewriter_has_a_name() {
         let rewriter = |text: &str| File::parse("weir.yaml", text).unwrap().rtc.rewriter;
-        assert_eq!(rewriter("rtc: {}\n"), Rewriter::Exact);
-        assert_eq!(rewriter("rtc: {rewriter: s-lm}\n"), Rewriter::SLm);
-        assert_eq!(rewriter("rtc: {rewriter: s-lr}\n"), Rewriter::SLr);
+        let texts = ["rtc: {}\n", "rtc: {rewriter: s-lm}\n", "rtc: {rewriter: s-lr}\n"];
+        assert_eq!(texts.map(rewriter), [Rewriter::Exact, Rewriter::SLm, Rewriter::SLr]);
         assert!(error("rtc: {rewriter: guess}\n").contains("guess"));
     }
 

@@ -35,6 +35,8 @@ pub struct Config {
     pub policy: Policy,
     /// The method that keeps sequence numbers continuous when packets are left out.
     pub rewriting: Rewriting,
+    /// Whether a device forwards feedback about clear media by itself, if it can.
+    pub feedback: Feedback,
     /// The longest playout delay that a receiver is told for the repair of losses; zero turns this
     /// off.
     pub playout_delay_max: Duration,
@@ -54,6 +56,17 @@ pub enum Policy {
     Thresholds,
 }
 
+/// The side that tells publishers of clear media about their receivers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Feedback {
+    /// The agent, by RTCP of its own.
+    #[default]
+    Terminated,
+    /// A device that forwards RTCP: the estimates of a publisher's best receiver, if these are
+    /// about no other publisher. The agent tells the rest.
+    Proxied,
+}
+
 impl Config {
     /// The defaults, reached at `addresses`.
     pub fn new(addresses: Vec<SocketAddr>, certificate: Certificate) -> Self {
@@ -69,6 +82,7 @@ impl Config {
             adaptation: true,
             policy: Policy::Utility,
             rewriting: Rewriting::Exact,
+            feedback: Feedback::Terminated,
             playout_delay_max: Duration::from_millis(400),
             last_n: 0,
         }

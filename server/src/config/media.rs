@@ -26,6 +26,7 @@ pub(super) struct RtcFile {
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
     pub(super) rewriter: Rewriter,
+    pub(super) feedback: Feedback,
     pub(super) playout_delay_max: Option<u64>,
     pub(super) last_n: usize,
     pub(super) clear_rtp: bool,
@@ -85,6 +86,8 @@ pub(crate) struct Rtc {
     pub policy: Policy,
     /// How the numbers close up of what a receiver gets less of than there is.
     pub rewriter: Rewriter,
+    /// Whether a device may forward feedback about clear media by itself.
+    pub feedback: Feedback,
     /// The longest playout delay for a receiver that loses packets; zero for none.
     pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit.
@@ -109,6 +112,26 @@ impl From<Policy> for agent::Policy {
         match policy {
             Policy::Utility => Self::Utility,
             Policy::Thresholds => Self::Thresholds,
+        }
+    }
+}
+
+/// The side that tells publishers of clear media about their receivers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Feedback {
+    /// The agent.
+    #[default]
+    Terminated,
+    /// A device that can, as far as that is correct.
+    Proxied,
+}
+
+impl From<Feedback> for agent::Feedback {
+    fn from(feedback: Feedback) -> Self {
+        match feedback {
+            Feedback::Terminated => Self::Terminated,
+            Feedback::Proxied => Self::Proxied,
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Tests of rooms whose packets are copied unchanged: NACKs and estimates of receivers are passed
 //! on to the publishers.
 
-use dataplane::{Event, LegId, StreamKey};
+use dataplane::{Event, FeedbackClass, LegId, StreamKey};
 use wire::rtcp::RtcpPacket;
 use wire::{SequenceNumber, Ssrc};
 
 use super::downlink::*;
 use super::world::*;
-use crate::Counter;
+use crate::{Counter, Feedback};
 
 const CAMERA: StreamKey = StreamKey {
     leg: LegId(1),
@@ -17,7 +17,11 @@ const CAMERA: StreamKey = StreamKey {
 /// A publisher of one camera and its receivers, all without encryption and without retransmissions.
 /// Receiver n gets it with SSRC 100 n.
 fn room(receivers: usize) -> (World, usize, Vec<usize>) {
-    let mut world = World::with(|config| config.clear_rtp = true);
+    room_with(receivers, Feedback::Terminated)
+}
+
+fn room_with(receivers: usize, feedback: Feedback) -> (World, usize, Vec<usize>) {
+    let mut world = World::with(|config| (config.clear_rtp, config.feedback) = (true, feedback));
     let publisher = world.clear_peer();
     let receivers: Vec<usize> = (0..receivers).map(|_| world.clear_peer()).collect();
     let plain = southbound::PayloadFormat { rtx: None, ..vp8() };
@@ -255,4 +259,62 @@ fn a_downlink_without_numbered_packets_is_estimated_by_remb_alone_and_not_probed
     assert!(downlink.estimate.round_trip.is_none());
     assert!(world.model.pace(leg).is_some());
     assert_eq!((downlink.probes, world.count(Counter::ProbeSent)), (0, 0));
+}
+
+/// Of the receivers of one camera, so that their reports are about nobody else.
+#[test]
+fn a_device_forwards_the_estimates_of_the_best_downlink_only() {
+    let (mut world, publisher, receivers) = room_with(2, Feedback::Proxied);
+    let leg = |receiver: usize| LegId(receiver as u32 + 1);
+    let forwarded = |world: &World| {
+        receivers
+            .iter()
+            .map(|it| world.model.feedback(leg(*it), FeedbackClass::Estimates))
+            .collect::<Vec<_>>()
+    };
+    let say = |world: &mut World, rates: [u64; 2]| {
+        for _ in 0..6 {
+            for (receiver, rate) in receivers.iter().zip(rates) {
+                world.send_rtcp(*receiver, |writer| {
+                    writer.remb(rate, &[Ssrc(100 * *receiver as u32)]);
+                });
+            }
+            world.live(1_000);
+        }
+    };
+    say(&mut world, [1 << 20, 300_000]);
+    assert_eq!(forwarded(&world), [Some(CAMERA.leg), None]);
+    say(&mut world, [300_000, 1 << 20]);
+    assert_eq!(forwarded(&world), [None, Some(CAMERA.leg)]);
+    let mut named = Vec::new();
+    world.peers[publisher].each_rtcp(|_, packet| {
+        if let RtcpPacket::Remb(remb) = packet {
+            named.extend(remb.sources());
+        }
+    });
+    assert!(
+        !named.is_empty() && !named.contains(&CAMERA.ssrc),
+        "the publisher gets theirs: {named:?}"
+    );
+    // Nobody reports any more.
+    world.live(8_000);
+    assert_eq!(forwarded(&world), [None, None]);
+}
+
+#[test]
+fn estimates_about_several_publishers_are_not_forwarded() {
+    let (mut world, publisher, receivers) = room_with(1, Feedback::Proxied);
+    let other = world.clear_peer();
+    let plain = southbound::PayloadFormat { rtx: None, ..vp8() };
+    let track = world.publish_video_as(other, &[], plain);
+    world.subscribe_as(receivers[0], track, 900, plain, BEST);
+    for _ in 0..4 {
+        world.send_rtcp(receivers[0], |writer| {
+            writer.remb(1 << 20, &[Ssrc(100 * receivers[0] as u32), Ssrc(900)]);
+        });
+        world.live(1_000);
+    }
+    let leg = LegId(receivers[0] as u32 + 1);
+    assert_eq!(world.model.feedback(leg, FeedbackClass::Estimates), None);
+    assert!(!told(&world, publisher).is_empty());
 }

@@ -46,7 +46,7 @@ impl Media {
             streams.extend(self.downlink.subscriptions_of(transport));
         }
         if !self.budgets.get(transport).is_some_and(Budget::reports_packets) {
-            self.pass_on_estimate(cx.now, transport, &streams, remb.bitrate);
+            self.pass_on_estimate(cx.now, transport, &streams, remb.bitrate, true);
         }
         let Some(budget) = self.budgets.get_mut(transport) else {
             return;
@@ -56,8 +56,15 @@ impl Media {
     }
 
     /// A receiver's estimate for these subscriptions together is reported to their publishers, if
-    /// nothing is encrypted.
-    fn pass_on_estimate(&mut self, now: Instant, to: TransportId, about: &[SubscriptionId], estimate: u64) {
+    /// nothing is encrypted. `is_own` if the receiver sent it itself.
+    fn pass_on_estimate(
+        &mut self,
+        now: Instant,
+        to: TransportId,
+        about: &[SubscriptionId],
+        estimate: u64,
+        is_own: bool,
+    ) {
         if !self.transports.is_clear(to) {
             return;
         }
@@ -67,10 +74,20 @@ impl Media {
                 *publishers.entry(track.publication().transport).or_default() += rate;
             }
         }
+        let all = self.downlink.subscriptions_of(to);
         let (count, of_all) = (publishers.len() as u64, publishers.values().sum());
         for (publisher, of_this) in publishers {
             let rate = part(estimate.min(ESTIMATE_MAX), of_this, of_all, count);
-            self.uplink.receiver_takes(now, &self.transports, publisher, to, rate);
+            let is_theirs = |id: &SubscriptionId| {
+                let track = self
+                    .downlink
+                    .sent_of(*id)
+                    .and_then(|(track, _)| self.uplink.track(track));
+                track.is_none_or(|track| track.publication().transport == publisher)
+            };
+            let is_whole = is_own && all.iter().all(is_theirs);
+            self.uplink
+                .receiver_takes(now, &self.transports, publisher, to, (rate, is_whole));
         }
     }
 
@@ -83,7 +100,7 @@ impl Media {
             return;
         };
         let about = self.downlink.subscriptions_of(to);
-        self.pass_on_estimate(now, to, &about, estimate);
+        self.pass_on_estimate(now, to, &about, estimate, false);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use dataplane::{StreamKey, StreamStatistics};
+use dataplane::{LegId, StreamKey, StreamStatistics};
 use southbound::TrackId;
 use wire::NtpTime;
 
@@ -21,6 +21,8 @@ pub(super) struct Publisher {
     pub(super) is_reported: bool,
     /// The estimate that it is told of its receivers' downlinks.
     pub(super) remb_out: RembOut,
+    /// The receiver's leg whose estimates a device forwards to it instead.
+    pub(super) heard: Option<LegId>,
     /// Statistics that the data plane has returned in this round of reports.
     pub(super) pending: Vec<(StreamKey, StreamStatistics)>,
     /// Offset added to the peer's wall clock to get ours, by its fastest sender reports. All its

@@ -5,13 +5,14 @@
 
 use std::time::Instant;
 
-use dataplane::{LegId, StreamKey, StreamStatistics, Update};
+use dataplane::{FeedbackClass, LegId, StreamKey, StreamStatistics, Update};
 use southbound::TransportId;
 use wire::rtcp::{ReportBlock, SenderReport, delay_units};
 use wire::{NtpTime, RtpTimestamp, Ssrc};
 
 use super::Uplink;
 use super::up_track::UpTrack;
+use crate::config::Feedback;
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::media::media_transport::MediaTransports;
@@ -85,14 +86,14 @@ impl Uplink {
     }
 
     /// Records the rate that a receiver can take of a publisher's streams, if that publisher is
-    /// sent REMB.
+    /// sent REMB, and whether the receiver's own report says so.
     pub(in crate::media) fn receiver_takes(
         &mut self,
         now: Instant,
         transports: &MediaTransports,
         publisher: TransportId,
         receiver: TransportId,
-        rate: u64,
+        (rate, is_whole): (u64, bool),
     ) {
         let is_clear = transports.is_clear(publisher);
         if let Some(publisher) = self
@@ -100,11 +101,12 @@ impl Uplink {
             .get_mut(&publisher)
             .filter(|known| is_clear && !known.is_reported)
         {
-            publisher.remb_out.said(now, receiver, rate);
+            publisher.remb_out.said(now, receiver, rate, is_whole);
         }
     }
 
-    /// Sends a publisher the estimate of its best receiver, if there is one.
+    /// Tells a publisher the estimate of its best receiver, if there is one: by a message, or by
+    /// having a device forward that receiver's.
     pub(in crate::media) fn send_remb(
         &mut self,
         cx: &mut Context<'_>,
@@ -117,17 +119,20 @@ impl Uplink {
         if !known.is_clear() || publisher.is_reported {
             return;
         }
-        let (Some(rate), Some(leg)) = (publisher.remb_out.rate(cx.now), known.leg()) else {
-            return;
-        };
         let tracks = publisher.tracks.iter().filter_map(|track| self.tracks.get(track));
-        if tracks.clone().any(|track| track.encodings.len() > 1) {
+        let is_simulcast = tracks.clone().any(|track| track.encodings.len() > 1);
+        let best = publisher.remb_out.best(cx.now).filter(|_| !is_simulcast);
+        let Some(leg) = known.leg() else { return };
+        let whole = best.filter(|best| best.is_whole && is_proxied(cx));
+        let heard = whole.and_then(|best| transports.get(best.receiver)?.leg());
+        if follow_best(cx, leg, &mut publisher.heard, heard) {
             return;
         }
+        let Some(best) = best else { return };
         let encodings = tracks.flat_map(|track| &track.encodings);
         let sources: Vec<Ssrc> = encodings.filter_map(|encoding| Some(encoding.stream?.ssrc)).collect();
         let mut compound = Vec::new();
-        known.compound(&mut compound, &[]).remb(rate, &sources);
+        known.compound(&mut compound, &[]).remb(best.rate, &sources);
         cx.send_rtcp(leg, &compound);
     }
 
@@ -148,6 +153,27 @@ impl Uplink {
         let clock_rate = i128::from(format.codec.clock_rate());
         Some(rtp.wrapping_add(((elapsed * clock_rate) >> 32) as u32))
     }
+}
+
+/// Whether a device forwards estimates.
+fn is_proxied(cx: &Context<'_>) -> bool {
+    cx.shared.config.feedback == Feedback::Proxied && cx.plane.capabilities().forwards_rtcp
+}
+
+/// Has a device forward the estimates from this leg to the publisher's, and no longer those from
+/// the one before. Returns whether it does.
+fn follow_best(cx: &mut Context<'_>, publisher: LegId, before: &mut Option<LegId>, best: Option<LegId>) -> bool {
+    if *before != best {
+        if let Some(other) = before.take() {
+            // If that leg is gone, so is the entry.
+            let _ = cx
+                .plane
+                .write(cx.now, Update::SetFeedback(other, FeedbackClass::Estimates, None));
+        }
+        let entry = |leg| Update::SetFeedback(leg, FeedbackClass::Estimates, Some(publisher));
+        *before = best.filter(|leg| cx.try_write(entry(*leg)).is_ok());
+    }
+    before.is_some()
 }
 
 fn receiver_block(now: Instant, ssrc: Ssrc, stream: &mut UpTrack, statistics: &StreamStatistics) -> ReportBlock {
