@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     /// End forwarding in the kernel that a switch left behind.
     #[command(alias = OLD_DETACH)]
     Detach(Detach),
+    /// Run a P4 switch in software, to try or test a deployment without a switch.
+    SwitchSim(SwitchSim),
 }
 
 /// The settings of the switch. Flags override environment variables, those the file, and the file
@@ -140,4 +143,56 @@ pub(crate) struct Token {
     /// May see how every receiver in the room does (`GET /api/receivers`); the grant roomAdmin.
     #[arg(long)]
     pub room_admin: bool,
+}
+
+/// The simulated switch.
+#[derive(Debug, Args)]
+pub(crate) struct SwitchSim {
+    /// The address for P4Runtime. It has neither encryption nor authentication.
+    #[arg(long, default_value = "127.0.0.1:9559")]
+    pub listen: SocketAddr,
+    /// The number by which controllers name the switch.
+    #[arg(long, default_value_t = 1)]
+    pub device_id: u64,
+    /// The program to begin with: "multicast", "recirculation" or "tree", or the compiler's JSON,
+    /// with its description beside it (FILE.p4info.txtpb). Without it the controller's is awaited.
+    #[arg(long, value_name = "NAME|FILE.json")]
+    pub program: Option<String>,
+    /// A port and its network interface, such as "1@veth1"; may be given several times. Needs
+    /// CAP_NET_RAW. Turn off checksum and segmentation offloads at the cable's other end.
+    #[arg(long = "port", value_name = "PORT@INTERFACE")]
+    pub ports: Vec<SwitchPort>,
+    /// The port that is the controller.
+    #[arg(long, default_value_t = 510)]
+    pub cpu_port: u16,
+    /// Replicas over all multicast groups and clone sessions.
+    #[arg(long, default_value_t = 4096)]
+    pub replicas: usize,
+    /// Accept what BMv2 accepts in silence, such as groups left of an earlier program.
+    #[arg(long)]
+    pub lenient: bool,
+}
+
+/// A port of the simulated switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SwitchPort {
+    /// Its number.
+    pub number: u16,
+    /// The network interface.
+    pub interface: String,
+}
+
+impl FromStr for SwitchPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, interface) = text.split_once('@').ok_or("a port is NUMBER@INTERFACE")?;
+        match number.parse() {
+            Ok(number @ 1..511) if !interface.is_empty() => Ok(Self {
+                number,
+                interface: interface.to_owned(),
+            }),
+            _ => Err("a port is NUMBER@INTERFACE, with a number from 1 to 510".to_owned()),
+        }
+    }
 }

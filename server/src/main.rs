@@ -22,6 +22,7 @@ mod reload;
 mod serve;
 mod settings;
 mod sip;
+mod switch_sim;
 mod token;
 mod websocket;
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         cli::Command::Token(arguments) => token::run(arguments),
         cli::Command::Inspect(arguments) => inspect::run(arguments),
         cli::Command::Detach(arguments) => inspect::detach(arguments),
+        cli::Command::SwitchSim(arguments) => switch_sim::run(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -40,3 +40,22 @@ pub struct Statistics {
     /// Indices out of range, divisions by zero and broken assertions.
     pub faults: u64,
 }
+
+impl Statistics {
+    /// All counts with their names.
+    #[must_use]
+    pub fn all(&self) -> [(&'static str, u64); 10] {
+        [
+            ("received", self.received),
+            ("sent", self.sent),
+            ("dropped", self.dropped),
+            ("absent_groups", self.absent_groups),
+            ("absent_sessions", self.absent_sessions),
+            ("parser_timeouts", self.parser_timeouts),
+            ("too_many_copies", self.too_many_copies),
+            ("too_many_rounds", self.too_many_rounds),
+            ("too_long", self.too_long),
+            ("faults", self.faults),
+        ]
+    }
+}

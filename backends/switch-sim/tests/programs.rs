@@ -1,22 +1,20 @@
-//! Our compiled programs are interpreted, and agree with their descriptions.
+//! Our compiled programs are interpreted, and agree with their descriptions and their sources.
+
+use std::fmt::Write;
+use std::path::Path;
 
 use p4runtime::v1::ForwardingPipelineConfig;
 use p4runtime::v1::SetForwardingPipelineConfigRequest;
 use p4runtime::v1::set_forwarding_pipeline_config_request::Action;
-use switch_sim::{Device, Options};
-
-/// The compiled programs.
-const PROGRAMS: [&str; 3] = ["multicast", "recirculation", "tree"];
+use sha2::{Digest, Sha256};
+use switch_sim::{Device, Options, PROGRAMS};
 
 #[test]
 fn all_modes_are_loaded() {
-    for mode in PROGRAMS {
-        let folder = format!("{}/../p4/program/compiled", env!("CARGO_MANIFEST_DIR"));
-        let json = std::fs::read(format!("{folder}/{mode}.json")).unwrap();
-        let text = std::fs::read_to_string(format!("{folder}/{mode}.p4info.txtpb")).unwrap();
+    for program in PROGRAMS {
         let config = ForwardingPipelineConfig {
-            p4info: Some(p4runtime::p4info(&text).unwrap()),
-            p4_device_config: json,
+            p4info: Some(p4runtime::p4info(program.p4info).unwrap()),
+            p4_device_config: program.json.into(),
             cookie: None,
         };
         let mut device = Device::new(Options::default());
@@ -27,7 +25,31 @@ fn all_modes_are_loaded() {
             ..Default::default()
         };
         if let Err(refusal) = device.set_pipeline(&request) {
-            panic!("{mode}: {refusal}");
+            panic!("{}: {refusal}", program.name);
         }
     }
+}
+
+#[test]
+fn the_compiled_programs_are_those_of_the_sources() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../p4/program");
+    let sums = std::fs::read_to_string(folder.join("compiled/source.sha256")).unwrap();
+    let mut listed = 0;
+    for line in sums.lines() {
+        let (sum, name) = line.split_once("  ").unwrap();
+        let source = std::fs::read(folder.join(name)).unwrap();
+        let mut hex = String::new();
+        for byte in Sha256::digest(&source) {
+            write!(hex, "{byte:02x}").unwrap();
+        }
+        assert_eq!(
+            hex, sum,
+            "{name} is newer than the compiled program: run backends/p4/compile"
+        );
+        listed += usize::from(name.ends_with(".p4"));
+    }
+    let sources = std::fs::read_dir(&folder).unwrap();
+    let is_source = |it: &std::fs::DirEntry| it.path().extension().is_some_and(|it| it == "p4");
+    let sources = sources.map(Result::unwrap).filter(is_source).count();
+    assert_eq!(listed, sources, "a source is not compiled in: run backends/p4/compile");
 }

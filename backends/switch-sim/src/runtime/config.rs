@@ -44,6 +44,22 @@ impl Device {
         }
     }
 
+    /// Loads a program and its description in text form, as a controller's push does.
+    pub fn load(&mut self, json: &str, p4info: &str) -> Result<(), Refusal> {
+        let info = match p4runtime::p4info(p4info) {
+            Ok(info) => info,
+            Err(error) => return invalid(error.to_string()),
+        };
+        let config = ForwardingPipelineConfig {
+            p4info: Some(info),
+            p4_device_config: json.into(),
+            cookie: None,
+        };
+        let pipeline = Pipeline::new(&config)?;
+        self.commit(pipeline);
+        Ok(())
+    }
+
     fn commit(&mut self, pipeline: Pipeline) {
         self.pipeline = Some(pipeline);
         self.groups.clear();
