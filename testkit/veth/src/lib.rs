@@ -25,9 +25,12 @@ pub struct Pair {
     pub far: Side,
 }
 
+/// A network namespace. It ends with its last user.
+pub struct Namespace(File);
+
 /// One end, in a namespace of its own.
 pub struct Side {
-    namespace: File,
+    namespace: Namespace,
     /// The interface's name in it.
     pub interface: &'static str,
     /// Its addresses.
@@ -53,7 +56,7 @@ impl Pair {
             near: Side::new("near0", 1)?,
             far: Side::new("far0", 2)?,
         };
-        let far = format!("/proc/{}/fd/{}", std::process::id(), pair.far.namespace.as_raw_fd());
+        let far = format!("/proc/{}/fd/{}", std::process::id(), pair.far.namespace.0.as_raw_fd());
         pair.near.ip(&format!(
             "link add near0 numrxqueues {queues} numtxqueues {queues} type veth peer name far0 numrxqueues {queues} numtxqueues {queues} netns {far}"
         ))?;
@@ -70,15 +73,44 @@ pub fn pair_or_skip(queues: usize) -> Option<Pair> {
         .ok()
 }
 
-impl Side {
-    fn new(interface: &'static str, host: u8) -> Result<Self, Unavailable> {
-        let namespace = on_a_thread(|| {
+impl Namespace {
+    /// A new namespace without interfaces.
+    pub fn new() -> Result<Self, Unavailable> {
+        on_a_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|error| Unavailable(format!("no network namespace: {error}")))?;
             File::open("/proc/thread-self/ns/net")
+                .map(Namespace)
                 .map_err(|error| Unavailable(format!("no namespace to be found: {error}")))
-        })?;
+        })
+    }
+
+    /// Does something on a thread inside of the namespace. Sockets opened and threads started there
+    /// stay in it.
+    pub fn run<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
+        on_a_thread(|| {
+            setns(&self.0, CloneFlags::CLONE_NEWNET).expect("it was ours to make, so it is ours to enter");
+            what()
+        })
+    }
+
+    /// Runs a program with these words inside of the namespace.
+    pub fn command(&self, program: &str, words: &str) -> Result<(), Unavailable> {
+        let output: io::Result<_> = self.run(|| Command::new(program).args(words.split(' ')).output());
+        match output {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => Err(Unavailable(format!(
+                "{program} {words}: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ))),
+            Err(error) => Err(Unavailable(format!("{program}: {error}"))),
+        }
+    }
+}
+
+impl Side {
+    fn new(interface: &'static str, host: u8) -> Result<Self, Unavailable> {
         Ok(Side {
-            namespace,
+            namespace: Namespace::new()?,
             interface,
             v4: Ipv4Addr::new(10, 77, 0, host),
             v6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host.into()),
@@ -103,10 +135,7 @@ impl Side {
     /// Does something on a thread inside of the namespace. Sockets opened and threads started there
     /// stay in it.
     pub fn run<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
-        on_a_thread(|| {
-            setns(&self.namespace, CloneFlags::CLONE_NEWNET).expect("it was ours to make, so it is ours to enter");
-            what()
-        })
+        self.namespace.run(what)
     }
 
     /// Runs `ip` with these words inside of the namespace.
@@ -116,15 +145,7 @@ impl Side {
 
     /// Runs a program with these words inside of the namespace.
     pub fn command(&self, program: &str, words: &str) -> Result<(), Unavailable> {
-        let output: io::Result<_> = self.run(|| Command::new(program).args(words.split(' ')).output());
-        match output {
-            Ok(output) if output.status.success() => Ok(()),
-            Ok(output) => Err(Unavailable(format!(
-                "{program} {words}: {}",
-                String::from_utf8_lossy(&output.stderr).trim()
-            ))),
-            Err(error) => Err(Unavailable(format!("{program}: {error}"))),
-        }
+        self.namespace.command(program, words)
     }
 }
 

@@ -1,0 +1,220 @@
+//! BMv2's `simple_switch_grpc` in a network namespace of its own.
+
+#![allow(clippy::disallowed_methods, reason = "the time of a real program is the machine's")]
+
+use std::env;
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use switch_sim::{Output, Port};
+use veth::Namespace;
+
+use crate::{CPU_PORT, DEVICE, Switch};
+
+/// The program.
+const PROGRAM: &str = "simple_switch_grpc";
+
+/// The address of P4Runtime inside of the namespace.
+const INSIDE: &str = "127.0.0.1:9559";
+
+/// How long the program may take to listen.
+const START_MAX: Duration = Duration::from_secs(20);
+
+/// How long the receiver of a port waits before it looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// BMv2 with ports that end in this process.
+pub struct Bmv2 {
+    child: Child,
+    address: SocketAddr,
+    ports: Vec<(u16, Arc<Port>)>,
+    received: Receiver<Output>,
+    is_ending: Arc<AtomicBool>,
+    /// How long the first packet of an answer may take.
+    pub first: Duration,
+    /// How long each further one may take.
+    pub further: Duration,
+}
+
+/// BMv2 with these ports, or `None` with the reason on standard error.
+pub fn bmv2(ports: &[u16]) -> Option<Bmv2> {
+    let switch = Bmv2::start(ports);
+    switch
+        .inspect_err(|reason| eprintln!("SKIPPED, nothing was tested on BMv2: {reason}"))
+        .ok()
+}
+
+impl Bmv2 {
+    /// Starts the program of the search path.
+    pub fn start(ports: &[u16]) -> Result<Self, String> {
+        let program = find().ok_or_else(|| format!("there is no {PROGRAM} on the path"))?;
+        let namespace = Namespace::new().map_err(|error| error.to_string())?;
+        let is_ending = Arc::new(AtomicBool::new(false));
+        let (sender, received) = mpsc::channel();
+        let mut opened = Vec::new();
+        let run = |words: &str| namespace.command("ip", words).map_err(|error| error.to_string());
+        run("link set lo up")?;
+        for number in ports {
+            run(&format!("link add s{number} type veth peer name t{number}"))?;
+            for end in [format!("s{number}"), format!("t{number}")] {
+                // Without offloads bursts are not lost, and the stack sends nothing by itself.
+                let path = format!("/proc/sys/net/ipv6/conf/{end}/disable_ipv6");
+                namespace
+                    .run(|| fs::write(path, "1"))
+                    .map_err(|error| error.to_string())?;
+                let offloads = format!("-K {end} rx off tx off sg off tso off gso off gro off");
+                namespace
+                    .command("ethtool", &offloads)
+                    .map_err(|error| error.to_string())?;
+                run(&format!("link set {end} up"))?;
+            }
+            let port = namespace
+                .run(|| Port::open(&format!("t{number}")))
+                .map_err(|error| error.to_string())?;
+            opened.push((*number, Arc::new(port)));
+        }
+        let child = spawn(&program, ports, &namespace).map_err(|error| error.to_string())?;
+        let mut switch = Self {
+            child,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            ports: opened,
+            received,
+            is_ending,
+            first: Duration::from_millis(60),
+            further: Duration::from_millis(15),
+        };
+        switch.await_listener(&namespace)?;
+        for (number, port) in &switch.ports {
+            receive(*number, Arc::clone(port), sender.clone(), Arc::clone(&switch.is_ending));
+        }
+        let is_ending = Arc::clone(&switch.is_ending);
+        switch.address = forward(namespace, is_ending).map_err(|error| error.to_string())?;
+        Ok(switch)
+    }
+
+    fn await_listener(&mut self, namespace: &Namespace) -> Result<(), String> {
+        let start = Instant::now();
+        while namespace.run(|| TcpStream::connect(INSIDE)).is_err() {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Err(format!("{PROGRAM} has ended: {status}"));
+            }
+            if start.elapsed() > START_MAX {
+                return Err(format!("{PROGRAM} does not listen"));
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+impl Switch for Bmv2 {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn packet(&mut self, port: u16, bytes: &[u8]) -> Vec<Output> {
+        while self.received.try_recv().is_ok() {}
+        let Some((_, socket)) = self.ports.iter().find(|it| it.0 == port) else {
+            panic!("the switch has no port {port}");
+        };
+        socket.send(bytes).expect("the cable of a test takes a frame");
+        self.sent()
+    }
+
+    fn sent(&mut self) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        let mut wait = self.first;
+        while let Ok(output) = self.received.recv_timeout(wait) {
+            outputs.push(output);
+            wait = self.further;
+        }
+        outputs
+    }
+}
+
+impl Drop for Bmv2 {
+    fn drop(&mut self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn find() -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|it| it.join(PROGRAM))
+        .find(|it| it.is_file())
+}
+
+fn spawn(program: &PathBuf, ports: &[u16], namespace: &Namespace) -> io::Result<Child> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let notifications = format!("ipc:///tmp/weir-bmv2-{}-{number}.ipc", std::process::id());
+    let mut command = Command::new(program);
+    command.args(["--no-p4", "--log-level", "off", "--device-id", &DEVICE.to_string()]);
+    command.args(["--notifications-addr", &notifications]);
+    for port in ports {
+        command.args(["-i", &format!("{port}@s{port}")]);
+    }
+    command.args(["--", "--grpc-server-addr", INSIDE, "--cpu-port", &CPU_PORT.to_string()]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    namespace.run(|| command.spawn())
+}
+
+/// Receives the frames that the switch sends on a port.
+fn receive(number: u16, port: Arc<Port>, sender: Sender<Output>, is_ending: Arc<AtomicBool>) {
+    thread::spawn(move || {
+        let _ = port.set_timeout(Some(LOOK));
+        while !is_ending.load(Ordering::Relaxed) {
+            match port.receive() {
+                Ok(Some(bytes)) => {
+                    if sender.send(Output { port: number, bytes }).is_err() {
+                        return;
+                    }
+                }
+                Ok(None) => {}
+                Err(_) => return,
+            }
+        }
+    });
+}
+
+/// Forwards connections from this process's namespace to the program's.
+fn forward(namespace: Namespace, is_ending: Arc<AtomicBool>) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    thread::spawn(move || {
+        for outer in listener.incoming() {
+            if is_ending.load(Ordering::Relaxed) {
+                return;
+            }
+            let (Ok(outer), Ok(inner)) = (outer, namespace.run(|| TcpStream::connect(INSIDE))) else {
+                continue;
+            };
+            for stream in [&outer, &inner] {
+                let _ = stream.set_nodelay(true);
+            }
+            if let (Ok(from), Ok(to)) = (outer.try_clone(), inner.try_clone()) {
+                pass(from, to);
+                pass(inner, outer);
+            }
+        }
+    });
+    Ok(address)
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    thread::spawn(move || {
+        let _ = io::copy(&mut from, &mut to);
+        let _ = to.shutdown(std::net::Shutdown::Both);
+    });
+}
