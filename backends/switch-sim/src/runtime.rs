@@ -126,6 +126,17 @@ impl Device {
         self.pipeline.as_ref()?.switch.register(name)
     }
 
+    /// Clears entries, registers, counters, groups and sessions, as if the switch had been started
+    /// with its pipeline.
+    pub fn clear(&mut self) {
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.switch.clear();
+        }
+        self.groups.clear();
+        self.sessions.clear();
+        self.replication = Replication::default();
+    }
+
     /// Processes a packet that arrives at a port; nothing is sent without a pipeline.
     pub fn packet(&mut self, now: Duration, port: u16, bytes: &[u8]) -> Vec<Output> {
         match &mut self.pipeline {

@@ -91,6 +91,12 @@ impl Switch {
         self.statistics
     }
 
+    /// Clears entries, registers and counters.
+    pub fn clear(&mut self) {
+        self.state = State::new(&self.program);
+        self.statistics = Statistics::default();
+    }
+
     /// The cells of a register array, by its name in the program.
     #[must_use]
     pub fn register(&self, name: &str) -> Option<&[Word]> {

@@ -97,7 +97,7 @@ impl Device {
                 refuse(Code::AlreadyExists, reason)
             }
             Type::Insert | Type::Modify => {
-                let mut replicas = read(given, what)?;
+                let mut replicas = self.read_replicas(given, what)?;
                 let before = if is_known { held.as_ref().map_or(0, Vec::len) } else { 0 };
                 let after = self.replication.replicas() - before + replicas.len();
                 if after > self.options.replicas_max {
@@ -118,33 +118,33 @@ impl Device {
             Type::Unspecified => invalid("the update has no type"),
         }
     }
-}
 
-/// The replicas of a message, in the order in which the engine sends them.
-fn read(given: &[v1::Replica], what: &str) -> Outcome<Vec<Replica>> {
-    let mut replicas = Vec::with_capacity(given.len());
-    for replica in given {
-        if !replica.backup_replicas.is_empty() {
-            return refuse(Code::Unimplemented, "backup replicas");
+    /// The replicas of a message, sorted.
+    fn read_replicas(&self, given: &[v1::Replica], what: &str) -> Outcome<Vec<Replica>> {
+        let mut replicas = Vec::with_capacity(given.len());
+        for replica in given {
+            if !replica.backup_replicas.is_empty() {
+                return refuse(Code::Unimplemented, "backup replicas");
+            }
+            #[allow(deprecated, reason = "BMv2 and older controllers know only the number")]
+            let port = match &replica.port_kind {
+                Some(PortKind::Port(bytes)) => values::read(bytes, 32, true)?,
+                Some(PortKind::EgressPort(port)) => u128::from(*port),
+                None => return invalid(format!("{what}: a replica has no port")),
+            };
+            let port = match u16::try_from(port) {
+                Ok(port) if (port != 0 || self.options.is_lenient) && port < PORTS_MAX => port,
+                _ => return invalid(format!("{what}: the port {port}")),
+            };
+            let Ok(instance) = u16::try_from(replica.instance) else {
+                return invalid(format!("{what}: the instance {}", replica.instance));
+            };
+            replicas.push(Replica { port, instance });
         }
-        #[allow(deprecated, reason = "BMv2 and older controllers know only the number")]
-        let port = match &replica.port_kind {
-            Some(PortKind::Port(bytes)) => values::read(bytes, 32, true)?,
-            Some(PortKind::EgressPort(port)) => u128::from(*port),
-            None => return invalid(format!("{what}: a replica has no port")),
-        };
-        let port = match u16::try_from(port) {
-            Ok(port) if port != 0 && port < PORTS_MAX => port,
-            _ => return invalid(format!("{what}: the port {port}")),
-        };
-        let Ok(instance) = u16::try_from(replica.instance) else {
-            return invalid(format!("{what}: the instance {}", replica.instance));
-        };
-        replicas.push(Replica { port, instance });
+        replicas.sort_unstable_by_key(|it| (it.instance, it.port));
+        if replicas.windows(2).any(|it| it[0] == it[1]) {
+            return invalid(format!("{what}: a replica is there twice"));
+        }
+        Ok(replicas)
     }
-    replicas.sort_unstable_by_key(|it| (it.instance, it.port));
-    if replicas.windows(2).any(|it| it[0] == it[1]) {
-        return invalid(format!("{what}: a replica is there twice"));
-    }
-    Ok(replicas)
 }
