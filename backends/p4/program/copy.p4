@@ -24,7 +24,8 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
         }
         meta.verdict = SEND;
         replicas.apply(hdr, meta);
-        if (meta.index == REPLICAS_NONE) {
+        // BMv2 ends when a program reads a cell that is not there.
+        if ((bit<32>)meta.index >= REPLICAS) {
             mark_to_drop(standard);
         } else {
             numbering.apply(hdr, meta);
