@@ -129,7 +129,7 @@ impl Config {
         let dev_key = (arguments.dev && keys.is_empty()).then(|| DEV_KEY.to_owned());
         keys.extend(dev_key.iter().map(|key| (key.clone(), DEV_SECRET.into())));
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
-        let dataplane = file.rtc.dataplane(arguments.workers);
+        let dataplane = file.rtc.dataplane(arguments.workers)?;
         let node_ips = first_of([arguments.node_ip.clone(), file.rtc.node_ip]).unwrap_or_default();
         let sip = file.sip.map(|sip| sip.complete(|| media_interface(&bind, &node_ips)));
         Ok(Config {

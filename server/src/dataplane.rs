@@ -7,6 +7,7 @@
 
 pub(crate) mod afxdp;
 pub(crate) mod ebpf;
+pub(crate) mod p4;
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
@@ -42,6 +43,8 @@ pub(crate) struct Settings {
     pub offload: Offload,
     /// Settings of forwarding in the kernel.
     pub ebpf: ebpf::Settings,
+    /// Settings of forwarding by a switch.
+    pub p4: Option<p4::Settings>,
 }
 
 /// The bases.
@@ -67,6 +70,8 @@ pub(crate) enum Offload {
     Auto,
     /// The kernel, on some interfaces, relays what needs no key; if that cannot be, nothing does.
     Ebpf,
+    /// A P4 switch between the clients and this host.
+    P4,
 }
 
 /// The calls of SIP proxies that are to be relayed.
@@ -101,8 +106,23 @@ pub(crate) fn open(
     let (offloads, absent) = match settings.offload {
         Offload::None => ebpf::none("rtc.offload is none"),
         Offload::Auto | Offload::Ebpf => ebpf::start(settings, calls, wake),
+        Offload::P4 => start_switch(settings, wake),
     };
     Ok(compose(base, offloads, absent))
+}
+
+/// Starts the driver of the switch, whether the switch is there or not.
+fn start_switch(settings: &Settings, wake: Wake) -> (Offloads, Vec<Arc<dyn Statistics>>) {
+    let Some(switch) = &settings.p4 else {
+        return ebpf::none("rtc.offload is p4, and rtc.p4 names no switch");
+    };
+    match p4::start(switch, wake) {
+        Ok(offloads) => (offloads, Vec::new()),
+        Err(reason) => {
+            warn!(%reason, "no forwarding by a switch");
+            ebpf::none(reason.to_string())
+        }
+    }
 }
 
 /// Puts offloads in front of a base, and together what operators see of them.

@@ -50,6 +50,10 @@ named! {
         Receiver = "receiver" ["rid"],
         /// Streams that a leg gets, by its replica id.
         Replica = "replica" ["rid", "stream"],
+        /// RTCP of a leg that goes on to another, by its class.
+        Feedback = "feedback" ["src_addr", "src_port", "dst_addr", "dst_port", "class"],
+        /// Streams whose sender reports are replicated.
+        Report = "report" ["stream"],
         /// Payload types of a replica.
         PayloadType = "payload_type" ["index", "payload_type"],
     }
@@ -79,6 +83,10 @@ named! {
             "index", "epoch", "ssrc", "start", "newest", "next", "timestamp_offset", "frame_offset", "method",
             "spatial", "temporal", "mid_id", "mid_len", "mid", "time_id", "keep"
         ],
+        /// Sent on unchanged, from and to these addresses.
+        Proxy = "proxy" ["src_addr", "src_port", "dst_addr", "dst_port"],
+        /// Replicated as media.
+        Replicate = "replicate" ["group", "branches"],
         /// The replica's payload type.
         Map = "map" ["payload_type"],
     }
@@ -97,6 +105,8 @@ impl Table {
             Table::Nexthop => Action::Route,
             Table::Receiver => Action::To,
             Table::Replica => Action::Send,
+            Table::Feedback => Action::Proxy,
+            Table::Report => Action::Replicate,
             Table::PayloadType => Action::Map,
         }
     }
@@ -135,7 +145,7 @@ impl Key {
             Key::Entry(Table::Receiver | Table::PayloadType | Table::Format, _) => 2,
             Key::Group(_) | Key::Entry(Table::Participant, _) => 3,
             Key::Entry(Table::TemplateLayer, _) => 4,
-            Key::Entry(Table::Sender, _) => 5,
+            Key::Entry(Table::Sender | Table::Report | Table::Feedback, _) => 5,
             Key::Entry(Table::Relay | Table::Replica, _) => 6,
         }
     }
@@ -161,6 +171,7 @@ impl Key {
 pub(crate) fn group_of(key: &Key, value: &Value) -> Option<u16> {
     match (key, value) {
         (Key::Entry(Table::Sender, _), Value::Data(data)) => data.get(1).map(|group| *group as u16),
+        (Key::Entry(Table::Report, _), Value::Data(data)) => data.first().map(|group| *group as u16),
         _ => None,
     }
     .filter(|group| *group != 0)

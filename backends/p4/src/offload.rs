@@ -106,9 +106,9 @@ impl ReplicaOffload for P4Rooms {
             }
             // Nothing waits in the switch: a pace is the base's.
             Update::SetPace(_, None) | Update::RemoveRelay(_) => Ok(()),
-            Update::SetPace(_, Some(_)) | Update::SetFeedback(..) | Update::SetReports(..) | Update::SetRelay(..) => {
-                Err(Refused::Unsupported(Reason::Table))
-            }
+            Update::SetFeedback(from, class, to) => rooms.set_feedback(desk, *from, *class, *to),
+            Update::SetReports(key, are_replicated) => rooms.set_reports(desk, *key, *are_replicated),
+            Update::SetPace(_, Some(_)) | Update::SetRelay(..) => Err(Refused::Unsupported(Reason::Table)),
         })
     }
 
@@ -172,6 +172,10 @@ impl ReplicaOffload for P4Rooms {
 
     fn writes_transport_numbers(&self) -> bool {
         false
+    }
+
+    fn forwards_rtcp(&self) -> bool {
+        true
     }
 
     fn replica_statistics(&self, replica: ReplicaId) -> Option<ReplicaStatistics> {

@@ -56,7 +56,7 @@ impl Statistics for Report {
         let config = core.config();
         let switch = format!("{} device {}: {}", config.switch, config.device, state(&core));
         let rooms = if config.rooms { "copied and passed" } else { "none" };
-        let program = format!("{}, rooms {rooms}, RTCP terminated", config.replication.name());
+        let program = format!("{}, rooms {rooms}", config.replication.name());
         let tables = core
             .used()
             .into_iter()

@@ -26,6 +26,8 @@ pub(crate) enum ConfigError {
     OpenAndGuarded,
     /// With a limit of zero nobody could connect.
     NoPlaces,
+    /// The offload is a switch, and none is described.
+    NoSwitch,
 }
 
 impl fmt::Display for ConfigError {
@@ -65,6 +67,10 @@ impl fmt::Display for ConfigError {
                 write!(f, "`metrics:` has a `token` and is `open`: it can be one of the two")
             }
             ConfigError::NoPlaces => write!(f, "`limits:` need values above 0"),
+            ConfigError::NoSwitch => write!(
+                f,
+                "`rtc: {{offload: p4}}` needs the switch and its ports in `p4:` beside it"
+            ),
         }
     }
 }

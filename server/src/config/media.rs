@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::dataplane::{self, Base, Offload, afxdp, ebpf};
+use super::ConfigError;
+use crate::dataplane::{self, Base, Offload, afxdp, ebpf, p4};
 
 /// The file's form.
 #[derive(Debug, Default, Deserialize)]
@@ -18,6 +19,7 @@ pub(super) struct RtcFile {
     pub(super) afxdp: afxdp::Settings,
     pub(super) offload: Offload,
     pub(super) ebpf: ebpf::Settings,
+    pub(super) p4: Option<p4::Settings>,
     pub(super) crypto: Crypto,
     pub(super) coalesce_us: u64,
     #[serde(alias = "precedence")]
@@ -37,9 +39,14 @@ const COALESCE_MAX: u64 = 5_000;
 
 impl RtcFile {
     /// The settings of the data plane, with this many workers if the command line says so.
-    pub(super) fn dataplane(&self, workers: Option<usize>) -> dataplane::Settings {
+    ///
+    /// Errors: the offload is a switch, and none is described.
+    pub(super) fn dataplane(&self, workers: Option<usize>) -> Result<dataplane::Settings, ConfigError> {
+        if self.offload == Offload::P4 && self.p4.is_none() {
+            return Err(ConfigError::NoSwitch);
+        }
         let workers = workers.or(self.workers).filter(|workers| *workers > 0);
-        dataplane::Settings {
+        Ok(dataplane::Settings {
             workers: workers.unwrap_or_else(cores),
             coalesce: Duration::from_micros(self.coalesce_us.min(COALESCE_MAX)),
             realtime_workers: self.realtime_workers.unwrap_or(true),
@@ -47,7 +54,8 @@ impl RtcFile {
             afxdp: self.afxdp.clone(),
             offload: self.offload,
             ebpf: self.ebpf.clone(),
-        }
+            p4: self.p4.clone(),
+        })
     }
 }
 
@@ -185,6 +193,13 @@ mod tests {
         assert_eq!(rtc("rtc: {policy: thresholds}\n").policy, Policy::Thresholds);
         let refusal = File::parse("weir.yaml", "rtc: {policy: greed}\n").err();
         assert!(refusal.is_some_and(|error| error.to_string().contains("greed")));
+    }
+
+    #[test]
+    fn a_switch_is_described_where_it_is_the_offload() {
+        assert!(rtc("rtc: {}\n").dataplane(None).is_ok());
+        let error = rtc("rtc: {offload: p4}\n").dataplane(None).unwrap_err().to_string();
+        assert!(error.contains("p4"), "{error}");
     }
 
     #[test]

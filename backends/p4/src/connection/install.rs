@@ -54,8 +54,10 @@ impl Session<'_> {
 
     async fn install(&mut self, has_another: bool) -> Result<(), Status> {
         if has_another {
-            let groups = self.read(vec![wildcard_groups()]).await.unwrap_or_default();
-            self.delete(groups).await?;
+            for wildcard in [wildcard_groups(), wildcard_sessions()] {
+                let found = self.read(vec![wildcard]).await.unwrap_or_default();
+                self.delete(found).await?;
+            }
         }
         let request = v1::SetForwardingPipelineConfigRequest {
             device_id: self.device,

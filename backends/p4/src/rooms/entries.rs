@@ -60,6 +60,12 @@ pub(super) fn stream(
     senders.chain(formats).chain(layers).collect()
 }
 
+/// The entry by which a stream's sender reports are copied to this group.
+pub(super) fn report(number: u16, (group, branches): (u16, u16)) -> (Key, Value) {
+    let key = Key::Entry(Table::Report, vec![number.into()]);
+    (key, Value::Data(vec![group.into(), branches.into()]))
+}
+
 /// The payload types of a replica with this index.
 pub(super) fn payload_types(index: u16, replica: &Replica) -> Entries {
     let types = replica.formats.iter().map(|format| {

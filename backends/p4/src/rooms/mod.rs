@@ -16,6 +16,7 @@
 //! base continues the replicas once the lease is certainly over.
 
 mod entries;
+mod feedback;
 mod fit;
 mod groups;
 mod life;
@@ -37,6 +38,7 @@ use dataplane::{
     Written,
 };
 
+use self::feedback::Feedback;
 use self::groups::Groups;
 use self::numbers::Numbers;
 use self::templates::Templates;
@@ -75,6 +77,7 @@ pub(crate) struct Rooms {
     streams: BTreeMap<StreamKey, StreamRow>,
     replicas: BTreeMap<ReplicaId, ReplicaRow>,
     groups: Groups,
+    feedback: Feedback,
     by_rid: BTreeMap<u16, LegId>,
     by_number: BTreeMap<u16, StreamKey>,
     by_index: BTreeMap<u16, ReplicaId>,
@@ -113,6 +116,7 @@ struct StreamRow {
     /// Addresses at which its packets arrive.
     services: BTreeSet<SocketAddr>,
     templates: Templates,
+    replicates_reports: bool,
 }
 
 #[derive(Debug)]
@@ -185,6 +189,7 @@ impl Rooms {
             streams: BTreeMap::new(),
             replicas: BTreeMap::new(),
             groups: Groups::default(),
+            feedback: Feedback::default(),
             by_rid: BTreeMap::new(),
             by_number: BTreeMap::new(),
             by_index: BTreeMap::new(),

@@ -87,7 +87,8 @@ impl Rooms {
         if !before.is_empty() {
             self.groups.release(desk, &before);
         }
-        let new = entries::stream(number, group, key.ssrc.0, &row.stream, &from.leg, &row.templates);
+        let mut new = entries::stream(number, group, key.ssrc.0, &row.stream, &from.leg, &row.templates);
+        new.extend(row.replicates_reports.then(|| entries::report(number, group)));
         replace(desk, &mut row.entries, new);
         let services: BTreeSet<_> = from.leg.paths.iter().map(|path| path.local).collect();
         for at in services.difference(&row.services) {
@@ -162,7 +163,7 @@ impl Rooms {
         let (Some(leg), Some(stream)) = (self.legs.get(&row.replica.leg), self.streams.get(&source)) else {
             return false;
         };
-        let is_needed = |key: &&Key| key.table() != Some(Table::TemplateLayer);
+        let is_needed = |key: &&Key| !matches!(key.table(), Some(Table::TemplateLayer | Table::Report));
         let keys = place
             .entries
             .keys()

@@ -33,6 +33,7 @@ impl Rooms {
         touched.streams.extend(self.streams.keys().filter(|key| key.leg == id));
         let concerned = self.concerned(id);
         self.refresh(desk, &concerned, touched);
+        self.publish_feedback(desk);
         answer
     }
 
@@ -47,6 +48,7 @@ impl Rooms {
             self.remove_stream(desk, key);
         }
         self.legs.remove(&id);
+        self.forget_feedback(desk, id);
     }
 
     /// Adds or replaces a stream.
@@ -61,6 +63,7 @@ impl Rooms {
                     entries: Entries::new(),
                     services: BTreeSet::new(),
                     templates: Templates::default(),
+                    replicates_reports: false,
                 };
                 self.streams.insert(key, row);
             }

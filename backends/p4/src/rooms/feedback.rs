@@ -1,0 +1,124 @@
+//! RTCP that the switch forwards by class, and sender reports that it replicates.
+//!
+//! The host gets all of it as well. The tables say which leg's feedback goes on to which other leg.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use dataplane::{FeedbackClass, LegId, Reason, Refused, StreamKey};
+
+use super::publish::Touched;
+use super::{Entries, Rooms, fit, replace};
+use crate::address::{pair, way};
+use crate::desk::Desk;
+use crate::entry::{Key, Table, Value};
+
+/// The legs whose feedback goes on, and their entries.
+#[derive(Debug, Default)]
+pub(super) struct Feedback {
+    wanted: BTreeMap<(LegId, FeedbackClass), LegId>,
+    entries: Entries,
+    services: BTreeSet<SocketAddr>,
+}
+
+impl Rooms {
+    /// Has RTCP of a class from one leg sent to another, or no longer.
+    ///
+    /// Errors: the reason why the switch cannot. It then forwards none.
+    pub(crate) fn set_feedback(
+        &mut self,
+        desk: &mut Desk<'_>,
+        from: LegId,
+        class: FeedbackClass,
+        to: Option<LegId>,
+    ) -> Result<(), Refused> {
+        self.feedback.wanted.remove(&(from, class));
+        let answer = match to {
+            Some(to) => self.may_forward(desk, from, to).map(|()| {
+                self.feedback.wanted.insert((from, class), to);
+            }),
+            None => Ok(()),
+        };
+        self.publish_feedback(desk);
+        answer
+    }
+
+    fn may_forward(&self, desk: &Desk<'_>, from: LegId, to: LegId) -> Result<(), Refused> {
+        let leg = |id| self.legs.get(&id).map(|row| &row.leg).ok_or(Reason::Companion);
+        let fits = || {
+            let (from, to) = (leg(from)?, leg(to)?);
+            fit::leg(desk.config, from)?;
+            fit::leg(desk.config, to)?;
+            let family = |(_, remote): (SocketAddr, SocketAddr)| remote.is_ipv4();
+            match fit::nominated(from).map(family) == fit::nominated(to).map(family) {
+                true => Ok(()),
+                false => Err(Reason::Families),
+            }
+        };
+        fits().map_err(Refused::Unsupported)
+    }
+
+    /// A leg is gone, and with it what goes on from it or to it.
+    pub(super) fn forget_feedback(&mut self, desk: &mut Desk<'_>, leg: LegId) {
+        self.feedback.wanted.retain(|(from, _), to| *from != leg && *to != leg);
+        self.publish_feedback(desk);
+    }
+
+    /// Writes the entries of all that goes on.
+    pub(super) fn publish_feedback(&mut self, desk: &mut Desk<'_>) {
+        if self.feedback.wanted.is_empty() && self.feedback.entries.is_empty() {
+            return;
+        }
+        let (mut entries, mut services) = (Entries::new(), BTreeSet::new());
+        for ((from, class), to) in &self.feedback.wanted {
+            if self.may_forward(desk, *from, *to).is_err() {
+                continue;
+            }
+            let to = self.legs.get(to).and_then(|row| fit::nominated(&row.leg));
+            let (Some(row), Some((local, remote))) = (self.legs.get(from), to) else {
+                continue;
+            };
+            for path in &row.leg.paths {
+                let key = [way(path.remote, path.local), vec![number(*class)]].concat();
+                let data = [pair(local), pair(remote)].concat();
+                entries.insert(Key::Entry(Table::Feedback, key), Value::Data(data));
+                services.insert(path.local);
+            }
+        }
+        replace(desk, &mut self.feedback.entries, entries);
+        let before = std::mem::replace(&mut self.feedback.services, services);
+        for at in self.feedback.services.difference(&before) {
+            desk.services.hold(desk.book, desk.config, *at);
+        }
+        for at in before.difference(&self.feedback.services) {
+            desk.services.release(desk.book, *at);
+        }
+    }
+
+    /// Whether sender reports of a stream are replicated to the replicas that the switch sends.
+    pub(crate) fn set_reports(
+        &mut self,
+        desk: &mut Desk<'_>,
+        key: StreamKey,
+        are_replicated: bool,
+    ) -> Result<(), Refused> {
+        let row = self
+            .streams
+            .get_mut(&key)
+            .ok_or(Refused::Unsupported(Reason::Companion))?;
+        row.replicates_reports = are_replicated;
+        let mut touched = Touched::default();
+        touched.streams.insert(key);
+        self.publish(desk, touched);
+        Ok(())
+    }
+}
+
+/// The program's number of a class.
+fn number(class: FeedbackClass) -> u128 {
+    match class {
+        FeedbackClass::Estimates => 1,
+        FeedbackClass::Nacks => 2,
+        FeedbackClass::KeyFrames => 3,
+    }
+}

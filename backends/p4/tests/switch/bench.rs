@@ -1,0 +1,209 @@
+//! A switch in this process, and the driver of it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use backend_p4::{Mac, P4Config, P4Relays, P4Rooms, Port, Replication, Route};
+use dataplane::{Offload, ReplicaOffload};
+use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
+use switch_sim::{Options, Output, Server};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+/// The host behind port 1, and clients behind ports 2 and 3.
+pub(crate) const HOST: &str = "10.0.1.9";
+
+/// The longest that is waited for anything.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A switch with its server.
+pub(crate) struct Switch {
+    pub(crate) server: Server,
+    /// Frames that the controller had it send.
+    pub(crate) sent: Arc<Mutex<Vec<Output>>>,
+    stop: Option<oneshot::Sender<()>>,
+    runtime: Option<Runtime>,
+}
+
+impl Switch {
+    /// A switch that serves at an address, or at any.
+    pub(crate) fn start(at: Option<SocketAddr>) -> (Self, SocketAddr) {
+        let runtime = Runtime::new().unwrap();
+        let at = at.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
+        let listener = until("the address is free", || runtime.block_on(TcpListener::bind(at)).ok());
+        let at = listener.local_addr().unwrap();
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let start = Instant::now();
+        let outputs = sent.clone();
+        let transmit = move |frames: Vec<Output>| outputs.lock().unwrap().extend(frames);
+        let server = Server::new(
+            Options::default(),
+            Arc::new(move || start.elapsed()),
+            Arc::new(transmit),
+        );
+        let (stop, stopped) = oneshot::channel();
+        let serving = server.clone();
+        runtime.spawn(async move {
+            serving
+                .serve(listener, async {
+                    let _ = stopped.await;
+                })
+                .await
+        });
+        let switch = Switch {
+            server,
+            sent,
+            stop: Some(stop),
+            runtime: Some(runtime),
+        };
+        (switch, at)
+    }
+
+    /// A packet arrives; what is sent, by port.
+    pub(crate) fn packet(&self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
+        let outputs = self.server.packet(port, frame);
+        outputs.into_iter().map(|output| (output.port, output.bytes)).collect()
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_millis(10));
+        }
+    }
+}
+
+/// The driver of a switch.
+pub(crate) struct Driver {
+    pub(crate) relays: P4Relays,
+    pub(crate) rooms: P4Rooms,
+}
+
+impl Driver {
+    pub(crate) fn start(at: SocketAddr, replication: Replication) -> Self {
+        let (relays, rooms) = backend_p4::start(config(at, replication), Instant::now(), Arc::new(|| {})).unwrap();
+        Driver {
+            relays,
+            rooms: rooms.unwrap(),
+        }
+    }
+
+    /// Whether the switch is connected and has a lease.
+    pub(crate) fn state(&self) -> String {
+        let statistics = self.relays.statistics();
+        let places = statistics.iter().flat_map(|part| part.places());
+        let mut switch = places.filter(|(name, _)| name == "switch");
+        switch.next().map(|(_, state)| state).unwrap()
+    }
+
+    pub(crate) fn wait_until_connected(&self) {
+        until("the switch is connected", || {
+            self.state().ends_with(": connected").then_some(())
+        });
+    }
+
+    /// A sample of `weir_p4_total`.
+    pub(crate) fn count(&self, reason: &str) -> u64 {
+        let families = self
+            .relays
+            .statistics()
+            .iter()
+            .flat_map(|part| part.families())
+            .collect::<Vec<_>>();
+        let samples = families
+            .iter()
+            .filter(|family| family.name == "p4")
+            .flat_map(|family| &family.samples);
+        let mut named = samples.filter(|sample| sample.labels[0].1 == reason);
+        named.next().expect("it is counted").value
+    }
+
+    /// The next candidate of the rooms.
+    pub(crate) fn candidate(&mut self) -> dataplane::Candidate {
+        until("there is a candidate", || self.rooms.next_candidate())
+    }
+
+    /// The outcome of the next take-over.
+    pub(crate) fn taken(&mut self) -> Result<(), dataplane::Refused> {
+        until("the take-over is answered", || self.rooms.next_written()).outcome
+    }
+}
+
+/// Waits until there is something.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "{what}: not in time");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn config(switch: SocketAddr, replication: Replication) -> P4Config {
+    let port = |port: u16| Port {
+        port,
+        mac: Mac([2, 0, 0, 0, 0, port as u8]),
+        addresses: vec![IpAddr::from([10, 0, port as u8, 1])],
+        routes: vec![Route {
+            to: format!("10.0.{port}.0/24").parse().unwrap(),
+            via: Mac([2, 0, 0, 1, 0, port as u8]),
+        }],
+    };
+    P4Config {
+        switch,
+        device: 1,
+        election: 7,
+        replication,
+        host: 1,
+        ports: vec![port(1), port(2), port(3)],
+        rooms: true,
+    }
+}
+
+/// A datagram in a frame.
+pub(crate) fn frame(from: &str, to: &str, payload: &[u8]) -> Vec<u8> {
+    let [from, to]: [std::net::SocketAddrV4; 2] = [from.parse().unwrap(), to.parse().unwrap()];
+    let mut frame = Vec::new();
+    PacketBuilder::ethernet2([2, 0, 0, 9, 0, 9], [2, 0, 0, 0, 0, 2])
+        .ipv4(from.ip().octets(), to.ip().octets(), 64)
+        .udp(from.port(), to.port())
+        .write(&mut frame, payload)
+        .unwrap();
+    frame
+}
+
+/// The addresses and the payload of a datagram.
+pub(crate) fn datagram(frame: &[u8]) -> (String, String, Vec<u8>) {
+    let packet = SlicedPacket::from_ethernet(frame).unwrap();
+    let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Udp(udp))) = (packet.net, packet.transport) else {
+        panic!("no datagram")
+    };
+    let header = ip.header();
+    let checksum = udp
+        .to_header()
+        .calc_checksum_ipv4(&header.to_header(), udp.payload())
+        .unwrap();
+    assert_eq!(udp.checksum(), checksum);
+    assert_eq!(header.ttl(), 63);
+    (
+        format!("{}:{}", header.source_addr(), udp.source_port()),
+        format!("{}:{}", header.destination_addr(), udp.destination_port()),
+        udp.payload().to_vec(),
+    )
+}
+
+/// An RTP packet without extensions.
+pub(crate) fn rtp(payload_type: u8, sequence: u16, ssrc: u32) -> Vec<u8> {
+    let mut packet = vec![0x80, payload_type];
+    packet.extend(sequence.to_be_bytes());
+    packet.extend((u32::from(sequence) * 960).to_be_bytes());
+    packet.extend(ssrc.to_be_bytes());
+    packet.extend(b"sound");
+    packet
+}

@@ -1,0 +1,129 @@
+//! Calls of SIP proxies.
+
+use std::time::Instant;
+
+use backend_p4::Replication;
+use dataplane::{Accept, Answer, Hop, Offload, Path, Relay, RelayProtection, WriteId};
+use etherparse::{ArpEthIpv4Packet, ArpOperation, PacketBuilder};
+
+use crate::bench::{Driver, HOST, Switch, datagram, frame, rtp, until};
+
+const ALICE: &str = "10.0.2.5:4000";
+const BOB: &str = "10.0.3.5:5000";
+
+fn relay(accept: &str, from: &str, to: &str) -> Relay {
+    let path = Path {
+        local: from.parse().unwrap(),
+        remote: to.parse().unwrap(),
+    };
+    Relay {
+        accept: Accept::Only(accept.parse().unwrap()),
+        ingress_protection: RelayProtection::Clear,
+        terminated: false,
+        rtp: Some(Hop {
+            path,
+            egress_protection: RelayProtection::Clear,
+            tos: None,
+        }),
+        rtcp: None,
+    }
+}
+
+/// Two ports of the host that are one call.
+pub(crate) fn offer_call(driver: &mut Driver) -> (String, String) {
+    let (a, b) = (format!("{HOST}:30000"), format!("{HOST}:30002"));
+    let now = Instant::now();
+    let (first, second) = (relay(ALICE, &b, BOB), relay(BOB, &a, ALICE));
+    assert_eq!(
+        driver.relays.offer(now, WriteId(1), a.parse().unwrap(), Some(&first)),
+        Answer::Taken
+    );
+    assert_eq!(
+        driver.relays.offer(now, WriteId(2), b.parse().unwrap(), Some(&second)),
+        Answer::Pending
+    );
+    let written = until("the relay is written", || driver.relays.next_written());
+    assert_eq!((written.write, written.outcome), (WriteId(2), Ok(())));
+    (a, b)
+}
+
+/// A packet of Alice's arrives at Bob's.
+pub(crate) fn is_relayed(switch: &Switch, a: &str, b: &str) -> bool {
+    let sound = rtp(0, 7, 99);
+    let sent = switch.packet(2, &frame(ALICE, a, &sound));
+    match &sent[..] {
+        [(3, frame)] => {
+            assert_eq!(datagram(frame), (b.to_owned(), BOB.to_owned(), sound));
+            true
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn a_call_is_forwarded_by_the_switch_until_it_ends() {
+    let (switch, at) = Switch::start(None);
+    let mut driver = Driver::start(at, Replication::Multicast);
+    let (a, b) = offer_call(&mut driver);
+    driver.wait_until_connected();
+    for _ in 0..5 {
+        assert!(is_relayed(&switch, &a, &b));
+    }
+    // RTCP is the host's.
+    let mut report = rtp(0, 7, 99);
+    report[1] = 200;
+    let sent = switch.packet(2, &frame(ALICE, &a, &report));
+    assert_eq!(sent.len(), 1);
+    assert_eq!((sent[0].0, datagram(&sent[0].1).1), (1, a.clone()));
+
+    let traffic = until("the counters are read", || {
+        let traffic = driver.relays.relay_traffic(a.parse().unwrap());
+        traffic.filter(|(traffic, _)| traffic.packets == 5)
+    });
+    assert_eq!(traffic.0.bytes, 5 * 17);
+
+    assert!(is_relayed(&switch, &a, &b));
+    let answer = driver
+        .relays
+        .offer(Instant::now(), WriteId(3), a.parse().unwrap(), None);
+    assert_eq!(answer, Answer::Pending);
+    let written = until("it is removed", || driver.relays.next_written());
+    let (traffic, last) = written.traffic.unwrap();
+    assert_eq!((written.write, traffic.packets), (WriteId(3), 6));
+    assert!(last.is_some());
+    assert!(!is_relayed(&switch, &a, &b), "it goes to the host");
+}
+
+#[test]
+fn the_switch_answers_for_its_own_addresses() {
+    let (switch, at) = Switch::start(None);
+    let driver = Driver::start(at, Replication::Multicast);
+    driver.wait_until_connected();
+    let request = ArpEthIpv4Packet {
+        operation: ArpOperation::REQUEST,
+        sender_mac: [2, 0, 0, 9, 0, 9],
+        sender_ipv4: [10, 0, 2, 9],
+        target_mac: [0; 6],
+        target_ipv4: [10, 0, 2, 1],
+    };
+    let mut arp = Vec::new();
+    PacketBuilder::ethernet2([2, 0, 0, 9, 0, 9], [0xff; 6])
+        .arp(request.into())
+        .write(&mut arp)
+        .unwrap();
+    let mut ping = Vec::new();
+    PacketBuilder::ethernet2([2, 0, 0, 9, 0, 9], [2, 0, 0, 0, 0, 2])
+        .ipv4([10, 0, 2, 9], [10, 0, 3, 1], 9)
+        .icmpv4_echo_request(1, 2)
+        .write(&mut ping, b"ping")
+        .unwrap();
+    assert!(switch.packet(2, &arp).is_empty() && switch.packet(2, &ping).is_empty());
+    until("both are answered", || {
+        let sent = switch.sent.lock().unwrap();
+        let ports: Vec<u16> = sent.iter().map(|output| output.port).collect();
+        (ports == [2, 2]).then_some(())
+    });
+    until("both are counted", || {
+        (driver.count("neighbour_answered") == 2).then_some(())
+    });
+}
