@@ -34,7 +34,7 @@ COMMIT = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 PROTOCOL_USERS = ("crates/livekit/", "verify/", "eval/")
 GLOSSARY = "docs/glossary.md"
 # The folders of modules in the glossary's last column; all others are those of crates.
-MODULES = {name: f"backends/{name}/src" for name in ("afxdp", "ebpf", "gcm", "layered", "udp")}
+MODULES = {name: f"backends/{name}/src" for name in ("afxdp", "ebpf", "gcm", "layered", "p4", "udp")}
 MODULES |= {"model": "crates/dataplane/src/model", "server": "server/src"}
 
 
