@@ -25,6 +25,12 @@ use crate::DEVICE;
 /// How long an answer may take.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
+/// How long an expected packet may take.
+const EXPECTED_MAX: Duration = Duration::from_secs(2);
+
+/// How long an unexpected one is waited for.
+const FURTHER: Duration = Duration::from_millis(3);
+
 /// The longest answer to a read.
 const RESPONSE_MAX: usize = 64 << 20;
 
@@ -104,6 +110,19 @@ impl Controller {
                 Some(Answer::Packet(packet)) => return Ok(Some(packet)),
                 Some(_) => {}
                 None => return Ok(None),
+            }
+        }
+    }
+
+    /// The packets to the controller, of which so many are expected: those are waited for, and
+    /// further ones for a short time.
+    pub fn packet_ins(&mut self, expected: usize) -> Result<Vec<PacketIn>, Status> {
+        let mut found = Vec::new();
+        loop {
+            let wait = if found.len() < expected { EXPECTED_MAX } else { FURTHER };
+            match self.packet_in(wait)? {
+                Some(packet) => found.push(packet),
+                None => return Ok(found),
             }
         }
     }

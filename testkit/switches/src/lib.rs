@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod controller;
+pub mod messages;
 mod real;
 mod simulated;
 
@@ -31,6 +32,10 @@ pub trait Switch {
     /// Sends a packet to a port. Returns the packets that the switch then sends, without those to
     /// the controller. The order of copies is not certain, even on one port.
     fn packet(&mut self, port: u16, bytes: &[u8]) -> Vec<Output>;
+
+    /// The same, when so many packets are expected: a switch outside of this process is waited for
+    /// as long as it needs, also under load.
+    fn packet_for(&mut self, port: u16, bytes: &[u8], expected: usize) -> Vec<Output>;
 
     /// The packets that were sent meanwhile, by a `PacketOut`.
     fn sent(&mut self) -> Vec<Output>;

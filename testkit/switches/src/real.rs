@@ -28,6 +28,9 @@ const INSIDE: &str = "127.0.0.1:9559";
 /// How long the program may take to listen.
 const START_MAX: Duration = Duration::from_secs(20);
 
+/// How long an expected packet may take.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+
 /// How long the receiver of a port waits before it looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -100,6 +103,14 @@ impl Bmv2 {
         Ok(switch)
     }
 
+    fn put(&self, port: u16, bytes: &[u8]) {
+        while self.received.try_recv().is_ok() {}
+        let Some((_, socket)) = self.ports.iter().find(|it| it.0 == port) else {
+            panic!("the switch has no port {port}");
+        };
+        socket.send(bytes).expect("the cable of a test takes a frame");
+    }
+
     fn await_listener(&mut self, namespace: &Namespace) -> Result<(), String> {
         let start = Instant::now();
         while namespace.run(|| TcpStream::connect(INSIDE)).is_err() {
@@ -121,12 +132,24 @@ impl Switch for Bmv2 {
     }
 
     fn packet(&mut self, port: u16, bytes: &[u8]) -> Vec<Output> {
-        while self.received.try_recv().is_ok() {}
-        let Some((_, socket)) = self.ports.iter().find(|it| it.0 == port) else {
-            panic!("the switch has no port {port}");
-        };
-        socket.send(bytes).expect("the cable of a test takes a frame");
+        self.put(port, bytes);
         self.sent()
+    }
+
+    fn packet_for(&mut self, port: u16, bytes: &[u8], expected: usize) -> Vec<Output> {
+        self.put(port, bytes);
+        let mut outputs = Vec::new();
+        loop {
+            let wait = if outputs.len() < expected {
+                ANSWER_MAX
+            } else {
+                self.further
+            };
+            match self.received.recv_timeout(wait) {
+                Ok(output) => outputs.push(output),
+                Err(_) => return outputs,
+            }
+        }
     }
 
     fn sent(&mut self) -> Vec<Output> {

@@ -60,6 +60,10 @@ impl Switch for Simulated {
         self.server.packet(port, bytes)
     }
 
+    fn packet_for(&mut self, port: u16, bytes: &[u8], _: usize) -> Vec<Output> {
+        self.packet(port, bytes)
+    }
+
     fn sent(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.sent.lock().unwrap_or_else(PoisonError::into_inner))
     }

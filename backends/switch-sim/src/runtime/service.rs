@@ -59,6 +59,7 @@ struct State {
     arbitration: Arbitration,
     streams: HashMap<u64, Responses>,
     next_stream: u64,
+    packet_ins: u64,
     dropped_packet_ins: u64,
 }
 
@@ -71,6 +72,7 @@ impl Server {
             arbitration: Arbitration::default(),
             streams: HashMap::new(),
             next_stream: 0,
+            packet_ins: 0,
             dropped_packet_ins: 0,
         };
         Self {
@@ -98,6 +100,12 @@ impl Server {
         let mut state = self.state();
         let outputs = state.device.packet(now, port, bytes);
         state.deliver(outputs)
+    }
+
+    /// Packets that were sent to the controller.
+    #[must_use]
+    pub fn packet_ins(&self) -> u64 {
+        self.state().packet_ins
     }
 
     /// Packets to the controller that were dropped, because it was absent or slow.
@@ -257,6 +265,7 @@ impl State {
                 (Some(message), Some((stream, _))) => self.send(stream, Answer::Packet(message)),
                 _ => false,
             };
+            self.packet_ins += u64::from(is_sent);
             self.dropped_packet_ins += u64::from(!is_sent);
         }
         others

@@ -1,0 +1,358 @@
+//! Our program on the simulator and on BMv2: random packets of relays and rooms, in three ways to
+//! replicate, with the same outputs, the same packets to the controller and the same counters.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use p4runtime::config::P4Info;
+use p4runtime::v1::entity::Entity;
+use p4runtime::v1::update::Type;
+use p4runtime::v1::{self, PacketIn};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use switch_sim::{Embedded, Options, PROGRAMS};
+use switches::messages::{entry, group, packet_out, session, update};
+use switches::{Controller, Output, Simulated, Switch, bmv2};
+use veth::frame::Frame;
+
+/// Packets of each program.
+const PACKETS: u16 = 250;
+
+/// The host, and the clients behind the ports from 2.
+const HOST: &str = "10.0.0.1";
+const HOST_V6: &str = "fd00::1";
+
+/// A switch and its controller.
+struct Bench<S> {
+    switch: S,
+    controller: Controller,
+}
+
+impl<S: Switch> Bench<S> {
+    fn new(switch: S) -> Self {
+        let (controller, _) = Controller::connect(switch.address(), 1).unwrap();
+        Self { switch, controller }
+    }
+
+    fn begin(&mut self, program: &Embedded, info: &P4Info, updates: &[v1::Update]) {
+        self.controller.push(program.json, program.p4info, 1).unwrap();
+        self.controller.write(updates.to_vec()).unwrap();
+        // The lease: two minutes.
+        self.controller
+            .packet_out(packet_out(info, &[2, 0, 120_000_000], Vec::new()));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    /// The outputs and the packets to the controller, of which so many are expected.
+    fn packet(&mut self, port: u16, bytes: &[u8], expected: (usize, usize)) -> (Vec<Output>, Vec<PacketIn>) {
+        let mut outputs = self.switch.packet_for(port, bytes, expected.0);
+        outputs.sort_by(|a, b| (a.port, &a.bytes).cmp(&(b.port, &b.bytes)));
+        let mut ins = self.controller.packet_ins(expected.1).unwrap();
+        ins.sort_by_key(|it| format!("{it:?}"));
+        (outputs, ins)
+    }
+
+    fn counters(&mut self) -> Vec<v1::Entity> {
+        let all = Entity::CounterEntry(v1::CounterEntry::default());
+        let all = v1::Entity { entity: Some(all) };
+        let is_used = |it: &v1::Entity| match &it.entity {
+            Some(Entity::CounterEntry(it)) => it.data.is_some_and(|it| it.packet_count > 0),
+            _ => false,
+        };
+        let mut cells = self.controller.read(vec![all]).unwrap();
+        cells.retain(is_used);
+        cells.sort_by_key(|it| format!("{it:?}"));
+        cells
+    }
+}
+
+impl Bench<Simulated> {
+    /// Packets that the switch has sent to the controller.
+    fn ins(&self) -> u64 {
+        self.switch.server.packet_ins()
+    }
+}
+
+fn address(text: &str) -> u128 {
+    match text.parse().unwrap() {
+        IpAddr::V4(it) => it.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(it) => it.to_bits(),
+    }
+}
+
+fn client(port: u16, is_v6: bool) -> String {
+    if is_v6 {
+        format!("fd00::{port}")
+    } else {
+        format!("10.0.0.{port}")
+    }
+}
+
+/// Entries of two relays and of a room with three participants.
+fn updates(info: &P4Info, mode: &str) -> Vec<v1::Update> {
+    let mut all = Vec::new();
+    let mut add = |entity| all.push(update(Type::Insert, entity));
+    let table = |name: &str, keys: &[u128], action: &str, values: &[u128]| {
+        Entity::TableEntry(entry(info, name, keys, action, values))
+    };
+    add(session(1, &[(510, 0)]));
+    add(session(2, &[(1, 0)]));
+    add(group(7, &[(2, 12), (3, 13), (4, 14)]));
+    let (branches, first) = match mode {
+        "recirculation" => (3, 0),
+        "tree" => (2, 0),
+        _ => (0, 0),
+    };
+    for (position, port) in (first..).zip([2, 3, 4]) {
+        add(table("participant", &[7, position], "member", &[10 + port, port]));
+    }
+    for is_v6 in [false, true] {
+        let host = address(if is_v6 { HOST_V6 } else { HOST });
+        add(table(
+            "service",
+            &[host, 5004],
+            "serve",
+            &[0x0200_0000_0001, 0x0200_0000_00ff],
+        ));
+        add(table(
+            "nexthop",
+            &[host],
+            "route",
+            &[1, 0x0200_0000_0001, 0x0200_0000_00ff],
+        ));
+        for port in [2, 3, 4] {
+            let values = [u128::from(port), 0x0200_0000_0001, 0x0200_0000_0000 | u128::from(port)];
+            add(table("nexthop", &[address(&client(port, is_v6))], "route", &values));
+        }
+        let (a, b) = (address(&client(2, is_v6)), address(&client(3, is_v6)));
+        let index = u128::from(is_v6);
+        add(table(
+            "relay",
+            &[a, 4000, host, 6000],
+            "forward",
+            &[index, host, 6001, b, 4001, index, 0xb8],
+        ));
+        let leg = [a, 5000, host, 5004];
+        let sender = |ssrc: u128| [leg[0], leg[1], leg[2], leg[3], ssrc];
+        // Stream 1 is described, 2 is not; both families share them.
+        add(table("sender", &sender(0x1111), "media", &[1, 7, branches, 1, 3, 0]));
+        add(table("sender", &sender(0x2222), "media", &[2, 7, branches, 0, 0, 1]));
+        for class in [1, 2, 3] {
+            let (action, values) = if class == 3 {
+                ("stop", vec![])
+            } else {
+                ("proxy", vec![host, 5004, b, 5001])
+            };
+            let keys = [leg[0], leg[1], leg[2], leg[3], class];
+            add(table("feedback", &keys, action, &values));
+        }
+    }
+    add(table("report", &[1], "replicate", &[7, branches]));
+    add(table("format", &[1, 96], "known", &[]));
+    add(table("format", &[2, 111], "known", &[]));
+    for template in 0..6 {
+        let temporal = template % 3;
+        let values = [
+            0,
+            temporal,
+            2,
+            if template < 3 { 2 } else { 0 },
+            0,
+            0,
+            u128::from(template == 0),
+        ];
+        add(table("template_layer", &[1, template], "layer", &values));
+    }
+    for (rid, port, is_v6) in [(12, 2, false), (13, 3, false), (14, 4, true)] {
+        let host = address(if is_v6 { HOST_V6 } else { HOST });
+        let to = address(&client(port, is_v6));
+        let macs = [0x0200_0000_0001, 0x0200_0000_0000 | u128::from(port)];
+        add(table(
+            "receiver",
+            &[rid],
+            "to",
+            &[macs[0], macs[1], host, 5004, to, 5001],
+        ));
+    }
+    // index, epoch, ssrc, start, newest, next, timestamp, frame, method, spatial, temporal, mid_id,
+    // mid_len, mid, time_id, keep
+    let replicas: [[u128; 18]; 4] = [
+        [13, 1, 1, 1, 0xa001, 1, 0, 100, 77, 5, 1, 3, 7, 4, 2, 0x6162, 0, 0b1010],
+        [14, 1, 2, 1, 0xa002, 1, 0, 200, 88, 6, 2, 3, 1, 0, 0, 0, 0, 0b1110],
+        [13, 2, 3, 1, 0xa003, 0, 1000, 300, 99, 0, 0, 3, 7, 0, 0, 0, 0, 0b0110],
+        [14, 2, 4, 1, 0xa004, 0, 1005, 7, 11, 0, 0, 3, 7, 5, 1, 0x63, 0, 0xffff],
+    ];
+    for [rid, stream, values @ ..] in replicas {
+        add(table("replica", &[rid, stream], "send", &values));
+        let payload_type = if stream == 1 { 96 } else { 111 };
+        add(table(
+            "payload_type",
+            &[values[0], payload_type],
+            "map",
+            &[payload_type + 1],
+        ));
+    }
+    add(table("excluded_pair", &[1, 2, 13], "exclude", &[]));
+    all
+}
+
+/// The state of a random sender.
+struct Sender {
+    random: StdRng,
+    sequence: u16,
+    frame: u16,
+    template: u8,
+}
+
+impl Sender {
+    fn next(&mut self) -> (u16, Vec<u8>) {
+        let is_v6 = self.random.random_range(0..3) == 0;
+        let host = if is_v6 { HOST_V6 } else { HOST };
+        let (from, to, payload) = match self.random.random_range(0..12) {
+            0..2 => (4000, 6000, self.rtp(0x3333, 0)),
+            2..8 => (5000, 5004, self.rtp(0x1111, 96)),
+            8..10 => (5000, 5004, self.rtp(0x2222, 111)),
+            _ => (5000, 5004, self.rtcp()),
+        };
+        let at = |text: &str, port: u16| SocketAddr::new(text.parse().unwrap(), port);
+        let mut frame = Frame::new(at(&client(2, is_v6), from), at(host, to), &payload);
+        frame.ttl = if self.random.random_range(0..20) == 0 { 1 } else { 64 };
+        frame.unchecked = !is_v6 && self.random.random_range(0..8) == 0;
+        let mut bytes = frame.bytes();
+        if self.random.random_range(0..12) == 0 {
+            let index = self.random.random_range(12..bytes.len());
+            bytes[index] ^= 1 << self.random.random_range(0..8);
+        }
+        if self.random.random_range(0..40) == 0 {
+            bytes.truncate(self.random.random_range(14..bytes.len()));
+        }
+        (2, bytes)
+    }
+
+    fn rtp(&mut self, ssrc: u32, payload_type: u8) -> Vec<u8> {
+        let random = &mut self.random;
+        self.sequence = match random.random_range(0..12) {
+            0 => self.sequence.wrapping_sub(3),
+            1 => self.sequence.wrapping_add(3),
+            _ => self.sequence.wrapping_add(1),
+        };
+        let is_first = random.random_range(0..3) > 0;
+        if is_first {
+            self.frame = self.frame.wrapping_add(1);
+            self.template = random.random_range(0..6);
+            if random.random_range(0..8) == 0 {
+                self.template = 0;
+            }
+        }
+        let is_last = random.random_range(0..3) > 0;
+        let with_padding = random.random_range(0..12) == 0;
+        let csrcs = random.random_range(0..8u8).saturating_sub(5);
+        let with_extension = random.random_range(0..8) > 0;
+        let mut bytes = vec![0x80 | u8::from(with_padding) << 5 | u8::from(with_extension) << 4 | csrcs];
+        bytes.push(u8::from(is_last) << 7 | payload_type);
+        bytes.extend(self.sequence.to_be_bytes());
+        bytes.extend((u32::from(self.frame) * 3000).to_be_bytes());
+        bytes.extend(ssrc.to_be_bytes());
+        bytes.extend(std::iter::repeat_n(9, 4 * usize::from(csrcs)));
+        if with_extension {
+            let head = u8::from(is_first) << 7 | u8::from(is_last) << 6 | self.template;
+            let [high, low] = self.frame.to_be_bytes();
+            extension(random, &[head, high, low], &mut bytes);
+        }
+        bytes.extend(std::iter::repeat_n(0x55, random.random_range(0..60)));
+        if with_padding {
+            bytes.extend([0, 0, 0, 4]);
+        }
+        bytes
+    }
+
+    fn rtcp(&mut self) -> Vec<u8> {
+        let random = &mut self.random;
+        let (kind, count, words) =
+            [(200, 0, 6), (201, 1, 7), (205, 1, 3), (206, 15, 4), (206, 1, 2)][random.random_range(0..5)];
+        let mut bytes = vec![0x80 | count, kind, 0, words];
+        bytes.extend(0x1111u32.to_be_bytes());
+        bytes.extend((1..words).flat_map(|_| random.random::<[u8; 4]>()));
+        if kind == 200 {
+            bytes.extend([0x81, 202, 0, 3, 0, 0, 0x11, 0x11, 1, 2, b'a', b'b', 0, 0, 0, 0]);
+        }
+        bytes
+    }
+}
+
+/// A random header extension with a descriptor.
+fn extension(random: &mut StdRng, descriptor: &[u8], bytes: &mut Vec<u8>) {
+    let is_two_byte = random.random_range(0..3) == 0;
+    let mut elements = Vec::new();
+    let count = random.random_range(0..6);
+    let place = random.random_range(0..=count);
+    for index in 0..=count {
+        let (id, mut value) = if index == place {
+            let mut value = descriptor.to_vec();
+            if random.random_range(0..6) == 0 {
+                value.extend([0x80 * random.random_range(0..2u8), 1, 2]);
+            }
+            (3, value)
+        } else {
+            let length = random.random_range(1..9);
+            (
+                [1, 2, 4, 5, 7][random.random_range(0..5)],
+                (0..length).map(|_| random.random()).collect(),
+            )
+        };
+        if is_two_byte {
+            elements.extend([id, value.len() as u8]);
+        } else {
+            elements.push(id << 4 | (value.len() as u8 - 1));
+        }
+        elements.append(&mut value);
+        if random.random_range(0..6) == 0 {
+            elements.push(0);
+        }
+    }
+    elements.resize(elements.len().next_multiple_of(4), 0);
+    bytes.extend(if is_two_byte { [0x10, 0x00] } else { [0xbe, 0xde] });
+    bytes.extend((elements.len() as u16 / 4).to_be_bytes());
+    bytes.extend(elements);
+}
+
+#[test]
+fn all_modes_are_as_on_bmv2() {
+    let Some(real) = bmv2(&[1, 2, 3, 4]) else { return };
+    let mut real = Bench::new(real);
+    for program in PROGRAMS {
+        let mut simulated = Bench::new(Simulated::start(Options::default()).unwrap());
+        let info = p4runtime::p4info(program.p4info).unwrap();
+        let updates = updates(&info, program.name);
+        simulated.begin(&program, &info, &updates);
+        real.begin(&program, &info, &updates);
+        let mut sender = Sender {
+            random: StdRng::seed_from_u64(5),
+            sequence: 1000,
+            frame: 0,
+            template: 0,
+        };
+        let mut copies = 0;
+        for number in 0..PACKETS {
+            let (port, bytes) = sender.next();
+            let ins = simulated.ins();
+            let mut expected = simulated.packet(port, &bytes, (0, 0));
+            let missing = usize::try_from(simulated.ins() - ins).unwrap() - expected.1.len();
+            expected.1.extend(simulated.controller.packet_ins(missing).unwrap());
+            expected.1.sort_by_key(|it| format!("{it:?}"));
+            let sent = real.packet(port, &bytes, (expected.0.len(), expected.1.len()));
+            assert_eq!(sent, expected, "{}, packet {number}: {bytes:02x?}", program.name);
+            copies += expected.0.len();
+        }
+        assert!(
+            copies > usize::from(PACKETS),
+            "{}: only {copies} packets were sent",
+            program.name
+        );
+        assert_eq!(real.counters(), simulated.counters(), "{}", program.name);
+        // A push leaves groups behind.
+        for entity in [group(7, &[]), session(1, &[]), session(2, &[])] {
+            real.controller.write(vec![update(Type::Delete, entity)]).unwrap();
+        }
+    }
+}
