@@ -1,16 +1,17 @@
 //! A switch in this process, and the driver of it.
 
+use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backend_p4::{Mac, P4Config, P4Relays, P4Rooms, Port, Replication, Route};
 use dataplane::{Offload, ReplicaOffload};
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use switch_sim::{Options, Output, Server};
+use switches::Simulated;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::sync::oneshot;
 
 /// The host behind port 1, and clients behind ports 2 and 3.
 pub(crate) const HOST: &str = "10.0.1.9";
@@ -18,59 +19,81 @@ pub(crate) const HOST: &str = "10.0.1.9";
 /// The longest that is waited for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A switch with its server.
-pub(crate) struct Switch {
-    pub(crate) server: Server,
-    /// Frames that the controller had it send.
-    pub(crate) sent: Arc<Mutex<Vec<Output>>>,
-    stop: Option<oneshot::Sender<()>>,
-    runtime: Option<Runtime>,
-}
+/// A switch of any kind.
+pub(crate) struct Switch(RefCell<Box<dyn switches::Switch>>);
 
 impl Switch {
-    /// A switch that serves at an address, or at any.
-    pub(crate) fn start(at: Option<SocketAddr>) -> (Self, SocketAddr) {
-        let runtime = Runtime::new().unwrap();
-        let at = at.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
-        let listener = until("the address is free", || runtime.block_on(TcpListener::bind(at)).ok());
-        let at = listener.local_addr().unwrap();
-        let sent = Arc::new(Mutex::new(Vec::new()));
-        let start = Instant::now();
-        let outputs = sent.clone();
-        let transmit = move |frames: Vec<Output>| outputs.lock().unwrap().extend(frames);
-        let server = Server::new(
-            Options::default(),
-            Arc::new(move || start.elapsed()),
-            Arc::new(transmit),
-        );
-        let (stop, stopped) = oneshot::channel();
-        let serving = server.clone();
-        runtime.spawn(async move {
-            serving
-                .serve(listener, async {
-                    let _ = stopped.await;
-                })
-                .await
-        });
-        let switch = Switch {
-            server,
-            sent,
-            stop: Some(stop),
-            runtime: Some(runtime),
+    /// The interpreted program, and BMv2 where it is: a test runs on each.
+    pub(crate) fn each(mut test: impl FnMut(&Switch, SocketAddr)) {
+        let mut run = |switch: Box<dyn switches::Switch>| {
+            let at = switch.address();
+            test(&Switch(RefCell::new(switch)), at);
         };
-        (switch, at)
+        run(Box::new(Simulated::start(Options::default()).unwrap()));
+        if let Some(switch) = switches::bmv2(&[1, 2, 3]) {
+            run(Box::new(switch));
+        }
+    }
+
+    /// An interpreted program that serves at an address, or at any.
+    pub(crate) fn start(at: Option<SocketAddr>) -> (Self, SocketAddr) {
+        let switch = Restarting::start(at);
+        let at = switch.at;
+        (Switch(RefCell::new(Box::new(switch))), at)
     }
 
     /// A packet arrives; what is sent, by port.
     pub(crate) fn packet(&self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
-        let outputs = self.server.packet(port, frame);
+        let outputs = self.0.borrow_mut().packet(port, frame);
         outputs.into_iter().map(|output| (output.port, output.bytes)).collect()
+    }
+
+    /// The ports of frames that the controller had it send.
+    pub(crate) fn sent(&self) -> Vec<u16> {
+        self.0.borrow_mut().sent().iter().map(|output| output.port).collect()
     }
 }
 
-impl Drop for Switch {
+/// An interpreted program that serves at an address of its own choice.
+struct Restarting {
+    at: SocketAddr,
+    server: Server,
+    runtime: Option<Runtime>,
+}
+
+impl Restarting {
+    fn start(at: Option<SocketAddr>) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let at = at.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
+        let listener = until("the address is free", || runtime.block_on(TcpListener::bind(at)).ok());
+        let at = listener.local_addr().unwrap();
+        let start = Instant::now();
+        let server = Server::new(Options::default(), Arc::new(move || start.elapsed()), Arc::new(drop));
+        runtime.spawn(server.clone().serve(listener, std::future::pending()));
+        Restarting {
+            at,
+            server,
+            runtime: Some(runtime),
+        }
+    }
+}
+
+impl switches::Switch for Restarting {
+    fn address(&self) -> SocketAddr {
+        self.at
+    }
+
+    fn packet(&mut self, port: u16, bytes: &[u8]) -> Vec<Output> {
+        self.server.packet(port, bytes)
+    }
+
+    fn sent(&mut self) -> Vec<Output> {
+        Vec::new()
+    }
+}
+
+impl Drop for Restarting {
     fn drop(&mut self) {
-        let _ = self.stop.take().map(|stop| stop.send(()));
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(Duration::from_millis(10));
         }

@@ -1,5 +1,6 @@
 //! Calls of SIP proxies.
 
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use backend_p4::Replication;
@@ -62,12 +63,15 @@ pub(crate) fn is_relayed(switch: &Switch, a: &str, b: &str) -> bool {
 
 #[test]
 fn a_call_is_forwarded_by_the_switch_until_it_ends() {
-    let (switch, at) = Switch::start(None);
+    Switch::each(call);
+}
+
+fn call(switch: &Switch, at: SocketAddr) {
     let mut driver = Driver::start(at, Replication::Multicast);
     let (a, b) = offer_call(&mut driver);
     driver.wait_until_connected();
     for _ in 0..5 {
-        assert!(is_relayed(&switch, &a, &b));
+        assert!(is_relayed(switch, &a, &b));
     }
     // RTCP is the host's.
     let mut report = rtp(0, 7, 99);
@@ -82,7 +86,7 @@ fn a_call_is_forwarded_by_the_switch_until_it_ends() {
     });
     assert_eq!(traffic.0.bytes, 5 * 17);
 
-    assert!(is_relayed(&switch, &a, &b));
+    assert!(is_relayed(switch, &a, &b));
     let answer = driver
         .relays
         .offer(Instant::now(), WriteId(3), a.parse().unwrap(), None);
@@ -91,12 +95,15 @@ fn a_call_is_forwarded_by_the_switch_until_it_ends() {
     let (traffic, last) = written.traffic.unwrap();
     assert_eq!((written.write, traffic.packets), (WriteId(3), 6));
     assert!(last.is_some());
-    assert!(!is_relayed(&switch, &a, &b), "it goes to the host");
+    assert!(!is_relayed(switch, &a, &b), "it goes to the host");
 }
 
 #[test]
 fn the_switch_answers_for_its_own_addresses() {
-    let (switch, at) = Switch::start(None);
+    Switch::each(own_addresses);
+}
+
+fn own_addresses(switch: &Switch, at: SocketAddr) {
     let driver = Driver::start(at, Replication::Multicast);
     driver.wait_until_connected();
     let request = ArpEthIpv4Packet {
@@ -117,12 +124,13 @@ fn the_switch_answers_for_its_own_addresses() {
         .icmpv4_echo_request(1, 2)
         .write(&mut ping, b"ping")
         .unwrap();
-    assert!(switch.packet(2, &arp).is_empty() && switch.packet(2, &ping).is_empty());
-    until("both are answered", || {
-        let sent = switch.sent.lock().unwrap();
-        let ports: Vec<u16> = sent.iter().map(|output| output.port).collect();
-        (ports == [2, 2]).then_some(())
-    });
+    for request in [arp, ping] {
+        let mut ports: Vec<u16> = switch.packet(2, &request).iter().map(|(port, _)| *port).collect();
+        until("it is answered", || {
+            ports.extend(switch.sent());
+            (ports == [2]).then_some(())
+        });
+    }
     until("both are counted", || {
         (driver.count("neighbour_answered") == 2).then_some(())
     });

@@ -1,5 +1,6 @@
 //! A switch that restarts, or that another controller takes.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use backend_p4::Replication;
@@ -53,7 +54,10 @@ fn a_switch_that_restarts_gets_all_again() {
 
 #[test]
 fn a_second_controller_ends_the_lease_and_leaves_the_calls() {
-    let (switch, at) = Switch::start(None);
+    Switch::each(second_controller);
+}
+
+fn second_controller(switch: &Switch, at: SocketAddr) {
     let mut driver = Driver::start(at, Replication::Multicast);
     let (a, b) = on_switch(&mut driver);
     let runtime = Runtime::new().unwrap();
@@ -81,23 +85,26 @@ fn a_second_controller_ends_the_lease_and_leaves_the_calls() {
         start.elapsed() > Duration::from_millis(800),
         "not before the lease is over"
     );
-    assert!(copies(&switch, &rtp(111, 1_001, 10)).is_empty());
+    assert!(copies(switch, &rtp(111, 1_001, 10)).is_empty());
     assert!(driver.state().contains("another controller"), "{}", driver.state());
-    assert!(is_relayed(&switch, &a, &b), "relays need no lease");
+    assert!(is_relayed(switch, &a, &b), "relays need no lease");
 
     drop((keep, stream));
     runtime.shutdown_background();
     driver.wait_until_connected();
     assert_eq!(driver.candidate().replica, ReplicaId(2));
     take_over(&mut driver, 2, released(1_999, 9_000));
-    assert_eq!(copies(&switch, &rtp(111, 2_000, 10))[0].2, 9_000);
+    assert_eq!(copies(switch, &rtp(111, 2_000, 10))[0].2, 9_000);
     assert_eq!(driver.count("installed"), 1, "the program was there");
     assert!(driver.count("not_primary") >= 1);
 }
 
 #[test]
 fn the_next_process_finds_the_program_and_deletes_what_is_not_wanted() {
-    let (switch, at) = Switch::start(None);
+    Switch::each(next_process);
+}
+
+fn next_process(switch: &Switch, at: SocketAddr) {
     let mut driver = Driver::start(at, Replication::Multicast);
     let (a, b) = on_switch(&mut driver);
     drop(driver);
@@ -105,10 +112,8 @@ fn the_next_process_finds_the_program_and_deletes_what_is_not_wanted() {
     next.wait_until_connected();
     assert_eq!(next.count("installed"), 0);
     assert!(next.count("foreign_entry") > 5);
-    until("the call is the host's", || {
-        (!is_relayed(&switch, &a, &b)).then_some(())
-    });
-    assert!(copies(&switch, &rtp(111, 1_001, 10)).is_empty());
+    until("the call is the host's", || (!is_relayed(switch, &a, &b)).then_some(()));
+    assert!(copies(switch, &rtp(111, 1_001, 10)).is_empty());
     on_switch(&mut next);
-    assert!(is_relayed(&switch, &a, &b));
+    assert!(is_relayed(switch, &a, &b));
 }

@@ -1,5 +1,6 @@
 //! Rooms without encryption.
 
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use backend_p4::Replication;
@@ -150,47 +151,50 @@ pub(crate) fn copies(switch: &Switch, media: &[u8]) -> Vec<(String, u8, u16, u32
 #[test]
 fn sound_goes_to_each_receiver_by_every_way_of_replication() {
     for replication in [Replication::Multicast, Replication::Recirculation, Replication::Tree] {
-        let (switch, at) = Switch::start(None);
-        let mut driver = Driver::start(at, replication);
-        driver.wait_until_connected();
-        offer_room(&mut driver);
-        let mut expected = Vec::new();
-        for (leg, remote) in [(2, "10.0.3.5:4002"), (3, "10.0.3.5:4003"), (4, "10.0.2.5:4004")] {
-            offer(&mut driver, leg, replica(leg, 10, 111));
-            assert_eq!(driver.candidate().replica, ReplicaId(leg));
-            let next = 100 * leg as u16;
-            take_over(&mut driver, leg, released(999, next));
-            expected.push((remote.to_owned(), 112, next, 1_000 + leg));
-            expected.sort();
-            let before = 1_000 + leg as u16;
-            assert!(
-                copies(&switch, &rtp(111, 900, 10)).is_empty(),
-                "it is from before the switch"
-            );
-            let numbered = copies(&switch, &rtp(111, before, 10));
-            assert_eq!(numbered.len(), expected.len(), "{replication:?}");
-            let mine = numbered.iter().find(|(to, ..)| to == remote).unwrap();
-            assert_eq!(mine.2, next + (before - 1_000));
-        }
-
-        // The numbers are known, and a request for one goes to the publisher by its own.
-        let events = until("the numbers are reported", || {
-            driver.rooms.nack(Instant::now(), ReplicaId(2), &[203]);
-            driver.rooms.poll()
-        });
-        let expected = Event::NackUpstream {
-            stream: key(10),
-            sequences: vec![1_003],
-        };
-        assert_eq!(events, expected);
-        let counted = until("the counters are read", || {
-            driver
-                .rooms
-                .replica_statistics(ReplicaId(2))
-                .filter(|counted| counted.packets == 3)
-        });
-        assert_eq!(counted.octets, 3 * 5);
+        Switch::each(|switch, at| sound(switch, at, replication));
     }
+}
+
+fn sound(switch: &Switch, at: SocketAddr, replication: Replication) {
+    let mut driver = Driver::start(at, replication);
+    driver.wait_until_connected();
+    offer_room(&mut driver);
+    let mut expected = Vec::new();
+    for (leg, remote) in [(2, "10.0.3.5:4002"), (3, "10.0.3.5:4003"), (4, "10.0.2.5:4004")] {
+        offer(&mut driver, leg, replica(leg, 10, 111));
+        assert_eq!(driver.candidate().replica, ReplicaId(leg));
+        let next = 100 * leg as u16;
+        take_over(&mut driver, leg, released(999, next));
+        expected.push((remote.to_owned(), 112, next, 1_000 + leg));
+        expected.sort();
+        let before = 1_000 + leg as u16;
+        assert!(
+            copies(switch, &rtp(111, 900, 10)).is_empty(),
+            "it is from before the switch"
+        );
+        let numbered = copies(switch, &rtp(111, before, 10));
+        assert_eq!(numbered.len(), expected.len(), "{replication:?}");
+        let mine = numbered.iter().find(|(to, ..)| to == remote).unwrap();
+        assert_eq!(mine.2, next + (before - 1_000));
+    }
+
+    // The numbers are known, and a request for one goes to the publisher by its own.
+    let events = until("the numbers are reported", || {
+        driver.rooms.nack(Instant::now(), ReplicaId(2), &[203]);
+        driver.rooms.poll()
+    });
+    let expected = Event::NackUpstream {
+        stream: key(10),
+        sequences: vec![1_003],
+    };
+    assert_eq!(events, expected);
+    let counted = until("the counters are read", || {
+        driver
+            .rooms
+            .replica_statistics(ReplicaId(2))
+            .filter(|counted| counted.packets == 3)
+    });
+    assert_eq!(counted.octets, 3 * 5);
 }
 
 fn video(sequence: u16, descriptor: &[u8]) -> Vec<u8> {
@@ -228,14 +232,17 @@ fn structure() -> Vec<u8> {
 
 #[test]
 fn video_begins_at_a_key_frame_and_its_frame_rate_follows_the_target() {
-    let (switch, at) = Switch::start(None);
+    Switch::each(in_layers);
+}
+
+fn in_layers(switch: &Switch, at: SocketAddr) {
     let mut driver = Driver::start(at, Replication::Multicast);
     driver.wait_until_connected();
     offer_room(&mut driver);
     offer(&mut driver, 2, replica(2, 11, 98));
     // The first key frame tells the layers.
     let candidate = until("the structure has arrived", || {
-        assert!(copies(&switch, &video(10, &structure())).is_empty());
+        assert!(copies(switch, &video(10, &structure())).is_empty());
         driver.rooms.next_candidate()
     });
     assert!(candidate.at_key_frame);
@@ -245,11 +252,11 @@ fn video_begins_at_a_key_frame_and_its_frame_rate_follows_the_target() {
     };
     take_over(&mut driver, 2, from);
     assert!(
-        copies(&switch, &video(11, &plain(2, 4))).is_empty(),
+        copies(switch, &video(11, &plain(2, 4))).is_empty(),
         "it waits for a key frame"
     );
     let numbers = |media: Vec<u8>| {
-        copies(&switch, &media)
+        copies(switch, &media)
             .into_iter()
             .map(|copy| copy.2)
             .collect::<Vec<_>>()
