@@ -1,6 +1,6 @@
 //! Addresses as the switch has them: 128 bits, IPv4 as `::ffff:a.b.c.d`.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// An address as a value of 128 bits.
 pub(crate) fn bits(ip: IpAddr) -> u128 {
@@ -8,6 +8,11 @@ pub(crate) fn bits(ip: IpAddr) -> u128 {
         IpAddr::V4(ip) => u128::from(ip.to_ipv6_mapped()),
         IpAddr::V6(ip) => u128::from(ip),
     }
+}
+
+/// The address and the port of such values.
+pub(crate) fn from_pair(ip: u128, port: u128) -> SocketAddr {
+    SocketAddr::new(Ipv6Addr::from(ip).to_canonical(), port as u16)
 }
 
 /// An address and a port as two values of a key.
@@ -112,5 +117,8 @@ mod tests {
         assert_eq!(bits(v4), 0xffff_0a00_0001);
         let v6: IpAddr = "2001:db8::1".parse().unwrap();
         assert_eq!(bits(v6), 0x2001_0db8 << 96 | 1);
+        for ip in [v4, v6] {
+            assert_eq!(from_pair(bits(ip), 9), SocketAddr::new(ip, 9));
+        }
     }
 }

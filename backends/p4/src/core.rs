@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
 use crate::P4Config;
+use crate::address::from_pair;
 use crate::book::{Book, Settled};
 use crate::cells::{Cell, Cells};
 use crate::config::CPU_PORT;
@@ -164,8 +165,13 @@ impl Core {
 
     fn settle(&mut self) {
         for settled in std::mem::take(&mut self.settled) {
-            self.with(|relays, rooms, desk| match settled.0.table() {
-                Some(Table::Relay) => relays.settled(desk, &settled),
+            self.with(|relays, rooms, desk| match (settled.0.table(), settled.1) {
+                (Some(Table::Relay), _) => relays.settled(desk, &settled),
+                (Some(Table::Service), Err(why)) => {
+                    let at = from_pair(settled.0.field(0), settled.0.field(1));
+                    relays.lose(desk, at, why);
+                    rooms.lose(desk, at, why);
+                }
                 _ => rooms.settled(desk, &settled),
             });
         }

@@ -36,7 +36,8 @@ counting::counters! {
     }
 }
 
-/// The program's counters of single packets. Those with a name of the model count as the model's.
+/// The program's counters of single packets. Those of copies with a name of the
+/// model count as the model's.
 pub(crate) const VERDICTS: [&str; 20] = [
     "received",
     "forwarded",
@@ -60,7 +61,12 @@ pub(crate) const VERDICTS: [&str; 20] = [
     "ttl",
 ];
 
-/// The model's counter of a verdict.
+/// Verdicts about packets of a stream. The base sees all of these packets and counts them itself.
+const SEEN_BY_BASE: [&str; 3] = ["received", "malformed", "padding_only"];
+
+/// The model's counter of a verdict, if only the switch counts it.
 pub(crate) fn meaning(verdict: &str) -> Option<Meaning> {
-    Meaning::ALL.iter().copied().find(|meaning| meaning.name() == verdict)
+    let is_seen = SEEN_BY_BASE.contains(&verdict);
+    let mut meanings = Meaning::ALL.iter().copied().filter(|_| !is_seen);
+    meanings.find(|meaning| meaning.name() == verdict)
 }

@@ -34,24 +34,27 @@ pub(super) fn failure(status: Status, updates: usize) -> Failure {
         return Failure::Updates(errors.iter().map(outcome).collect());
     }
     // Without a status for each, it is known of none that it was done.
-    let refusal = refusal(status.code() as i32, status.message());
+    let refusal = match status.code() {
+        Code::Unknown => Refusal::Other,
+        code => refusal(code as i32),
+    };
     Failure::Updates(vec![Err(refusal); updates])
 }
 
 fn outcome(error: &v1::Error) -> Result<(), Refusal> {
     match error.canonical_code {
         0 => Ok(()),
-        code => Err(refusal(code, &error.message)),
+        code => Err(refusal(code)),
     }
 }
 
-fn refusal(code: i32, message: &str) -> Refusal {
+fn refusal(code: i32) -> Refusal {
     match Code::from(code) {
         Code::ResourceExhausted => Refusal::Full,
         Code::AlreadyExists => Refusal::Exists,
         Code::NotFound => Refusal::Absent,
-        // BMv2 gives its own errors of full tables no code.
-        Code::Unknown if message.to_ascii_lowercase().contains("full") => Refusal::Full,
+        // BMv2 has understood the entry and cannot add it, which is for want of room.
+        Code::Unknown => Refusal::Full,
         _ => Refusal::Other,
     }
 }
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn each_update_has_its_status() {
-        let errors = [(0, ""), (8, ""), (6, ""), (5, ""), (3, ""), (2, "Table is FULL")];
+        let errors = [(0, ""), (8, ""), (6, ""), (5, ""), (3, ""), (2, "")];
         let Failure::Updates(outcomes) = failure(status(Code::Unknown, &errors), 6) else {
             panic!()
         };

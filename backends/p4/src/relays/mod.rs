@@ -233,18 +233,25 @@ impl Relays {
         let Some(at) = self.by_key.get(key).copied() else {
             return;
         };
-        let outcome = outcome.map_err(refused);
-        if outcome.is_err() {
-            let newest = self.rows.get(&at).filter(|row| row.pending.is_empty());
+        match outcome {
+            Ok(()) => self.settle(at, Ok(())),
+            Err(why) => self.lose(desk, at, *why),
+        }
+    }
+
+    /// The switch does not take what a relay needs.
+    pub(crate) fn lose(&mut self, desk: &mut Desk<'_>, at: SocketAddr, why: Failed) {
+        let Some(row) = self.rows.get(&at) else { return };
+        let outcome = Err(refused(why));
+        if row.is_wanted && row.pending.is_empty() {
             // It was there, and the switch that lost it does not take it again.
-            let lost = newest.and_then(|row| row.newest);
-            self.written.extend(lost.map(|write| Written {
+            self.written.extend(row.newest.map(|write| Written {
                 write,
                 outcome,
                 traffic: None,
             }));
-            self.want_nothing(desk, at);
         }
+        self.want_nothing(desk, at);
         self.settle(at, outcome);
     }
 

@@ -1,13 +1,14 @@
 //! A replica's way to the switch and back.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use dataplane::{Reason, Refused, ReplicaId, Written};
+use dataplane::{Reason, Refused, ReplicaId, StreamKey, Written};
 
 use super::numbers::{SLACK, SLACK_LOST};
 use super::publish::Touched;
 use super::{AGAIN, Began, Home, LATER, Place, Rooms, START_MAX, STRUCTURE_MAX, Stage, entries, fit, replace};
-use crate::book::Settled;
+use crate::book::{Failed, Settled};
 use crate::cells::Cell;
 use crate::desk::{ANSWER_MAX, Desk};
 use crate::entry::{Key, Table};
@@ -249,12 +250,27 @@ impl Rooms {
         if !is_of_one && concerned.iter().any(is_new) {
             concerned.retain(is_new);
         }
-        for id in concerned {
-            let sends = self.sends(id);
-            self.put_off(desk, id, why, 5 * AGAIN);
+        self.give_back(desk, &concerned, why);
+    }
+
+    /// The base has these replicas again, for a while.
+    fn give_back(&mut self, desk: &mut Desk<'_>, ids: &[ReplicaId], why: Refused) {
+        for id in ids {
+            let sends = self.sends(*id);
+            self.put_off(desk, *id, why, 5 * AGAIN);
             if sends {
-                self.returned.push_back(id);
+                self.returned.push_back(*id);
             }
+        }
+    }
+
+    /// The switch does not look at packets to an address, for want of room.
+    pub(crate) fn lose(&mut self, desk: &mut Desk<'_>, at: SocketAddr, why: Failed) {
+        let streams = self.streams.iter().filter(|(_, row)| row.services.contains(&at));
+        let streams: Vec<StreamKey> = streams.map(|(key, _)| *key).collect();
+        for key in streams {
+            let followers = self.followers(key);
+            self.give_back(desk, &followers, refused(why));
         }
     }
 

@@ -42,9 +42,9 @@ impl Switch {
         (Switch(RefCell::new(Box::new(switch))), at)
     }
 
-    /// A packet arrives; what is sent, by port.
-    pub(crate) fn packet(&self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
-        let outputs = self.0.borrow_mut().packet(port, frame);
+    /// A packet arrives, for which at least so many are expected; those that are sent, by port.
+    pub(crate) fn packet(&self, port: u16, frame: &[u8], expected: usize) -> Vec<(u16, Vec<u8>)> {
+        let outputs = self.0.borrow_mut().packet_for(port, frame, expected);
         outputs.into_iter().map(|output| (output.port, output.bytes)).collect()
     }
 
@@ -85,6 +85,10 @@ impl switches::Switch for Restarting {
 
     fn packet(&mut self, port: u16, bytes: &[u8]) -> Vec<Output> {
         self.server.packet(port, bytes)
+    }
+
+    fn packet_for(&mut self, port: u16, bytes: &[u8], _count: usize) -> Vec<Output> {
+        self.packet(port, bytes)
     }
 
     fn sent(&mut self) -> Vec<Output> {

@@ -51,7 +51,7 @@ pub(crate) fn offer_call(driver: &mut Driver) -> (String, String) {
 /// A packet of Alice's arrives at Bob's.
 pub(crate) fn is_relayed(switch: &Switch, a: &str, b: &str) -> bool {
     let sound = rtp(0, 7, 99);
-    let sent = switch.packet(2, &frame(ALICE, a, &sound));
+    let sent = switch.packet(2, &frame(ALICE, a, &sound), 1);
     match &sent[..] {
         [(3, frame)] => {
             assert_eq!(datagram(frame), (b.to_owned(), BOB.to_owned(), sound));
@@ -76,7 +76,7 @@ fn call(switch: &Switch, at: SocketAddr) {
     // RTCP is the host's.
     let mut report = rtp(0, 7, 99);
     report[1] = 200;
-    let sent = switch.packet(2, &frame(ALICE, &a, &report));
+    let sent = switch.packet(2, &frame(ALICE, &a, &report), 1);
     assert_eq!(sent.len(), 1);
     assert_eq!((sent[0].0, datagram(&sent[0].1).1), (1, a.clone()));
 
@@ -125,7 +125,7 @@ fn own_addresses(switch: &Switch, at: SocketAddr) {
         .write(&mut ping, b"ping")
         .unwrap();
     for request in [arp, ping] {
-        let mut ports: Vec<u16> = switch.packet(2, &request).iter().map(|(port, _)| *port).collect();
+        let mut ports: Vec<u16> = switch.packet(2, &request, 0).iter().map(|(port, _)| *port).collect();
         until("it is answered", || {
             ports.extend(switch.sent());
             (ports == [2]).then_some(())

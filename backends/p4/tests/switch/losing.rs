@@ -31,7 +31,7 @@ fn a_switch_that_restarts_gets_all_again() {
     let (switch, at) = Switch::start(None);
     let mut driver = Driver::start(at, Replication::Multicast);
     let (a, b) = on_switch(&mut driver);
-    assert_eq!(copies(&switch, &rtp(111, 1_000, 10)).len(), 1);
+    assert_eq!(copies(&switch, &rtp(111, 1_000, 10), 1).len(), 1);
     drop(switch);
     assert_eq!(
         until("the replica returns", || driver.rooms.next_returned()),
@@ -47,7 +47,7 @@ fn a_switch_that_restarts_gets_all_again() {
     });
     assert_eq!(driver.candidate().replica, ReplicaId(2));
     take_over(&mut driver, 2, released(1_999, 9_000));
-    assert_eq!(copies(&switch, &rtp(111, 2_000, 10))[0].2, 9_000);
+    assert_eq!(copies(&switch, &rtp(111, 2_000, 10), 1)[0].2, 9_000);
     assert_eq!(driver.count("installed"), 2);
     assert!(driver.count("lost") >= 1);
 }
@@ -85,7 +85,7 @@ fn second_controller(switch: &Switch, at: SocketAddr) {
         start.elapsed() > Duration::from_millis(800),
         "not before the lease is over"
     );
-    assert!(copies(switch, &rtp(111, 1_001, 10)).is_empty());
+    assert!(copies(switch, &rtp(111, 1_001, 10), 0).is_empty());
     assert!(driver.state().contains("another controller"), "{}", driver.state());
     assert!(is_relayed(switch, &a, &b), "relays need no lease");
 
@@ -94,7 +94,7 @@ fn second_controller(switch: &Switch, at: SocketAddr) {
     driver.wait_until_connected();
     assert_eq!(driver.candidate().replica, ReplicaId(2));
     take_over(&mut driver, 2, released(1_999, 9_000));
-    assert_eq!(copies(switch, &rtp(111, 2_000, 10))[0].2, 9_000);
+    assert_eq!(copies(switch, &rtp(111, 2_000, 10), 1)[0].2, 9_000);
     assert_eq!(driver.count("installed"), 1, "the program was there");
     assert!(driver.count("not_primary") >= 1);
 }
@@ -113,7 +113,7 @@ fn next_process(switch: &Switch, at: SocketAddr) {
     assert_eq!(next.count("installed"), 0);
     assert!(next.count("foreign_entry") > 5);
     until("the call is the host's", || (!is_relayed(switch, &a, &b)).then_some(()));
-    assert!(copies(switch, &rtp(111, 1_001, 10)).is_empty());
+    assert!(copies(switch, &rtp(111, 1_001, 10), 0).is_empty());
     on_switch(&mut next);
     assert!(is_relayed(switch, &a, &b));
 }

@@ -125,10 +125,11 @@ pub(crate) fn take_over(driver: &mut Driver, id: u32, from: ReplicaSnapshot) {
     assert!(driver.rooms.sends(ReplicaId(id)));
 }
 
-/// Copies of a packet of the publisher's for the receivers: where to, payload type, number, SSRC.
-pub(crate) fn copies(switch: &Switch, media: &[u8]) -> Vec<(String, u8, u16, u32)> {
+/// Copies of a packet of the publisher's for the receivers, of which so many are expected: address,
+/// payload type, number, SSRC.
+pub(crate) fn copies(switch: &Switch, media: &[u8], expected: usize) -> Vec<(String, u8, u16, u32)> {
     let local = format!("{HOST}:7882");
-    let sent = switch.packet(2, &frame(PUBLISHER, &local, media));
+    let sent = switch.packet(2, &frame(PUBLISHER, &local, media), 1 + expected);
     let mut copies = Vec::new();
     for (port, frame) in sent {
         let (from, to, payload) = datagram(&frame);
@@ -169,10 +170,10 @@ fn sound(switch: &Switch, at: SocketAddr, replication: Replication) {
         expected.sort();
         let before = 1_000 + leg as u16;
         assert!(
-            copies(switch, &rtp(111, 900, 10)).is_empty(),
+            copies(switch, &rtp(111, 900, 10), 0).is_empty(),
             "it is from before the switch"
         );
-        let numbered = copies(switch, &rtp(111, before, 10));
+        let numbered = copies(switch, &rtp(111, before, 10), expected.len());
         assert_eq!(numbered.len(), expected.len(), "{replication:?}");
         let mine = numbered.iter().find(|(to, ..)| to == remote).unwrap();
         assert_eq!(mine.2, next + (before - 1_000));
@@ -242,7 +243,7 @@ fn in_layers(switch: &Switch, at: SocketAddr) {
     offer(&mut driver, 2, replica(2, 11, 98));
     // The first key frame tells the layers.
     let candidate = until("the structure has arrived", || {
-        assert!(copies(switch, &video(10, &structure())).is_empty());
+        assert!(copies(switch, &video(10, &structure()), 0).is_empty());
         driver.rooms.next_candidate()
     });
     assert!(candidate.at_key_frame);
@@ -252,16 +253,16 @@ fn in_layers(switch: &Switch, at: SocketAddr) {
     };
     take_over(&mut driver, 2, from);
     assert!(
-        copies(switch, &video(11, &plain(2, 4))).is_empty(),
+        copies(switch, &video(11, &plain(2, 4)), 0).is_empty(),
         "it waits for a key frame"
     );
-    let numbers = |media: Vec<u8>| {
-        copies(switch, &media)
+    let numbers = |media: Vec<u8>, expected| {
+        copies(switch, &media, expected)
             .into_iter()
             .map(|copy| copy.2)
             .collect::<Vec<_>>()
     };
-    assert_eq!(numbers(video(12, &structure())), [70]);
+    assert_eq!(numbers(video(12, &structure()), 1), [70]);
     let selected = until("the layer is reported", || driver.rooms.poll());
     assert!(
         matches!(
@@ -273,7 +274,7 @@ fn in_layers(switch: &Switch, at: SocketAddr) {
         ),
         "{selected:?}"
     );
-    assert_eq!(numbers(video(13, &plain(2, 4))), [71]);
+    assert_eq!(numbers(video(13, &plain(2, 4)), 1), [71]);
 
     let target = Layer {
         spatial: 0,
@@ -289,7 +290,7 @@ fn in_layers(switch: &Switch, at: SocketAddr) {
         .unwrap();
     until("the target is written", || {
         let selected = driver.rooms.poll();
-        numbers(video(14, &plain(3, 3)));
+        numbers(video(14, &plain(3, 3)), 0);
         let layer = match selected {
             Some(Event::Selected { layer, .. }) => layer,
             _ => return switch_has_target(&driver),
@@ -297,7 +298,7 @@ fn in_layers(switch: &Switch, at: SocketAddr) {
         (layer.temporal == 0).then_some(())
     });
     let higher = video(20, &plain(9, 4));
-    assert_eq!(numbers(higher), [0; 0], "only the lowest layer goes out");
+    assert_eq!(numbers(higher, 0), [0; 0], "only the lowest layer goes out");
 }
 
 /// Whether nothing is on its way to the switch: it has had time for that.

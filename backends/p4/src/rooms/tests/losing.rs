@@ -210,3 +210,18 @@ fn a_switch_that_answers_no_more_gets_no_lease() {
     bench.switch.work(&mut bench.core);
     assert!(bench.core.renews());
 }
+
+#[test]
+fn a_switch_without_room_for_the_address_leaves_the_room_in_the_base() {
+    let mut bench = Bench::new();
+    bench.switch.full.push(Table::Service);
+    bench.legs(2);
+    bench.stream(key(1, 10), opus());
+    bench.set(5, replica(2, 50, key(1, 10), AUDIO)).unwrap_err();
+    assert_eq!(bench.candidate(), None);
+    let row = &bench.core.rooms.replicas[&ReplicaId(5)];
+    assert!(matches!(row.home, Home::Base(Refused::Full)), "{:?}", row.home);
+    bench.switch.full.clear();
+    bench.pass(6 * AGAIN);
+    assert_eq!(bench.candidate(), Some((5, false)));
+}
