@@ -19,7 +19,7 @@ impl Rooms {
     pub(super) fn refresh(&mut self, desk: &mut Desk<'_>, ids: &[ReplicaId], mut touched: Touched) {
         for id in ids {
             self.house(desk, *id, &mut touched);
-            if let Some(row) = self.replicas.get(id) {
+            if let Some(row) = self.replicas.get(*id) {
                 touched.streams.extend(row.replica.source);
                 touched.legs.insert(row.replica.leg);
             }
@@ -34,7 +34,7 @@ impl Rooms {
     /// Decides where a replica is.
     fn house(&mut self, desk: &mut Desk<'_>, id: ReplicaId, touched: &mut Touched) {
         let fits = self.fits(desk, id);
-        let Some(row) = self.replicas.get_mut(&id) else { return };
+        let Some(row) = self.replicas.get_mut(id) else { return };
         match (&row.home, fits) {
             (Home::Switch(_), Ok(())) => {}
             (Home::Switch(_), Err(why)) => self.leave(desk, id, why, touched),
@@ -66,7 +66,7 @@ impl Rooms {
     fn fits(&self, desk: &Desk<'_>, id: ReplicaId) -> Result<(), Refused> {
         let unsupported = Refused::Unsupported;
         let companion = || unsupported(Reason::Companion);
-        let row = self.replicas.get(&id).ok_or_else(companion)?;
+        let row = self.replicas.get(id).ok_or_else(companion)?;
         if !desk.config.rooms {
             return Err(unsupported(Reason::Table));
         }
@@ -82,12 +82,14 @@ impl Rooms {
             .and_then(|()| fit::replica(entry, &to.leg, &stream.stream, &from.leg))
             .map_err(unsupported)?;
         // The switch knows a replica by its leg and stream.
-        let is_same = |other: &super::ReplicaRow| {
-            other.replica.leg == entry.leg
-                && other.replica.source == entry.source
-                && matches!(other.home, Home::Switch(_))
-        };
-        match self.replicas.iter().any(|(other, row)| *other != id && is_same(row)) {
+        let is_same =
+            |other: &super::ReplicaRow| other.replica.source == entry.source && matches!(other.home, Home::Switch(_));
+        let mut others = self
+            .replicas
+            .sent_to(entry.leg)
+            .into_iter()
+            .filter(|other| *other != id);
+        match others.any(|other| self.replicas.get(other).is_some_and(is_same)) {
             true => Err(companion()),
             false => Ok(()),
         }
@@ -95,7 +97,7 @@ impl Rooms {
 
     /// Writes the entries of a replica's own.
     pub(super) fn write_place(&mut self, desk: &mut Desk<'_>, id: ReplicaId) {
-        let Some(row) = self.replicas.get_mut(&id) else { return };
+        let Some(row) = self.replicas.get_mut(id) else { return };
         let (Home::Switch(place), Some(source)) = (&mut row.home, row.replica.source) else {
             return;
         };
@@ -131,7 +133,7 @@ impl Rooms {
 
     fn is_to_be_named(&self, desk: &Desk<'_>, id: ReplicaId) -> bool {
         let Some(place) = self.place(id) else { return false };
-        let source = self.replicas.get(&id).and_then(|row| row.replica.source);
+        let source = self.replicas.get(id).and_then(|row| row.replica.source);
         let stream = source.and_then(|source| self.streams.get(&source));
         let waits = desk.now.saturating_duration_since(place.since) < STRUCTURE_MAX;
         let is_known = stream.is_some_and(|stream| stream.templates.are_known());
@@ -140,7 +142,7 @@ impl Rooms {
 
     /// Whether a replica begins at a key frame.
     pub(super) fn is_described(&self, id: ReplicaId) -> bool {
-        let source = self.replicas.get(&id).and_then(|row| row.replica.source);
+        let source = self.replicas.get(id).and_then(|row| row.replica.source);
         source.is_some_and(|source| {
             let (stream, from) = (self.streams.get(&source), self.legs.get(&source.leg));
             stream
@@ -156,7 +158,7 @@ impl Rooms {
     }
 
     fn leave_with(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, slack: u16, touched: &mut Touched) {
-        let Some(row) = self.replicas.get_mut(&id) else { return };
+        let Some(row) = self.replicas.get_mut(id) else { return };
         if !matches!(row.home, Home::Switch(_)) {
             return;
         }
@@ -212,12 +214,9 @@ impl Rooms {
     fn replica_of(&self, key: &Key) -> Option<ReplicaId> {
         let leg = *self.by_rid.get(&(key.field(0) as u16))?;
         let source = *self.by_number.get(&(key.field(1) as u16))?;
-        let is_it = |row: &super::ReplicaRow| row.replica.leg == leg && row.replica.source == Some(source);
-        let here = self
-            .replicas
-            .iter()
-            .filter(|(_, row)| matches!(row.home, Home::Switch(_)));
-        here.into_iter().find(|(_, row)| is_it(row)).map(|(id, _)| *id)
+        let is_it = |row: &super::ReplicaRow| row.replica.source == Some(source) && matches!(row.home, Home::Switch(_));
+        let mut sent = self.replicas.sent_to(leg).into_iter();
+        sent.find(|id| self.replicas.get(*id).is_some_and(is_it))
     }
 
     /// The switch has no room for an entry, or does not accept it. The replicas that need it are
@@ -227,7 +226,7 @@ impl Rooms {
             Key::Group(number) => self.users_of(*number),
             Key::Entry(Table::Participant, _) => self.users_of(key.field(0) as u16),
             Key::Entry(Table::Receiver, _) => match self.by_rid.get(&(key.field(0) as u16)) {
-                Some(leg) => self.sent_to(*leg),
+                Some(leg) => self.replicas.sent_to(*leg),
                 None => Vec::new(),
             },
             Key::Entry(Table::Replica, _) => self.replica_of(key).into_iter().collect(),
@@ -279,19 +278,19 @@ impl Rooms {
         let is_due = |at: Instant| at <= desk.now;
         let mut due = Vec::new();
         let mut stuck = Vec::new();
-        for (id, row) in &self.replicas {
+        for (id, row) in self.replicas.iter() {
             match &row.home {
                 Home::Base(Refused::Gone) if desk.away_since.is_none() && row.not_before.is_none_or(is_due) => {
-                    due.push(*id);
+                    due.push(id);
                 }
-                Home::Base(_) if row.not_before.is_some_and(is_due) => due.push(*id),
+                Home::Base(_) if row.not_before.is_some_and(is_due) => due.push(id),
                 Home::Base(_) => {}
                 Home::Switch(place) => {
                     let age = desk.now.saturating_duration_since(place.since);
                     match &place.stage {
-                        Stage::Taking(..) if age >= ANSWER_MAX => stuck.push((*id, Refused::Gone, AGAIN)),
+                        Stage::Taking(..) if age >= ANSWER_MAX => stuck.push((id, Refused::Gone, AGAIN)),
                         Stage::Sending(began) if began.is_overdue(age) => {
-                            stuck.push((*id, Refused::Unsupported(Reason::Codec), LATER));
+                            stuck.push((id, Refused::Unsupported(Reason::Codec), LATER));
                         }
                         _ => {}
                     }
@@ -307,7 +306,7 @@ impl Rooms {
         }
         if !due.is_empty() {
             for id in &due {
-                if let Some(row) = self.replicas.get_mut(id) {
+                if let Some(row) = self.replicas.get_mut(*id) {
                     row.not_before = None;
                 }
             }
@@ -322,12 +321,12 @@ impl Rooms {
 
     /// The switch certainly numbers no packets any more: the base continues all that it sent.
     pub(crate) fn return_all(&mut self, desk: &mut Desk<'_>) {
-        let here: Vec<ReplicaId> = self
+        let here = self
             .replicas
-            .keys()
-            .copied()
-            .filter(|id| self.place(*id).is_some())
-            .collect();
+            .iter()
+            .map(|(id, _)| id)
+            .filter(|id| self.place(*id).is_some());
+        let here: Vec<ReplicaId> = here.collect();
         let mut touched = Touched::default();
         for id in here {
             if self.sends(id) {

@@ -23,6 +23,7 @@ mod life;
 mod numbers;
 mod packets;
 mod publish;
+mod replicas;
 mod taking;
 mod templates;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use dataplane::{
 use self::feedback::Feedback;
 use self::groups::Groups;
 use self::numbers::Numbers;
+use self::replicas::Replicas;
 use self::templates::Templates;
 use crate::cells::Cell;
 use crate::desk::Desk;
@@ -75,7 +77,7 @@ type Entries = BTreeMap<Key, Value>;
 pub(crate) struct Rooms {
     legs: BTreeMap<LegId, LegRow>,
     streams: BTreeMap<StreamKey, StreamRow>,
-    replicas: BTreeMap<ReplicaId, ReplicaRow>,
+    replicas: Replicas,
     groups: Groups,
     feedback: Feedback,
     by_rid: BTreeMap<u16, LegId>,
@@ -187,7 +189,7 @@ impl Rooms {
         Rooms {
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
-            replicas: BTreeMap::new(),
+            replicas: Replicas::default(),
             groups: Groups::default(),
             feedback: Feedback::default(),
             by_rid: BTreeMap::new(),
@@ -243,7 +245,7 @@ impl Rooms {
     pub(crate) fn nack(&mut self, id: ReplicaId, sequences: &[u16]) {
         let began = self.place(id).and_then(|place| place.stage.began());
         let numbers = began.map_or(Vec::new(), |began| began.numbers.of_source(sequences));
-        let source = self.replicas.get(&id).and_then(|row| row.replica.source);
+        let source = self.replicas.get(id).and_then(|row| row.replica.source);
         if let Some(stream) = source.filter(|_| !numbers.is_empty()) {
             self.events.push_back(Event::NackUpstream {
                 stream,
@@ -254,7 +256,7 @@ impl Rooms {
 
     /// The counts of a replica. Its octets include its header extensions.
     pub(crate) fn statistics(&self, desk: &Desk<'_>, id: ReplicaId) -> Option<ReplicaStatistics> {
-        let row = self.replicas.get(&id)?;
+        let row = self.replicas.get(id)?;
         let place = self.place(id)?;
         let Stage::Sending(began) = &place.stage else {
             return None;
@@ -283,19 +285,18 @@ impl Rooms {
 
     /// How many replicas the switch sends.
     pub(crate) fn len(&self) -> usize {
-        let places = self.replicas.keys().filter(|id| self.sends(**id));
-        places.count()
+        self.replicas.iter().filter(|(id, _)| self.sends(*id)).count()
     }
 
     fn place(&self, id: ReplicaId) -> Option<&Place> {
-        match &self.replicas.get(&id)?.home {
+        match &self.replicas.get(id)?.home {
             Home::Switch(place) => Some(place),
             Home::Base(_) => None,
         }
     }
 
     fn place_mut(&mut self, id: ReplicaId) -> Option<&mut Place> {
-        match &mut self.replicas.get_mut(&id)?.home {
+        match &mut self.replicas.get_mut(id)?.home {
             Home::Switch(place) => Some(place),
             Home::Base(_) => None,
         }

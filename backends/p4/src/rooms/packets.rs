@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dataplane::{Event, LegId, ReplicaId};
+use dataplane::{Event, ReplicaId};
 
 use super::numbers::Report;
 use super::publish::Touched;
@@ -47,7 +47,7 @@ impl Rooms {
         let before = began.numbers.layer();
         began.numbers.report(desk.now, report);
         let after = began.numbers.layer();
-        let source = self.replicas.get(&id).and_then(|row| row.replica.source);
+        let source = self.replicas.get(id).and_then(|row| row.replica.source);
         if let (Some(source), Some(layer)) = (source, after.filter(|_| is_described && after != before)) {
             self.events.push_back(Event::Selected {
                 replica: id,
@@ -57,12 +57,6 @@ impl Rooms {
             });
         }
         Ok(())
-    }
-
-    /// Replicas on the switch that are sent to a leg.
-    pub(super) fn sent_to(&self, leg: LegId) -> Vec<ReplicaId> {
-        let sent = self.replicas.iter().filter(|(_, row)| row.replica.leg == leg);
-        sent.map(|(id, _)| *id).collect()
     }
 
     /// Replicas of the streams that use a group.

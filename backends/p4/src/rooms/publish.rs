@@ -32,10 +32,8 @@ impl Rooms {
 
     /// Writes a leg that receives from the switch. Returns whether its rid has changed.
     fn publish_leg(&mut self, desk: &mut Desk<'_>, id: LegId) -> bool {
-        let receives = self
-            .replicas
-            .values()
-            .any(|row| row.replica.leg == id && matches!(row.home, Home::Switch(_)));
+        let mut sent = self.replicas.sent_to(id).into_iter();
+        let receives = sent.any(|id| self.place(id).is_some());
         let Some(row) = self.legs.get_mut(&id) else {
             return false;
         };
@@ -107,10 +105,9 @@ impl Rooms {
             let (_, remote) = fit::nominated(&row.leg)?;
             Some((desk.config.next_hop(remote.ip())?.port, row.rid?))
         };
-        let here = self
-            .replicas
-            .values()
-            .filter(|row| row.replica.source == Some(key) && matches!(row.home, Home::Switch(_)));
+        let followers = self.replicas.following(key).into_iter();
+        let here = followers.filter(|id| self.place(*id).is_some());
+        let here = here.filter_map(|id| self.replicas.get(id));
         let mut members: Members = here.filter_map(|row| member(row.replica.leg)).collect();
         if members.len() > 1 {
             // So that the streams of a room share a group.
@@ -154,7 +151,7 @@ impl Rooms {
 
     /// Whether the switch has all of a replica's entries, but for the last.
     pub(super) fn is_complete(&self, desk: &Desk<'_>, id: ReplicaId) -> bool {
-        let Some(row) = self.replicas.get(&id) else {
+        let Some(row) = self.replicas.get(id) else {
             return false;
         };
         let (Home::Switch(place), Some(source)) = (&row.home, row.replica.source) else {

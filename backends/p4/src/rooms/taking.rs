@@ -31,7 +31,7 @@ impl Rooms {
         let is_named = self.place(id).is_some_and(|place| matches!(place.stage, Stage::Named));
         let is_described = self.is_described(id);
         let codec = self.codec(id);
-        let Some(row) = self.replicas.get_mut(&id).filter(|_| is_named) else {
+        let Some(row) = self.replicas.get_mut(id).filter(|_| is_named) else {
             return Answer::Refused(companion);
         };
         let is_usable = |from: &ReplicaSnapshot| is_described || from.source == row.replica.source;
@@ -72,7 +72,7 @@ impl Rooms {
     }
 
     fn codec(&self, id: ReplicaId) -> Option<Codec> {
-        let source = self.replicas.get(&id)?.replica.source?;
+        let source = self.replicas.get(id)?.replica.source?;
         Some(self.streams.get(&source)?.stream.formats.first()?.codec)
     }
 
@@ -91,7 +91,7 @@ impl Rooms {
     pub(super) fn put_off(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, after: Duration) {
         let mut touched = Touched::default();
         self.leave(desk, id, why, &mut touched);
-        if let Some(row) = self.replicas.get_mut(&id) {
+        if let Some(row) = self.replicas.get_mut(id) {
             row.not_before = Some(desk.now + after);
         }
         self.publish(desk, touched);

@@ -6,7 +6,7 @@ use dataplane::{Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Str
 
 use super::publish::Touched;
 use super::templates::Templates;
-use super::{Entries, Home, LegRow, ReplicaRow, Rooms, StreamRow, fit};
+use super::{Entries, Home, LegRow, Rooms, StreamRow, fit};
 use crate::desk::Desk;
 
 impl Rooms {
@@ -39,8 +39,7 @@ impl Rooms {
 
     /// Removes a leg with its streams and replicas.
     pub(crate) fn remove_leg(&mut self, desk: &mut Desk<'_>, id: LegId) {
-        let sent = self.replicas.iter().filter(|(_, row)| row.replica.leg == id);
-        for replica in sent.map(|(id, _)| *id).collect::<Vec<_>>() {
+        for replica in self.replicas.sent_to(id) {
             self.remove_replica(desk, replica);
         }
         let streams = self.streams.keys().filter(|key| key.leg == id);
@@ -83,11 +82,7 @@ impl Rooms {
             return;
         }
         let followers = self.followers(key);
-        for id in &followers {
-            if let Some(row) = self.replicas.get_mut(id) {
-                row.replica.source = None;
-            }
-        }
+        followers.iter().for_each(|id| self.replicas.lose_source(*id));
         let mut touched = Touched::default();
         touched.streams.insert(key);
         self.refresh(desk, &followers, touched);
@@ -97,29 +92,16 @@ impl Rooms {
     /// Adds or replaces a replica.
     pub(crate) fn set_replica(&mut self, desk: &mut Desk<'_>, id: ReplicaId, replica: Replica) -> Result<(), Refused> {
         let mut touched = Touched::default();
-        let before = self.replicas.get(&id).map(|row| row.replica.clone());
+        let before = self.replicas.get(id).map(|row| row.replica.clone());
         if let Some(before) = before {
             touched.streams.extend(before.source);
             if before.source != replica.source || replica.paused {
                 self.leave(desk, id, Refused::Pending, &mut touched);
             }
         }
-        match self.replicas.get_mut(&id) {
-            Some(row) => {
-                row.replica = replica;
-                row.not_before = None;
-            }
-            None => {
-                let row = ReplicaRow {
-                    replica,
-                    home: Home::Base(Refused::Pending),
-                    not_before: None,
-                };
-                self.replicas.insert(id, row);
-            }
-        }
+        self.replicas.set(id, replica);
         self.refresh(desk, &[id], touched);
-        match &self.replicas[&id].home {
+        match &self.replicas.get(id).expect("it was put there").home {
             Home::Switch(_) if self.sends(id) => Ok(()),
             Home::Switch(_) => Err(Refused::Pending),
             Home::Base(why) => Err(*why),
@@ -130,9 +112,9 @@ impl Rooms {
     pub(crate) fn remove_replica(&mut self, desk: &mut Desk<'_>, id: ReplicaId) {
         let mut touched = Touched::default();
         self.leave(desk, id, Refused::Gone, &mut touched);
-        if let Some(row) = self.replicas.remove(&id) {
-            touched.streams.extend(row.replica.source);
-            touched.legs.insert(row.replica.leg);
+        if let Some(replica) = self.replicas.remove(id) {
+            touched.streams.extend(replica.source);
+            touched.legs.insert(replica.leg);
         }
         self.left.remove(&id);
         self.returned.retain(|returned| *returned != id);
@@ -141,14 +123,14 @@ impl Rooms {
 
     /// Replicas that a leg's entry has to do with.
     fn concerned(&self, id: LegId) -> Vec<ReplicaId> {
-        let is_of = |replica: &Replica| replica.leg == id || replica.source.is_some_and(|source| source.leg == id);
-        let concerned = self.replicas.iter().filter(|(_, row)| is_of(&row.replica));
-        concerned.map(|(id, _)| *id).collect()
+        let streams = self.streams.keys().filter(|key| key.leg == id);
+        let mut concerned = self.replicas.sent_to(id);
+        concerned.extend(streams.flat_map(|key| self.replicas.following(*key)));
+        concerned
     }
 
     /// Replicas that are to follow a stream.
     pub(super) fn followers(&self, key: StreamKey) -> Vec<ReplicaId> {
-        let followers = self.replicas.iter().filter(|(_, row)| row.replica.source == Some(key));
-        followers.map(|(id, _)| *id).collect()
+        self.replicas.following(key)
     }
 }

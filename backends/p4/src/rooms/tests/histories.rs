@@ -108,7 +108,7 @@ impl Watch {
         let Some((id, at_key_frame)) = bench.candidate() else {
             return;
         };
-        let source = bench.core.rooms.replicas[&ReplicaId(id)].replica.source;
+        let source = bench.core.rooms.replicas.get(ReplicaId(id)).unwrap().replica.source;
         let from = ReplicaSnapshot {
             source: source.filter(|_| !at_key_frame),
             ..ReplicaSnapshot::default()

@@ -153,7 +153,7 @@ fn a_full_table_leaves_the_new_replica_in_the_base_and_the_others_on_the_switch(
             (true, false, vec![]),
             "{full:?}"
         );
-        let row = &bench.core.rooms.replicas[&ReplicaId(6)];
+        let row = &bench.core.rooms.replicas.get(ReplicaId(6)).unwrap();
         assert!(
             matches!(row.home, Home::Base(Refused::Full)),
             "{full:?}: {:?}",
@@ -219,7 +219,7 @@ fn a_switch_without_room_for_the_address_leaves_the_room_in_the_base() {
     bench.stream(key(1, 10), opus());
     bench.set(5, replica(2, 50, key(1, 10), AUDIO)).unwrap_err();
     assert_eq!(bench.candidate(), None);
-    let row = &bench.core.rooms.replicas[&ReplicaId(5)];
+    let row = &bench.core.rooms.replicas.get(ReplicaId(5)).unwrap();
     assert!(matches!(row.home, Home::Base(Refused::Full)), "{:?}", row.home);
     bench.switch.full.clear();
     bench.pass(6 * AGAIN);
