@@ -58,7 +58,8 @@ export function createNetwork(prefix, people) {
   };
 }
 
-function addNamespace(name) {
+/** Adds a namespace without traffic of its own. */
+export function addNamespace(name) {
   shell(`ip netns add ${name}`);
   // The cable answers nobody and nobody asks routers: no address of the other family, no traffic of
   // its own.
@@ -71,7 +72,7 @@ function addNamespace(name) {
 }
 
 /** Ends the processes in the namespace, and removes it with its interfaces. */
-function removeNamespace(name) {
+export function removeNamespace(name) {
   if (!succeeds(`ip netns pids ${name}`)) return;
   for (const pid of shell(`ip netns pids ${name}`).split("\n").filter(Boolean)) {
     try {
@@ -83,7 +84,8 @@ function removeNamespace(name) {
   succeeds(`ip netns delete ${name}`);
 }
 
-function join([oneSpace, one], [otherSpace, other]) {
+/** Connects two namespaces by interfaces of these names, which pass whole frames. */
+export function join([oneSpace, one], [otherSpace, other]) {
   shell(`ip link add ${one} netns ${oneSpace} type veth peer name ${other} netns ${otherSpace}`);
   for (const [space, name] of [
     [oneSpace, one],
@@ -102,7 +104,8 @@ function wholeFrames(ethtool) {
   shell(`${ethtool} tx off rx off gso off gro off tso off`);
 }
 
-function run(namespace, ...lines) {
+/** Runs commands in a namespace. */
+export function run(namespace, ...lines) {
   for (const line of lines) shell(`ip netns exec ${namespace} ${line}`);
 }
 

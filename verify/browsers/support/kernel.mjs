@@ -75,20 +75,22 @@ export class KernelMeeting {
 
   /**
    * Everybody joins, and all or some of them publish: `video` overrides the usual settings
-   * here.
+   * here, and `frameRate` that of the camera.
    */
-  async meet(video = {}, publishers = this.names) {
+  async meet(video = {}, publishers = this.names, frameRate = CAPTURE.resolution.frameRate) {
     const files = await bundle();
+    const flags = [...IN_CLEAR.flags, `--use-fake-device-for-media-stream=fps=${frameRate}`];
     for (const name of this.names) {
       const namespace = this.network.namespace(name);
-      const person = await Person.open({ name, namespace, files, folder: this.folder, ...IN_CLEAR });
+      const person = await Person.open({ name, namespace, files, folder: this.folder, ...IN_CLEAR, flags });
       this.#parts.push(() => person.close());
       this.people.push(person);
     }
     for (const person of this.people) await person.join(this.server, "kernel", { options: { adaptiveStream: false } });
     for (const person of this.people.filter(({ name }) => publishers.includes(name))) {
       const options = { ...VIDEO, ...video };
-      await person.publish({ microphone: { red: false, dtx: false }, capture: CAPTURE, options });
+      const capture = { resolution: { ...CAPTURE.resolution, frameRate } };
+      await person.publish({ microphone: { red: false, dtx: false }, capture, options });
     }
   }
 
@@ -132,6 +134,11 @@ export class KernelMeeting {
 
   inHub(...command) {
     return execFileSync("ip", ["netns", "exec", this.network.namespace("hub"), ...command]).toString();
+  }
+
+  /** Has this done at the end, before everything that was begun earlier is undone. */
+  atEnd(stop) {
+    this.#parts.push(stop);
   }
 
   async close() {
