@@ -3,7 +3,7 @@
 // The key is exact. The paper hashes it to 32 bits, of which a million entries share some 128.
 // Only RTP is relayed. The host measures calls by the parties' RTCP, and STUN and DTLS end there.
 //
-// Source: media-relay-offload section IV.
+// Source: Kfoury et al., ICC 2020, section IV.
 
 control Relay(inout headers_t hdr, inout metadata_t meta) {
     counter(RELAYS, CounterType.packets_and_bytes) relayed;

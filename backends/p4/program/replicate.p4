@@ -7,8 +7,8 @@
 // need no group.
 //
 // REPLICATION_RECIRCULATION: each pass sends one copy, to the participant of its position, and the
-// packet as it arrived goes through ingress again for the next position. Source: recirculation-p4-sfu
-// section 3, which has one stream a host.
+// packet as it arrived goes through ingress again for the next position. Source: Papageorgiou, Athens
+// 2026, section 3, which has one stream a host.
 //
 // REPLICATION_TREE: each pass makes two of one packet, and a bit of the position, until there are
 // as many as a tree of the group's depth has leaves. Empty leaves are dropped. Source: Scallop section

@@ -1,6 +1,6 @@
 // The switch as a router: packets that no other step takes go to their next hop.
 //
-// Source: media-relay-offload section IV-D.
+// Source: Kfoury et al., ICC 2020, section IV-D.
 
 control Route(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     counter(1, CounterType.packets_and_bytes) no_route;
