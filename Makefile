@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation bench-crowd lint deny fuzz setup-build setup-test clean
+.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation bench-crowd lint deny fuzz p4-check setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -54,6 +54,9 @@ adaptation: build setup-test browsers-packages ## Measure real browsers behind l
 
 fuzz: ## Run every parser on hostile input for a minute each: FUZZ_SECONDS=600, FUZZ_TARGET=sdp.
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) cargo test --release --locked -p fuzz --test cost -- --nocapture
+
+p4-check: page ## Compile the P4 program, compare, and run its tests on BMv2, as root; docs/p4.md.
+	backends/p4/check
 
 lint: ## What a review would say first: form of the tree, format, clippy, types.
 	scripts/tidy/check.py

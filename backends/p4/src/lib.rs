@@ -20,6 +20,7 @@ mod connection;
 mod core;
 mod counter;
 mod desk;
+mod direct;
 mod entry;
 #[cfg(test)]
 mod fake;
@@ -49,6 +50,7 @@ use shared::{Holder, Shared};
 
 pub use address::{Mac, NotMac};
 pub use config::{NotPrefix, P4Config, P4ConfigError, Port, Prefix, Replication, Route};
+pub use direct::{Direct, Switch};
 pub use offload::{P4Relays, P4Rooms};
 pub use schema::ProgramError;
 pub use shared::Wake;
@@ -82,16 +84,21 @@ impl std::error::Error for P4Error {}
 ///
 /// Errors: [`P4Error`].
 pub fn start(config: P4Config, now: Instant, wake: Wake) -> Result<(P4Relays, Option<P4Rooms>), P4Error> {
-    config.check().map_err(P4Error::Config)?;
-    let program = Program::of(config.replication).map_err(P4Error::Program)?;
-    let schema = Schema::new(&program.info).map_err(P4Error::Program)?;
     let has_rooms = config.rooms;
-    // Registers may be left from an earlier process.
-    let first_epoch = RandomState::new().hash_one(program.cookie) as u8;
-    let core = Core::new(config, schema.sizes(), first_epoch, now);
-    let shared = Arc::new(Shared::new(core, schema, wake));
+    let (shared, program) = prepare(config, now, wake)?;
     connection::start(shared.clone(), program).map_err(P4Error::Thread)?;
     let holder = Arc::new(Holder(shared));
     let rooms = has_rooms.then(|| P4Rooms(holder.clone()));
     Ok((P4Relays(holder), rooms))
+}
+
+/// The state of a driver that has not reached its switch, and the program for it.
+fn prepare(config: P4Config, now: Instant, wake: Wake) -> Result<(Arc<Shared>, Program), P4Error> {
+    config.check().map_err(P4Error::Config)?;
+    let program = Program::of(config.replication).map_err(P4Error::Program)?;
+    let schema = Schema::new(&program.info).map_err(P4Error::Program)?;
+    // Registers may be left from an earlier process.
+    let first_epoch = RandomState::new().hash_one(program.cookie) as u8;
+    let core = Core::new(config, schema.sizes(), first_epoch, now);
+    Ok((Arc::new(Shared::new(core, schema, wake)), program))
 }

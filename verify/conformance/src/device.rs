@@ -3,10 +3,12 @@
 mod behind_kernel;
 mod free;
 mod inline;
+mod interpreter;
 mod kernel;
 mod model;
 mod rings;
 mod sockets;
+mod switch;
 
 use std::time::Instant;
 
@@ -15,10 +17,12 @@ use wire::NtpTime;
 
 pub use behind_kernel::BehindKernel;
 pub use inline::InlineDevice;
+pub use interpreter::Interpreter;
 pub use kernel::KernelDevice;
 pub use model::ModelDevice;
 pub use rings::Rings;
 pub use sockets::{Family, SocketDevice};
+pub use switch::{Ports, SwitchDevice};
 
 /// A datagram that went out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 mod entries;
 mod layers;
 mod noise;
+mod plain;
 mod relays;
 mod rewriting;
 mod sender;
@@ -15,6 +16,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::{Injection, Step};
+pub use plain::{of_formats, plain};
 pub use relays::{RelayOptions, relay_history};
 pub use rewriting::{disturbed, numbered};
 use tables::Tables;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use conformance::device::ModelDevice;
 use conformance::differential::Difference;
 use conformance::invariants::Invariants;
-use conformance::random::{Network, Options, Srtp, disturbed, history, numbered};
+use conformance::random::{Network, Options, Srtp, disturbed, history, numbered, of_formats, plain};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::vector::run;
@@ -15,7 +15,6 @@ use dataplane::{Event, LegId, Path, Rewriting, Update};
 use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
 use crate::device::{Cable, on_cable};
-use crate::histories::{of_formats, plain};
 use crate::vectors::vectors_as;
 
 /// The id of dependency descriptors that receivers get.

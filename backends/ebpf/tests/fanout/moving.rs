@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use conformance::device::ModelDevice;
-use conformance::random::{Network, Options, Srtp, history};
+use conformance::random::{Network, Options, Srtp, history, of_formats, plain};
 use conformance::text::print_history;
 use conformance::{Observation, Step, Subject};
 use dataplane::{Event, Path, Replica, ReplicaId, StreamKey, Update};
@@ -15,7 +15,6 @@ use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
 use crate::device::{Cable, NewCable, on_cable};
-use crate::histories::{of_formats, plain};
 use crate::layers::leave_out_other_families;
 
 /// As histories have them, but for those of which only one device knows what it decided.

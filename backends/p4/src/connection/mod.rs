@@ -2,7 +2,7 @@
 
 mod install;
 mod session;
-mod status;
+pub(crate) mod status;
 mod work;
 
 use std::io;

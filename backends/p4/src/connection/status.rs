@@ -48,7 +48,8 @@ fn outcome(error: &v1::Error) -> Result<(), Refusal> {
     }
 }
 
-fn refusal(code: i32) -> Refusal {
+/// The meaning of a code.
+pub(crate) fn refusal(code: i32) -> Refusal {
     match Code::from(code) {
         Code::ResourceExhausted => Refusal::Full,
         Code::AlreadyExists => Refusal::Exists,

@@ -2,6 +2,7 @@
 
 use wire::RtpPacket;
 use wire::codec::Layer;
+use wire::codec::vp8::Vp8Descriptor;
 
 use super::{Core, PacketOut};
 use crate::counter::Counter;
@@ -68,7 +69,8 @@ impl Core {
                 spatial: packet.layer >> 3,
                 temporal: packet.layer & 7,
             },
-            timestamp: media.map(|media| media.timestamp().0),
+            timestamp: media.as_ref().map(|media| media.timestamp().0),
+            picture: media.as_ref().and_then(|media| picture(media.payload())),
         };
         let done = self.with(|_, rooms, desk| rooms.reported(desk, packet.index, packet.epoch, report));
         if done.is_err() {
@@ -85,4 +87,10 @@ impl Core {
             None => self.counters.count(Counter::NeighbourIgnored),
         }
     }
+}
+
+/// The picture id and TL0PICIDX in a payload of VP8.
+fn picture(payload: &[u8]) -> Option<(u16, u8)> {
+    let descriptor = Vp8Descriptor::parse(payload).ok()?;
+    Some((descriptor.picture_id?.value(), descriptor.tl0_pic_idx.unwrap_or(0)))
 }

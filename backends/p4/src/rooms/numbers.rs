@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use dataplane::ReplicaSnapshot;
+use wire::Codec;
 use wire::codec::Layer;
 
 /// So many changes of the offset are kept.
@@ -40,6 +41,8 @@ pub(crate) struct Report {
     pub layer: Layer,
     /// Its RTP timestamp, as sent.
     pub timestamp: Option<u32>,
+    /// The picture id and TL0PICIDX in its payload, if that is VP8.
+    pub picture: Option<(u16, u8)>,
 }
 
 /// The known numbers of one replica.
@@ -50,21 +53,25 @@ pub(super) struct Numbers {
     /// The source's number from which on an offset holds, and the offset; the newest last.
     offsets: VecDeque<(u16, u16)>,
     newest: Option<(Report, Instant)>,
-    /// Timestamp units in a second.
-    clock_rate: u32,
+    codec: Option<Codec>,
     is_described: bool,
 }
 
 impl Numbers {
     /// Of a replica that the switch continues from this state.
-    pub(super) fn new(from: ReplicaSnapshot, clock_rate: u32, is_described: bool) -> Self {
+    pub(super) fn new(from: ReplicaSnapshot, codec: Option<Codec>, is_described: bool) -> Self {
         Numbers {
             from,
             offsets: VecDeque::new(),
             newest: None,
-            clock_rate,
+            codec,
             is_described,
         }
+    }
+
+    /// Timestamp units in a second.
+    fn clock_rate(&self) -> u32 {
+        self.codec.map_or(90_000, Codec::clock_rate)
     }
 
     /// Whether it has begun.
@@ -130,13 +137,18 @@ impl Numbers {
             };
         };
         // Timestamps advance with the clock, whatever the numbers do.
-        let elapsed = now.saturating_duration_since(at).as_micros() * u128::from(self.clock_rate) / 1_000_000;
+        let elapsed = now.saturating_duration_since(at).as_micros() * u128::from(self.clock_rate()) / 1_000_000;
         let timestamp = newest.timestamp.unwrap_or(from.last.0).wrapping_add(elapsed as u32);
+        // A picture has at least one packet, too.
+        let (picture, tl0) = match newest.picture.filter(|_| self.codec == Some(Codec::Vp8)) {
+            Some((picture, tl0)) => (picture.wrapping_add(slack), tl0.wrapping_add(slack as u8)),
+            None => (from.last.1, from.last.2),
+        };
         ReplicaSnapshot {
             newest: newest.source,
             next: newest.sent.wrapping_add(1).wrapping_add(slack),
             layer: newest.layer,
-            last: (timestamp, from.last.1, from.last.2),
+            last: (timestamp, picture, tl0),
             // A frame has at least one packet.
             frame: self.is_described.then(|| newest.frame.wrapping_add(slack)),
             ..from
@@ -165,12 +177,13 @@ mod tests {
                 temporal: 2,
             },
             timestamp: Some(u32::from(source) * 750),
+            picture: Some((source, 250)),
         }
     }
 
     fn numbers(reports: &[(u16, u16)]) -> (Numbers, Instant) {
         let now = Instant::now();
-        let mut numbers = Numbers::new(ReplicaSnapshot::default(), 90_000, true);
+        let mut numbers = Numbers::new(ReplicaSnapshot::default(), Some(Codec::Av1), true);
         for (source, sent) in reports {
             numbers.report(now, report(*source, *sent));
         }
@@ -226,7 +239,18 @@ mod tests {
             source: None,
             ..ReplicaSnapshot::default()
         };
-        let silent = Numbers::new(from, 48_000, false).snapshot(now, SLACK_LOST);
+        let silent = Numbers::new(from, Some(Codec::Opus), false).snapshot(now, SLACK_LOST);
         assert_eq!((silent.next, silent.frame), (7 + SLACK_LOST, None));
+    }
+
+    #[test]
+    fn picture_ids_of_vp8_continue_after_the_last_that_may_have_been_sent() {
+        let now = Instant::now();
+        let mut numbers = Numbers::new(ReplicaSnapshot::default(), Some(Codec::Vp8), false);
+        numbers.report(now, report(640, 100));
+        let (_, picture, tl0) = numbers.snapshot(now, SLACK).last;
+        assert_eq!((picture, tl0), (640 + SLACK, 250));
+        numbers.report(now, report(704, 164));
+        assert_eq!(numbers.snapshot(now, 7).last.2, 1, "one byte");
     }
 }

@@ -51,7 +51,6 @@ impl Rooms {
             return Answer::Refused(why);
         }
         let from = from.expect("a state without which it is refused");
-        let clock_rate = codec.map_or(90_000, Codec::clock_rate);
         let Some(place) = self.place_mut(id) else {
             return Answer::Refused(companion);
         };
@@ -60,7 +59,7 @@ impl Rooms {
         let began = Began {
             epoch,
             from,
-            numbers: Numbers::new(from, clock_rate, is_described),
+            numbers: Numbers::new(from, codec, is_described),
         };
         if let Some(place) = self.place_mut(id) {
             place.stage = Stage::Taking(write, began);

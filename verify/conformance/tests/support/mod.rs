@@ -4,7 +4,7 @@ use std::path::Path;
 
 use conformance::text::{Names, Vector, read_folder};
 
-/// All of them, in order.
-pub(crate) fn vectors() -> Vec<(Vector, Names)> {
-    read_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors"), |text| text)
+/// All of them in order, changed.
+pub(crate) fn vectors(change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
+    read_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors"), change)
 }
