@@ -35,7 +35,7 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             serve;
             @defaultonly NoAction;
         }
-        size = 1024;
+        size = 65536;
     }
 
     action drop() {
