@@ -27,8 +27,14 @@ const MOVED_MS = 30_000;
 const LOWERED_MS = 40_000;
 const WATCH_S = 5;
 
+/**
+ * REMB is an estimate from the times of packets, and a switch in software on a busy machine sends
+ * them late: then a receiver with a wide downlink gets fewer frames, too.
+ */
+const OUTSIDE_OF_CHECK = !process.env.P4_CHECK && "part of make p4-check, for a quiet machine";
+
 for (const kind of SWITCHES) {
-  const skip = switchIsMissing(kind);
+  const skip = switchIsMissing(kind) || OUTSIDE_OF_CHECK;
   describe(`a narrow downlink behind ${kind.name}`, { skip, timeout: 200_000 }, () => {
     const meeting = new SwitchMeeting(NAMES, kind);
     let cable;
