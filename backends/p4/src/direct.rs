@@ -12,7 +12,7 @@ use tonic::Status;
 use crate::cells::Cell;
 use crate::connection::status::refusal;
 use crate::core::Core;
-use crate::link::{Away, LEASE};
+use crate::link::LEASE;
 use crate::program::Program;
 use crate::shared::{Holder, Shared};
 use crate::{P4Config, P4Error, P4Relays, P4Rooms};
@@ -57,23 +57,12 @@ impl Direct {
 
     /// The switch is reached, and has no program.
     pub fn connect(&self, now: Instant, switch: &mut impl Switch) {
-        switch.install(v1::ForwardingPipelineConfig {
-            p4info: Some(self.program.info.clone()),
-            p4_device_config: self.program.device_config.to_vec(),
-            cookie: Some(v1::forwarding_pipeline_config::Cookie {
-                cookie: self.program.cookie,
-            }),
-        });
+        switch.install(self.program.config());
         self.at(now, |core| {
             core.installed();
             core.up();
         });
         self.exchange(now, switch);
-    }
-
-    /// The connection is lost.
-    pub fn disconnect(&self, now: Instant) {
-        self.at(now, |core| core.down(Away::Unreachable));
     }
 
     /// Writes what is to be written, and handles what the switch has sent. Returns whether there
@@ -116,15 +105,9 @@ impl Direct {
     /// Reads the counters of the switch.
     pub fn count(&self, now: Instant, switch: &mut impl Switch) {
         let cells: Vec<Cell> = self.at(now, Core::cells);
-        let entity = |cell: &Cell| v1::Entity {
-            entity: Some(v1::entity::Entity::CounterEntry(self.shared.schema.counter(*cell))),
-        };
-        let found = switch.read(cells.iter().map(entity).collect());
-        let counted = found.iter().filter_map(|entity| match &entity.entity {
-            Some(v1::entity::Entity::CounterEntry(entry)) => self.shared.schema.counted(entry),
-            _ => None,
-        });
-        let counted = counted.collect();
+        let schema = &self.shared.schema;
+        let found = switch.read(cells.iter().map(|cell| schema.counter(*cell)).collect());
+        let counted = found.iter().filter_map(|entity| schema.counted(entity)).collect();
         self.at(now, |core| core.read(counted));
     }
 }

@@ -11,7 +11,7 @@ use etherparse::{
 };
 
 use crate::P4Config;
-use crate::config::Port;
+use crate::config::{Hop, Port};
 
 /// Neighbour discovery is not routed (RFC 4861 section 7.1.1).
 const HOP_LIMIT_ND: u8 = 255;
@@ -104,15 +104,12 @@ fn echo_v4(config: &P4Config, source: Ipv4Addr, own: Ipv4Addr, icmp: &Icmpv4Slic
     let Icmpv4Type::EchoRequest(echo) = icmp.icmp_type() else {
         return None;
     };
-    let hop = is_own(config, own.into())
-        .then(|| config.next_hop(source.into()))
-        .flatten()?;
-    let payload = Some(icmp.payload()).filter(|payload| payload.len() <= ECHO_MAX)?;
+    let hop = echo_hop(config, source.into(), own.into(), icmp.payload())?;
     let mut frame = Vec::new();
     PacketBuilder::ethernet2(hop.src_mac.0, hop.dst_mac.0)
         .ipv4(own.octets(), source.octets(), HOP_LIMIT)
         .icmpv4_echo_reply(echo.id, echo.seq)
-        .write(&mut frame, payload)
+        .write(&mut frame, icmp.payload())
         .ok()?;
     Some((hop.port, frame))
 }
@@ -121,17 +118,20 @@ fn echo_v6(config: &P4Config, source: Ipv6Addr, own: Ipv6Addr, icmp: &Icmpv6Slic
     let Icmpv6Type::EchoRequest(echo) = icmp.icmp_type() else {
         return None;
     };
-    let hop = is_own(config, own.into())
-        .then(|| config.next_hop(source.into()))
-        .flatten()?;
-    let payload = Some(icmp.payload()).filter(|payload| payload.len() <= ECHO_MAX)?;
+    let hop = echo_hop(config, source.into(), own.into(), icmp.payload())?;
     let mut frame = Vec::new();
     PacketBuilder::ethernet2(hop.src_mac.0, hop.dst_mac.0)
         .ipv6(own.octets(), source.octets(), HOP_LIMIT)
         .icmpv6_echo_reply(echo.id, echo.seq)
-        .write(&mut frame, payload)
+        .write(&mut frame, icmp.payload())
         .ok()?;
     Some((hop.port, frame))
+}
+
+/// The hop to the source of an echo request that is answered.
+fn echo_hop(config: &P4Config, source: IpAddr, own: IpAddr, payload: &[u8]) -> Option<Hop> {
+    let is_answered = is_own(config, own) && payload.len() <= ECHO_MAX;
+    is_answered.then(|| config.next_hop(source)).flatten()
 }
 
 /// Whether it is an address of any port.

@@ -1,6 +1,7 @@
 //! The compiled program, one for each way of replication.
 
 use p4runtime::config::P4Info;
+use p4runtime::v1;
 
 use crate::Replication;
 use crate::schema::{ProgramError, cookie};
@@ -40,5 +41,14 @@ impl Program {
             info,
             cookie: cookie(device_config, text.as_bytes()),
         })
+    }
+
+    /// The configuration that installs it.
+    pub(crate) fn config(&self) -> v1::ForwardingPipelineConfig {
+        v1::ForwardingPipelineConfig {
+            p4info: Some(self.info.clone()),
+            p4_device_config: self.device_config.to_vec(),
+            cookie: Some(v1::forwarding_pipeline_config::Cookie { cookie: self.cookie }),
+        }
     }
 }

@@ -273,21 +273,27 @@ impl Schema {
     }
 
     /// A cell of a counter, to be read.
-    pub(crate) fn counter(&self, cell: Cell) -> v1::CounterEntry {
+    pub(crate) fn counter(&self, cell: Cell) -> v1::Entity {
         let (counter_id, index) = match cell {
             Cell::Relayed(index) => (self.relayed, index),
             Cell::Sent(index) => (self.sent, index),
             Cell::Verdict(name) => (self.verdicts[name], 0),
         };
-        v1::CounterEntry {
+        let entry = v1::CounterEntry {
             counter_id,
             index: Some(v1::Index { index: index.into() }),
             data: None,
+        };
+        v1::Entity {
+            entity: Some(v1::entity::Entity::CounterEntry(entry)),
         }
     }
 
     /// A cell that was read, and what it counted: packets and bytes.
-    pub(crate) fn counted(&self, entry: &v1::CounterEntry) -> Option<(Cell, u64, u64)> {
+    pub(crate) fn counted(&self, entity: &v1::Entity) -> Option<(Cell, u64, u64)> {
+        let Some(v1::entity::Entity::CounterEntry(entry)) = &entity.entity else {
+            return None;
+        };
         let index = u16::try_from(entry.index.as_ref()?.index).ok()?;
         let cell = match entry.counter_id {
             id if id == self.relayed => Cell::Relayed(index),

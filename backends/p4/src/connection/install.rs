@@ -63,13 +63,7 @@ impl Session<'_> {
             device_id: self.device,
             election_id: Some(self.election()),
             action: Action::VerifyAndCommit.into(),
-            config: Some(v1::ForwardingPipelineConfig {
-                p4info: Some(self.program.info.clone()),
-                p4_device_config: self.program.device_config.to_vec(),
-                cookie: Some(v1::forwarding_pipeline_config::Cookie {
-                    cookie: self.program.cookie,
-                }),
-            }),
+            config: Some(self.program.config()),
             ..Default::default()
         };
         self.client.set_forwarding_pipeline_config(request).await?;

@@ -200,10 +200,7 @@ impl Session<'_> {
     /// Reads all counters that are wanted.
     fn counters(&self) -> impl Future<Output = Result<Vec<v1::Entity>, Status>> + Send + use<> {
         let cells: Vec<Cell> = self.shared.handle(Core::cells);
-        let entity = |cell: &Cell| v1::Entity {
-            entity: Some(v1::entity::Entity::CounterEntry(self.shared.schema.counter(*cell))),
-        };
-        let entities: Vec<v1::Entity> = cells.iter().map(entity).collect();
+        let entities: Vec<v1::Entity> = cells.iter().map(|cell| self.shared.schema.counter(*cell)).collect();
         let (client, device) = (self.client.clone(), self.device);
         async move {
             let mut found = Vec::with_capacity(entities.len());
@@ -215,11 +212,10 @@ impl Session<'_> {
     }
 
     fn counted(&self, entities: &[v1::Entity]) {
-        let cells = entities.iter().filter_map(|entity| match &entity.entity {
-            Some(v1::entity::Entity::CounterEntry(entry)) => self.shared.schema.counted(entry),
-            _ => None,
-        });
-        let cells = cells.collect();
+        let cells = entities
+            .iter()
+            .filter_map(|entity| self.shared.schema.counted(entity))
+            .collect();
         self.shared.handle(|core| core.read(cells));
     }
 }

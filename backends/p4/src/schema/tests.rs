@@ -120,24 +120,29 @@ fn packets_carry_the_metadata_of_the_program() {
     assert_eq!(schema.packet_in(packet), None);
 }
 
+fn counter_entry(entity: &mut v1::Entity) -> &mut v1::CounterEntry {
+    match &mut entity.entity {
+        Some(v1::entity::Entity::CounterEntry(entry)) => entry,
+        other => panic!("{other:?} is no counter"),
+    }
+}
+
 #[test]
 fn cells_are_read_by_their_counters() {
     let schema = schema(Replication::Multicast);
     for cell in [Cell::Relayed(60_000), Cell::Sent(3), Cell::Verdict("ttl")] {
-        let mut entry = schema.counter(cell);
-        assert_eq!(schema.counted(&entry), None, "it has no data yet");
-        entry.data = Some(v1::CounterData {
+        let mut entity = schema.counter(cell);
+        assert_eq!(schema.counted(&entity), None, "it has no data yet");
+        counter_entry(&mut entity).data = Some(v1::CounterData {
             byte_count: 700,
             packet_count: 7,
         });
-        assert_eq!(schema.counted(&entry), Some((cell, 7, 700)));
+        assert_eq!(schema.counted(&entity), Some((cell, 7, 700)));
     }
-    let negative = v1::CounterEntry {
-        data: Some(v1::CounterData {
-            byte_count: -1,
-            packet_count: -1,
-        }),
-        ..schema.counter(Cell::Sent(3))
-    };
+    let mut negative = schema.counter(Cell::Sent(3));
+    counter_entry(&mut negative).data = Some(v1::CounterData {
+        byte_count: -1,
+        packet_count: -1,
+    });
     assert_eq!(schema.counted(&negative), None);
 }
