@@ -6,6 +6,7 @@ mod support;
 #[path = "../../udp/tests/support/tos.rs"]
 mod tos;
 
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ const RTCP: [u8; 8] = [0x80, 0xc9, 0, 1, 0, 0, 0, 7];
 struct Net<'a> {
     pair: &'a Pair,
     plane: AfxdpPlane,
+    /// The next call's first port. Nothing else binds below the ephemeral ports here.
+    next_port: Cell<u16>,
 }
 
 /// Two phones, and the ports they speak to.
@@ -33,26 +36,28 @@ struct Call {
 impl<'a> Net<'a> {
     fn new(pair: &'a Pair, workers: usize) -> Self {
         let plane = rings(pair, workers).unwrap_or_else(|error| panic!("{error}"));
-        Net { pair, plane }
+        Net {
+            pair,
+            plane,
+            next_port: Cell::new(20_000),
+        }
     }
 
     fn count(&self, counter: Counter) -> u64 {
         self.plane.statistics().read()[counter]
     }
 
-    /// A call between phones in one of the families. Its ports are free, but nothing is relayed
-    /// yet.
+    /// A call between phones in one of the families. Nothing is relayed yet.
     fn call(&self, phones: IpAddr) -> Call {
         let near = self.pair.near.address(phones);
-        let free = || UdpSocket::bind((near, 0)).unwrap().local_addr().unwrap();
+        let port = || SocketAddr::new(near, self.next_port.replace(self.next_port.get() + 2));
         let phone = || {
             let socket = far_socket(self.pair, phones);
             socket.set_read_timeout(Some(PATIENCE)).unwrap();
             socket
         };
-        let [a, b] = self.pair.near.run(|| [free(), free()]);
         Call {
-            ports: [a, b],
+            ports: [port(), port()],
             phones: [phone(), phone()],
             number: 0,
         }

@@ -67,9 +67,14 @@ pub(crate) struct RelaySlot<D> {
 
 /// All relays of one worker: commands and datagrams in, datagrams out through sockets.
 pub(crate) struct RelayShard<D> {
+    commands: Consumer<RelayShardCommand<D>>,
+    relays: ShardRelays<D>,
+}
+
+/// The relays themselves, apart from the commands that change them.
+struct ShardRelays<D> {
     slots: Slab<RelaySlot<D>>,
     places: HashMap<SocketAddr, usize>,
-    commands: Consumer<RelayShardCommand<D>>,
     reports: Reports,
     counters: Arc<CounterPage>,
 }
@@ -77,51 +82,50 @@ pub(crate) struct RelayShard<D> {
 impl<D: RelaySocket> RelayShard<D> {
     pub(super) fn new(ends: WorkerEnds<RelayShardCommand<D>>) -> Self {
         RelayShard {
-            slots: Slab::new(),
-            places: HashMap::new(),
             commands: ends.commands,
-            reports: ends.reports,
-            counters: ends.counters,
+            relays: ShardRelays {
+                slots: Slab::new(),
+                places: HashMap::new(),
+                reports: ends.reports,
+                counters: ends.counters,
+            },
         }
     }
 
     /// The place of the relay at this address, if it belongs to this relay shard.
     pub(crate) fn place_of(&self, at: SocketAddr) -> Option<usize> {
-        self.places.get(&at).copied()
+        self.relays.place_of(at)
     }
 
     /// The socket that receives for this place.
     pub(super) fn socket(&self, place: usize) -> &D {
-        &self.slots[place].socket
+        &self.relays.slots[place].socket
     }
 
     /// Takes a datagram that has arrived at the relay at `place`: the first `len` bytes of
     /// `buffer`, which is [`BUFFER`](super::BUFFER) bytes long. If the datagram is longer than the
     /// buffer, `len` is its true length.
     pub(crate) fn packet(&mut self, now: Instant, place: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
+        let relays = &mut self.relays;
         let mut context = PacketContext {
             now,
-            reports: &mut self.reports,
-            counters: &self.counters,
+            reports: &mut relays.reports,
+            counters: &relays.counters,
         };
-        lock(&self.slots[place].port).packet(&mut context, &mut Immediate, from, buffer, len);
+        lock(&relays.slots[place].port).packet(&mut context, &mut Immediate, from, buffer, len);
     }
 
     /// Applies commands of the control handle; returns how many.
+    ///
+    /// They leave the ring after they were applied. The control handle takes an empty ring for
+    /// applied entries, and other workers forward for these relays too.
     pub(crate) fn take_commands(&mut self, registry: &mut impl SocketRegistry<D>) -> usize {
-        let mut taken = 0;
-        while taken < COMMANDS_PER_TURN
-            && let Ok(command) = self.commands.pop()
-        {
-            taken += 1;
-            match command {
-                RelayShardCommand::Set(at, entry) => self.set(at, *entry, registry),
-                RelayShardCommand::Socket { relay, local, socket } => self.socket_changed(relay, local, socket),
-                RelayShardCommand::Remove(at) => self.remove(at, registry),
-                RelayShardCommand::Report(at) => self.report(at),
-            }
+        let count = self.commands.slots().min(COMMANDS_PER_TURN);
+        let commands = self.commands.read_chunk(count).expect("so many are there");
+        for command in commands {
+            self.relays.apply(command, registry);
         }
-        taken
+        count
     }
 
     /// Whether commands wait: asked between arming the wake-up and going to sleep.
@@ -131,12 +135,27 @@ impl<D: RelaySocket> RelayShard<D> {
 
     /// Ends a batch: wakes the agent if there is something for it.
     pub(crate) fn settle(&mut self, now: Instant) {
-        self.reports.settle(now);
+        self.relays.reports.settle(now);
     }
 
     /// When to [`settle`](Self::settle) even if nothing happens.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.reports.due()
+        self.relays.reports.due()
+    }
+}
+
+impl<D: RelaySocket> ShardRelays<D> {
+    fn place_of(&self, at: SocketAddr) -> Option<usize> {
+        self.places.get(&at).copied()
+    }
+
+    fn apply(&mut self, command: RelayShardCommand<D>, registry: &mut impl SocketRegistry<D>) {
+        match command {
+            RelayShardCommand::Set(at, entry) => self.set(at, *entry, registry),
+            RelayShardCommand::Socket { relay, local, socket } => self.socket_changed(relay, local, socket),
+            RelayShardCommand::Remove(at) => self.remove(at, registry),
+            RelayShardCommand::Report(at) => self.report(at),
+        }
     }
 
     fn set(&mut self, at: SocketAddr, entry: RelayEntry<D>, registry: &mut impl SocketRegistry<D>) {
@@ -172,7 +191,7 @@ impl<D: RelaySocket> RelayShard<D> {
                 self.places.insert(at, place);
                 registry.register(place, &self.slots[place]);
             }
-            (None, None) => unreachable!("a relay is new with its door"),
+            (None, None) => unreachable!("a new relay has its socket"),
         }
     }
 

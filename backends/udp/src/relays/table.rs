@@ -268,3 +268,43 @@ fn ingress_protection(cover: &RelayProtection) -> Unprotect {
         RelayProtection::Srtp(key) => Unprotect::Srtp(Box::new(Opener::new(key))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dataplane::Accept;
+
+    use super::super::shard::{RelaySlot, SocketRegistry};
+    use super::super::{InlineSocket, InlineSockets};
+    use super::*;
+    use crate::inline::Sent;
+
+    /// Asks whether entries are applied while one is.
+    struct Asks<'a>(&'a Relays<InlineSockets>);
+
+    impl SocketRegistry<InlineSocket> for Asks<'_> {
+        fn register(&mut self, _place: usize, _slot: &RelaySlot<InlineSocket>) {
+            assert!(!self.0.is_applied());
+        }
+
+        fn unregister(&mut self, _slot: &RelaySlot<InlineSocket>) {}
+    }
+
+    /// Another worker may forward for a relay as soon as its entry counts as applied.
+    #[test]
+    fn an_entry_is_applied_when_its_shard_has_finished_with_it() {
+        let wakeup = Arc::new(Wakeup::silent());
+        let factory = InlineSockets::new(Sent::default());
+        let (mut relays, mut shards) = Relays::new(factory, std::slice::from_ref(&wakeup), &wakeup);
+        let relay = Relay {
+            accept: Accept::Nobody,
+            ingress_protection: RelayProtection::Clear,
+            terminated: false,
+            rtp: None,
+            rtcp: None,
+        };
+        relays.set("192.0.2.1:20000".parse().unwrap(), relay).unwrap();
+        assert!(!relays.is_applied());
+        assert_eq!(shards[0].take_commands(&mut Asks(&relays)), 1);
+        assert!(relays.is_applied());
+    }
+}
