@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
+import { sleep } from "./support/wait.mjs";
 import { createWorld, freshRoom } from "./support/world.mjs";
 
 // More bytes than the queues on the way hold, in packets few enough for a busy machine.
@@ -24,7 +25,7 @@ afterEach(() => world.clear());
 
 for (const mode of MODES) {
   describe(`reliable data over ${mode.name}`, () => {
-    it("arrives whole and in order: a burst of packets, and a file", { timeout: 3 * LIMIT_MS }, async () => {
+    it("arrives whole and in order: a burst of packets, and a file", { timeout: 5 * LIMIT_MS }, async () => {
       const room = freshRoom("data");
       const [ada, bob] = [await world.person("ada"), await world.person("bob")];
       await bob.join(room, { options: mode.room });
@@ -32,17 +33,45 @@ for (const mode of MODES) {
       await bob.until("see ada", (client) => client.person("ada") !== undefined);
       await bob.run(listen);
       const began = Date.now();
-      await ada.run(burst, { count: PACKETS, size: PACKET_BYTES });
+      await within("ada's burst is sent", [ada, bob], ada.run(burst, { count: PACKETS, size: PACKET_BYTES }));
       await bob.until("have every packet", (client, count) => client.numbers.length >= count, PACKETS, LIMIT_MS);
       const seconds = (Date.now() - began) / 1000;
       console.log(`${mode.name}: ${PACKETS} packets in ${seconds.toFixed(1)} s`);
       const disorder = await bob.run((client) => client.numbers.findIndex((number, index) => number !== index));
       assert.equal(disorder, -1);
-      await ada.run(sendFile, FILE_BYTES);
+      await within("ada's file is sent", [ada, bob], ada.run(sendFile, FILE_BYTES));
       await bob.until("have the file", (client) => client.file !== undefined, undefined, LIMIT_MS);
       assert.deepEqual(await bob.run((client) => client.file), { bytes: FILE_BYTES, wrong: 0 });
     });
   });
+}
+
+/** Fails when `done` takes too long, with the state of the channels at all ends. */
+async function within(what, people, done) {
+  const late = Symbol("late");
+  const stop = new AbortController();
+  const limit = sleep(LIMIT_MS, late, { signal: stop.signal }).catch(() => {});
+  const first = await Promise.race([done, limit]);
+  stop.abort();
+  if (first !== late) return;
+  done.catch(() => {});
+  const answer = (asked) => Promise.race([asked, sleep(5_000, "no answer")]);
+  const states = await Promise.all(people.map((person) => answer(person.run(channels))));
+  const metrics = await answer(fetch(`${world.server.url}/metrics`).then((it) => it.text()));
+  const counted = metrics.split("\n").filter((line) => /^weir_agent_total|^weir_data/.test(line) && !line.endsWith(" 0"));
+  throw new Error(`waited ${LIMIT_MS / 1000} s until ${what}: ${JSON.stringify(states, null, 1)}\n${counted.join("\n")}`);
+}
+
+function channels(client) {
+  const state = ({ readyState, bufferedAmount, bufferedAmountLowThreshold }) => ({
+    readyState,
+    bufferedAmount,
+    bufferedAmountLowThreshold,
+  });
+  const RELIABLE = 0;
+  const of = (subscriber) => client.room.engine.dataChannelForKind(RELIABLE, subscriber);
+  const [sends, receives] = [of(false), of(true)].map((channel) => channel && state(channel));
+  return { sends, receives, received: client.numbers?.length, ...client.snapshot() };
 }
 
 /** Records the number in each packet, and the contents of a file. */
