@@ -19,5 +19,5 @@ mod newest;
 
 pub use exact::{Exact, REORDER_MAX};
 pub use low_memory::LowMemory;
-pub use low_retransmission::{HISTORY_FRAMES, LowRetransmission};
+pub use low_retransmission::{HISTORY_FRAMES, LowRetransmission, LowRetransmissionOf};
 pub use rewriter::{Cadence, FramePacket, Rewriter};

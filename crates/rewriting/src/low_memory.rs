@@ -34,7 +34,7 @@ impl Rewriter for LowMemory {
             Order::Same => self.newest.extend(packet),
             Order::Newer(distance) => {
                 let cadence = self.cadence.between(&self.newest, packet);
-                self.newest.succeed(packet, distance, cadence)?;
+                self.newest.succeed::<1>(packet, distance, cadence)?;
             }
             Order::Older => return None,
         }

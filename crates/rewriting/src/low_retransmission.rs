@@ -15,8 +15,11 @@ pub const HISTORY_FRAMES: usize = 3;
 ///
 /// Shape: 26 bytes a stream; those of [`LowMemory`](crate::LowMemory) and three pairs of 16-bit
 /// registers. Source: Scallop section 7, "Seq. Rewriting-Low Retx.".
+///
+/// `LEAST` is the number of packets that every frame is known to have. A frame that was left out
+/// frees so many numbers, even if its edges were lost. More than a frame has would mask a loss.
 #[derive(Clone, Debug)]
-pub struct LowRetransmission {
+pub struct LowRetransmissionOf<const LEAST: u16> {
     newest: Newest,
     cadence: Current,
     /// From the newest to the oldest. At the start all entries are the first frame, which is the
@@ -30,14 +33,17 @@ struct Past {
     offset: u16,
 }
 
-impl Rewriter for LowRetransmission {
+/// S-LR for any stream: a frame has one packet or more.
+pub type LowRetransmission = LowRetransmissionOf<1>;
+
+impl<const LEAST: u16> Rewriter for LowRetransmissionOf<LEAST> {
     fn start(first: &FramePacket, sequence: u16, cadence: Cadence) -> Self {
         let newest = Newest::start(first, sequence);
         let past = Past {
             frame: newest.frame,
             offset: newest.offset,
         };
-        LowRetransmission {
+        Self {
             newest,
             cadence: Current::new(cadence),
             history: [past; HISTORY_FRAMES],
@@ -67,11 +73,11 @@ impl Rewriter for LowRetransmission {
     }
 }
 
-impl LowRetransmission {
+impl<const LEAST: u16> LowRetransmissionOf<LEAST> {
     fn advance(&mut self, packet: &FramePacket, distance: u16) -> Option<()> {
         let before = self.newest;
         let cadence = self.cadence.between(&self.newest, packet);
-        self.newest.succeed(packet, distance, cadence)?;
+        self.newest.succeed::<LEAST>(packet, distance, cadence)?;
         let period = cadence.period();
         // Frames of the cadence between the two, none of which has arrived.
         let missing = usize::from((distance - 1) / period);

@@ -57,13 +57,18 @@ impl Newest {
     /// Makes the frame of `packet` the newest. `distance` is the result of [`order`](Self::order).
     ///
     /// `None`, and no change, if a newer frame has an older number, which no correct sender sends.
-    pub(crate) fn succeed(&mut self, packet: &FramePacket, distance: u16, cadence: Cadence) -> Option<()> {
+    pub(crate) fn succeed<const LEAST: u16>(
+        &mut self,
+        packet: &FramePacket,
+        distance: u16,
+        cadence: Cadence,
+    ) -> Option<()> {
         let number = packet.number as u16;
         let ahead = number.wrapping_sub(self.number);
         if ahead as i16 <= 0 {
             return None;
         }
-        let left_out = self.left_out(packet, distance, cadence, ahead - 1);
+        let left_out = self.left_out::<LEAST>(packet, distance, cadence, ahead - 1);
         *self = Newest {
             number,
             frame: packet.frame,
@@ -78,14 +83,14 @@ impl Newest {
     ///
     /// With both edges seen and no frame of the cadence between them, all of them. Otherwise some
     /// may be the end of this frame, the start of that one, or a lost frame; but a frame has at
-    /// least one packet, and the frames of the last period before `packet` were left out even if a
-    /// key frame that never arrived has shifted the cadence meanwhile.
-    fn left_out(&self, packet: &FramePacket, distance: u16, cadence: Cadence, skipped: u16) -> u16 {
+    /// least `LEAST` packets, and the frames of the last period before `packet` were left out even
+    /// if a key frame that never arrived has shifted the cadence meanwhile.
+    fn left_out<const LEAST: u16>(&self, packet: &FramePacket, distance: u16, cadence: Cadence, skipped: u16) -> u16 {
         let period = cadence.period();
         if self.ended && packet.start_of_frame && distance <= period {
             return skipped;
         }
-        (period - 1).min(distance - 1).min(skipped)
+        LEAST.saturating_mul((period - 1).min(distance - 1)).min(skipped)
     }
 }
 

@@ -65,6 +65,11 @@ impl Tally {
         (self.spare + self.again) as f64 / self.source as f64
     }
 
+    /// Type-2 errors per packet of the stream.
+    pub fn type_two_of_source(&self) -> f64 {
+        self.spare as f64 / self.source as f64
+    }
+
     /// Share of the needed packets that never got through.
     pub fn missed(&self) -> f64 {
         1.0 - self.forwarded as f64 / self.needed as f64

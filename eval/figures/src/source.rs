@@ -1,5 +1,7 @@
 //! A camera's stream with three temporal layers, as a browser paces it out.
 
+use std::ops::RangeInclusive;
+
 use rand::Rng;
 use rand::rngs::StdRng;
 use rewriting::Cadence;
@@ -50,17 +52,40 @@ pub fn stream(bits_per_second: f64, seconds: u64, random: &mut StdRng) -> Vec<So
         position = if key { 0 } else { position + 1 };
         let usual = octets_per_pattern * PATTERN[(position % 4) as usize] * if key { KEY_FRAME_TIMES_T0 } else { 1.0 };
         let count = (usual * random.random_range(0.6..1.4) / PACKET_OCTETS).ceil() as u64;
-        for index in 0..count {
-            let at_us = free_us.max(frame * FRAME_INTERVAL_US);
-            free_us = at_us + spacing_us;
-            packets.push(SourcePacket {
-                at_us,
-                frame: frame as u16,
-                position,
-                start_of_frame: index == 0,
-                end_of_frame: index + 1 == count,
-            });
-        }
+        free_us = push(&mut packets, (frame, position, count), free_us, spacing_us);
     }
     packets
+}
+
+/// A stream of 30 frames a second, each of `packets` packets, evenly distributed, with one key
+/// frame at its beginning.
+///
+/// Source: the conditions that give the curve of Scallop's Figure 27.
+pub fn plain(packets: RangeInclusive<u64>, seconds: u64, random: &mut StdRng) -> Vec<SourcePacket> {
+    let spacing_us = FRAME_INTERVAL_US / (2 * packets.end());
+    let mut stream = Vec::new();
+    for frame in 0..seconds * 30 {
+        let count = random.random_range(packets.clone());
+        push(&mut stream, (frame, frame, count), 0, spacing_us);
+    }
+    stream
+}
+
+/// Adds the packets of a frame: its number, its position and their count. Returns the time at which
+/// the next packet may be sent.
+fn push(
+    packets: &mut Vec<SourcePacket>,
+    (frame, position, count): (u64, u64, u64),
+    free_us: u64,
+    spacing_us: u64,
+) -> u64 {
+    let begin_us = free_us.max(frame * FRAME_INTERVAL_US);
+    packets.extend((0..count).map(|index| SourcePacket {
+        at_us: begin_us + index * spacing_us,
+        frame: frame as u16,
+        position,
+        start_of_frame: index == 0,
+        end_of_frame: index + 1 == count,
+    }));
+    begin_us + count * spacing_us
 }

@@ -1,7 +1,9 @@
 //! Scallop, Figure 27: the cost of sequence rewriting in retransmissions, against the loss rate.
 //!
-//! `figure27 [DIR]` prints the tables and writes the charts to DIR, by default `docs/rewriting`.
+//! `figure27` prints the tables. It writes the charts to `docs/rewriting`, and the curves and the
+//! paper's conditions to `docs/papers/rewriting.csv`. `figure27 DIR` writes all of it to DIR.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -12,7 +14,7 @@ use figures::source;
 use figures::spread::Spread;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rewriting::{Cadence, Exact, LowMemory, LowRetransmission};
+use rewriting::{Cadence, Exact, LowMemory, LowRetransmission, LowRetransmissionOf};
 
 const SEEDS: u64 = 21;
 const SECONDS: u64 = 60;
@@ -29,10 +31,12 @@ const USUAL: Conditions = Conditions {
 };
 
 fn main() -> io::Result<()> {
-    let directory = env::args()
-        .nth(1)
-        .map_or_else(|| PathBuf::from("docs/rewriting"), PathBuf::from);
+    let given = env::args().nth(1).map(PathBuf::from);
+    let directory = given.clone().unwrap_or_else(|| PathBuf::from("docs/rewriting"));
+    let tables = given.unwrap_or_else(|| PathBuf::from("docs/papers"));
     fs::create_dir_all(&directory)?;
+    fs::create_dir_all(&tables)?;
+    let mut rows = String::from(HEADER);
     let bursty = Conditions {
         pattern: Pattern::Bursty,
         ..USUAL
@@ -41,17 +45,76 @@ fn main() -> io::Result<()> {
         cadence: Cadence::Fourth,
         ..USUAL
     };
-    curve(&directory, "15fps", "15 of 30 frames a second, random loss", USUAL)?;
     curve(
         &directory,
+        &mut rows,
+        "15fps",
+        "15 of 30 frames a second, random loss",
+        USUAL,
+    )?;
+    curve(
+        &directory,
+        &mut rows,
         "15fps-bursty",
         "15 of 30 frames a second, bursts of four",
         bursty,
     )?;
-    curve(&directory, "7fps", "7.5 of 30 frames a second, random loss", fourth)?;
+    curve(
+        &directory,
+        &mut rows,
+        "7fps",
+        "7.5 of 30 frames a second, random loss",
+        fourth,
+    )?;
     rates();
     round_trips();
-    Ok(())
+    as_in_the_paper(&mut rows);
+    fs::write(tables.join("rewriting.csv"), rows)
+}
+
+/// The columns of the file. Shares are in percent; each is a median of the seeds.
+const HEADER: &str = "conditions,rewriter,least_packets,loss_percent,overhead_percent,not_delivered_percent\n";
+
+/// Adds a line to the file.
+fn row(rows: &mut String, (conditions, rewriter, least): (&str, &str, u16), loss: f64, shares: [Spread; 2]) {
+    let [overhead, missed] = shares.map(|share| share.median * 100.0);
+    let _ = writeln!(
+        rows,
+        "{conditions},{rewriter},{least},{},{overhead:.2},{missed:.2}",
+        loss * 100.0
+    );
+}
+
+/// The conditions that give the paper's curve: frames of 3 to 7 packets, every second one left out,
+/// no reordering. Type-2 errors are counted once, per packet of the stream. The rewriter knows that
+/// a frame has three packets or more, or does not know it.
+fn as_in_the_paper(rows: &mut String) {
+    println!("\nFrames of 3 to 7 packets, every second one left out, no reordering\n");
+    println!("| loss, % | S-LR, 3 packets known | S-LR, 1 packet known |\n|---|---|---|");
+    let streams: Vec<_> = (0..SEEDS)
+        .map(|seed| source::plain(3..=7, SECONDS, &mut StdRng::seed_from_u64(seed)))
+        .collect();
+    for loss in LOSSES {
+        let conditions = Conditions {
+            loss,
+            reordered: 0.0,
+            ..USUAL
+        };
+        let three = with(&streams, conditions, play::<LowRetransmissionOf<3>>);
+        let one = with(&streams, conditions, play::<LowRetransmission>);
+        let mut cells = Vec::new();
+        for (least, tallies) in [(3, three), (1, one)] {
+            let errors = spread(&tallies, Tally::type_two_of_source);
+            row(
+                rows,
+                ("paper", "S-LR", least),
+                loss,
+                [errors, spread(&tallies, Tally::missed)],
+            );
+            cells.push(errors.to_string());
+        }
+        println!("| {} | {} |", loss * 100.0, cells.join(" | "));
+    }
 }
 
 /// The same calls with each rewriter.
@@ -66,28 +129,34 @@ impl Runs {
         let streams: Vec<_> = (0..SEEDS)
             .map(|seed| source::stream(bits_per_second, SECONDS, &mut StdRng::seed_from_u64(seed)))
             .collect();
-        let with = |play: fn(&[source::SourcePacket], Conditions, u64) -> Tally| -> Vec<Tally> {
-            let tallies = streams
-                .iter()
-                .zip(1_000..)
-                .map(|(stream, seed)| play(stream, conditions, seed));
-            tallies
-                .inspect(|tally| assert_eq!(tally.masked, 0, "type-1 error"))
-                .collect()
-        };
         Runs {
-            low_memory: with(play::<LowMemory>),
-            low_retransmission: with(play::<LowRetransmission>),
-            exact: with(play::<Exact>),
+            low_memory: with(&streams, conditions, play::<LowMemory>),
+            low_retransmission: with(&streams, conditions, play::<LowRetransmission>),
+            exact: with(&streams, conditions, play::<Exact>),
         }
     }
+}
+
+/// Each stream through one kind of rewriter, each with losses of its own.
+fn with(
+    streams: &[Vec<source::SourcePacket>],
+    conditions: Conditions,
+    play: fn(&[source::SourcePacket], Conditions, u64) -> Tally,
+) -> Vec<Tally> {
+    let tallies = streams
+        .iter()
+        .zip(1_000..)
+        .map(|(stream, seed)| play(stream, conditions, seed));
+    tallies
+        .inspect(|tally| assert_eq!(tally.masked, 0, "type-1 error"))
+        .collect()
 }
 
 fn spread(tallies: &[Tally], figure: fn(&Tally) -> f64) -> Spread {
     Spread::of(tallies.iter().map(figure))
 }
 
-fn curve(directory: &Path, name: &str, title: &str, conditions: Conditions) -> io::Result<()> {
+fn curve(directory: &Path, rows: &mut String, name: &str, title: &str, conditions: Conditions) -> io::Result<()> {
     println!("\n{title}, {} Mbit/s\n", BITS_PER_SECOND / 1e6);
     println!(
         "| loss, % | Exact | S-LR | S-LM | S-LM, type 2 alone | not delivered: S-LR | S-LM |\n|---|---|---|---|---|---|---|"
@@ -108,6 +177,13 @@ fn curve(directory: &Path, name: &str, title: &str, conditions: Conditions) -> i
             loss * 100.0,
             row.map(|cell| cell.to_string()).join(" | ")
         );
+        for (rewriter, overhead, missed) in [
+            ("Exact", row[0], spread(&runs.exact, Tally::missed)),
+            ("S-LR", row[1], row[4]),
+            ("S-LM", row[2], row[5]),
+        ] {
+            self::row(rows, (name, rewriter, 1), loss, [overhead, missed]);
+        }
         exact.push((loss, row[0]));
         low_retransmission.push((loss, row[1]));
         low_memory.push((loss, row[2]));
