@@ -3,21 +3,72 @@
 use harness::csv::line;
 
 use super::figures::Figures;
+use crate::report::Quality;
 
 const COLUMNS: &str = "experiment,load,server,run,replicas_per_second_offered,lost,withheld,process_us_per_replica,machine_us_per_replica,\
-machine_less_generator_us_per_replica,latency_p50_us,latency_p99_us,latency_p999_us,idle_share,negotiated,doubts";
+machine_less_generator_us_per_replica,latency_p50_us,latency_p99_us,latency_p999_us,idle_share,negotiated,doubts,\
+latency_p10_us,latency_p25_us,latency_p75_us,latency_p90_us";
+
+/// Further columns of a search.
+const STEP_COLUMNS: &str = "cores,to_last_p99_us,first_room_frames_per_second,first_room_jitter_ms,verdict";
+
+/// A step of a search, beyond the figures of any run.
+pub(crate) struct Step {
+    /// Processors of the server.
+    pub cores: f64,
+    /// Latency to the last receiver in microseconds: of a hundred packets, 99 were faster.
+    pub to_last_p99: f64,
+    /// The first room's videos.
+    pub first_room: Option<Quality>,
+    /// Whether everything held.
+    pub holds: bool,
+}
 
 /// The names of the columns.
 pub(crate) fn header() -> String {
     format!("{COLUMNS}\n")
 }
 
+/// The names of the columns of a search.
+pub(crate) fn step_header() -> String {
+    format!("{COLUMNS},{STEP_COLUMNS}\n")
+}
+
 /// Adds a run; one without a measurement has empty columns.
 pub(crate) fn row(text: &mut String, key: [&str; 3], number: usize, figures: Option<&Figures>, negotiated: &str) {
+    text.push_str(&line(&cells(key, number, figures, negotiated)));
+}
+
+/// Adds a step of a search; one without a measurement has empty columns.
+pub(crate) fn step(
+    text: &mut String,
+    key: [&str; 3],
+    number: usize,
+    (figures, step): (Option<&Figures>, &Step),
+    negotiated: &str,
+) {
+    let mut cells = cells(key, number, figures, negotiated);
+    match figures {
+        None => cells.extend(std::iter::repeat_n(String::new(), 4)),
+        Some(_) => {
+            let seen = |figure: fn(&Quality) -> f64| {
+                step.first_room
+                    .as_ref()
+                    .map_or_else(String::new, |it| format!("{:.1}", figure(it)))
+            };
+            cells.extend([format!("{:.2}", step.cores), format!("{:.0}", step.to_last_p99)]);
+            cells.extend([seen(|it| it.frames_per_second), seen(|it| it.jitter_ms)]);
+        }
+    }
+    cells.push(if step.holds { "holds" } else { "fails" }.to_owned());
+    text.push_str(&line(&cells));
+}
+
+fn cells(key: [&str; 3], number: usize, figures: Option<&Figures>, negotiated: &str) -> Vec<String> {
     let mut cells: Vec<String> = key.map(String::from).to_vec();
     cells.push(number.to_string());
     match figures {
-        None => cells.extend(std::iter::repeat_n(String::new(), 12)),
+        None => cells.extend(std::iter::repeat_n(String::new(), 16)),
         Some(it) => {
             cells.extend([
                 format!("{:.0}", it.offered),
@@ -31,9 +82,10 @@ pub(crate) fn row(text: &mut String, key: [&str; 3], number: usize, figures: Opt
             cells.push(negotiated.to_owned());
             let doubts: Vec<String> = it.doubts.iter().map(ToString::to_string).collect();
             cells.push(doubts.join("; "));
+            cells.extend(it.others.map(|us| format!("{us:.0}")));
         }
     }
-    text.push_str(&line(&cells));
+    cells
 }
 
 #[cfg(test)]
@@ -48,6 +100,22 @@ mod tests {
         row(&mut text, ["video", "1x50", "weir"], 1, Some(&figures), "/rtc");
         row(&mut text, ["video", "1x50", "weir"], 2, None, "");
         let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(widths, [16, 16, 16]);
+        assert_eq!(widths, [20, 20, 20]);
+    }
+
+    #[test]
+    fn every_step_has_every_column() {
+        let figures = Figures::of(&Report::default(), None);
+        let done = Step {
+            cores: 0.5,
+            to_last_p99: 7.0,
+            first_room: None,
+            holds: true,
+        };
+        let mut text = step_header();
+        step(&mut text, ["hd", "1x50", "weir"], 1, (Some(&figures), &done), "/rtc");
+        step(&mut text, ["hd", "1x50", "weir"], 2, (None, &done), "");
+        let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(widths, [25, 25, 25]);
     }
 }

@@ -11,6 +11,8 @@ pub struct Experiment {
     title: &'static str,
     /// How.
     pub method: Method,
+    /// Whether the drawing is of the distribution of latencies, and not of costs.
+    pub is_distribution: bool,
     /// Whether no processor sleeps during it, so that waking one costs next to nothing. Otherwise
     /// they sleep as deeply as the machine allows.
     pub is_awake: bool,
@@ -59,6 +61,8 @@ pub enum Unit {
     Receivers,
     /// Rooms of five, in which everybody publishes.
     Rooms,
+    /// Rooms of so many participants, one of whom publishes.
+    Conferences(u32),
 }
 
 impl Unit {
@@ -67,6 +71,7 @@ impl Unit {
         match self {
             Self::Receivers => format!("1x{count}"),
             Self::Rooms => format!("{count}*5x5"),
+            Self::Conferences(users) => format!("{count}*1x{}", users - 1),
         }
     }
 
@@ -75,6 +80,16 @@ impl Unit {
         match self {
             Self::Receivers => 3_900,
             Self::Rooms => 780,
+            Self::Conferences(users) => 3_900 / users,
+        }
+    }
+
+    /// Participants of the scenario with this number.
+    pub fn participants(self, count: u32) -> u32 {
+        match self {
+            Self::Receivers => count + 1,
+            Self::Rooms => 5 * count,
+            Self::Conferences(users) => users * count,
         }
     }
 
@@ -83,6 +98,7 @@ impl Unit {
         match self {
             Self::Receivers => "receivers",
             Self::Rooms => "rooms",
+            Self::Conferences(_) => "conferences",
         }
     }
 }
@@ -177,6 +193,29 @@ const ROOMS: &[Climb] = &[Climb {
 /// More than LiveKit forwards without loss on two cores here; faster machines carry it.
 const HEAVY: &[Case] = &[both("1x200", "--bitrate 2M 1x200"), both("10x10", "--bitrate 2M 10x10")];
 
+/// A call, as Scallop's figure 15 has it.
+const TWO_PARTY: &[Case] = &[both("2x2", "--bitrate 2M --audio 2x2")];
+
+/// eXpressSFU, figures 1 and 10 to 12: one sender in each conference, 24 frames a second.
+const CONFERENCES: &[Climb] = &[
+    conference("1080p of 15", "--bitrate 3M --fps 24 --key-interval 3600", 15),
+    conference("1080p of 50", "--bitrate 3M --fps 24 --key-interval 3600", 50),
+    conference("1080p of 100", "--bitrate 3M --fps 24 --key-interval 3600", 100),
+    conference("720p of 15", "--bitrate 1500K --fps 24 --key-interval 3600", 15),
+    conference("720p of 50", "--bitrate 1500K --fps 24 --key-interval 3600", 50),
+    conference("720p of 100", "--bitrate 1500K --fps 24 --key-interval 3600", 100),
+];
+
+const fn conference(name: &'static str, load: &'static str, users: u32) -> Climb {
+    Climb {
+        name,
+        load,
+        by: Unit::Conferences(users),
+        first: 1,
+        limit: Limit::ToLast(20_500.0),
+    }
+}
+
 const fn both(name: &'static str, load: &'static str) -> Case {
     Case {
         name,
@@ -198,6 +237,7 @@ const fn experiment(name: &'static str, title: &'static str, method: Method) -> 
         name,
         title,
         method,
+        is_distribution: false,
         is_awake: false,
     }
 }
@@ -232,6 +272,15 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "heavy",
         "Video, as much as another server may not carry",
         Method::Rounds(HEAVY),
+    ),
+    Experiment {
+        is_distribution: true,
+        ..experiment("two-party", "A call of two", Method::Rounds(TWO_PARTY))
+    },
+    experiment(
+        "conferences",
+        "Conferences of one sender on one core",
+        Method::Search(CONFERENCES),
     ),
     experiment("capacity", "Replicas a second on one core", Method::Search(CAPACITY)),
     experiment("hd", "Receivers of one 1080p sender on one core", Method::Search(HD)),

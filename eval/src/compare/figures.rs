@@ -23,6 +23,8 @@ pub(crate) struct Figures {
     pub p99: f64,
     /// Of a thousand, 999.
     pub p999: f64,
+    /// Of a hundred packets, 10, 25, 75 and 90.
+    pub others: [f64; 4],
     /// Idle share of the machine.
     pub idle: f64,
     /// Why the run is not to be trusted.
@@ -70,6 +72,7 @@ impl Figures {
             p50: report.latency.p50,
             p99: report.latency.p99,
             p999: report.latency.p999,
+            others: report.latency.others,
             idle: report.idle_share,
             doubts: doubts(report),
         }

@@ -10,6 +10,7 @@
 mod compared;
 mod config;
 mod csv;
+mod curves;
 mod document;
 mod error;
 mod experiment;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::compared::{Found, Runs, draw, rows, tables};
+use super::curves;
 use super::document::{Section, conditions};
 use super::experiment::{Case, Experiment};
 use super::figures::Figures;
@@ -35,7 +36,10 @@ pub(crate) fn measure(
     text.push_str(&tables(&found));
     Ok(Section {
         text,
-        drawing: draw(experiment, &found).svg(),
+        drawing: match experiment.is_distribution {
+            true => curves::distribution(experiment.title(), &found),
+            false => draw(experiment, &found).svg(),
+        },
         runs: rows(experiment, &found),
         complete: found
             .iter()

@@ -6,6 +6,7 @@ use harness::Spread;
 use harness::bars::{Bar, Drawing, Group, Panel};
 
 use super::csv;
+use super::curves;
 use super::document::{Section, conditions};
 use super::experiment::{Climb, Experiment, Limit};
 use super::figures::{Figures, strangers};
@@ -64,7 +65,7 @@ pub(crate) fn measure(
     text.push_str(&tables(&found));
     Ok(Section {
         text,
-        drawing: draw(experiment, &found).svg(),
+        drawing: draw(experiment, &found),
         runs: rows(experiment, &found),
         complete: found.iter().all(|found| found.tops.iter().all(|top| top.holds > 0)),
     })
@@ -130,6 +131,15 @@ impl Step {
         }
     }
 
+    fn cells(&self) -> csv::Step {
+        csv::Step {
+            cores: self.cores,
+            to_last_p99: self.to_last_p99,
+            first_room: self.first_room,
+            holds: self.verdict == Verdict::Holds,
+        }
+    }
+
     fn line(&self) -> String {
         let (count, verdict) = (self.count, &self.verdict);
         let Some(it) = &self.figures else {
@@ -162,6 +172,16 @@ impl Found {
 
     fn served(&self) -> Option<Spread> {
         Spread::of(self.tops.iter().map(|top| f64::from(top.holds)))
+    }
+
+    /// The first room at each step that was measured, by the number of participants.
+    fn first_rooms(&self) -> curves::Steps {
+        let seen = self
+            .steps
+            .iter()
+            .filter_map(|step| Some((step.count, step.first_room?)));
+        seen.map(|(count, seen)| (self.climb.by.participants(count), seen))
+            .collect()
     }
 
     /// The best step of all that held.
@@ -215,7 +235,17 @@ fn tables(found: &[Found]) -> String {
     text
 }
 
-fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
+fn draw(experiment: &Experiment, found: &[Found]) -> String {
+    if found
+        .iter()
+        .all(|found| matches!(found.climb.limit, Limit::FirstRoom(..)))
+    {
+        let steps: Vec<_> = found
+            .iter()
+            .map(|found| (found.server.clone(), found.first_rooms()))
+            .collect();
+        return curves::first_room(experiment.title(), &steps);
+    }
     let mut groups: Vec<Group> = Vec::new();
     for found in found {
         let Some(spread) = found.served() else { continue };
@@ -235,19 +265,19 @@ fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
         label: "served".into(),
         groups: vec![group],
     });
-    Drawing {
-        title: experiment.title(),
-        panels: panels.collect(),
-    }
+    let panels = panels.collect();
+    let title = experiment.title();
+    Drawing { title, panels }.svg()
 }
 
 fn rows(experiment: &Experiment, found: &[Found]) -> String {
-    let mut text = csv::header();
+    let mut text = csv::step_header();
     for found in found {
         for (number, step) in found.steps.iter().enumerate() {
             let load = format!("{} {}", found.climb.name, found.climb.by.scenario(step.count));
             let key = [experiment.name, &load, &found.server];
-            csv::row(&mut text, key, number + 1, step.figures.as_ref(), &found.negotiated);
+            let figures = (step.figures.as_ref(), &step.cells());
+            csv::step(&mut text, key, number + 1, figures, &found.negotiated);
         }
     }
     text

@@ -104,6 +104,9 @@ pub struct Report {
 /// One-way latency in microseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
+    /// Of a hundred packets, 10, 25, 75 and 90 were faster.
+    #[serde(default)]
+    pub others: [f64; 4],
     /// Median.
     pub p50: f64,
     /// Of a hundred packets, 99 were faster.
@@ -136,6 +139,7 @@ impl Latency {
     pub fn of(histogram: &Histogram) -> Self {
         let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1000.0;
         Self {
+            others: [0.1, 0.25, 0.75, 0.9].map(|share| microseconds(histogram.quantile(share))),
             p50: microseconds(histogram.quantile(0.5)),
             p99: microseconds(histogram.quantile(0.99)),
             p999: microseconds(histogram.quantile(0.999)),

@@ -1,0 +1,85 @@
+//! Results as curves: the first room as participants are added, and the distribution of latencies.
+
+use harness::curves::{Curve, Drawing, Panel, Scale};
+
+use super::compared::{Found, Runs};
+use super::figures::Figures;
+use crate::report::Quality;
+
+/// Participants and the first room's videos, step by step.
+pub(crate) type Steps = Vec<(u32, Quality)>;
+
+/// The first room of each server over the number of participants (Scallop, figures 3 and 4).
+pub(crate) fn first_room(title: String, servers: &[(String, Steps)]) -> String {
+    let panel = |up: &str, figure: fn(&Quality) -> f64| Panel {
+        across: "participants".into(),
+        up: up.into(),
+        scale: Scale::Linear,
+        curves: servers
+            .iter()
+            .map(|(name, steps)| {
+                let mut points: Vec<(f64, f64)> = steps
+                    .iter()
+                    .map(|(participants, seen)| (f64::from(*participants), figure(seen)))
+                    .collect();
+                points.sort_by(|a, b| a.0.total_cmp(&b.0));
+                Curve {
+                    name: name.clone(),
+                    points,
+                }
+            })
+            .collect(),
+    };
+    let panels = vec![
+        panel("frames a second", |it| it.frames_per_second),
+        panel("jitter, ms", |it| it.jitter_ms),
+    ];
+    Drawing { title, panels }.svg()
+}
+
+/// The share of packets that arrive within a latency, by server (Scallop, figure 15).
+pub(crate) fn distribution(title: String, found: &[Found]) -> String {
+    let panel = |found: &Found| Panel {
+        across: "latency, us".into(),
+        up: format!("{}: packets within it, %", found.case.name),
+        scale: Scale::Logarithmic,
+        curves: found.servers.iter().map(curve).collect(),
+    };
+    let panels = found.iter().map(panel).collect();
+    Drawing { title, panels }.svg()
+}
+
+/// Shares of packets in percent, and their latencies.
+const SHARES: [f64; 7] = [10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9];
+
+fn latencies(figures: &Figures) -> [f64; 7] {
+    let [p10, p25, p75, p90] = figures.others;
+    [p10, p25, figures.p50, p75, p90, figures.p99, figures.p999]
+}
+
+fn curve(runs: &Runs) -> Curve {
+    let point = |(place, &share): (usize, &f64)| {
+        let median = runs.spread(|it| Some(latencies(it)[place]))?.median;
+        (median > 0.0).then_some((median, share))
+    };
+    Curve {
+        name: runs.name.clone(),
+        points: SHARES.iter().enumerate().filter_map(point).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_drawn_by_the_number_of_participants() {
+        let seen = |frames_per_second| Quality {
+            frames_per_second,
+            jitter_ms: 1.0,
+        };
+        let steps = vec![(10, seen(30.0)), (40, seen(20.0)), (20, seen(30.0))];
+        let svg = first_room("rooms".into(), &[("weir".into(), steps)]);
+        assert!(svg.contains("frames a second") && svg.contains("jitter, ms"), "{svg}");
+    }
+}
