@@ -7,7 +7,7 @@ import { judge, median } from "./judge.mjs";
 import { draw, drawDistributions } from "./plot.mjs";
 import { stepName } from "./report.mjs";
 
-const DOCUMENT = new URL("../../../docs/adaptation.md", import.meta.url).pathname;
+export const DOCUMENT = new URL("../../../docs/adaptation.md", import.meta.url).pathname;
 const PLOTS = new URL("../../../docs/adaptation/", import.meta.url).pathname;
 const RESULTS = new URL("../results/", import.meta.url).pathname;
 
@@ -21,7 +21,7 @@ export function writeUp(folder) {
   mkdirSync(RESULTS, { recursive: true });
   const known = new Map(earlier().map((result) => [result.label, result]));
   let read = 0;
-  for (const label of readdirSync(folder).sort()) {
+  for (const label of existsSync(folder) ? readdirSync(folder).sort() : []) {
     const path = join(folder, label, "record.json");
     if (!existsSync(path)) continue;
     const record = JSON.parse(readFileSync(path, "utf8"));

@@ -1,7 +1,9 @@
 // Tests of the figures, on records made up for the purpose: two cameras, one limited receiver.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { DOCUMENT, writeUp } from "./document.mjs";
 import { judge } from "./judge.mjs";
 
 const START = 1_000_000;
@@ -115,5 +117,13 @@ describe("figures", () => {
     const [, step] = cyd(judge({ ...frozen, downlinks })).steps;
     assert.equal(step.paused, 5);
     assert.ok(step.frozen > 0.9 && step.frozen < 1.1 && step.gap > 0.9 && step.gap < 1.2, JSON.stringify(step));
+  });
+});
+
+describe("the report", () => {
+  it("without any record is the one that is kept", () => {
+    const before = readFileSync(DOCUMENT, "utf8");
+    writeUp("/nowhere");
+    assert.equal(readFileSync(DOCUMENT, "utf8"), before);
   });
 });
