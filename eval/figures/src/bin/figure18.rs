@@ -1,7 +1,7 @@
 //! Scallop, Figures 18 to 20: meetings on a Tofino2 and on a server of 32 cores, by their size.
 //!
-//! `figure18 [FILE]` writes a table, by default `docs/papers/planning.csv`. It computes and measures
-//! nothing, so every run gives the same file.
+//! `figure18 [FILE]` writes a table, by default `docs/papers/planning.csv`. Nothing is measured, so
+//! every run gives the same file.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

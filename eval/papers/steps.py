@@ -1,0 +1,95 @@
+"""The measurements of `make papers`, each of which writes files of results."""
+
+import csv
+import re
+import shutil
+import subprocess
+from collections import namedtuple
+
+import entries
+from tables import ROOT
+
+# minutes: how long it takes; tools: programs that have to be there; parts: commands, or functions.
+Step = namedtuple("Step", "name minutes root tools parts")
+
+SWIFTCALL = ROOT / "target/papers/swiftcall"
+# The benchmark's names, and the page's.
+OPERATIONS = {"in clear": "clone", "opened": "open", "sealed": "seal", "sent and received": "io"}
+
+
+def run(*command):
+    """Runs a command at the top of the tree."""
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def operations():
+    """Reads the benchmark of the userspace data plane: nanoseconds of each operation."""
+    command = ["cargo", "bench", "--locked", "-p", "backend-udp", "--bench", "forward"]
+    said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    print(said)
+    found = {name: figure for name, figure in re.findall(r"^(\S.*?) {2,}(\d+) ns", said, re.M)}
+    with (ROOT / "docs/papers/operations.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["operation", "nanoseconds"])
+        writer.writerows([short, found[name]] for name, short in OPERATIONS.items())
+
+
+def swiftcall(*options):
+    """Measures copies in a folder of its own, since the program adds to what it finds there."""
+    shutil.rmtree(SWIFTCALL, ignore_errors=True)
+    run("eval/swiftcall/run", "--out", str(SWIFTCALL), *options)
+
+
+def keep(name, to):
+    """A part that copies a file of the last measurement."""
+    return lambda: shutil.copy(SWIFTCALL / name, ROOT / to)
+
+
+def relays(*experiments):
+    """Measures relays, one experiment after the other."""
+    return ["eval/media-relay/run", *experiments]
+
+
+def compare(*words):
+    """Compares servers."""
+    return ["eval/compare/run", *words]
+
+
+STEPS = [
+    Step("entries", 0, False, [], [entries.write]),
+    Step("planning", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figure18"]]),
+    Step("rewriting", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figure27"]]),
+    Step("operations", 2, False, ["cargo"], [operations]),
+    Step("burst", 1, True, ["ip"], [lambda: swiftcall("--burst"), keep("burst.csv", "docs/papers/burst.csv")]),
+    Step(
+        "swiftcall",
+        3,
+        True,
+        ["ip"],
+        [
+            swiftcall,
+            keep("results.csv", "docs/papers/swiftcall.csv"),
+            keep("costs.svg", "docs/swiftcall/costs.svg"),
+            keep("deltas.svg", "docs/swiftcall/deltas.svg"),
+        ],
+    ),
+    Step("packets", 2, True, ["ip", "node"], [["node", "eval/papers/packets.mjs"]]),
+    Step("two-party", 6, True, ["ip"], [compare("two-party", *(f"--only={name}" for name in ("weir-afxdp", "livekit", "janus")))]),
+    Step("relays", 9, True, ["ip"], [relays("calls", "ramp")]),
+    Step("adaptation", 10, True, ["ip", "node"], [["eval/adaptation/run", "scallop"], ["eval/adaptation/run", "report"]]),
+    Step("recirculation", 11, True, ["ip", "simple_switch_grpc"], [["eval/recirculation/run", "--write"]]),
+    Step("hd", 6, True, ["ip"], [compare("hd", "--seconds", "3", "--settle", "2")]),
+    Step("rooms", 6, True, ["ip"], [compare("rooms", "--seconds", "3", "--settle", "2")]),
+    # Beyond the hour.
+    Step("sessions", 7, True, ["ip"], [relays("sessions")]),
+    Step("conferences", 20, True, ["ip"], [compare("conferences", "--seconds", "3", "--settle", "2")]),
+]
+
+
+def perform(step):
+    """Runs all parts of a step."""
+    for part in step.parts:
+        if callable(part):
+            part()
+        else:
+            run(*part)

@@ -1,0 +1,350 @@
+"""Names of figures on the page, and the cells of files of results that they are."""
+
+import json
+import re
+import statistics
+
+import tables
+from tables import ROOT, document, least, median, most, rows, served
+
+PERFORMANCE = "docs/performance"
+RELAY = "docs/media-relay"
+PAPERS = "docs/papers"
+ADAPTATION = "eval/adaptation/results"
+RECIRCULATION = "eval/recirculation/summary.csv"
+DEADLINE_US = 20_000
+BURST = 6_400
+MISSING = "*not measured*"
+
+
+def number(value, digits=0):
+    """A number with so many decimals, and commas between thousands."""
+    return f"{value:,.{digits}f}"
+
+
+def places(value):
+    """Three digits that count."""
+    return number(value, 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3)
+
+
+def all_values():
+    """Every name, with a function that returns its text."""
+    values = {"scallop.streams": lambda: number(3 * 3)}
+    for part in (rooms, shown, planning, packets, latency, adaptation, switch, rewriting, hd, conferences, thesis, relays, swiftcall):
+        values.update(part())
+    return values
+
+
+def rooms():
+    """The first room of many, at the last step that held."""
+    found = {}
+    for server, name in (("weir-plain", "weir"), ("livekit", "livekit")):
+        def step(server=server):
+            return served(f"{PERFORMANCE}/rooms.csv", "rooms of 5, 2 Mbit/s", server)
+
+        found[f"rooms.{name}"] = lambda step=step: number(5 * int(re.search(r"(\d+)\*5x5$", step()["load"]).group(1)))
+        found[f"rooms.{name}.fps"] = lambda step=step: number(float(step()["first_room_frames_per_second"]), 1)
+        found[f"rooms.{name}.jitter"] = lambda step=step: number(float(step()["first_room_jitter_ms"]), 1)
+    return found
+
+
+def limited(name, sender):
+    """The steps of a video of the limited participant."""
+    views = document(f"{ADAPTATION}/{name}.json")["views"]
+    return next(view["steps"] for view in views if view["limited"] and view["from"] == sender)
+
+
+def shown():
+    """Layers and lines that the limited participant got."""
+    found = {}
+    for name, sender, step in (("low", "bob", 1), ("medium", "ada", 1), ("high", "ada", 0)):
+        def cell(key, sender=sender, step=step):
+            return limited("weir-av1-l1t3", sender)[step][key]
+
+        found[f"shown.cyd.{name}"] = lambda cell=cell: number(cell("fps"), 1)
+        found[f"shown.cyd.{name}.kbit"] = lambda cell=cell: number(cell("kbit"))
+    for step in range(4):
+        found[f"vp8.lines.{step}"] = lambda step=step: number(limited("weir-vp8", "bob")[step]["height"])
+    return found
+
+
+def planning():
+    """The sweep of meetings on a switch."""
+    path = f"{PAPERS}/planning.csv"
+
+    def ten(name, digits=0):
+        return lambda: number(median(path, name, participants="10"), digits)
+
+    def over(name, pick, sizes):
+        return lambda: places(pick(float(row[name]) for row in rows(path) if int(row["participants"]) in sizes))
+
+    found = {f"planning.{name}": ten(name) for name in ("nra", "ra_r", "ra_sr", "s_lm", "s_lr", "bandwidth")}
+    for side in ("device", "server"):
+        for end in ("least", "most"):
+            found[f"planning.{side}.{end}"] = ten(f"{side}_{end}")
+    found["planning.ratio.least"] = over("ratio_least", min, range(10, 101))
+    found["planning.ratio.most"] = over("ratio_most", max, range(10, 101))
+    found["planning.ratio.small"] = over("ratio_least", min, range(3, 101))
+    return found
+
+
+def packets():
+    """Packets of one participant by type; shares are of everything that she sends."""
+    path = f"{PAPERS}/packets.csv"
+
+    def total(name, chosen):
+        return sum(float(row[name]) for row in rows(path) if chosen(row))
+
+    def share(name, chosen, digits=2):
+        return lambda: number(100 * total(name, chosen) / total(name, lambda row: True), digits)
+
+    def all_of(kind):
+        return lambda row: row["type"] == kind
+
+    def of_plane(plane):
+        return lambda row: row["plane"] == plane
+
+    found = {"packets.seconds": lambda: number(median(path, "seconds"))}
+    kinds = ("audio", "video", "structure", "sender report", "receiver report", "remb", "transport-wide", "request", "stun")
+    for kind in kinds:
+        for name in ("packets", "bytes"):
+            found[f"packets.{kind}.{name}"] = share(name, all_of(kind))
+        found[f"packets.{kind}.rate"] = lambda kind=kind: number(
+            median(path, "packets", type=kind) / median(path, "seconds") / median(path, "participants"), 3 if kind == "structure" else 2
+        )
+    for name in ("packets", "bytes"):
+        found[f"packets.data.{name}"] = share(name, of_plane("data"))
+        found[f"packets.control.{name}"] = share(name, of_plane("control"))
+        found[f"packets.weir.{name}"] = share(name, lambda row: row["type"] in ("audio", "video"))
+    return found
+
+
+def latency():
+    """Latency of a call of two, by sealed and by clear packets."""
+    found = {}
+    for server in ("weir", "weir-afxdp", "livekit", "janus"):
+        for name in ("p50", "p99"):
+            found[f"two.{server}.{name}"] = lambda server=server, name=name: number(
+                median(f"{PERFORMANCE}/two-party.csv", f"latency_{name}_us", server=server)
+            )
+    calls = f"{RELAY}/calls.csv"
+    for relay in ("weir-ebpf", "rtpengine", "weir", "weir-afxdp", "cable"):
+        for name in ("p50", "p99"):
+            found[f"calls.{relay}.{name}"] = lambda relay=relay, name=name: number(
+                median(calls, f"delay_{name}_us", relay=relay), 1
+            )
+        found[f"calls.{relay}.variation"] = lambda relay=relay: number(median(calls, "variation_p99_us", relay=relay), 1)
+    for name in ("p50", "p99"):
+        found[f"calls.ratio.{name}"] = lambda name=name: places(
+            median(calls, f"delay_{name}_us", relay="rtpengine") / median(calls, f"delay_{name}_us", relay="weir-ebpf")
+        )
+    return found
+
+
+def readings_off(name):
+    """The share of frame rates that are more than 10 % off the nearest rate of a layer to their median."""
+    result = document(f"{ADAPTATION}/weir-scallop17-{name}.json")
+    rates = [rate for view in result["views"] if view["limited"] for rate in view["distribution"]]
+    layers = [part * result["video"]["fps"] for part in (1, 0.5, 0.25)]
+    aim = min(layers, key=lambda layer: abs(layer - statistics.median(rates)))
+    return sum(abs(rate - aim) > 0.1 * aim for rate in rates) / len(rates)
+
+
+def adaptation():
+    """Scallop's figures 16, 17 and 26."""
+    run = "weir-scallop16"
+
+    def others():
+        views = document(f"{ADAPTATION}/{run}.json")["views"]
+        return min(step["fps"] for view in views if not view["limited"] for step in view["steps"])
+
+    found = {
+        "scallop16.before": lambda: number(limited(run, "ada")[0]["fps"], 1),
+        "scallop16.after": lambda: number(limited(run, "ada")[1]["fps"], 1),
+        "scallop16.others": lambda: number(others(), 1),
+        "scallop16.share": lambda: number(100 * limited(run, "ada")[1]["fps"] / limited(run, "ada")[0]["fps"]),
+    }
+    for name in ("on-0", "on-1", "off-0", "off-1"):
+        found[f"scallop17.{name}.off"] = lambda name=name: number(100 * readings_off(name), 1)
+    return found
+
+
+def switch():
+    """The P4 program, and the bytes of its entries."""
+    def compiled():
+        return json.loads((ROOT / "backends/p4/program/compiled/multicast.json").read_text())
+
+    found = {
+        "p4.states": lambda: number(sum(len(parser["parse_states"]) for parser in compiled()["parsers"])),
+        "p4.registers": lambda: number(len(compiled()["register_arrays"])),
+    }
+    for name, program in (("icc", "ICC '20"), ("p4", "P4"), ("kernel", "kernel"), ("participant", "P4 participant")):
+        found[f"entries.{name}"] = lambda program=program: number(median(f"{PAPERS}/entries.csv", "bytes", program=program))
+    for name, program in (("p4", "P4"), ("kernel", "kernel")):
+        # A million entries of so many bytes are as many megabytes.
+        found[f"entries.{name}.million"] = found[f"entries.{name}"]
+    return found
+
+
+def rewriting():
+    """Scallop's figure 27."""
+    def overhead(**where):
+        return lambda: number(median(f"{PAPERS}/rewriting.csv", "overhead_percent", rewriter="S-LR", **where), 1)
+
+    found = {}
+    for loss in ("10", "20"):
+        for packets_known in ("1", "3"):
+            found[f"rewriting.paper.{packets_known}.{loss}"] = overhead(
+                conditions="paper", least_packets=packets_known, loss_percent=loss
+            )
+        found[f"rewriting.15fps.{loss}"] = overhead(conditions="15fps", loss_percent=loss)
+    return found
+
+
+def hd():
+    """Receivers of one sender on one core, and costs of operations."""
+    path = f"{PERFORMANCE}/hd.csv"
+    servers = {"weir": "weir-plain", "livekit": "livekit", "janus": "janus"}
+    loads = {"48": "48 packets/s", "3": "3 Mbit/s"}
+
+    def receivers(row):
+        return int(row["load"].rsplit("1x", 1)[1])
+
+    def cost(name, wanted):
+        found = [row for row in rows(path, {"server": servers[name], "verdict": "holds"}) if row["load"].startswith(loads["48"])]
+        nearest = min(found, key=lambda row: abs(receivers(row) - wanted))
+        return float(nearest["process_us_per_replica"])
+
+    def at(name, load):
+        return served(path, loads[load], servers[name])
+
+    found = {}
+    for name in servers:
+        found[f"budget.{name}"] = lambda name=name: number(cost(name, 125) * 125 / 1e3, 2)
+        for wanted in (100, 200, 400):
+            found[f"hd.cost.{name}.{wanted}"] = lambda name=name, wanted=wanted: number(cost(name, wanted), 1)
+        for load in loads:
+            found[f"hd.{name}.{load}"] = lambda name=name, load=load: number(receivers(at(name, load)))
+        found[f"hd.ratio.{name}"] = lambda name=name: number(cost(name, 100) / cost("weir", 100), 1)
+    found["hd.weir.48.last"] = lambda: number(float(at("weir", "48")["to_last_p99_us"]) / 1e3, 1)
+    found["hd.goodput"] = lambda: number(3 * receivers(at("weir", "3")))
+    found["hd.goodput.ratio"] = lambda: number(receivers(at("weir", "3")) / receivers(at("livekit", "3")), 1)
+    found["hd.cost.weir.served"] = lambda: number(float(at("weir", "48")["process_us_per_replica"]), 2)
+    found["burst.arithmetic"] = lambda: number(min(BURST, DEADLINE_US / float(at("weir", "48")["process_us_per_replica"])))
+    for operation in ("clone", "open", "seal", "io"):
+        found[f"operations.{operation}"] = lambda operation=operation: number(
+            median(f"{PAPERS}/operations.csv", "nanoseconds", operation=operation)
+        )
+    for way in ("Weir UDP", "Weir TC", "bare TC"):
+        found[f"burst.{way}"] = lambda way=way: number(100 * median(f"{PAPERS}/burst.csv", "share_within", way=way), 1)
+    return found
+
+
+def conferences():
+    """Conferences of one sender each, on one core."""
+    found = {}
+    for server, name in (("weir-plain", "weir"), ("livekit", "livekit")):
+        for load in (f"{lines} of {users}" for lines in ("1080p", "720p") for users in (15, 50, 100)):
+            found[f"conferences.{name}.{load}"] = lambda server=server, load=load: number(
+                int(re.search(r"(\d+)\*1x\d+$", served(f"{PERFORMANCE}/conferences.csv", load, server)["load"]).group(1))
+            )
+    return found
+
+
+def thesis():
+    """Delay of copies, in milliseconds, and packets lost."""
+    found = {}
+
+    def delay(sfu, rate, viewers):
+        return median(RECIRCULATION, "average_ms", sfu=sfu, rate_mbps=rate, viewers=viewers)
+
+    def lost(sfu, rate, viewers):
+        return median(RECIRCULATION, "lost", sfu=sfu, rate_mbps=rate, viewers=viewers)
+
+    ends = {"4": (1, 11), "2.5": (1, 11), "0.15": (1, 5, 19), "0.076": (1, 7)}
+    sfus = {"thesis P4": "thesis.P4", "thesis Python": "thesis.Python"}
+    for sfu in ("BMv2 recirculation", "BMv2 tree", "Weir TC", "Weir UDP"):
+        sfus[sfu] = f"recirculation.{sfu}"
+    for rate, all_viewers in ends.items():
+        for viewers in map(str, all_viewers):
+            for sfu, name in sfus.items():
+                found[f"{name}.{rate}.{viewers}"] = lambda cell=(sfu, rate, viewers): places(delay(*cell))
+                found[f"{name}.{rate}.{viewers}.lost"] = lambda cell=(sfu, rate, viewers): number(lost(*cell))
+            for name, (above, below) in {
+                "thesis.ratio": ("thesis P4", "thesis Python"),
+                "recirculation.ratio": ("BMv2 recirculation", "Weir UDP"),
+                "recirculation.kernel": ("Weir TC", "Weir UDP"),
+            }.items():
+                found[f"{name}.{rate}.{viewers}"] = lambda above=above, below=below, cell=(rate, viewers): places(
+                    delay(above, *cell) / delay(below, *cell)
+                )
+    found["recirculation.rows"] = lambda: number(sum(not row["sfu"].startswith("thesis") for row in rows(RECIRCULATION)))
+    return found
+
+
+def relays():
+    """Relays of SIP calls: processors, loss and opinion."""
+    sessions, ramp = f"{RELAY}/sessions.csv", f"{RELAY}/ramp.csv"
+    found = {"ramp.calls": lambda: number(most(ramp, "calls"))}
+    for relay, calls in (("rtpengine", "800"), ("weir", "800"), ("weir-ebpf", "2000")):
+        def cell(name, relay=relay, calls=calls):
+            return median(sessions, name, relay=relay, calls=calls)
+
+        found[f"sessions.{relay}.cores"] = lambda relay=relay: number(
+            100 * median(sessions, "relay_cores", relay=relay, calls="800"), 1
+        )
+        found[f"sessions.{relay}.lost"] = lambda cell=cell: number(100 * cell("lost") / cell("sent"), 2)
+        found[f"sessions.{relay}.mos"] = lambda cell=cell: number(cell("score_median"), 2)
+        found[f"ramp.{relay}"] = lambda relay=relay: number(100 * median(ramp, "relay_cores", relay=relay), 1)
+    return found
+
+
+def swiftcall():
+    """The kernel beside sockets, over all numbers of receivers."""
+    path = f"{PAPERS}/swiftcall.csv"
+
+    def receivers():
+        return sorted({int(row["receivers"]) for row in rows(path)})
+
+    def both(name, count):
+        return [median(path, name, way=way, receivers=str(count)) for way in ("Weir TC", "Weir UDP")]
+
+    def change(name):
+        """The mean over the numbers of receivers, in percent."""
+        pairs = [both(name, count) for count in receivers()]
+        return statistics.mean(100 * (kernel / sockets - 1) for kernel, sockets in pairs)
+
+    def text(value, digits):
+        return f"{number(abs(value), digits)} % {'above' if value > 0 else 'below'}"
+
+    def below(count):
+        kernel, sockets = both("instructions_per_copy", count)
+        return number(100 * (1 - kernel / sockets))
+
+    def later_us():
+        pairs = [both("delta_min_ms", count) for count in receivers()]
+        return 1e3 * statistics.mean(kernel - sockets for kernel, sockets in pairs)
+
+    def flooded():
+        kernel, sockets = both("flood_copies_per_s", max(receivers()))
+        return kernel / sockets
+
+    return {
+        "swiftcall.receivers": lambda: f"{min(receivers())} to {max(receivers())}",
+        "swiftcall.least": lambda: f"{number(later_us(), 1)} us above",
+        "swiftcall.greatest": lambda: text(change("delta_max_ms"), 2),
+        "swiftcall.mean": lambda: text(change("delta_mean_ms"), 3),
+        "swiftcall.arrived": lambda: number(100 * least(path, "arrived", way="Weir TC"), 2),
+        "swiftcall.arrived.udp": lambda: number(100 * least(path, "arrived", way="Weir UDP"), 2),
+        "swiftcall.flood": lambda: number(flooded(), 2),
+        "swiftcall.instructions.2": lambda: below(2),
+        "swiftcall.instructions.100": lambda: below(100),
+    }
+
+
+def value(name, values):
+    """The text of a name."""
+    try:
+        return values[name]()
+    except tables.Missing:
+        return MISSING
