@@ -5,11 +5,14 @@
 //! sealing, which nobody can save.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
+#![allow(unsafe_code, reason = "an option of a socket is set by a system call")]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use std::hint::black_box;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -49,6 +52,7 @@ fn main() {
         let target = Layer { spatial, temporal: 2 };
         report(&format!("in clear, the {name} of three sizes"), || layered(target));
     }
+    report("sent and received", sent_and_received);
     let (median, longest) = turns();
     println!(
         "{:<44} {median:>6.0} us, the longest {longest:.0}",
@@ -117,6 +121,44 @@ fn floor() -> Taken {
     }
     let copies = u64::from(RECEIVERS) * u64::from(PICTURES) * u64::from(PACKETS_PER_PICTURE);
     (start.elapsed(), copies)
+}
+
+/// The pictures of one receiver over loopback: the packets of each are sent by one call and read by
+/// one, as Weir does. The kernel's delivery is included.
+fn sent_and_received() -> Taken {
+    let (sender, receiver) = (socket(libc::UDP_SEGMENT, PACKET), socket(libc::UDP_GRO, 1));
+    let address = receiver.local_addr().expect("a bound socket has an address");
+    sender.connect(address).expect("loopback has a route");
+    let picture = vec![7; PACKET * usize::from(PACKETS_PER_PICTURE)];
+    let mut buffer = vec![0; 1 << 16];
+    let start = Instant::now();
+    for _ in 0..RECEIVERS * u32::from(PICTURES) {
+        sender.send(black_box(&picture)).expect("loopback takes it");
+        let mut missing = picture.len();
+        while missing > 0 {
+            missing -= receiver.recv(&mut buffer).expect("it was sent");
+        }
+    }
+    let copies = u64::from(RECEIVERS) * u64::from(PICTURES) * u64::from(PACKETS_PER_PICTURE);
+    (start.elapsed(), copies)
+}
+
+/// A socket on loopback with this option of UDP.
+fn socket(option: libc::c_int, value: usize) -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback has ports");
+    let value = value as libc::c_int;
+    // SAFETY: the pointer is to an integer of this length, which the call only reads.
+    let outcome = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_UDP,
+            option,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
+        )
+    };
+    assert_eq!(outcome, 0, "the kernel has segments of UDP");
+    socket
 }
 
 fn forward(sealed: bool) -> Taken {

@@ -104,7 +104,8 @@ fn flood(scene: &mut Scene, sink: &Sink) -> f64 {
     total(&sink.read()) as f64 / start.elapsed().as_secs_f64()
 }
 
-fn total(arrived: &[Arrived]) -> u64 {
+/// Packets of all receivers.
+pub(crate) fn total(arrived: &[Arrived]) -> u64 {
     arrived.iter().map(|one| one.packets).sum()
 }
 
