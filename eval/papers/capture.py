@@ -12,6 +12,8 @@ import time
 from collections import Counter
 
 ETH_P_IP = 0x0800
+# Sees packets before the programs of the kernel do.
+ETH_P_ALL = 0x0003
 OPUS = (111, 63)
 STRUCTURE_MIN = 4
 
@@ -19,16 +21,16 @@ STRUCTURE_MIN = 4
 def main(interface, port, seconds):
     """Captures, and prints the counts."""
     packets, until = [], time.monotonic() + seconds
-    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)) as tap:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)) as tap:
         tap.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
-        tap.bind((interface, ETH_P_IP))
+        tap.bind((interface, ETH_P_ALL))
         tap.settimeout(0.2)
         while time.monotonic() < until:
             try:
-                packet, (_, _, direction, *_) = tap.recvfrom(65_535)
+                packet, (_, protocol, direction, *_) = tap.recvfrom(65_535)
             except TimeoutError:
                 continue
-            payload = datagram(packet, port)
+            payload = datagram(packet, port) if protocol == ETH_P_IP else None
             if direction == socket.PACKET_HOST and payload:
                 packets.append(payload)
     descriptor = descriptor_id(packets)
