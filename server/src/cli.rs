@@ -9,6 +9,11 @@ use clap::{Args, Parser, Subcommand};
 /// The old name of `weir detach`, which is still understood.
 const OLD_DETACH: &str = "take-down";
 
+/// Examples of `weir plan`.
+const PLAN_HELP: &str = "Examples:
+  weir plan --rooms 500 --participants 8 --senders 2 --quality 720p
+  weir plan --mix campus --device weir-udp --cores 16 --bandwidth 25G";
+
 /// A media switch for real-time calls.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, arg_required_else_help = true)]
@@ -31,6 +36,9 @@ pub(crate) enum Command {
     /// End forwarding in the kernel that a switch left behind.
     #[command(alias = OLD_DETACH)]
     Detach(Detach),
+    /// Say how many meetings switches and servers carry, and which resource binds.
+    #[command(after_help = PLAN_HELP)]
+    Plan(Box<Plan>),
     /// Run a P4 switch in software, to try or test a deployment without a switch.
     SwitchSim(SwitchSim),
 }
@@ -143,6 +151,85 @@ pub(crate) struct Token {
     /// May see how every receiver in the room does (`GET /api/receivers`); the grant roomAdmin.
     #[arg(long)]
     pub room_admin: bool,
+}
+
+/// The meetings to plan, and the devices to plan them on.
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// Meetings from a file (CSV: count,participants,senders,quality and optionally encrypted,
+    /// adaptation, audio), or a synthetic mix by its name.
+    #[arg(long, value_name = "NAME|FILE.csv", conflicts_with_all = ["rooms", "participants", "senders", "quality", "clear", "adaptation", "no_audio"])]
+    pub mix: Option<String>,
+    /// Meetings.
+    #[arg(long, default_value_t = 1)]
+    pub rooms: u64,
+    /// Participants of each meeting.
+    #[arg(long, default_value_t = 10)]
+    pub participants: u64,
+    /// Participants who send; by default all.
+    #[arg(long)]
+    pub senders: Option<u64>,
+    /// A sender's video: 180p, 360p, 540p, 720p, 1080p, none, or kbit/s; low, medium and high are
+    /// 1, 1.5 and 3 Mbit/s.
+    #[arg(long, default_value = "720p")]
+    pub quality: String,
+    /// Media is not encrypted between clients and the device.
+    #[arg(long)]
+    pub clear: bool,
+    /// Senders send no audio.
+    #[arg(long)]
+    pub no_audio: bool,
+    /// Receivers get different qualities: "none", "receivers" (each one quality from everybody), or
+    /// "pairs".
+    #[arg(long, default_value = "none")]
+    pub adaptation: String,
+    /// A device by its name, or its file (YAML); may be given several times. By default all that
+    /// are shipped.
+    #[arg(long = "device", value_name = "NAME|FILE.yaml")]
+    pub devices: Vec<String>,
+    /// Processor cores of all servers, in place of those of their files.
+    #[arg(long)]
+    pub cores: Option<u64>,
+    /// Bits a second that all servers can send, such as 25G.
+    #[arg(long, value_parser = amount)]
+    pub bandwidth: Option<u64>,
+    /// Bytes of memory of all servers, such as 64G.
+    #[arg(long, value_parser = amount)]
+    pub memory: Option<u64>,
+    /// Also write every resource of every device as CSV; "-" is standard output, without the table.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// The same as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Also draw the meetings by their size, and the devices by the number of meetings.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Only list the devices and mixes that are shipped.
+    #[arg(long)]
+    pub list: bool,
+    /// Only print a shipped device file or mix, to begin one of your own with.
+    #[arg(long, value_name = "NAME")]
+    pub show: Option<String>,
+    /// Only write Scallop's figures 18 to 20 and headline numbers into this folder, and print a
+    /// Tofino2 beside each server.
+    #[arg(long, value_name = "FOLDER")]
+    pub scallop: Option<PathBuf>,
+}
+
+/// A number, with k, M, G or T for thousands, millions, and so on.
+fn amount(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        Some((at, 'T')) => (&text[..at], 1_000_000_000_000),
+        _ => (text, 1),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "a number above 0, with k, M, G or T behind it if need be, such as 25G".to_owned())
 }
 
 /// The simulated switch.

@@ -18,6 +18,7 @@ mod log;
 mod media;
 mod metrics;
 mod os;
+mod plan;
 mod reload;
 mod serve;
 mod settings;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         cli::Command::Token(arguments) => token::run(arguments),
         cli::Command::Inspect(arguments) => inspect::run(arguments),
         cli::Command::Detach(arguments) => inspect::detach(arguments),
+        cli::Command::Plan(arguments) => plan::run(*arguments),
         cli::Command::SwitchSim(arguments) => switch_sim::run(arguments),
     };
     match outcome {

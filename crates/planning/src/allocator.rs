@@ -6,12 +6,15 @@ mod placed;
 use std::collections::BTreeMap;
 
 use forest::Forest;
-use placed::Placed;
+use placed::{Change, Placed};
 
 use crate::design::{Demand, Design};
 use crate::device::{Device, Resource};
 use crate::engine::{MeetingId, ReplicationEngine, Route, Source};
 use crate::meeting::Meeting;
+
+/// Units in use, in the order of [`Resource::ALL`].
+type Used = [u64; Resource::ALL.len()];
 
 /// A change that does not fit. Nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +28,8 @@ pub struct Refusal {
 ///
 /// Each tree has branches that are told apart by exclusion ids. A branch serves one meeting, or one
 /// layer of it, or one sender's layer. Branches of any meetings share a tree, so no tree is wasted:
-/// a change fits if the sums of demands do. A participant who leaves never raises a demand.
+/// a change fits if the sums of demands do, and the nodes in use during it. A participant who
+/// leaves never raises a demand.
 ///
 /// Source: Scallop section 6.2.
 #[derive(Debug)]
@@ -33,7 +37,7 @@ pub struct Allocator {
     device: Device,
     forest: Forest,
     meetings: BTreeMap<MeetingId, Placed>,
-    used: [u64; Resource::ALL.len()],
+    used: Used,
 }
 
 impl Allocator {
@@ -53,29 +57,67 @@ impl Allocator {
     ///
     /// Nodes and trees are added first, then routes change, then nodes and trees are removed.
     /// During the change a receiver may get a layer too many, but no copy twice and none too few.
-    /// If the nodes do not suffice for both, those not needed any more are removed first, and
-    /// copies are missing until the routes change.
+    ///
+    /// The cheapest design is taken for which the nodes suffice before, during and after the
+    /// change. So a meeting may keep a design that it does not need any more, until a later change
+    /// of it finds the nodes.
+    ///
+    /// Errors: no design fits. The refusal names what the cheapest one lacks.
     pub fn set(
         &mut self,
         id: MeetingId,
         meeting: Meeting,
         engine: &mut impl ReplicationEngine,
     ) -> Result<Design, Refusal> {
-        let design = Design::of(&meeting);
-        let demand = (!meeting.is_empty()).then(|| Demand::of(&self.device, &meeting, design));
-        self.admit(id, demand)?;
-        let mut placed = self.meetings.remove(&id).unwrap_or_default();
-        placed.change(id, meeting, design, &self.device, &mut self.forest, engine);
+        let unplaced = Placed::default();
+        let held = self.meetings.get(&id).unwrap_or(&unplaced);
+        let (change, demand, used) = self.fitting(held, &meeting)?;
+        self.used = used;
+        let mut placed = self.meetings.remove(&id).unwrap_or(unplaced);
+        placed.change(id, change, &self.device, &mut self.forest, engine);
+        placed.demand = demand;
+        let design = placed.design;
         if demand.is_some() {
-            placed.demand = demand;
             self.meetings.insert(id, placed);
         }
         Ok(design)
     }
 
-    /// Counts a meeting's new demand in place of its old one, if it fits.
-    fn admit(&mut self, id: MeetingId, demand: Option<Demand>) -> Result<(), Refusal> {
-        let held = self.meetings.get(&id).and_then(|placed| placed.demand);
+    /// The change to the cheapest design that fits, the demand after it, and the sums of demands.
+    ///
+    /// After somebody has left, the held design always fits: no branch of it gets a node.
+    fn fitting(&self, held: &Placed, meeting: &Meeting) -> Result<(Change, Option<Demand>, Used), Refusal> {
+        let cheapest = Design::of(meeting);
+        let mut refusal = None;
+        for design in Design::ALL {
+            // Two participants need no node, so that there is nothing to wait for.
+            let is_kept = cheapest != Design::TwoParty && design > cheapest && design <= held.design;
+            if design != cheapest && !is_kept {
+                continue;
+            }
+            let demand = (!meeting.is_empty()).then(|| Demand::of(&self.device, meeting, design));
+            let fitting = self.sums(held.demand, demand).and_then(|used| {
+                let change = held.plan(meeting, design);
+                let nodes = change.nodes_at_most(self.forest.nodes_used());
+                let refusal = Refusal {
+                    resource: Resource::Nodes,
+                };
+                (nodes <= self.device.nodes as usize)
+                    .then_some((change, demand, used))
+                    .ok_or(refusal)
+            });
+            match fitting {
+                Ok(fitting) => return Ok(fitting),
+                Err(first) => refusal = refusal.or(Some(first)),
+            }
+        }
+        Err(refusal.unwrap_or(Refusal {
+            resource: Resource::Meetings,
+        }))
+    }
+
+    /// The sums of all demands, with a meeting's new one in place of its held one.
+    fn sums(&self, held: Option<Demand>, demand: Option<Demand>) -> Result<Used, Refusal> {
         let units = |demand: &Option<Demand>, resource| demand.as_ref().map_or(0, |it| it.units(resource));
         let mut used = self.used;
         for (sum, resource) in used.iter_mut().zip(Resource::ALL) {
@@ -90,8 +132,7 @@ impl Allocator {
                 return Err(Refusal { resource });
             }
         }
-        self.used = used;
-        Ok(())
+        Ok(used)
     }
 
     /// A meeting as it is placed.

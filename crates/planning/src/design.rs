@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::device::{Device, Resource};
 use crate::meeting::{Meeting, Place};
 use crate::quality::LAYERS;
@@ -19,6 +21,9 @@ pub enum Design {
 }
 
 impl Design {
+    /// Every design, the cheapest first.
+    pub(crate) const ALL: [Self; 4] = [Self::TwoParty, Self::Nra, Self::RaR, Self::RaSr];
+
     /// The cheapest design that gives each receiver exactly its quality.
     ///
     /// NRA suffices if every receiver gets all that a sender sends. RA-R suffices if each receiver
@@ -65,35 +70,61 @@ impl Design {
         self.branches(senders) * width
     }
 
-    /// The receivers of one branch of a meeting, by the branch's number in the design.
-    pub(crate) fn members(self, meeting: &Meeting, branch: usize) -> Vec<Place> {
-        let layer = (branch % usize::from(LAYERS)) as u8;
+    /// The branches that a meeting needs.
+    pub(crate) fn keys(self, meeting: &Meeting) -> Vec<BranchKey> {
+        let of = |sender| (0..LAYERS).map(move |layer| BranchKey { sender, layer });
         match self {
             Self::TwoParty => Vec::new(),
-            Self::Nra => meeting.places().collect(),
-            Self::RaR => meeting
-                .places()
-                .filter(|place| meeting.level(*place).layer() >= layer)
-                .collect(),
-            Self::RaSr => {
-                let Some(sender) = meeting.senders().nth(branch / usize::from(LAYERS)) else {
-                    return Vec::new();
-                };
+            Self::Nra => of(None).take(1).collect(),
+            Self::RaR => of(None).collect(),
+            Self::RaSr => meeting.senders().flat_map(|sender| of(Some(sender))).collect(),
+        }
+    }
+
+    /// The receivers of one branch of a meeting.
+    pub(crate) fn members(self, meeting: &Meeting, key: BranchKey) -> BTreeSet<Place> {
+        let layer = key.layer;
+        match (self, key.sender) {
+            (Self::TwoParty, _) => BTreeSet::new(),
+            (Self::RaSr, Some(sender)) => {
                 let gets = |receiver: &Place| meeting.quality(sender, *receiver).layer() >= layer;
                 meeting.receivers(sender).filter(gets).collect()
+            }
+            (Self::Nra, _) => meeting.places().collect(),
+            (Self::RaR | Self::RaSr, _) => {
+                let gets = |receiver: &Place| meeting.level(*receiver).layer() >= layer;
+                meeting.places().filter(gets).collect()
             }
         }
     }
 
-    /// The number of the branch that copies one layer of the sender with this rank among the
-    /// senders.
-    pub(crate) fn branch(self, rank: usize, layer: u8) -> Option<usize> {
+    /// The branch that copies one layer of a sender.
+    pub(crate) fn branch(self, sender: Place, layer: u8) -> Option<BranchKey> {
         match self {
             Self::TwoParty => None,
-            Self::Nra => Some(0),
-            Self::RaR => Some(layer.into()),
-            Self::RaSr => Some(rank * usize::from(LAYERS) + usize::from(layer)),
+            Self::Nra => Some(BranchKey { sender: None, layer: 0 }),
+            Self::RaR => Some(BranchKey { sender: None, layer }),
+            Self::RaSr => Some(BranchKey {
+                sender: Some(sender),
+                layer,
+            }),
         }
+    }
+}
+
+/// The part of a meeting that one branch copies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct BranchKey {
+    /// The sender of RA-SR; `None` for all senders.
+    sender: Option<Place>,
+    /// The layer; NRA has one branch, of number 0, for all layers.
+    layer: u8,
+}
+
+impl BranchKey {
+    /// Whether both are of one layer.
+    pub(crate) fn is_of_layer_of(self, other: Self) -> bool {
+        self.layer == other.layer
     }
 }
 

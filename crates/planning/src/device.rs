@@ -1,9 +1,12 @@
+use serde::Deserialize;
+
 use crate::limits;
 
 /// The sequence number rewriter in the device's program.
 ///
 /// Source: Scallop section 7 and appendix F.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rewriter {
     /// S-LM, low memory: four register arrays.
     SLm,
@@ -29,6 +32,18 @@ pub enum Resource {
 }
 
 impl Resource {
+    /// The name of the resource, and its unit.
+    pub fn name(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Trees => ("trees", "branches"),
+            Self::Nodes => ("nodes", "level-1 nodes"),
+            Self::ReplicaIds => ("replica ids", "ids of a branch"),
+            Self::SequenceCells => ("sequence memory", "streams"),
+            Self::Bandwidth => ("bandwidth", "bit/s"),
+            Self::Meetings => ("meetings", "meetings"),
+        }
+    }
+
     /// Every resource, in the order in which ties are resolved.
     pub const ALL: [Self; 6] = [
         Self::Trees,
@@ -41,10 +56,9 @@ impl Resource {
 }
 
 /// The limits of a packet-replication engine and of the pipeline around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Device {
-    /// The publication that the numbers are from.
-    pub source: &'static str,
     /// Multicast trees.
     pub trees: u32,
     /// Level-1 nodes of the whole engine.
@@ -64,38 +78,11 @@ pub struct Device {
     /// Bits a second, received and sent.
     pub bandwidth: u64,
     /// The rewriter of the loaded program. Without one, no rate can be adapted.
+    #[serde(default)]
     pub rewriter: Option<Rewriter>,
 }
 
 impl Device {
-    /// Intel Tofino2 with S-LM, by Scallop's published model, which takes 64K trees as 64,000.
-    ///
-    /// Source: Scallop section 6.2 (replication), appendix D (bandwidth), appendix F (memory).
-    pub const fn tofino2() -> Self {
-        Self {
-            source: "Scallop (SIGCOMM 2025), published model",
-            trees: 64_000,
-            nodes: 1 << 24,
-            replica_ids: 1 << 16,
-            exclusion_ids: 1,
-            meetings_per_tree: 2,
-            cells_per_stage: 143_500,
-            stages_s_lm: 16,
-            stages_s_lr: 3,
-            bandwidth: 12_800_000_000_000,
-            rewriter: Some(Rewriter::SLm),
-        }
-    }
-
-    /// The same device with 64K trees taken as 65,536.
-    pub const fn tofino2_binary() -> Self {
-        Self {
-            source: "Scallop (SIGCOMM 2025), section 6.2",
-            trees: 1 << 16,
-            ..Self::tofino2()
-        }
-    }
-
     /// Streams that the sequence memory holds: none without a rewriter.
     pub fn sequence_cells(&self) -> u64 {
         let stages = match self.rewriter {
@@ -103,7 +90,7 @@ impl Device {
             Some(Rewriter::SLr) => self.stages_s_lr,
             None => 0,
         };
-        self.cells_per_stage * stages
+        self.cells_per_stage.saturating_mul(stages)
     }
 
     /// Branches of one tree: at most two, since a packet excludes at most one other branch.

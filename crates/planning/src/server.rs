@@ -1,28 +1,140 @@
-/// A software SFU, whose capacity is a rate for each core.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+use serde::Deserialize;
+
+use crate::kind::Kind;
+use crate::limits::NANOSECONDS;
+use crate::supply::Supply;
+
+/// A software SFU. Its capacity is a rate for each core, or follows from the costs of packets.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Server {
     /// Processor cores.
     pub cores: u64,
-    /// Bits a second, received and sent, of one core.
-    pub rate_per_core: u64,
+    /// Bits a second, received and sent, of one core, if that is all that is known of it.
+    pub rate_per_core: Option<u64>,
+    /// The share of each core that may be used.
+    #[serde(default = "all")]
+    pub percent_of_core: u64,
+    /// Costs in meetings with encryption. Without them, and without a rate, there are none.
+    pub srtp: Option<Cost>,
+    /// Costs in meetings without encryption; by default those with it.
+    pub clear: Option<Cost>,
+    /// Bits a second that can be sent, and as many received; without it, more than the cores can.
+    pub bandwidth: Option<u64>,
+    /// The memory, if it is known.
+    pub memory: Option<Memory>,
+}
+
+/// Processor time of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Nanoseconds for each packet that arrives.
+    pub packet_ns: u64,
+    /// Nanoseconds for each copy that is sent.
+    pub replica_ns: u64,
+    /// Microseconds in each second for each participant, of work that is not in the other costs.
+    #[serde(default)]
+    pub receiver_us: u64,
+}
+
+/// Bytes of memory, and the use of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// All of it.
+    pub total: u64,
+    /// Used without any meeting.
+    pub base: u64,
+    /// Used by a participant.
+    pub participant: u64,
+    /// Used by one track to one participant.
+    pub subscription: u64,
+    /// Used by the packets of a sender that are kept to be sent again.
+    pub stream: u64,
+    /// The same without encryption; by default as much.
+    pub clear_stream: Option<u64>,
+}
+
+const fn all() -> u64 {
+    100
 }
 
 impl Server {
-    /// Mediasoup on 32 cores: 192 meetings of ten participants who all send 3 Mbit/s are 1,800
-    /// Mbit/s a core.
-    ///
-    /// Source: Scallop section 6.2. Its published code has 2,400 Mbit/s, 256 meetings.
-    pub const fn mediasoup() -> Self {
+    /// The same server, on which meetings without encryption cost as much as those with it.
+    pub fn encrypting(&self) -> Self {
         Self {
-            cores: 32,
-            rate_per_core: 1_800_000_000,
+            clear: self.srtp,
+            memory: self.memory.map(|memory| Memory {
+                clear_stream: None,
+                ..memory
+            }),
+            ..self.clone()
         }
     }
 
-    /// Meetings that need this many bits a second each.
-    pub fn meetings(&self, bandwidth: u64) -> u64 {
-        (self.cores * self.rate_per_core)
-            .checked_div(bandwidth)
-            .unwrap_or(u64::MAX)
+    /// Meetings of this kind at once.
+    pub fn meetings(&self, kind: &Kind) -> u64 {
+        let alone = self.supplies(kind).into_iter().filter_map(|supply| supply.alone());
+        alone.min().unwrap_or(u64::MAX)
+    }
+
+    /// The resources, and the units of each that a meeting of this kind needs.
+    pub fn supplies(&self, kind: &Kind) -> Vec<Supply> {
+        let cost = if kind.is_encrypted {
+            self.srtp
+        } else {
+            self.clear.or(self.srtp)
+        };
+        let is_possible = self.rate_per_core.is_some() || cost.is_some();
+        let encryption = u64::from(kind.is_encrypted && !is_possible);
+        let cores = match self.rate_per_core {
+            Some(rate) => Supply::new("cores", "bit/s", self.cores.saturating_mul(rate), kind.bits()),
+            None => {
+                let used = cost.map_or(0, |cost| cost.nanoseconds(kind));
+                Supply::new("cores", "ns/s", self.cores * NANOSECONDS, used)
+            }
+        };
+        let bandwidth = self.bandwidth.unwrap_or(u64::MAX);
+        let memory = self.memory.unwrap_or(Memory::UNKNOWN);
+        vec![
+            Supply {
+                supply: cores.supply / 100 * self.percent_of_core,
+                ..cores
+            },
+            Supply::new("bandwidth", "bit/s sent", bandwidth, kind.bits_sent()),
+            Supply::new(
+                "memory",
+                "bytes",
+                memory.total.saturating_sub(memory.base),
+                memory.of(kind),
+            ),
+            Supply::new("encryption", "meetings", 0, encryption),
+        ]
+    }
+}
+
+impl Cost {
+    /// Nanoseconds in each second.
+    fn nanoseconds(&self, kind: &Kind) -> u64 {
+        let receivers = kind.participants * self.receiver_us * 1_000;
+        kind.packets_received(self.packet_ns) + kind.packets_sent(self.replica_ns) + receivers
+    }
+}
+
+impl Memory {
+    /// Memory of which nothing is known does not bind.
+    const UNKNOWN: Self = Self {
+        total: u64::MAX,
+        base: 0,
+        participant: 0,
+        subscription: 0,
+        stream: 0,
+        clear_stream: None,
+    };
+
+    fn of(&self, kind: &Kind) -> u64 {
+        let stream = self.clear_stream.filter(|_| !kind.is_encrypted).unwrap_or(self.stream);
+        kind.participants * self.participant + kind.subscriptions() * self.subscription + kind.senders * stream
     }
 }

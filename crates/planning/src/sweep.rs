@@ -3,6 +3,7 @@ use std::ops::RangeInclusive;
 use crate::capacity::{Capacity, capacity_for};
 use crate::design::{Demand, Design};
 use crate::device::{Device, Resource, Rewriter};
+use crate::kind::{Adaptation, Kind};
 use crate::quality::{Quality, Rates};
 use crate::server::Server;
 
@@ -50,13 +51,14 @@ pub fn sweep<'a>(device: &'a Device, server: &'a Server, participants: u64) -> i
     let programs = programs(participants);
     shapes.flat_map(move |(senders, quality)| {
         programs.clone().into_iter().map(move |(design, rewriter)| {
-            let bandwidth = uniform_bandwidth(participants, senders, quality);
+            let bandwidth = uniform(participants, senders, quality).bits();
             let device = Device {
                 rewriter,
                 ..device.clone()
             };
             let demand = Demand::new(&device, design, participants, senders, bandwidth);
-            let (device, server) = (capacity_for(&device, &demand), server.meetings(bandwidth));
+            let server = server.meetings(&uniform(participants, senders, quality));
+            let device = capacity_for(&device, &demand);
             Point {
                 participants,
                 senders,
@@ -82,10 +84,36 @@ fn programs(participants: u64) -> Vec<(Design, Option<Rewriter>)> {
         .collect()
 }
 
-/// Bits a second of a meeting in which all receivers get one quality.
-fn uniform_bandwidth(participants: u64, senders: u64, quality: Quality) -> u64 {
+/// A meeting in which all receivers get one quality, as a server sees it.
+fn uniform(participants: u64, senders: u64, quality: Quality) -> Kind {
     let quality = if participants == 1 { Quality::Low } else { quality };
-    senders * participants * Rates::SCALLOP.of(quality)
+    Kind {
+        participants,
+        senders,
+        video: Rates::SCALLOP.of(quality),
+        has_audio: false,
+        is_encrypted: false,
+        adaptation: Adaptation::None,
+    }
+}
+
+/// The lowest and the highest ratio of the device's meetings by each server's, over all
+/// configurations of meetings of these sizes. `None` for a server that carries none.
+pub fn ratios(device: &Device, servers: &[Server], sizes: RangeInclusive<u64>) -> Vec<Option<(f64, f64)>> {
+    let mut all = vec![None; servers.len()];
+    let Some(first) = servers.first() else { return all };
+    for point in sizes.flat_map(|participants| sweep(device, first, participants)) {
+        let kind = uniform(point.participants, point.senders, point.quality);
+        for (range, server) in all.iter_mut().zip(servers) {
+            let carried = server.meetings(&kind);
+            if carried > 0 {
+                let ratio = point.device.meetings as f64 / carried as f64;
+                let (least, most) = range.unwrap_or((ratio, ratio));
+                *range = Some((ratio.min(least), ratio.max(most)));
+            }
+        }
+    }
+    all
 }
 
 /// The extremes over all configurations of one size: figures 18 and 19.
@@ -143,7 +171,8 @@ pub struct Alone {
 
 /// Figure 20 for one size: all participants send, and all get one quality.
 pub fn alone(device: &Device, server: &Server, participants: u64, quality: Quality) -> Alone {
-    let bandwidth = uniform_bandwidth(participants, participants, quality);
+    let kind = uniform(participants, participants, quality);
+    let bandwidth = kind.bits();
     let by = |design, rewriter, resource| {
         let design = if participants <= 2 { Design::TwoParty } else { design };
         let device = Device {
@@ -160,6 +189,6 @@ pub fn alone(device: &Device, server: &Server, participants: u64, quality: Quali
         s_lm: by(Design::RaSr, Rewriter::SLm, Resource::SequenceCells),
         s_lr: by(Design::RaSr, Rewriter::SLr, Resource::SequenceCells),
         bandwidth: by(Design::Nra, Rewriter::SLm, Resource::Bandwidth),
-        server: server.meetings(bandwidth),
+        server: server.meetings(&kind),
     }
 }

@@ -59,8 +59,8 @@ fn a_meeting_moves_through_all_designs_and_back() {
     assert!(!allocator.leave(ROOM, c, &mut engine));
 }
 
-#[test]
-fn without_spare_nodes_a_change_removes_before_it_adds() {
+/// A meeting of three in RA-SR with 16 nodes, on a device of 18.
+fn crowded() -> (Allocator, Engine, [Place; 3]) {
     let device = Device {
         nodes: 18,
         ..Device::tofino2()
@@ -72,16 +72,56 @@ fn without_spare_nodes_a_change_removes_before_it_adds() {
         Ok(true)
     );
     assert_eq!((allocator.design(ROOM), engine.nodes.len()), (Some(Design::RaSr), 16));
+    (allocator, engine, [a, b, c])
+}
+
+fn copies(engine: &Engine, sender: Place, layer: u8) -> Vec<Place> {
+    let source = Source {
+        meeting: ROOM,
+        sender,
+        layer,
+    };
+    engine.copies(source).into_iter().map(|(_, place)| place).collect()
+}
+
+#[test]
+fn without_nodes_for_both_states_a_meeting_keeps_its_design() {
+    let (mut allocator, mut engine, [a, b, c]) = crowded();
     assert_eq!(allocator.set_quality(ROOM, c, Quality::Medium, &mut engine), Ok(true));
-    assert_eq!((allocator.design(ROOM), engine.nodes.len()), (Some(Design::RaR), 8));
-    assert_eq!(
-        engine.copies(Source {
-            meeting: ROOM,
-            sender: a,
-            layer: 1
-        }),
-        [(ROOM, b), (ROOM, c)]
-    );
+    assert_eq!((allocator.design(ROOM), engine.nodes.len()), (Some(Design::RaSr), 16));
+    assert_eq!(copies(&engine, a, 1), [b, c]);
+    assert_eq!(copies(&engine, a, 2), [b]);
+}
+
+#[test]
+fn a_later_change_finds_the_nodes_for_the_cheaper_design() {
+    let (mut allocator, mut engine, [a, b, c]) = crowded();
+    assert_eq!(allocator.set_quality(ROOM, c, Quality::Low, &mut engine), Ok(true));
+    assert_eq!(allocator.set_quality(ROOM, b, Quality::Low, &mut engine), Ok(true));
+    assert_eq!(allocator.set_quality(ROOM, a, Quality::Low, &mut engine), Ok(true));
+    assert_eq!((allocator.design(ROOM), engine.nodes.len()), (Some(Design::Nra), 3));
+    assert_eq!(copies(&engine, a, 0), [b, c]);
+}
+
+#[test]
+fn a_change_without_nodes_is_refused_and_changes_nothing() {
+    let device = Device {
+        nodes: 18,
+        ..Device::tofino2()
+    };
+    let (mut allocator, mut engine) = (Allocator::new(device.clone()), Engine::new(&device));
+    let [a, _, c] = [(); 3].map(|()| join(&mut allocator, &mut engine, ROOM));
+    assert_eq!(allocator.set_quality(ROOM, c, Quality::Low, &mut engine), Ok(true));
+    assert_eq!((allocator.design(ROOM), engine.nodes.len()), (Some(Design::RaR), 7));
+    let before = allocator.meeting(ROOM).cloned();
+    // RA-SR takes 16 nodes, and 19 while RA-R is still there.
+    let refused = allocator.set_quality_from(ROOM, (a, c), Quality::High, &mut engine);
+    let nodes = Refusal {
+        resource: Resource::Nodes,
+    };
+    assert_eq!(refused, Err(nodes));
+    assert_eq!((allocator.design(ROOM), engine.nodes.len()), (Some(Design::RaR), 7));
+    assert_eq!(allocator.meeting(ROOM).cloned(), before);
 }
 
 #[test]

@@ -1,7 +1,18 @@
 //! Scallop's figures 18 to 20.
 
 use planning::{
-    Design, Device, Envelope, PARTICIPANTS_SWEPT, Quality, Resource, Rewriter, Server, alone, envelope, sweep,
+    Adaptation, Design, Device, Envelope, Kind, PARTICIPANTS_SWEPT, Quality, Resource, Rewriter, Server, alone,
+    envelope, ratios, sweep,
+};
+
+/// Ten who all send 3 Mbit/s.
+const TEN: Kind = Kind {
+    participants: 10,
+    senders: 10,
+    video: 3_000_000,
+    has_audio: false,
+    is_encrypted: false,
+    adaptation: Adaptation::None,
 };
 
 fn envelopes() -> Vec<Envelope> {
@@ -13,12 +24,12 @@ fn envelopes() -> Vec<Envelope> {
 
 #[test]
 fn the_server_carries_192_meetings_of_ten() {
-    assert_eq!(Server::mediasoup().meetings(300_000_000), 192);
+    assert_eq!(Server::mediasoup().meetings(&TEN), 192);
     let published_code = Server {
-        rate_per_core: 2_400_000_000,
+        rate_per_core: Some(2_400_000_000),
         ..Server::mediasoup()
     };
-    assert_eq!(published_code.meetings(300_000_000), 256);
+    assert_eq!(published_code.meetings(&TEN), 256);
 }
 
 #[test]
@@ -36,6 +47,41 @@ fn from_ten_participants_on_the_device_carries_7_to_444_times_as_many() {
         "about 7.4: ten participants, nine of them senders, RA-SR"
     );
     assert_eq!(highest, 444.0);
+}
+
+/// The highest ratio of 10 to 100 participants for a rate of each core, in Mbit/s.
+fn highest(device: &Device, rate: u64) -> f64 {
+    let server = Server {
+        rate_per_core: Some(rate * 1_000_000),
+        ..Server::mediasoup()
+    };
+    let range = ratios(device, &[server], 10..=100);
+    range[0].map_or(0.0, |(_, most)| most)
+}
+
+#[test]
+fn no_constant_of_the_server_gives_422_and_95_percent_of_the_bandwidth_does() {
+    let device = Device::tofino2();
+    let narrower = Device {
+        bandwidth: 12_160_000_000_000,
+        ..Device::tofino2()
+    };
+    assert_eq!(highest(&narrower, 1_800), 422.0);
+    // A server that carries one of the largest meetings (30 Gbit/s) and not two: from 426 on. One
+    // that carries two: at most three halves of the ratio of bandwidths.
+    assert_eq!(highest(&device, 1_874), 426.0);
+    assert!(highest(&device, 1_876) < 320.0);
+    assert!(highest(&device, 2_400) < 250.0);
+}
+
+#[test]
+fn audio_of_50_kbit_beside_the_video_gives_441() {
+    let ratio = |streams: u64| {
+        let bandwidth = streams * 3_050;
+        (12_800_000_000 / bandwidth) as f64 / (57_600_000 / bandwidth) as f64
+    };
+    let streams = (10..=100_u64).flat_map(|all| (1..=all).map(move |senders| all * senders));
+    assert_eq!(streams.map(ratio).fold(0.0, f64::max), 441.0);
 }
 
 #[test]

@@ -11,7 +11,6 @@
 pub mod bars;
 pub mod clock;
 pub mod csv;
-pub mod curves;
 mod histogram;
 mod instructions;
 mod machine;
@@ -24,6 +23,7 @@ mod spread;
 mod stamp;
 mod tally;
 
+pub use drawing::curves;
 pub use histogram::Histogram;
 pub use instructions::Instructions;
 pub use machine::{Machine, MachineSample, ProcessSample, SocketDrops, interrupt_threads, kernel_threads, process};

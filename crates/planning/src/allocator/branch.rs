@@ -31,6 +31,11 @@ impl Branch {
         self.nodes.contains_key(&receiver)
     }
 
+    /// The receivers that have a node.
+    pub(super) fn receivers(&self) -> impl Iterator<Item = Place> + '_ {
+        self.nodes.keys().copied()
+    }
+
     /// The treatment of a sender's packets that this branch copies.
     pub(super) fn route(&self, sender: Place, device: &Device) -> Route {
         let has_other = device.branches_per_tree() == 2;

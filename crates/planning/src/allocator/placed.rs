@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::branch::Branch;
 use super::forest::Forest;
-use crate::design::{Demand, Design};
+use crate::design::{BranchKey, Demand, Design};
 use crate::device::Device;
 use crate::engine::{MeetingId, ReplicationEngine, Route, Source};
 use crate::meeting::{Meeting, Place};
@@ -14,7 +14,35 @@ pub(super) struct Placed {
     pub(super) meeting: Meeting,
     pub(super) design: Design,
     pub(super) demand: Option<Demand>,
-    branches: Vec<Branch>,
+    branches: BTreeMap<BranchKey, Branch>,
+}
+
+/// The way from one state of a meeting to another.
+#[derive(Debug)]
+pub(super) struct Change {
+    meeting: Meeting,
+    design: Design,
+    targets: Vec<Target>,
+    /// Nodes of participants who leave.
+    gone: usize,
+    /// Nodes that are added.
+    added: usize,
+}
+
+/// A branch that is needed afterwards.
+#[derive(Debug)]
+struct Target {
+    key: BranchKey,
+    /// The branch that becomes this one; a new one if there is none.
+    from: Option<BranchKey>,
+    members: BTreeSet<Place>,
+}
+
+impl Change {
+    /// The most nodes there are during the change, if `used` are in use before it.
+    pub(super) fn nodes_at_most(&self, used: usize) -> usize {
+        used - self.gone + self.added
+    }
 }
 
 impl Default for Placed {
@@ -23,7 +51,7 @@ impl Default for Placed {
             meeting: Meeting::default(),
             design: Design::TwoParty,
             demand: None,
-            branches: Vec::new(),
+            branches: BTreeMap::new(),
         }
     }
 }
@@ -32,10 +60,10 @@ impl Placed {
     /// The treatment of all packets of the meeting.
     pub(super) fn routes(&self, id: MeetingId, device: &Device) -> BTreeMap<Source, Route> {
         let mut routes = BTreeMap::new();
-        for (rank, sender) in self.meeting.senders().enumerate() {
+        for sender in self.meeting.senders() {
             for layer in 0..LAYERS {
-                let route = match self.design.branch(rank, layer) {
-                    Some(at) => self.branches.get(at).map(|branch| branch.route(sender, device)),
+                let route = match self.design.branch(sender, layer) {
+                    Some(key) => self.branches.get(&key).map(|branch| branch.route(sender, device)),
                     None => self.meeting.receivers(sender).next().map(Route::Unicast),
                 };
                 routes.extend(route.map(|route| {
@@ -53,31 +81,74 @@ impl Placed {
         routes
     }
 
-    /// Replaces the meeting. The forest has the branches for it.
+    /// The way to another state.
+    ///
+    /// A branch that is not needed any more becomes one that is, of the same layer if there is one.
+    /// So there are never more branches than before or after.
+    pub(super) fn plan(&self, meeting: &Meeting, design: Design) -> Change {
+        let keys = design.keys(meeting);
+        let mut free: Vec<_> = self
+            .branches
+            .keys()
+            .copied()
+            .filter(|key| !keys.contains(key))
+            .collect();
+        let targets: Vec<_> = keys
+            .into_iter()
+            .map(|key| Target {
+                key,
+                from: self.origin(key, &mut free),
+                members: design.members(meeting, key),
+            })
+            .collect();
+        let has = |target: &Target, place: &Place| {
+            let branch = target.from.and_then(|from| self.branches.get(&from));
+            branch.is_some_and(|branch| branch.contains(*place))
+        };
+        let lacking = |target: &Target| target.members.iter().filter(|place| !has(target, place)).count();
+        let left = |branch: &Branch| branch.receivers().filter(|place| !meeting.contains(*place)).count();
+        Change {
+            added: targets.iter().map(lacking).sum(),
+            gone: self.branches.values().map(left).sum(),
+            meeting: meeting.clone(),
+            design,
+            targets,
+        }
+    }
+
+    /// The branch that becomes the one of this key.
+    fn origin(&self, key: BranchKey, free: &mut Vec<BranchKey>) -> Option<BranchKey> {
+        if self.branches.contains_key(&key) {
+            return Some(key);
+        }
+        let alike = free.iter().position(|other| other.is_of_layer_of(key));
+        let at = alike.or_else(|| free.len().checked_sub(1))?;
+        Some(free.remove(at))
+    }
+
+    /// Makes a change. The forest has the branches and nodes for it.
     pub(super) fn change(
         &mut self,
         id: MeetingId,
-        meeting: Meeting,
-        design: Design,
+        change: Change,
         device: &Device,
         forest: &mut Forest,
         engine: &mut impl ReplicationEngine,
     ) {
         let before = self.routes(id, device);
-        let branches = design.branches(meeting.senders().count() as u64) as usize;
-        let targets: Vec<BTreeSet<Place>> = (0..branches)
-            .map(|at| design.members(&meeting, at).into_iter().collect())
-            .collect();
         // Nodes of participants who have left go first: their copies have no receiver.
-        for branch in &mut self.branches {
-            branch.retain(id, |place| meeting.contains(place), device, forest, engine);
+        for branch in self.branches.values_mut() {
+            branch.retain(id, |place| change.meeting.contains(place), device, forest, engine);
         }
-        (self.meeting, self.design) = (meeting, design);
-        let is_tight = forest.nodes_used() + self.missing(&targets) > device.nodes as usize;
-        if is_tight {
-            self.shrink(id, &targets, device, forest, engine);
+        let mut branches = BTreeMap::new();
+        for target in &change.targets {
+            let from = target.from.and_then(|from| self.branches.remove(&from));
+            let mut branch = from.unwrap_or_else(|| Branch::new(forest.take_branch(engine)));
+            branch.add(id, &target.members, device, forest, engine);
+            branches.insert(target.key, branch);
         }
-        self.grow(id, &targets, device, forest, engine);
+        let unneeded = std::mem::replace(&mut self.branches, branches);
+        (self.meeting, self.design) = (change.meeting, change.design);
         let after = self.routes(id, device);
         for source in before.keys().filter(|source| !after.contains_key(source)) {
             engine.set_route(*source, None);
@@ -85,50 +156,12 @@ impl Placed {
         for (source, route) in after.iter().filter(|(source, route)| before.get(source) != Some(route)) {
             engine.set_route(*source, Some(*route));
         }
-        self.shrink(id, &targets, device, forest, engine);
-    }
-
-    /// Nodes that the targets need beyond those there are.
-    fn missing(&self, targets: &[BTreeSet<Place>]) -> usize {
-        let there = |at: usize, place: &Place| self.branches.get(at).is_some_and(|it| it.contains(*place));
-        targets
-            .iter()
-            .enumerate()
-            .map(|(at, target)| target.iter().filter(|place| !there(at, place)).count())
-            .sum()
-    }
-
-    /// Adds the branches and nodes that the targets need.
-    fn grow(
-        &mut self,
-        id: MeetingId,
-        targets: &[BTreeSet<Place>],
-        device: &Device,
-        forest: &mut Forest,
-        engine: &mut impl ReplicationEngine,
-    ) {
-        while self.branches.len() < targets.len() {
-            self.branches.push(Branch::new(forest.take_branch(engine)));
+        for target in &change.targets {
+            if let Some(branch) = self.branches.get_mut(&target.key) {
+                branch.retain(id, |place| target.members.contains(&place), device, forest, engine);
+            }
         }
-        for (branch, target) in self.branches.iter_mut().zip(targets) {
-            branch.add(id, target, device, forest, engine);
-        }
-    }
-
-    /// Removes the branches and nodes that the targets do not need.
-    fn shrink(
-        &mut self,
-        id: MeetingId,
-        targets: &[BTreeSet<Place>],
-        device: &Device,
-        forest: &mut Forest,
-        engine: &mut impl ReplicationEngine,
-    ) {
-        for (branch, target) in self.branches.iter_mut().zip(targets) {
-            branch.retain(id, |place| target.contains(&place), device, forest, engine);
-        }
-        while self.branches.len() > targets.len() {
-            let Some(mut branch) = self.branches.pop() else { return };
+        for mut branch in unneeded.into_values() {
             branch.retain(id, |_| false, device, forest, engine);
             forest.release_branch(branch.slot(), engine);
         }

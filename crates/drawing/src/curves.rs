@@ -16,19 +16,21 @@ pub struct Panel {
     pub across: String,
     /// Above the panel: the name of the vertical axis, with its unit.
     pub up: String,
-    /// How values lie on the horizontal axis.
+    /// How values lie on the axes.
     pub scale: Scale,
     /// The curves.
     pub curves: Vec<Curve>,
 }
 
-/// How values lie on an axis.
+/// How values lie on the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences are equally far apart.
     Linear,
-    /// Equal ratios are equally far apart; values have to be positive.
+    /// Equal ratios are equally far apart on the horizontal axis; values have to be positive.
     Logarithmic,
+    /// The same on both axes.
+    BothLogarithmic,
 }
 
 /// Points joined by a line.
@@ -96,7 +98,11 @@ impl Panel {
     fn draw(&self, svg: &mut String, names: &[String]) {
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let across = Axis::around(self.scale, points().map(|point| point.0));
-        let up = Axis::around(Scale::Linear, points().map(|point| point.1));
+        let rise = match self.scale {
+            Scale::Linear | Scale::Logarithmic => Scale::Linear,
+            Scale::BothLogarithmic => Scale::BothLogarithmic,
+        };
+        let up = Axis::around(rise, points().map(|point| point.1));
         let (end, bottom) = (PANEL_WIDTH - RIGHT, HEIGHT - BOTTOM);
         let at = |(x, y): (f64, f64)| {
             (
@@ -155,6 +161,9 @@ const NOTHING: f64 = 1e-6;
 /// at its start.
 const DECADES_MAX: i32 = 6;
 
+/// The same where both axes are logarithmic.
+const BOTH_DECADES_MAX: i32 = 8;
+
 impl Axis {
     /// Around all values; a linear one begins at zero, a logarithmic one at the least that is
     /// above.
@@ -172,10 +181,15 @@ impl Axis {
                 from: 0.0,
                 to: round_above(most),
             },
-            Scale::Logarithmic => {
+            Scale::Logarithmic | Scale::BothLogarithmic => {
                 let to = 10f64.powf(most.log10().ceil());
                 let from = 10f64.powf(least.min(most).log10().floor());
-                let from = from.max(to / 10f64.powi(DECADES_MAX));
+                let decades = if scale == Scale::BothLogarithmic {
+                    BOTH_DECADES_MAX
+                } else {
+                    DECADES_MAX
+                };
+                let from = from.max(to / 10f64.powi(decades));
                 Self {
                     scale,
                     from,
@@ -189,7 +203,9 @@ impl Axis {
     fn part(&self, value: f64) -> f64 {
         let part = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
-            Scale::Logarithmic => (value.max(self.from) / self.from).log10() / (self.to / self.from).log10(),
+            Scale::Logarithmic | Scale::BothLogarithmic => {
+                (value.max(self.from) / self.from).log10() / (self.to / self.from).log10()
+            }
         };
         part.clamp(0.0, 1.0)
     }
@@ -197,7 +213,7 @@ impl Axis {
     fn marks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Linear => (0..=4).map(|step| self.to * f64::from(step) / 4.0).collect(),
-            Scale::Logarithmic => {
+            Scale::Logarithmic | Scale::BothLogarithmic => {
                 let decades = (self.to / self.from).log10().round() as i32;
                 (0..=decades).map(|power| self.from * 10f64.powi(power)).collect()
             }

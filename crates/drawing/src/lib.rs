@@ -1,0 +1,5 @@
+//! Drawings of figures, as SVG.
+
+#![forbid(unsafe_code)]
+
+pub mod curves;

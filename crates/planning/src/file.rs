@@ -1,0 +1,184 @@
+//! Device files.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::device::Device;
+use crate::kind::Kind;
+use crate::limits::CORES_MAX;
+use crate::server::Server;
+use crate::supply::Supply;
+
+/// The device files that are shipped with the program.
+pub const SHIPPED: [(&str, &str); 6] = [
+    ("tofino2", include_str!("../devices/tofino2.yaml")),
+    ("tofino2-65536", include_str!("../devices/tofino2-65536.yaml")),
+    ("mediasoup", include_str!("../devices/mediasoup.yaml")),
+    ("weir-udp", include_str!("../devices/weir-udp.yaml")),
+    ("weir-afxdp", include_str!("../devices/weir-afxdp.yaml")),
+    ("weir-ebpf", include_str!("../devices/weir-ebpf.yaml")),
+];
+
+/// A device, and the source of its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceFile {
+    /// Its name: that of the file.
+    pub name: String,
+    /// The publication or measurement that the numbers are from.
+    pub source: String,
+    /// Its limits.
+    pub machine: Machine,
+}
+
+/// A switch or a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// A switch with a packet-replication engine.
+    Switch(Device),
+    /// A software SFU.
+    Server(Server),
+}
+
+/// The form of a device file, in YAML.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    source: String,
+    switch: Option<Device>,
+    server: Option<Server>,
+}
+
+/// The reason why a device file cannot be used.
+#[derive(Debug)]
+pub struct DeviceFileError(String);
+
+impl fmt::Display for DeviceFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for DeviceFileError {}
+
+impl DeviceFile {
+    /// Reads a device file.
+    ///
+    /// Errors: the text is not of this form, or a limit cannot be one.
+    pub fn parse(name: &str, text: &str) -> Result<Self, DeviceFileError> {
+        let refuse = |reason: String| DeviceFileError(format!("{name}: {reason}"));
+        let form: Form = serde_saphyr::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        if form.source.trim().is_empty() {
+            return Err(refuse(
+                "`source:` has to name the publication or measurement that the numbers are from".into(),
+            ));
+        }
+        let machine = match (form.switch, form.server) {
+            (Some(device), None) => Machine::Switch(device),
+            (None, Some(server)) => Machine::Server(server),
+            _ => return Err(refuse("a device has either `switch:` or `server:`".into())),
+        };
+        let file = Self {
+            name: name.to_owned(),
+            source: form.source,
+            machine,
+        };
+        match file.fault() {
+            None => Ok(file),
+            Some(fault) => Err(refuse(fault.to_owned())),
+        }
+    }
+
+    /// A shipped file, by its name.
+    pub fn shipped(name: &str) -> Option<Self> {
+        let (name, text) = SHIPPED.iter().find(|(other, _)| *other == name)?;
+        Self::parse(name, text).ok()
+    }
+
+    /// All shipped files.
+    pub fn all_shipped() -> Vec<Self> {
+        SHIPPED.iter().filter_map(|(name, _)| Self::shipped(name)).collect()
+    }
+
+    /// The first limit that cannot be one.
+    pub fn fault(&self) -> Option<&'static str> {
+        match &self.machine {
+            Machine::Switch(device) if device.meetings_per_tree == 0 => {
+                Some("`meetings_per_tree` has to be at least 1")
+            }
+            Machine::Switch(_) => None,
+            Machine::Server(server) => server_fault(server),
+        }
+    }
+
+    /// The resources of the device, and the units of each that a meeting of this kind needs.
+    pub fn supplies(&self, kind: &Kind) -> Vec<Supply> {
+        match &self.machine {
+            Machine::Switch(device) => kind.supplies(device),
+            Machine::Server(server) => server.supplies(kind),
+        }
+    }
+}
+
+impl Device {
+    /// Intel Tofino2 with S-LM, by Scallop's published model: the shipped file `tofino2`.
+    pub fn tofino2() -> Self {
+        shipped_switch("tofino2")
+    }
+
+    /// The same device with 64K trees taken as 65,536: the shipped file `tofino2-65536`.
+    pub fn tofino2_binary() -> Self {
+        shipped_switch("tofino2-65536")
+    }
+}
+
+impl Server {
+    /// Mediasoup on 32 cores: the shipped file `mediasoup`.
+    ///
+    /// Source: Scallop section 6.2. Its published code has 2,400 Mbit/s a core.
+    pub fn mediasoup() -> Self {
+        shipped_server("mediasoup")
+    }
+}
+
+fn shipped_switch(name: &str) -> Device {
+    match DeviceFile::shipped(name).map(|file| file.machine) {
+        Some(Machine::Switch(device)) => device,
+        _ => unreachable!("the test of shipped files reads {name}"),
+    }
+}
+
+fn shipped_server(name: &str) -> Server {
+    match DeviceFile::shipped(name).map(|file| file.machine) {
+        Some(Machine::Server(server)) => server,
+        _ => unreachable!("the test of shipped files reads {name}"),
+    }
+}
+
+fn server_fault(server: &Server) -> Option<&'static str> {
+    let costs = [server.srtp, server.clear];
+    let is_large = |cost: &crate::Cost| {
+        let most = cost.packet_ns.max(cost.replica_ns).max(cost.receiver_us);
+        most > 1_000_000
+    };
+    let memory = server.memory.iter();
+    let is_heavy = |it: &crate::Memory| {
+        let stream = it.clear_stream.unwrap_or(0).max(it.stream);
+        it.participant.max(it.subscription).max(stream) > 1 << 40
+    };
+    if !(1..=CORES_MAX).contains(&server.cores) {
+        Some("`cores` has to be from 1 to 100000")
+    } else if !(1..=100).contains(&server.percent_of_core) {
+        Some("`percent_of_core` has to be from 1 to 100")
+    } else if server.rate_per_core.is_some() == costs.iter().any(Option::is_some) {
+        Some("a server has either `rate_per_core`, or costs in `srtp` and `clear`")
+    } else if costs.iter().flatten().any(is_large) {
+        Some("costs have to be at most 1000000")
+    } else if memory.clone().any(is_heavy) {
+        Some("`memory` has to be in bytes")
+    } else if memory.clone().any(|memory| memory.total <= memory.base) {
+        Some("`memory` needs a `total` above its `base`")
+    } else {
+        None
+    }
+}
