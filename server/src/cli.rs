@@ -39,6 +39,8 @@ pub(crate) enum Command {
     /// Say how many meetings switches and servers carry, and which resource binds.
     #[command(after_help = PLAN_HELP)]
     Plan(Box<Plan>),
+    /// Print a Weir configuration made of a LiveKit server's; comments say what was not taken over.
+    ImportConfig(ImportConfig),
     /// Run a P4 switch in software, to try or test a deployment without a switch.
     SwitchSim(SwitchSim),
 }
@@ -100,6 +102,13 @@ pub(crate) fn is_old_detach() -> bool {
 pub(crate) fn has_keys_argument() -> bool {
     let mut arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
     arguments.any(|argument| argument == "--keys" || argument.starts_with("--keys="))
+}
+
+/// The configuration to import.
+#[derive(Debug, Args)]
+pub(crate) struct ImportConfig {
+    /// LiveKit's configuration file (YAML).
+    pub file: PathBuf,
 }
 
 /// Which switch to ask.

@@ -13,6 +13,7 @@ mod controller_task;
 mod dataplane;
 mod dependencies;
 mod http;
+mod import;
 mod inspect;
 mod log;
 mod media;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         cli::Command::Inspect(arguments) => inspect::run(arguments),
         cli::Command::Detach(arguments) => inspect::detach(arguments),
         cli::Command::Plan(arguments) => plan::run(*arguments),
+        cli::Command::ImportConfig(arguments) => import::run(arguments),
         cli::Command::SwitchSim(arguments) => switch_sim::run(arguments),
     };
     match outcome {

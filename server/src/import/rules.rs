@@ -1,0 +1,261 @@
+//! The rule for each key of LiveKit's configuration.
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+/// One key, with everything in it.
+pub(super) struct Rule {
+    /// Its path in LiveKit's configuration.
+    pub key: &'static str,
+    /// Its path in Weir's, if it has one.
+    pub weir: &'static str,
+    pub takes: Takes,
+    /// For a key that Weir does not have: what to do, or why there is nothing to do.
+    pub note: &'static str,
+}
+
+pub(super) enum Takes {
+    /// The value as it is.
+    Same,
+    /// The value in another form; `None` leaves the key out.
+    Converted(fn(&Value) -> Result<Option<Value>, String>),
+    Nothing,
+}
+
+impl Rule {
+    /// Whether it is about a key inside of `section`.
+    pub(super) fn is_inside(&self, section: &str) -> bool {
+        self.key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
+    }
+}
+
+const fn same(key: &'static str, weir: &'static str) -> Rule {
+    Rule {
+        key,
+        weir,
+        takes: Takes::Same,
+        note: "",
+    }
+}
+
+const fn converted(
+    key: &'static str,
+    weir: &'static str,
+    convert: fn(&Value) -> Result<Option<Value>, String>,
+) -> Rule {
+    Rule {
+        key,
+        weir,
+        takes: Takes::Converted(convert),
+        note: "",
+    }
+}
+
+const fn nothing(key: &'static str, note: &'static str) -> Rule {
+    Rule {
+        key,
+        weir: "",
+        takes: Takes::Nothing,
+        note,
+    }
+}
+
+const ONE_PORT: &str = "media uses one UDP port, `rtc: {port: 7882}`; open that one";
+const NO_TCP: &str = "media uses UDP only";
+const NO_TURN: &str = "there is no TURN server, and clients are told of none";
+const BY_ADDRESS: &str = "name the addresses to listen on in `bind`";
+const EXTERNAL: &str = "name the address in `rtc: {node_ip: [...]}`";
+const ITSELF: &str = "Weir does this by itself";
+const FIXED: &str = "the limit is fixed";
+const ONE_NODE: &str = "a Weir is one node and keeps its state in memory";
+const DATA: &str = "docs/data.md has the bounds of data channels";
+const NO_SETTING: &str = "there is no such setting";
+
+/// All keys of LiveKit 1.13's configuration, in its order.
+pub(super) const RULES: &[Rule] = &[
+    same("port", "port"),
+    converted("bind_addresses", "bind", addresses),
+    same("keys", "keys"),
+    same("key_file", "key_file"),
+    nothing("development", "start with `weir serve --dev`"),
+    same("log_level", "log.level"),
+    same("logging.level", "log.level"),
+    same("logging.json", "log.json"),
+    nothing(
+        "logging.sample",
+        "the log has no lines for packets, and never blocks a call",
+    ),
+    nothing("logging.pion_level", "there is no Pion"),
+    nothing(
+        "logging.component_levels",
+        "filters by part stand in `log: {level: ...}`",
+    ),
+    nothing("prometheus_port", "`/metrics` is on the HTTP port"),
+    nothing("prometheus.port", "`/metrics` is on the HTTP port"),
+    nothing(
+        "prometheus.username",
+        "`/metrics` is protected by `metrics: {token: ...}`",
+    ),
+    nothing(
+        "prometheus.password",
+        "`/metrics` is protected by `metrics: {token: ...}`",
+    ),
+    nothing("debug_handler", NO_SETTING),
+    converted("rtc.udp_port", "rtc.port", first_port),
+    nothing("rtc.port_range_start", ONE_PORT),
+    nothing("rtc.port_range_end", ONE_PORT),
+    nothing("rtc.tcp_port", NO_TCP),
+    nothing("rtc.allow_tcp_fallback", NO_TCP),
+    nothing("rtc.tcp_fallback_rtt_threshold", NO_TCP),
+    nothing("rtc.allow_udp_unstable_fallback", NO_TCP),
+    nothing("rtc.force_tcp", NO_TCP),
+    converted("rtc.node_ip", "rtc.node_ip", node_ips),
+    nothing("rtc.node_ip_auto_generated", EXTERNAL),
+    nothing("rtc.use_external_ip", EXTERNAL),
+    nothing("rtc.external_ip_only", EXTERNAL),
+    nothing("rtc.advertise_internal_ip", EXTERNAL),
+    nothing("rtc.skip_external_ip_validation", EXTERNAL),
+    nothing("rtc.use_ice_lite", "Weir always uses ICE lite"),
+    nothing("rtc.stun_servers", "clients reach Weir's address without STUN servers"),
+    nothing("rtc.turn_servers", NO_TURN),
+    converted("rtc.congestion_control.enabled", "rtc.adaptation", boolean),
+    nothing(
+        "rtc.congestion_control",
+        "`rtc: {policy: ...}` says how a downlink is divided (docs/allocation.md)",
+    ),
+    nothing("rtc.packet_buffer_size", ITSELF),
+    nothing("rtc.packet_buffer_size_video", ITSELF),
+    nothing("rtc.packet_buffer_size_audio", ITSELF),
+    nothing("rtc.pli_throttle", ITSELF),
+    nothing(
+        "rtc.enable_loopback_candidate",
+        "loopback is offered where `bind` names it",
+    ),
+    nothing("rtc.interfaces", BY_ADDRESS),
+    nothing("rtc.ips", BY_ADDRESS),
+    nothing("rtc.use_mdns", "a server has no mDNS candidates"),
+    nothing("rtc.strict_acks", DATA),
+    nothing("rtc.batch_io", ITSELF),
+    nothing("rtc.data_channel_max_buffered_amount", DATA),
+    nothing("rtc.datachannel_slow_threshold", DATA),
+    nothing("rtc.datachannel_lossy_target_latency", DATA),
+    nothing("rtc.datachannel_data_track_target_latency", DATA),
+    nothing("rtc.reconnect_on_publication_error", ITSELF),
+    nothing("rtc.reconnect_on_subscription_error", ITSELF),
+    nothing("rtc.reconnect_on_data_channel_error", ITSELF),
+    nothing("rtc.forward_stats", "`/metrics` has what is forwarded"),
+    nothing("rtc.enable_rtp_stream_restart_detection", ITSELF),
+    nothing("rtc.enable_warp", NO_SETTING),
+    same("room.auto_create", "room.auto_create"),
+    converted("room.departure_timeout", "room.empty_timeout", seconds),
+    nothing("room.empty_timeout", "a room is created by the first who joins"),
+    converted("room.max_participants", "room.max_participants", unless_zero),
+    nothing("room.enabled_codecs", NO_SETTING),
+    nothing("room.enable_remote_unmute", NO_SETTING),
+    nothing(
+        "room.playout_delay",
+        "`rtc: {playout_delay_max: ...}` bounds the delay that losses need",
+    ),
+    nothing("room.sync_streams", NO_SETTING),
+    nothing("room.create_room_timeout", ONE_NODE),
+    nothing("room.create_room_attempts", ONE_NODE),
+    nothing("room.enable_full_room_in_webhooks", NO_SETTING),
+    nothing("room.update_batch_target_size", ITSELF),
+    nothing("room.max_metadata_size", FIXED),
+    nothing("room.max_room_name_length", FIXED),
+    nothing("room.max_participant_identity_length", FIXED),
+    nothing("room.room_configurations", NO_SETTING),
+    nothing(
+        "audio",
+        "`audio: {loudest: ..., from: ...}` says how many voices a large room hears",
+    ),
+    nothing("video", ITSELF),
+    nothing("turn", NO_TURN),
+    nothing("webhook", "there are no webhooks"),
+    nothing(
+        "agents",
+        "there is no dispatch of agents; they can join like any participant",
+    ),
+    nothing("ingress", "there is no ingress service"),
+    nothing(
+        "sip",
+        "SIP calls go through a SIP proxy, with Weir as its relay (docs/sip.md)",
+    ),
+    converted("limit.subscription_limit_video", "rtc.last_n", unless_zero),
+    nothing("limit", FIXED),
+    nothing("redis", ONE_NODE),
+    nothing("region", ONE_NODE),
+    nothing("node_selector", ONE_NODE),
+    nothing("signal_relay", ONE_NODE),
+    nothing("psrpc", ONE_NODE),
+    nothing("node_stats", ONE_NODE),
+    nothing("api", ONE_NODE),
+    nothing("metric", "metrics of clients are dropped; `/metrics` has Weir's own"),
+    nothing("trace", NO_SETTING),
+    nothing("enable_data_tracks", "data tracks are not supported"),
+    nothing("enable_participant_data_blob", "data blobs are not supported"),
+];
+
+/// A list of addresses. LiveKit takes an empty one for all.
+fn addresses(value: &Value) -> Result<Option<Value>, String> {
+    let texts = strings(value).ok_or("its value is no list of addresses")?;
+    let named: Vec<&str> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+    if let Some(other) = named.iter().find(|text| text.parse::<IpAddr>().is_err()) {
+        return Err(format!("{} is no IP address", other.escape_debug()));
+    }
+    Ok((!named.is_empty()).then(|| json!(named)))
+}
+
+/// One address, or one of each family.
+fn node_ips(value: &Value) -> Result<Option<Value>, String> {
+    match value {
+        Value::Object(families) => {
+            let both: Vec<Value> = ["v4", "v6"]
+                .iter()
+                .filter_map(|family| families.get(*family))
+                .cloned()
+                .collect();
+            addresses(&Value::Array(both))
+        }
+        _ => addresses(value),
+    }
+}
+
+/// A port, or the first of a range.
+fn first_port(value: &Value) -> Result<Option<Value>, String> {
+    let text = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => return Err("its value is no port".to_owned()),
+    };
+    let first = text.split('-').next().unwrap_or_default().trim();
+    match first.parse::<u16>() {
+        Ok(0) | Err(_) => Err("its value is no port".to_owned()),
+        Ok(port) => Ok(Some(json!(port))),
+    }
+}
+
+/// A number that means no limit where it is 0 or less.
+fn unless_zero(value: &Value) -> Result<Option<Value>, String> {
+    let number = value.as_i64().ok_or("its value is no number")?;
+    Ok((number > 0).then(|| json!(number)))
+}
+
+fn seconds(value: &Value) -> Result<Option<Value>, String> {
+    let number = value.as_u64().ok_or("its value is no number of seconds")?;
+    Ok(Some(json!(number)))
+}
+
+fn boolean(value: &Value) -> Result<Option<Value>, String> {
+    let value = value.as_bool().ok_or("its value is neither true nor false")?;
+    Ok(Some(json!(value)))
+}
+
+fn strings(value: &Value) -> Option<Vec<&str>> {
+    match value {
+        Value::String(one) => Some(vec![one]),
+        Value::Array(all) => all.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}

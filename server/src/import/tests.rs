@@ -1,0 +1,96 @@
+use super::*;
+use crate::config::Config;
+
+/// Has an imported configuration read as `weir serve` reads it.
+fn served(text: &str) -> Config {
+    let file = std::env::temp_dir().join(format!("weir-import-{}.yaml", std::process::id()));
+    fs::write(&file, text).expect("it can be written");
+    let arguments = cli::Serve {
+        config: Some(file.clone()),
+        ..cli::Serve::default()
+    };
+    let config = Config::load(&arguments);
+    fs::remove_file(&file).expect("it was written");
+    config.unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn a_configuration_is_taken_over_and_can_be_served() {
+    let livekit = "
+port: 7890
+bind_addresses: ['', 10.0.0.1, '::1']
+keys:
+  APIabc: 0123456789abcdef0123456789abcdef
+  'on': 0123456789abcdef0123456789abcdef
+logging: {level: debug, json: true, pion_level: error}
+rtc:
+  udp_port: 7882-7892
+  tcp_port: 7881
+  node_ip: 203.0.113.7
+  congestion_control: {enabled: false, allow_pause: true}
+room: {auto_create: false, departure_timeout: 30, max_participants: 0}
+redis: {address: 'redis.host:6379'}
+";
+    let imported = import(livekit).unwrap();
+    let config = served(&imported.text());
+    assert_eq!(config.port, 7890);
+    assert_eq!(
+        config.bind,
+        ["10.0.0.1".parse::<std::net::IpAddr>().unwrap(), "::1".parse().unwrap()]
+    );
+    assert_eq!(config.keys.len(), 2);
+    assert_eq!((config.log.level.as_str(), config.log.json), ("debug", true));
+    assert_eq!((config.rtc.port, config.rtc.adaptation), (7882, false));
+    assert_eq!(
+        config.rtc.node_ips,
+        ["203.0.113.7".parse::<std::net::IpAddr>().unwrap()]
+    );
+    assert_eq!((config.room.auto_create, config.room.max_participants), (false, None));
+    let notes: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();
+    let expected = [
+        "logging.pion_level",
+        "redis",
+        "rtc.congestion_control.allow_pause",
+        "rtc.tcp_port",
+    ];
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn what_livekit_does_not_know_and_wrong_values_are_named() {
+    let imported =
+        import("prot: 1\nrtc: {udp_port: high, node_ip: {v4: 192.0.2.1}}\nroom: {max_participants: few}").unwrap();
+    let keys: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["prot", "room.max_participants", "rtc.udp_port"]);
+    assert_eq!(
+        Value::Object(imported.weir),
+        serde_json::json!({"rtc": {"node_ip": ["192.0.2.1"]}})
+    );
+}
+
+#[test]
+fn comments_cannot_be_left_and_nothing_else_is_a_configuration() {
+    let text = import("\"a\\nport: 1\": 2").unwrap().text();
+    assert!(
+        text.lines().all(|line| line.is_empty() || line.starts_with('#')),
+        "{text}"
+    );
+    assert!(import("- 1").is_err() && import("a: [").is_err());
+    assert_eq!(import(" \n"), Ok(Imported::default()));
+}
+
+#[test]
+fn the_table_of_keys_stands_in_the_documentation() {
+    let documented = include_str!("../../../docs/moving.md");
+    for Rule { key, weir, note, .. } in RULES {
+        let weir = if weir.is_empty() {
+            String::new()
+        } else {
+            format!("`{weir}`")
+        };
+        let row = format!("| `{key}` | {weir} | {note} |")
+            .replace("|  |", "| |")
+            .replace("|  |", "| |");
+        assert!(documented.contains(&row), "docs/moving.md lacks this row:\n{row}");
+    }
+}
