@@ -1,7 +1,8 @@
 """Counts the UDP packets that arrive at a port of an interface, by type.
 
-Usage: capture.py INTERFACE PORT SECONDS. Prints `{"type": [packets, bytes of UDP payload]}`. It
-needs root, IPv4 and media without encryption.
+Usage: capture.py INTERFACE PORT SECONDS. Prints the time from the first packet to the
+last, and by type the packets and the bytes of their UDP payloads. It needs root, IPv4 and media
+without encryption.
 """
 
 import json
@@ -20,7 +21,7 @@ STRUCTURE_MIN = 4
 
 def main(interface, port, seconds):
     """Captures, and prints the counts."""
-    packets, until = [], time.monotonic() + seconds
+    packets, times, until = [], [], time.monotonic() + seconds
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)) as tap:
         tap.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
         tap.bind((interface, ETH_P_ALL))
@@ -33,13 +34,15 @@ def main(interface, port, seconds):
             payload = datagram(packet, port) if protocol == ETH_P_IP else None
             if direction == socket.PACKET_HOST and payload:
                 packets.append(payload)
+                times.append(time.monotonic())
     descriptor = descriptor_id(packets)
     counts, lengths = Counter(), Counter()
     for payload in packets:
         kind = kind_of(payload, descriptor)
         counts[kind] += 1
         lengths[kind] += len(payload)
-    print(json.dumps({kind: [counts[kind], lengths[kind]] for kind in counts}))
+    passed = round(times[-1] - times[0], 1) if times else 0
+    print(json.dumps({"seconds": passed, "counts": {kind: [counts[kind], lengths[kind]] for kind in counts}}))
 
 
 def datagram(packet, port):

@@ -89,33 +89,32 @@ def planning():
 
 
 def packets():
-    """Packets of one participant by type; shares are of everything that she sends."""
+    """Packets of one participant by type and kind of feedback; shares are of everything that she sends."""
     path = f"{PAPERS}/packets.csv"
-
-    def total(name, chosen):
-        return sum(float(row[name]) for row in rows(path) if chosen(row))
-
-    def share(name, chosen, digits=2):
-        return lambda: number(100 * total(name, chosen) / total(name, lambda row: True), digits)
-
-    def all_of(kind):
-        return lambda row: row["type"] == kind
-
-    def of_plane(plane):
-        return lambda row: row["plane"] == plane
-
-    found = {"packets.seconds": lambda: number(median(path, "seconds"))}
     kinds = ("audio", "video", "structure", "sender report", "receiver report", "remb", "transport-wide", "request", "stun")
-    for kind in kinds:
+
+    def total(feedback, name, chosen):
+        return sum(float(row[name]) for row in rows(path, {"feedback": feedback}) if chosen(row))
+
+    def share(feedback, name, chosen):
+        return lambda: number(100 * total(feedback, name, chosen) / total(feedback, name, lambda row: True), 2)
+
+    def rate(feedback, kind):
+        def cell(name):
+            return median(path, name, feedback=feedback, type=kind)
+
+        return lambda: number(cell("packets") / cell("seconds") / cell("participants"), 2)
+
+    found = {}
+    for feedback in ("REMB", "transport-wide"):
+        for kind in kinds:
+            found[f"packets.{feedback}.{kind}.rate"] = rate(feedback, kind)
+            for name in ("packets", "bytes"):
+                found[f"packets.{feedback}.{kind}.{name}"] = share(feedback, name, lambda row, kind=kind: row["type"] == kind)
         for name in ("packets", "bytes"):
-            found[f"packets.{kind}.{name}"] = share(name, all_of(kind))
-        found[f"packets.{kind}.rate"] = lambda kind=kind: number(
-            median(path, "packets", type=kind) / median(path, "seconds") / median(path, "participants"), 3 if kind == "structure" else 2
-        )
-    for name in ("packets", "bytes"):
-        found[f"packets.data.{name}"] = share(name, of_plane("data"))
-        found[f"packets.control.{name}"] = share(name, of_plane("control"))
-        found[f"packets.weir.{name}"] = share(name, lambda row: row["type"] in ("audio", "video"))
+            found[f"packets.{feedback}.data.{name}"] = share(feedback, name, lambda row: row["plane"] == "data")
+            found[f"packets.{feedback}.control.{name}"] = share(feedback, name, lambda row: row["plane"] == "control")
+            found[f"packets.{feedback}.weir.{name}"] = share(feedback, name, lambda row: row["type"] in ("audio", "video"))
     return found
 
 
