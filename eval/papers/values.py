@@ -295,6 +295,9 @@ def relays():
         found[f"sessions.{relay}.lost"] = lambda cell=cell: number(100 * cell("lost") / cell("sent"), 2)
         found[f"sessions.{relay}.mos"] = lambda cell=cell: number(cell("score_median"), 2)
         found[f"ramp.{relay}"] = lambda relay=relay: number(100 * median(ramp, "relay_cores", relay=relay), 1)
+        found[f"ramp.{relay}.arriving"] = lambda relay=relay: number(
+            100 * median(ramp, "relay_cores_while_calls_arrive", relay=relay), 1
+        )
     return found
 
 

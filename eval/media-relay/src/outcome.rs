@@ -164,6 +164,17 @@ pub struct Moment {
     pub relay_cores: f64,
 }
 
+impl Outcome {
+    /// The processors that the relay's process keeps busy while calls arrive, at most; `None`
+    /// without a timeline.
+    pub fn arriving_cores(&self) -> Option<f64> {
+        let up = |moment: &&Moment| moment.calls == self.calls;
+        let last = self.timeline.iter().find(up).map_or(f64::MAX, |moment| moment.at);
+        let arriving = self.timeline.iter().filter(|moment| moment.at <= last);
+        arriving.map(|moment| moment.relay_cores).reduce(f64::max)
+    }
+}
+
 /// A rate per second.
 pub fn per_second(count: f64, during: Duration) -> f64 {
     count / during.as_secs_f64().max(1e-9)

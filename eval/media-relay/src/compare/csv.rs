@@ -7,7 +7,7 @@ use super::figures::{Figures, Measured};
 const COLUMNS: &str = "relay,round,calls,offered_per_second,established,answered_per_second,setup_p50_us,setup_p99_us,repeats,\
 sent,lost,duplicates,reordered,unplayed,dropped_at_relay,relayed_by_its_account,delivered,process_us_per_packet,work_us_per_packet,machine_us_per_packet,\
 instructions_per_packet,busy_cores,relay_cores,generator_cores,kernel_cores,poller_cores,idle_share,delay_p50_us,delay_p99_us,delay_p999_us,delay_max_us,\
-variation_p50_us,variation_p99_us,jitter_us,score_least,score_median,doubts";
+variation_p50_us,variation_p99_us,jitter_us,score_least,score_median,doubts,relay_cores_while_calls_arrive";
 
 /// A table of all.
 pub(crate) fn table(all: &[Measured]) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn table(all: &[Measured]) -> String {
             None => {
                 cells.extend(std::iter::repeat_n(String::new(), 32));
                 let why = measured.found.as_ref().err().map_or("", String::as_str);
-                cells.push(why.to_owned());
+                cells.extend([why.to_owned(), String::new()]);
             }
         }
         text.push_str(&line(&cells));
@@ -76,6 +76,7 @@ fn row(figures: &Figures<'_>) -> Vec<String> {
         digits(it.score.at(0.001), 2),
         digits(it.score.at(0.5), 2),
         figures.doubts().join("; "),
+        digits(it.arriving_cores(), 4),
     ]
 }
 
@@ -90,6 +91,6 @@ mod tests {
         failed.found = Err("it did not listen".into());
         let text = table(&[measured("one", 1, 5, 0.1, 1.0), failed]);
         let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(widths, [37, 37, 37]);
+        assert_eq!(widths, [38, 38, 38]);
     }
 }

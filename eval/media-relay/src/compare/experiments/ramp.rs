@@ -59,10 +59,9 @@ fn table(all: &[Measured]) -> String {
         let Ok(outcome) = &measured.found else { continue };
         let up = |moment: &&Moment| moment.calls == outcome.calls;
         let last = outcome.timeline.iter().find(up).map_or(f64::MAX, |moment| moment.at);
-        let (arriving, after): (Vec<&Moment>, Vec<&Moment>) =
-            outcome.timeline.iter().partition(|moment| moment.at <= last);
-        let after: Vec<&Moment> = after.into_iter().filter(|moment| moment.at > last + 8.0).collect();
-        let most = arriving.iter().map(|moment| moment.relay_cores).fold(0.0, f64::max);
+        let late = outcome.timeline.iter().filter(|moment| moment.at > last + 8.0);
+        let after: Vec<&Moment> = late.collect();
+        let most = outcome.arriving_cores().unwrap_or(0.0);
         let mean = |figure: fn(&Moment) -> f64| {
             after.iter().map(|moment| figure(moment)).sum::<f64>() / after.len().max(1) as f64
         };
