@@ -70,21 +70,27 @@ def shown():
 
 def planning():
     """The sweep of meetings on a switch."""
-    path = f"{PAPERS}/planning.csv"
+    sizes, parts, worth = (f"docs/planning/{name}.csv" for name in ("figures18-19", "figure20", "worth"))
 
-    def ten(name, digits=0):
-        return lambda: number(median(path, name, participants="10"), digits)
+    def ten(path, name):
+        return lambda: number(median(path, name, participants="10"))
 
-    def over(name, pick, sizes):
-        return lambda: places(pick(float(row[name]) for row in rows(path) if int(row["participants"]) in sizes))
+    def over(name, pick, chosen):
+        return lambda: places(pick(float(row[name]) for row in rows(sizes) if int(row["participants"]) in chosen))
 
-    found = {f"planning.{name}": ten(name) for name in ("nra", "ra_r", "ra_sr", "s_lm", "s_lr", "bandwidth")}
+    def worth_of(server, rewriter):
+        return lambda: number(median(worth, f"ratio_{rewriter}", server=server, network="not counted"), 1)
+
+    found = {f"planning.{name}": ten(parts, name) for name in ("nra", "ra_r", "ra_sr", "s_lm", "s_lr", "bandwidth")}
     for side in ("device", "server"):
         for end in ("least", "most"):
-            found[f"planning.{side}.{end}"] = ten(f"{side}_{end}")
+            found[f"planning.{side}.{end}"] = ten(sizes, f"{side}_{end}")
     found["planning.ratio.least"] = over("ratio_least", min, range(10, 101))
     found["planning.ratio.most"] = over("ratio_most", max, range(10, 101))
     found["planning.ratio.small"] = over("ratio_least", min, range(3, 101))
+    for name, server in (("ebpf", "weir-ebpf, in clear"), ("udp", "weir-udp, SRTP")):
+        for rewriter in ("s_lm", "s_lr"):
+            found[f"planning.worth.{name}.{rewriter}"] = worth_of(server, rewriter)
     return found
 
 
