@@ -15,7 +15,7 @@ Step = namedtuple("Step", "name minutes root tools parts")
 SWIFTCALL = ROOT / "target/papers/swiftcall"
 # A benchmark's names, and the page's.
 FORWARDING = {"in clear": "clone", "sent and received": "io"}
-PROFILE = "AEAD_AES_128_GCM"
+PROFILE = "SRTP_AEAD_AES_128_GCM"
 
 
 def run(*command):

@@ -325,10 +325,6 @@ def swiftcall():
     def text(value, digits):
         return f"{number(abs(value), digits)} % {'above' if value > 0 else 'below'}"
 
-    def below(count):
-        kernel, sockets = both("instructions_per_copy", count)
-        return number(100 * (1 - kernel / sockets))
-
     def later_us():
         pairs = [both("delta_min_ms", count) for count in receivers()]
         return 1e3 * statistics.mean(kernel - sockets for kernel, sockets in pairs)
@@ -345,8 +341,8 @@ def swiftcall():
         "swiftcall.arrived": lambda: number(100 * least(path, "arrived", way="Weir TC"), 2),
         "swiftcall.arrived.udp": lambda: number(100 * least(path, "arrived", way="Weir UDP"), 2),
         "swiftcall.flood": lambda: number(flooded(), 2),
-        "swiftcall.instructions.2": lambda: below(2),
-        "swiftcall.instructions.100": lambda: below(100),
+        "swiftcall.busy": lambda: number(both("busy_us_per_copy", max(receivers()))[0], 2),
+        "swiftcall.busy.udp": lambda: number(both("busy_us_per_copy", max(receivers()))[1], 2),
     }
 
 

@@ -29,8 +29,9 @@ pub(crate) struct Row {
     /// Processor time of the whole machine for each copy, in microseconds, that of the sender
     /// included.
     pub busy_us: f64,
-    /// Instructions for each copy, likewise; the kernel's on account of this process.
-    pub instructions: f64,
+    /// Instructions for each copy, likewise; the kernel's on account of this process. `None` on a
+    /// processor that does not count them.
+    pub instructions: Option<f64>,
     /// Least, mean and greatest time between two packets of a receiver, in milliseconds: the least
     /// and the greatest of all receivers.
     pub deltas_ms: [f64; 3],
@@ -52,11 +53,13 @@ pub(crate) fn measure(
         sleep(SETTLE);
     }
     sink.clear();
-    let mut instructions = Instructions::of(&[&[std::process::id()], &interrupt_threads()[..]].concat())?;
-    let (before, first) = (Machine::sample(), instructions.read()?);
+    let counted = [&[std::process::id()], &interrupt_threads()[..]].concat();
+    let mut instructions = Instructions::of(&counted).ok();
+    let mut read = || instructions.as_mut().map(Instructions::read).transpose();
+    let (before, first) = (Machine::sample(), read()?);
     let sent = speak_for(scene, PACED);
     sleep(SETTLE);
-    let (after, last) = (Machine::sample(), instructions.read()?);
+    let (after, last) = (Machine::sample(), read()?);
     drop(instructions);
     let arrived = sink.read();
     let copies = total(&arrived) as f64;
@@ -70,7 +73,7 @@ pub(crate) fn measure(
         receivers,
         arrived: copies / (f64::from(sent) * f64::from(receivers)),
         busy_us: busy * 1e6 / copies,
-        instructions: (last - first) as f64 / copies,
+        instructions: first.zip(last).map(|(first, last)| (last - first) as f64 / copies),
         deltas_ms: deltas(&arrived[..RECEIVERS_MAX as usize]),
         flood,
     })

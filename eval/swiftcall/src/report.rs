@@ -24,7 +24,8 @@ pub(crate) fn line(row: &Row) -> String {
         row.receivers.to_string(),
         format!("{:.4}", row.arrived),
         format!("{:.3}", row.busy_us),
-        format!("{:.0}", row.instructions),
+        row.instructions
+            .map_or_else(String::new, |instructions| format!("{instructions:.0}")),
         format!("{least:.4}"),
         format!("{mean:.4}"),
         format!("{greatest:.4}"),
@@ -48,7 +49,11 @@ impl Rounds {
                 continue;
             };
             let Ok(receivers) = receivers.parse() else { continue };
-            let figures: Vec<f64> = figures.iter().filter_map(|figure| figure.parse().ok()).collect();
+            // An empty cell is a figure that was not measured.
+            let figures: Vec<f64> = figures
+                .iter()
+                .map(|figure| figure.parse().unwrap_or(f64::NAN))
+                .collect();
             if let Ok(figures) = figures.try_into() {
                 rounds.0.entry((way, receivers)).or_default().push(figures);
             }
@@ -59,7 +64,8 @@ impl Rounds {
     fn median(&self, way: Way, receivers: u32, figure: usize) -> Option<f64> {
         let place = Way::ALL.iter().position(|other| *other == way)?;
         let all = self.0.get(&(place, receivers))?;
-        Spread::of(all.iter().map(|figures| figures[figure])).map(|spread| spread.median)
+        let measured = all.iter().map(|figures| figures[figure]);
+        Spread::of(measured.filter(|figure| figure.is_finite())).map(|spread| spread.median)
     }
 
     fn receivers(&self) -> Vec<u32> {
