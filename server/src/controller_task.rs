@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::ApiKeys;
-use controller::{ConnectionId, Controller, Downlink, Event};
+use controller::{AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event};
 use livekit::{Admission, Frame, Front, Inbox, Input, Output, Received, Refusal};
 use southbound::Notice;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -33,6 +33,9 @@ const DESCRIPTIONS_MAX: usize = 2;
 /// in bytes.
 const SHORT_FRAME: usize = 1024;
 
+/// The answer to an administrator.
+type AdminAnswer = Result<AdminReply, AdminError>;
+
 enum ControllerRequest {
     Check(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
     Open(
@@ -43,6 +46,7 @@ enum ControllerRequest {
     ),
     Message(ConnectionId, Box<Received>, Option<OwnedSemaphorePermit>),
     Closed(ConnectionId),
+    Administer(Box<AdminRequest>, oneshot::Sender<AdminAnswer>),
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
     ShutDown(oneshot::Sender<()>),
@@ -118,6 +122,14 @@ impl Handle {
         let _ = self.requests.send(ControllerRequest::Closed(connection)).await;
     }
 
+    /// The answer to an administrator's request; `None` if the server is shutting down.
+    pub(crate) async fn administer(&self, request: AdminRequest) -> Option<AdminAnswer> {
+        let (answer, answered) = oneshot::channel();
+        let ask = ControllerRequest::Administer(Box::new(request), answer);
+        self.requests.send(ask).await.ok()?;
+        answered.await.ok()
+    }
+
     /// A participant's downlink, by room and identity.
     pub(crate) async fn downlink(&self, room: String, identity: String) -> Option<Downlink> {
         let (answer, answered) = oneshot::channel();
@@ -176,6 +188,8 @@ pub(crate) fn start(
         metrics,
         sockets: HashMap::new(),
         connections: 0,
+        administrators: HashMap::new(),
+        admin_requests: 0,
         out: Vec::new(),
     };
     let running = tokio::spawn(task.run(asked, notices));
@@ -195,6 +209,9 @@ struct ControllerTask {
     metrics: Metrics,
     sockets: HashMap<ConnectionId, Outbox>,
     connections: u64,
+    /// Administrators whose requests are not answered yet.
+    administrators: HashMap<AdminRequestId, oneshot::Sender<AdminAnswer>>,
+    admin_requests: u64,
     out: Vec<Output>,
 }
 
@@ -253,6 +270,13 @@ impl ControllerTask {
                 self.sockets.remove(&connection);
                 self.input(Input::Closed { connection });
             }
+            ControllerRequest::Administer(request, answer) => {
+                self.admin_requests += 1;
+                let request_id = AdminRequestId(self.admin_requests);
+                self.administrators.insert(request_id, answer);
+                let request = *request;
+                self.input(Input::Admin { request_id, request });
+            }
             ControllerRequest::Downlink(room, identity, answer) => {
                 let _ = answer.send(self.controller.downlink(&room, &identity));
             }
@@ -295,8 +319,12 @@ impl ControllerTask {
                 Output::Command(command) => self.commands.send(command),
                 Output::Count(counter) => self.metrics.count(counter),
                 Output::Event(event) => log(&event),
-                // Nobody asks as an administrator yet.
-                Output::Reply { .. } => {}
+                Output::Reply { request_id, reply } => {
+                    if let Some(answer) = self.administrators.remove(&request_id) {
+                        // An error means that the administrator has given up waiting.
+                        let _ = answer.send(reply);
+                    }
+                }
             }
         }
     }

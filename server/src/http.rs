@@ -1,5 +1,7 @@
-//! Everything on the HTTP port: signalling, the page, health, metrics and how receivers do.
+//! Everything on the HTTP port: signalling, the server API, the page, health, metrics and how
+//! receivers do.
 
+mod api;
 pub(crate) mod closed;
 mod dev;
 pub(crate) mod health;
@@ -16,8 +18,9 @@ use axum::extract::{DefaultBodyLimit, Extension, FromRequest, Json, Query, Reque
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Router, middleware};
+use livekit::api::Call;
 use livekit::{Admission, HttpRequest, Refusal, Route, admit};
 use serde::Deserialize;
 use tower_http::cors::{AllowHeaders, Any, CorsLayer};
@@ -28,11 +31,12 @@ use crate::clients::client_session;
 use crate::clients::guest::{Guest, welcome};
 use crate::os::clock;
 use crate::websocket;
+pub(crate) use api::Api;
 use health::Unwell;
 use receivers::{Denial, ReceiverView, ReceiversView};
 pub(crate) use state::Http;
 
-/// The largest body of any request.
+/// The largest body of a request, apart from those of the server API.
 const BODY_MAX: usize = 4 << 10;
 
 /// All routes. A request that is not answered within `request_timeout` is given up.
@@ -63,11 +67,13 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         // Signalling paths may have doubled slashes, so they are recognised rather than routed.
         .fallback(other)
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(cors)
         .layer(TimeoutLayer::with_status_code(
             StatusCode::REQUEST_TIMEOUT,
             request_timeout,
         ))
+        // Outside of the time limit: its calls have their own, and say so in their own form.
+        .route("/twirp/{*call}", any(api))
+        .layer(cors)
         .layer(middleware::from_fn_with_state(http.clone(), welcome))
         .with_state(http)
 }
@@ -170,7 +176,14 @@ async fn dev_token(
     }
 }
 
+async fn api(State(http): State<Arc<Http>>, request: Request) -> Response<Body> {
+    api::answer(&http, request).await
+}
+
 async fn other(State(http): State<Arc<Http>>, Extension(guest): Extension<Guest>, request: Request) -> Response<Body> {
+    if Call::is_path(request.uri().path()) {
+        return api::answer(&http, request).await;
+    }
     let (parts, _) = request.into_parts();
     match Route::from_path(parts.uri.path()) {
         Some(route) => signalling(&http, route, guest, parts).await,

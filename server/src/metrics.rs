@@ -44,6 +44,7 @@ struct Values {
     agent: agent::Counters,
     controller: controller::Counters,
     refused: BTreeMap<u16, u64>,
+    api_failed: BTreeMap<&'static str, u64>,
     slow_clients: u64,
     http_closed: BTreeMap<Closed, u64>,
     control_closed: BTreeMap<Closed, u64>,
@@ -109,6 +110,11 @@ impl Metrics {
     /// Counts a refused request.
     pub(crate) fn refused(&self, status: u16) {
         *self.values().refused.entry(status).or_default() += 1;
+    }
+
+    /// Counts a failed call of the server API.
+    pub(crate) fn api_failed(&self, code: &'static str) {
+        *self.values().api_failed.entry(code).or_default() += 1;
     }
 
     /// Publishes how calls of SIP proxies stand. Returns whether it was read since the last time.
@@ -205,6 +211,13 @@ impl Collector for Metrics {
             "Refused signalling requests, by status",
             "status",
             refused,
+        )?;
+        family(
+            &mut encoder,
+            "api_failed",
+            "Failed calls of the server API, by code",
+            "code",
+            values.api_failed.iter().map(|(code, value)| (*code, *value)),
         )?;
         let closed = |(why, name)| (name, values.http_closed.get(&why).copied().unwrap_or_default());
         family(

@@ -23,7 +23,7 @@ use crate::dependencies::Dependencies;
 use crate::http::health::Health;
 use crate::http::listen;
 use crate::http::listen::Front;
-use crate::http::{self, Http};
+use crate::http::{self, Api, Http};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
 use crate::media::media_thread;
@@ -154,6 +154,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             metrics: metrics.clone(),
             health: Health::new(controller.clone(), receiver_query.clone(), sip_handle),
             receivers: receiver_query,
+            api: Api::new(request_timeout),
         },
         request_timeout,
     );
@@ -224,6 +225,7 @@ fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
     controller::Config {
         auto_create: config.room.auto_create,
         empty_timeout: config.room.empty_timeout(),
+        departure_timeout: config.room.departure_timeout(),
         participants_max: config.room.max_participants.unwrap_or(defaults.participants_max),
         visible: config.room.visible.into(),
         voices: config.audio.voices(),

@@ -15,6 +15,7 @@ const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith("-"));
 const files = given.filter((argument) => !argument.startsWith("-"));
 const all = readdirSync(here)
+  .concat(readdirSync(`${here}sdk`).map((name) => `sdk/${name}`))
   .filter((name) => name.endsWith(".test.mjs"))
   .sort()
   .map((name) => here + name);

@@ -9,7 +9,8 @@ use std::time::Duration;
 use access::Permission;
 use bytes::Bytes;
 
-use crate::{ParticipantInfo, RoomInfo, TrackInfo};
+use crate::limits::{RPC_TIMEOUT, RPC_TIMEOUT_MAX};
+use crate::{ParticipantInfo, RoomInfo, RpcError, TrackInfo};
 
 /// One request of an administrator.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +70,8 @@ pub enum AdminRequest {
     UpdateSubscriptions(UpdateSubscriptions),
     /// Sends a message to participants of a room.
     SendData(SendData),
+    /// Calls a method of a participant's application.
+    PerformRpc(PerformRpc),
 }
 
 /// A room that is to be there.
@@ -135,6 +138,31 @@ pub struct SendData {
     pub nonce: Vec<u8>,
 }
 
+/// A call of a method of a participant's application.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PerformRpc {
+    /// The room's name.
+    pub room: String,
+    /// The identity.
+    pub identity: String,
+    /// The method's name.
+    pub method: String,
+    /// Its argument.
+    pub payload: String,
+    /// How long the answer may take, up to [`RPC_TIMEOUT_MAX`]; `None` is [`RPC_TIMEOUT`].
+    pub response_timeout: Option<Duration>,
+}
+
+impl AdminRequest {
+    /// How long the answer may take beyond what the controller needs.
+    pub fn takes(&self) -> Duration {
+        match self {
+            Self::PerformRpc(call) => call.response_timeout.unwrap_or(RPC_TIMEOUT).min(RPC_TIMEOUT_MAX),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
 /// The answer to a request that was done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AdminReply {
@@ -148,12 +176,14 @@ pub enum AdminReply {
     Participant(ParticipantInfo),
     /// The track as it is now.
     Track(TrackInfo),
+    /// The answer of a participant's application.
+    RpcResult(String),
     /// It is done.
     Done,
 }
 
 /// Why a request was not done. Nothing has changed then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdminError {
     /// There is no room of this name.
     RoomNotFound,
@@ -163,6 +193,10 @@ pub enum AdminError {
     TrackNotFound,
     /// There are as many rooms as this server takes.
     TooManyRooms,
+    /// There are as many calls to participants of the room as it takes.
+    TooManyCalls,
+    /// A call to a participant failed.
+    Rpc(RpcError),
     /// The operator does not let administrators unmute.
     RemoteUnmuteDisabled,
     /// The request cannot be meant: what is wrong with it, for people.
@@ -172,6 +206,8 @@ pub enum AdminError {
 impl fmt::Display for AdminError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Rpc(error) => return error.fmt(f),
+            Self::TooManyCalls => "too many calls to participants of this room",
             Self::RoomNotFound => "requested room does not exist",
             Self::ParticipantNotFound => "participant does not exist",
             Self::TrackNotFound => "track is not found",

@@ -13,8 +13,10 @@ pub struct Config {
     pub keys: ApiKeys,
     /// Whether joining a room that is not there creates it.
     pub auto_create: bool,
-    /// How long a room stays after its last participant left, so that a reload finds it as it was.
+    /// How long a room stays while nobody has joined.
     pub empty_timeout: Duration,
+    /// How long a room stays after its last participant left, so that a reload finds it as it was.
+    pub departure_timeout: Duration,
     /// The most participants a room takes; one more is refused.
     pub participants_max: usize,
     /// The participants of a room that are shown to the others.
@@ -33,12 +35,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults: rooms are created by joining and stay 20 seconds after they are empty.
+    /// The defaults: rooms are created by joining, wait five minutes for their first participant,
+    /// and stay 20 seconds after the last one left.
     pub fn new(keys: ApiKeys) -> Self {
         Self {
             keys,
             auto_create: true,
-            empty_timeout: Duration::from_secs(20),
+            empty_timeout: Duration::from_secs(300),
+            departure_timeout: Duration::from_secs(20),
             participants_max: crate::limits::PARTICIPANTS_MAX,
             visible: Visible::Everybody,
             remote_unmute: false,

@@ -99,12 +99,12 @@ impl Controller {
     /// before it takes a connection, while it can still refuse one with an answer that says why.
     ///
     /// Errors: any [`JoinError`].
-    pub fn check_admission(&self, room: &str, identity: &str) -> Result<(), JoinError> {
+    pub fn check_admission(&self, room: &str, identity: &str, creates: bool) -> Result<(), JoinError> {
         if self.core.node.is_none() {
             return Err(JoinError::NoMediaNode);
         }
         let Some(room) = self.by_name.get(room).and_then(|key| self.rooms.get(key)) else {
-            return match (self.core.config.auto_create, self.rooms.len() < ROOMS_MAX) {
+            return match (self.core.config.auto_create || creates, self.rooms.len() < ROOMS_MAX) {
                 (false, _) => Err(JoinError::NoSuchRoom),
                 (true, false) => Err(JoinError::TooManyRooms),
                 (true, true) => Ok(()),
@@ -135,8 +135,9 @@ impl Controller {
                 data,
             } => self.data(now, transport, message, data, out),
             Input::Admin { request_id, request } => {
-                let reply = self.administer(now, request, out);
-                out.push(Output::Reply { request_id, reply });
+                if let Some(reply) = self.administer(now, request_id, request, out) {
+                    out.push(Output::Reply { request_id, reply });
+                }
             }
             Input::Notice(notice) => self.notice(now, notice, out),
         }
@@ -182,11 +183,20 @@ impl Controller {
     fn join(&mut self, now: Instant, connection: ConnectionId, join: Join, out: &mut Vec<Output>) {
         let name = &join.claims.video.room;
         // The rooms may have changed since the front end asked.
-        if self.check_admission(name, join.claims.identity()).is_err() {
+        if self
+            .check_admission(name, join.claims.identity(), join.claims.video.room_create)
+            .is_err()
+        {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }
+        let is_new = !self.by_name.contains_key(name);
         let key = self.room_named(now, name, out);
-        let joined = self.in_room(now, key, out, |room, ctx| room.join(ctx, connection, join));
+        let joined = self.in_room(now, key, out, |room, ctx| {
+            if is_new {
+                room.set_up(ctx, join.room.clone());
+            }
+            room.join(ctx, connection, join)
+        });
         if let Some(participant) = joined {
             self.attach(connection, key, participant);
         }

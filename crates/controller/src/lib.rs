@@ -37,12 +37,15 @@ mod publication_media;
 mod quality;
 mod request;
 mod room;
+mod rpc;
 mod subscription;
 mod track;
 mod traits;
 
 pub use access::{KindDetail, ParticipantKind, Permission, TrackSource};
-pub use admin::{AdminError, AdminReply, AdminRequest, CreateRoom, SendData, UpdateParticipant, UpdateSubscriptions};
+pub use admin::{
+    AdminError, AdminReply, AdminRequest, CreateRoom, PerformRpc, SendData, UpdateParticipant, UpdateSubscriptions,
+};
 pub use allocation::Loudest;
 pub use budget::{Budget, Rate};
 pub use config::{Config, IceServer, Visible, WallClock};
@@ -64,4 +67,5 @@ pub use request::{
     UpdateTrackPermissions, UpdateVideoTrack,
 };
 pub use room::data::{LOSSY, RELIABLE};
+pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};
 pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

@@ -39,6 +39,17 @@ pub const LEAVING_TIME: Duration = Duration::from_secs(5);
 pub const LEAVERS_MAX: usize = 1000;
 /// Destinations of one data packet. One with more is dropped and counted.
 pub const DESTINATIONS_MAX: usize = 1000;
+/// Calls of administrators to participants of one room that are not answered yet. One more is
+/// refused.
+pub const RPC_CALLS_MAX: usize = 1000;
+/// The argument of such a call, in bytes. A longer one is refused.
+pub const RPC_PAYLOAD_MAX: usize = 15 << 10;
+/// A call that its participant does not confirm in this time has failed.
+pub const RPC_ACK_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time that a participant has for an answer unless the call says otherwise.
+pub const RPC_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most time that a call may ask for. More is cut.
+pub const RPC_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 /// Name of a participant, in bytes. A longer one is answered with `LIMIT_EXCEEDED`, at joining with
 /// 400.
 pub const NAME_MAX: usize = 1024;

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use crate::{RpcCall, RpcReply};
+
 /// A message between participants, on a data channel or by an administrator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataMessage {
@@ -29,6 +31,10 @@ pub struct DataMessage {
 pub enum DataContent {
     /// Bytes of the application.
     User(UserData),
+    /// A call by the server.
+    RpcCall(RpcCall),
+    /// A reply to a call, of the server or of another participant.
+    RpcReply(RpcReply),
     /// Something that clients say to each other in their own protocol. Passed through.
     Packet {
         /// Of what kind.
@@ -83,7 +89,7 @@ impl DataMessage {
         // Clients from before messages had senders look for them in the content as well.
         let places = match self.content {
             DataContent::User(_) => 2,
-            DataContent::Packet { .. } => 1,
+            DataContent::RpcCall(_) | DataContent::RpcReply(_) | DataContent::Packet { .. } => 1,
         };
         const TAGS: usize = 8;
         self.len + places * (self.sender_sid.len() + self.sender_identity.len() + TAGS)

@@ -7,7 +7,7 @@ use wire::MediaKind;
 use wire::sdp::{LeftOut, SdpError, SessionDescription};
 
 use crate::{
-    AudioFeature, BackupCodecPolicy, ClientTraits, Encryption, LayerMode, PacketTrailerFeature, VideoLayer,
+    AudioFeature, BackupCodecPolicy, ClientTraits, CreateRoom, Encryption, LayerMode, PacketTrailerFeature, VideoLayer,
     VideoQuality,
 };
 
@@ -39,6 +39,8 @@ pub struct Join {
     pub tracks: Vec<AddTrack>,
     /// The first offer, when it came along with joining.
     pub offer: Option<Description>,
+    /// How the room is set up if joining creates it. The name is not used.
+    pub room: CreateRoom,
 }
 
 /// A participant comes back on a new connection, with its media still flowing.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use southbound::TrackId;
 
+use self::data::Calls;
 pub(crate) use self::lifetime::Lifetime;
 use self::membership::Membership;
 use self::speaking::Speaking;
@@ -38,6 +39,7 @@ pub(crate) struct Room {
     created: Duration,
     pub(crate) metadata: String,
     pub(crate) lifetime: Lifetime,
+    calls: Calls,
     membership: Membership,
     speaking: Speaking,
     pending: Pending,
@@ -66,6 +68,7 @@ impl Room {
             created: ctx.unix(),
             metadata: String::new(),
             lifetime: Lifetime::of(&ctx.core.config),
+            calls: Calls::default(),
             membership: Membership::default(),
             speaking: Speaking::new(ctx.core.config.voices),
             pending: Pending::default(),

@@ -8,10 +8,10 @@ use access::{ApiKeys, Claims, verify};
 use controller::{Controller, Description, JoinError, PeerMode};
 use livekit_protocol::{AddTrackRequest, ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, SyncState};
 
-use crate::bounds;
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
 use crate::query::Query;
 use crate::user_agent;
+use crate::{api, bounds};
 
 /// The parts of a request that admission depends on.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ impl Admission {
     /// Errors: 404 when the room does not exist and is not created by joining, 503 when there is no
     /// room for it.
     pub fn check(&self, controller: &Controller) -> Result<(), Refusal> {
-        let outcome = controller.check_admission(self.room(), self.identity());
+        let outcome = controller.check_admission(self.room(), self.identity(), self.claims.video.room_create);
         outcome.map_err(Refusal::from)
     }
 
@@ -239,6 +239,7 @@ fn admission(claims: Claims, mode: PeerMode, mut join: JoinRequest) -> Result<Ad
     } else {
         join.metadata
     };
+    api::set_up(&claims).map_err(|why| Refusal::new(401, format!("invalid token: {why}")))?;
     let attributes_len: usize = attributes.iter().map(|(key, value)| key.len() + value.len()).sum();
     for (what, len, max) in [
         ("name", claims.name.len(), NAME_MAX),
@@ -274,8 +275,7 @@ mod tests {
     use prost::Message;
 
     use super::*;
-    use access::VideoGrant;
-    use access::sign;
+    use access::{VideoGrant, sign};
 
     const NOW: Duration = Duration::from_secs(1_800_000_000);
 

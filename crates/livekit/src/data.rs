@@ -1,10 +1,13 @@
 //! Data packets: the protocol's form of the controller's messages.
 
 use bytes::Bytes;
-use controller::{DataContent, DataMessage, LOSSY, PacketKind, RELIABLE, UserData};
+use controller::{
+    DataContent, DataMessage, LOSSY, PacketKind, RELIABLE, RpcCall, RpcContent, RpcError, RpcReply, UserData,
+};
 use livekit_protocol::data_packet::{Kind, Value};
 use livekit_protocol::data_stream::header::ContentHeader;
-use livekit_protocol::{DataPacket, UserPacket};
+use livekit_protocol::rpc_response::Value as Outcome;
+use livekit_protocol::{DataPacket, RpcRequest, UserPacket};
 use prost::Message;
 
 use crate::limits::DATA_PACKET_MAX;
@@ -42,6 +45,21 @@ fn message(packet: DataPacket, reliable: bool, payload: &[u8]) -> DataMessage {
     };
     let content = match packet.value {
         Some(Value::User(user)) => DataContent::User(user_data(user)),
+        Some(Value::RpcAck(ack)) => reply(ack.request_id, RpcContent::Received, payload),
+        Some(Value::RpcResponse(response)) => {
+            let result = match response.value {
+                Some(Outcome::Payload(payload)) => Ok(payload),
+                Some(Outcome::Error(error)) => Err(RpcError {
+                    code: error.code,
+                    message: error.message,
+                    data: error.data,
+                }),
+                // Nobody asked for a compressed answer.
+                Some(Outcome::CompressedPayload(_)) => Err(RpcError::new(RpcError::RESPONSE_PAYLOAD_TOO_LARGE)),
+                None => Ok(String::new()),
+            };
+            reply(response.request_id, RpcContent::Done(result), payload)
+        }
         Some(Value::Transcription(_)) => passed(PacketKind::Transcription),
         Some(Value::Metrics(_)) => passed(PacketKind::Metrics),
         Some(Value::Speaker(_)) => passed(PacketKind::Speakers),
@@ -65,6 +83,14 @@ fn message(packet: DataPacket, reliable: bool, payload: &[u8]) -> DataMessage {
     }
 }
 
+fn reply(call_id: String, content: RpcContent, payload: &[u8]) -> DataContent {
+    DataContent::RpcReply(RpcReply {
+        call_id,
+        content,
+        encoded: Bytes::copy_from_slice(payload),
+    })
+}
+
 fn user_data(user: UserPacket) -> UserData {
     UserData {
         payload: user.payload.into(),
@@ -75,6 +101,18 @@ fn user_data(user: UserPacket) -> UserData {
         nonce: user.nonce,
         destinations: user.destination_identities,
         destination_sids: user.destination_sids,
+    }
+}
+
+fn rpc_request(call: RpcCall) -> RpcRequest {
+    RpcRequest {
+        id: call.id,
+        method: call.method,
+        payload: call.payload,
+        response_timeout_ms: call.response_timeout.as_millis() as u32,
+        // Of an argument and an answer that are text.
+        version: 1,
+        compressed_payload: Vec::new(),
     }
 }
 
@@ -99,7 +137,13 @@ pub(crate) fn write(data: DataMessage) -> Vec<u8> {
             })),
             ..DataPacket::default()
         },
-        DataContent::Packet { encoded, .. } => DataPacket::decode(encoded).unwrap_or_default(),
+        DataContent::RpcCall(call) => DataPacket {
+            value: Some(Value::RpcRequest(rpc_request(call))),
+            ..DataPacket::default()
+        },
+        DataContent::RpcReply(RpcReply { encoded, .. }) | DataContent::Packet { encoded, .. } => {
+            DataPacket::decode(encoded).unwrap_or_default()
+        }
     };
     let kind = if data.reliable { Kind::Reliable } else { Kind::Lossy };
     packet.kind = kind.into();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use controller::{
-    AdminError, AdminReply, AdminRequestId, ConnectionId, Controller, Counter, DataMessage, EndCause, Event, Join,
-    LOSSY, Notification, RELIABLE, Request,
+    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Counter, DataMessage, EndCause,
+    Event, Join, LOSSY, Notification, RELIABLE, Request,
 };
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
@@ -17,7 +17,7 @@ use crate::bounds::{self, Kept};
 use crate::frame::{Frame, Outgoing};
 use crate::inbox::{Incoming, Received, Unusable};
 use crate::requests::{Refused, Translated, add_track, sync_state, translate};
-use crate::{data, notifications, traits};
+use crate::{api, data, notifications, traits};
 
 /// The first version of the protocol whose clients wait for the answer to a request that was done.
 const ACCEPTED_SINCE: i32 = 15;
@@ -44,6 +44,13 @@ pub enum Input {
     Closed {
         /// Which connection.
         connection: ConnectionId,
+    },
+    /// An administrator asks for something.
+    Admin {
+        /// The name of the request. Its answer bears the same.
+        request_id: AdminRequestId,
+        /// The request.
+        request: AdminRequest,
     },
     /// The agent noticed something.
     Notice(Notice),
@@ -111,6 +118,7 @@ impl Front {
                 self.sessions.remove(&connection);
                 Some(controller::Input::Ended { connection })
             }
+            Input::Admin { request_id, request } => Some(controller::Input::Admin { request_id, request }),
             Input::Notice(notice) => Some(notice_input(notice)),
         };
         if let Some(input) = input {
@@ -167,6 +175,8 @@ impl Front {
             });
             return controller::Input::Resume { connection, resume };
         }
+        // Admission has checked that it can be read.
+        let set_up = api::set_up(&admission.claims).unwrap_or_default();
         let join = Box::new(Join {
             claims: admission.claims,
             mode: admission.mode,
@@ -176,6 +186,7 @@ impl Front {
             metadata: admission.metadata,
             tracks: admission.tracks.into_iter().map(add_track).collect(),
             offer,
+            room: set_up,
         });
         controller::Input::Join { connection, join }
     }

@@ -6,6 +6,9 @@
 //! on the connection's own task. [`Front`] makes the controller's requests of it, and writes the
 //! controller's notifications as the messages that clients know.
 //!
+//! Requests of the server API are read and answered by a [`Call`](api::Call), which has no state
+//! either.
+//!
 //! Everything that knows the protocol's messages is here. Like the controller it has no clock, no
 //! socket and no thread.
 
@@ -15,6 +18,8 @@
     deprecated,
     reason = "the protocol keeps old fields beside new ones, and old clients read the old"
 )]
+
+pub mod api;
 
 mod admission;
 mod bounds;

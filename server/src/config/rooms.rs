@@ -10,8 +10,10 @@ use serde::Deserialize;
 pub(crate) struct Room {
     /// Whether joining a room creates it.
     pub auto_create: bool,
-    /// Seconds a room stays after the last participant left.
+    /// Seconds a room stays while nobody has joined.
     pub empty_timeout: u64,
+    /// Seconds a room stays after the last participant left.
+    pub departure_timeout: u64,
     /// The most participants a room takes.
     pub max_participants: Option<usize>,
     /// The participants of a room that are shown to the others.
@@ -22,7 +24,8 @@ impl Default for Room {
     fn default() -> Self {
         Room {
             auto_create: true,
-            empty_timeout: 20,
+            empty_timeout: 300,
+            departure_timeout: 20,
             max_participants: None,
             visible: Visible::Everybody,
         }
@@ -30,9 +33,14 @@ impl Default for Room {
 }
 
 impl Room {
-    /// How long a room stays after the last participant left.
+    /// How long a room stays while nobody has joined.
     pub(crate) fn empty_timeout(&self) -> Duration {
         Duration::from_secs(self.empty_timeout)
+    }
+
+    /// How long a room stays after the last participant left.
+    pub(crate) fn departure_timeout(&self) -> Duration {
+        Duration::from_secs(self.departure_timeout)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::api::Api;
 use super::health::Health;
 use crate::clients::places::Places;
 use crate::controller_task::Handle;
@@ -26,6 +27,8 @@ pub(crate) struct Http {
     pub endpoint: Endpoint,
     /// Questions about receivers.
     pub receivers: ReceiverQuery,
+    /// Limits of the server API.
+    pub api: Api,
     /// The check of all parts.
     pub health: Health,
 }

@@ -1,6 +1,8 @@
 //! Access to each path, with a real controller and agent behind the handlers and the model for a
 //! data plane.
 
+mod api;
+
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -25,7 +27,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tower_http::add_extension::AddExtension;
 
-use super::{Http, router};
+use super::{Api, Http, router};
 use crate::clients::places::{Limits, Places};
 use crate::http::health::Health;
 use crate::http::listen::Connection;
@@ -96,6 +98,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         metrics,
         health: Health::new(controller.clone(), query.clone(), None),
         receivers: query,
+        api: Api::new(TIMEOUT),
     };
     Server {
         router: router(http, TIMEOUT),
@@ -433,25 +436,4 @@ async fn a_part_that_does_not_answer_is_named() {
     gone.controller_task.abort();
     assert!((&mut gone.controller_task).await.is_err());
     unwell(&gone, "controller").await;
-}
-
-#[tokio::test]
-async fn paths_of_other_protocols_are_not_the_page() {
-    let server = server("{}");
-    for path in [
-        "/api/rooms",
-        "/twirp/livekit.RoomService/ListRooms",
-        "/rtc/v2",
-        "/settings/regions",
-        "/metrics/all",
-    ] {
-        for method in [Method::GET, Method::POST] {
-            let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
-            assert_eq!(
-                server.ask(STRANGER, request).await.status(),
-                StatusCode::NOT_FOUND,
-                "{path}"
-            );
-        }
-    }
 }

@@ -18,6 +18,7 @@ def token(
     metadata: str = "",
     attributes: dict[str, str] | None = None,
     grants: dict | None = None,
+    room_config: dict | None = None,
     key: str = DEV_KEY,
     secret: str = DEV_SECRET,
     lifetime_s: int = 600,
@@ -34,6 +35,7 @@ def token(
         "attributes": attributes or {},
         "video": {"roomJoin": True, "room": room, "canUpdateOwnMetadata": True} | (grants or {}),
     }
+    claims |= {"roomConfig": room_config} if room_config is not None else {}
     signed = f"{_segment({'alg': 'HS256', 'typ': 'JWT'})}.{_segment(claims)}"
     mac = hmac.new(secret.encode(), signed.encode(), hashlib.sha256).digest()
     return f"{signed}.{_base64url(mac)}"

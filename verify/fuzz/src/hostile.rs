@@ -7,7 +7,7 @@ mod relay;
 mod signalling;
 
 pub use relay::{NG_REQUESTS, NG_VALUES, PHONES, RTPPROXY};
-pub use signalling::{JOINS, JSON, OFFERS, TOKENS};
+pub use signalling::{CALLS, JOINS, JSON, OFFERS, TOKENS};
 
 /// A name, and an input of about the given number of bytes.
 pub type Family = (&'static str, fn(usize) -> Vec<u8>);

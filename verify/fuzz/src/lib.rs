@@ -32,6 +32,7 @@ pub mod seeds_relay;
 pub mod seeds_signalling;
 pub mod targets;
 
+mod api;
 mod datagram;
 mod descriptor;
 mod mutator;
@@ -45,6 +46,7 @@ mod sdp;
 mod signalling;
 mod srtp;
 
+pub use api::api;
 pub use datagram::{classify, dcep, dtls_records, sctp_packet, stun_username};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
 pub use receiver::receiver_reports;

@@ -2,7 +2,8 @@
 
 use livekit_protocol::signal_request::Message;
 use livekit_protocol::{
-    AddTrackRequest, SessionDescription, SignalRequest, SyncState, UpdateSubscription, UpdateTrackSettings,
+    AddTrackRequest, CreateRoomRequest, SessionDescription, SignalRequest, SyncState, UpdateSubscription,
+    UpdateTrackSettings,
 };
 use prost::Message as _;
 
@@ -40,6 +41,38 @@ pub fn signal_json() -> Vec<Vec<u8>> {
     messages
         .map(|message| serde_json::to_vec(&message).expect("messages have a JSON form"))
         .collect()
+}
+
+/// Calls of the server API: a byte that chooses the method and the form, and the body.
+pub fn api() -> Vec<Vec<u8>> {
+    let room = CreateRoomRequest {
+        name: "lobby".to_owned(),
+        empty_timeout: 60,
+        metadata: "agenda".to_owned(),
+        ..CreateRoomRequest::default()
+    };
+    let calls: [(u8, &[u8]); 6] = [
+        (
+            0,
+            br#"{"name": "lobby", "emptyTimeout": 60, "agents": [{"agentName": "a"}], "tags": {"a": "b"}}"#,
+        ),
+        (1, br#"{"names": ["lobby", "attic"]}"#),
+        (
+            7,
+            br#"{"room": "lobby", "attributes": {"a": "b"}, "permission": {"canPublishSources": ["CAMERA"]}}"#,
+        ),
+        (
+            8,
+            br#"{"room": "lobby", "participantTracks": [{"trackSids": ["TR_x"]}], "subscribe": true}"#,
+        ),
+        (
+            9,
+            br#"{"room": "lobby", "data": "aGk=", "kind": "LOSSY", "destinationIdentities": ["ada"]}"#,
+        ),
+        (0x80, &room.encode_to_vec()),
+    ];
+    let input = |(choice, body): (u8, &[u8])| [&[choice], body].concat();
+    calls.map(input).into()
 }
 
 /// Messages of a client that has joined.

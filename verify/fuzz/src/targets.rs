@@ -108,6 +108,14 @@ pub const TARGETS: &[Target] = &[
         WORLD,
     ),
     target(
+        "api",
+        crate::api,
+        seeds_signalling::api,
+        hostile::CALLS,
+        // The descriptors of messages are read by the first call.
+        limit(16 << 20, 256),
+    ),
+    target(
         "receiver_reports",
         crate::receiver_reports,
         seeds::receiver_reports,

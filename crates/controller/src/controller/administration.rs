@@ -1,5 +1,6 @@
 //! Requests of administrators.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::Controller;
@@ -8,16 +9,30 @@ use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::{DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, ROOMS_MAX};
 use crate::room::Room;
 use crate::{
-    AdminError, AdminReply, AdminRequest, CreateRoom, DataContent, DataMessage, EndAction, EndReason, Output, SendData,
-    UpdateParticipant, UpdateSubscription, UpdateSubscriptions, UserData,
+    AdminError, AdminReply, AdminRequest, AdminRequestId, CreateRoom, DataContent, DataMessage, EndAction, EndReason,
+    Output, PerformRpc, SendData, UpdateParticipant, UpdateSubscription, UpdateSubscriptions, UserData,
 };
 
 type Reply = Result<AdminReply, AdminError>;
 
 impl Controller {
-    /// Does what an administrator asks for.
-    pub(super) fn administer(&mut self, now: Instant, request: AdminRequest, out: &mut Vec<Output>) -> Reply {
+    /// Does what an administrator asks for. Without an answer, it comes later.
+    pub(super) fn administer(
+        &mut self,
+        now: Instant,
+        request_id: AdminRequestId,
+        request: AdminRequest,
+        out: &mut Vec<Output>,
+    ) -> Option<Reply> {
         match request {
+            AdminRequest::PerformRpc(call) => self.perform_rpc(now, request_id, call, out).err().map(Err),
+            request => Some(self.answer(now, request, out)),
+        }
+    }
+
+    fn answer(&mut self, now: Instant, request: AdminRequest, out: &mut Vec<Output>) -> Reply {
+        match request {
+            AdminRequest::PerformRpc(_) => Err(AdminError::InvalidArgument("a call is answered later")),
             AdminRequest::ListRooms { names } => Ok(self.list_rooms(&names)),
             AdminRequest::CreateRoom(request) => self.create_room(now, request, out),
             AdminRequest::DeleteRoom { room } => self.delete_room(now, &room, out),
@@ -45,9 +60,14 @@ impl Controller {
     }
 
     fn list_rooms(&self, names: &[String]) -> AdminReply {
-        let is_asked_for = |name: &String| names.is_empty() || names.contains(name);
-        let keys = self.by_name.iter().filter(|(name, _)| is_asked_for(name));
-        let rooms = keys.filter_map(|(_, key)| self.rooms.get(key));
+        let keys: Vec<_> = match names.is_empty() {
+            true => self.by_name.values().collect(),
+            false => {
+                let names: BTreeSet<_> = names.iter().collect();
+                names.into_iter().filter_map(|name| self.by_name.get(name)).collect()
+            }
+        };
+        let rooms = keys.into_iter().filter_map(|key| self.rooms.get(key));
         AdminReply::Rooms(rooms.map(Room::info).collect())
     }
 
@@ -157,6 +177,26 @@ impl Controller {
         };
         self.in_room(now, key, out, |room, ctx| room.send_data(ctx, &data));
         Ok(AdminReply::Done)
+    }
+
+    fn perform_rpc(
+        &mut self,
+        now: Instant,
+        request_id: AdminRequestId,
+        call: PerformRpc,
+        out: &mut Vec<Output>,
+    ) -> Result<(), AdminError> {
+        if call.identity.is_empty() {
+            return Err(AdminError::InvalidArgument("destination identity is required"));
+        }
+        let key = self.key_of(&call.room)?;
+        let found = self
+            .find(&call.room, &call.identity)
+            .ok_or(AdminError::ParticipantNotFound)?;
+        let called = self.in_room(now, key, out, |room, ctx| {
+            room.call(ctx, found.participant, request_id, call)
+        });
+        called.unwrap_or(Err(AdminError::RoomNotFound))
     }
 
     /// Tells everybody that the server goes away: clients come back to whichever takes its place.

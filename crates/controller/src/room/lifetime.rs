@@ -21,7 +21,7 @@ impl Lifetime {
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             empty_timeout: config.empty_timeout,
-            departure_timeout: config.empty_timeout,
+            departure_timeout: config.departure_timeout,
             participants_max: config.participants_max,
             was_joined: false,
         }

@@ -2,8 +2,8 @@
 //! answer, one end.
 
 use controller::{
-    AddTrack, ClientTraits, EndCause, EndReason, Input, Join, Notification, Output, PeerMode, Population, Request,
-    TrackSource,
+    AddTrack, ClientTraits, CreateRoom, EndCause, EndReason, Input, Join, Notification, Output, PeerMode, Population,
+    Request, TrackSource,
 };
 use southbound::Command;
 use wire::MediaKind;
@@ -29,6 +29,7 @@ fn one_join_with_an_offer_is_answered_and_publishes() {
         metadata: String::new(),
         tracks: vec![microphone],
         offer: Some(offer("microphone")),
+        room: CreateRoom::default(),
     });
     let told = world.told(publisher);
     let answer = told.iter().find_map(|told| match told {

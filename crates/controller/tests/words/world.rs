@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use access::{ApiKeys, Claims, VideoGrant};
 use controller::{
     AddTrack, AdminError, AdminReply, AdminRequest, AdminRequestId, ClientTraits, Config, ConnectionId, Controller,
-    Description, Input, Join, Notification, Output, PeerMode, Request, TrackInfo, TrackSource, WallClock,
+    CreateRoom, Description, Input, Join, Notification, Output, PeerMode, Request, TrackInfo, TrackSource, WallClock,
 };
 use southbound::{Capabilities, Fingerprint, HashFunction, Node, NodeId, Notice};
 use wire::MediaKind;
@@ -49,6 +49,20 @@ pub(crate) fn offer(track: &str) -> Description {
     Description::read(1, &sdp)
 }
 
+fn joining(identity: &str) -> Join {
+    Join {
+        claims: claims(identity),
+        mode: PeerMode::Dual,
+        traits: ClientTraits::default(),
+        auto_subscribe: true,
+        attributes: Default::default(),
+        metadata: String::new(),
+        tracks: Vec::new(),
+        offer: None,
+        room: CreateRoom::default(),
+    }
+}
+
 impl World {
     pub(crate) fn new() -> Self {
         Self::with(Config::new(keys()))
@@ -77,14 +91,16 @@ impl World {
 
     pub(crate) fn join(&mut self, identity: &str, mode: PeerMode) -> ConnectionId {
         self.join_with(Join {
-            claims: claims(identity),
             mode,
-            traits: ClientTraits::default(),
-            auto_subscribe: true,
-            attributes: Default::default(),
-            metadata: String::new(),
-            tracks: Vec::new(),
-            offer: None,
+            ..joining(identity)
+        })
+    }
+
+    /// Joins with a token that sets up the room.
+    pub(crate) fn join_to(&mut self, identity: &str, room: CreateRoom) -> ConnectionId {
+        self.join_with(Join {
+            room,
+            ..joining(identity)
         })
     }
 

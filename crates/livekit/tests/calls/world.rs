@@ -327,7 +327,7 @@ impl World {
                 Some(*connection)
             }
             Input::Message { connection, .. } | Input::Closed { connection } => Some(*connection),
-            Input::Notice(_) => None,
+            Input::Admin { .. } | Input::Notice(_) => None,
         };
         let mut out = Vec::new();
         self.front.handle(&mut self.controller, self.now, input, &mut out);

@@ -52,6 +52,22 @@ pub const JSON: &[Family] = &[
     }),
 ];
 
+/// Calls of the server API.
+pub const CALLS: &[Family] = &[
+    ("deep and unknown", |len| {
+        format!("\0{{\"zzz\":{}{}}}", "[".repeat(len / 2), "]".repeat(len / 2)).into_bytes()
+    }),
+    ("names", |len| {
+        format!("\x01{{\"names\":[{}\"\"]}}", "\"\",".repeat(len / 3)).into_bytes()
+    }),
+    ("tracks of participants", |len| {
+        format!("\x08{{\"participantTracks\":[{}{{}}]}}", "{},".repeat(len / 3)).into_bytes()
+    }),
+    ("agents", |len| {
+        format!("\0{{\"agents\":[{}{{}}]}}", "{},".repeat(len / 3)).into_bytes()
+    }),
+];
+
 /// Queries of joining clients, whose request is packed.
 pub const JOINS: &[Family] = &[
     ("sections", |len| join(len, |len| offered(SDP[7].1(len)))),

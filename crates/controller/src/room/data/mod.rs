@@ -1,9 +1,11 @@
 //! Messages between participants.
 
+mod calls;
 mod leavers;
 mod pass_on;
 mod state;
 
+pub(crate) use calls::Calls;
 pub(crate) use leavers::{Leaver, Leavers};
 
 pub(in crate::room) use pass_on::send_early;

@@ -37,6 +37,11 @@ impl Room {
             Ok(taken) => taken,
             Err(counter) => return ctx.count(counter),
         };
+        if let DataContent::RpcReply(reply) = &data.content
+            && self.take_reply(ctx, key, reply)
+        {
+            return;
+        }
         self.pass_on(ctx, Some(key), &destinations, &data, Some(message));
         if data.reliable && data.sequence > 0 {
             let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
@@ -84,6 +89,11 @@ impl Room {
     pub(crate) fn send_data(&mut self, ctx: &mut Context<'_>, data: &DataMessage) {
         let destinations = self.destinations(data);
         self.pass_on(ctx, None, &destinations, data, None);
+    }
+
+    /// The server sends a message to one participant.
+    pub(super) fn send_data_to(&mut self, ctx: &mut Context<'_>, identity: &str, data: &DataMessage) {
+        self.pass_on(ctx, None, &[identity.to_owned()], data, None);
     }
 
     /// Receivers by identity, in order; empty is everybody else. Clients from before messages had

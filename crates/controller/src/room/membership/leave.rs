@@ -31,6 +31,7 @@ impl Room {
             return;
         };
         self.pending.negotiations.remove(&key);
+        self.end_calls_to(ctx, key);
         if let Some(connection) = participant.connection() {
             ctx.out.push(Output::End {
                 connection,

@@ -76,6 +76,7 @@ impl Room {
     }
 
     pub(crate) fn wake(&mut self, ctx: &mut Context<'_>) {
+        self.give_up_calls(ctx);
         self.notice_silence(ctx);
         self.tell_population_if_due(ctx);
         self.tick_if_due(ctx);

@@ -1,0 +1,119 @@
+//! LiveKit's server API: Twirp version 7 over HTTP.
+//!
+//! A request is `POST /twirp/livekit.SERVICE/METHOD` with a message in JSON or in protobuf, and the
+//! answer is in the same form. A [`Call`] is made of the request line, before the body is read. It
+//! checks the grants of a token, makes an administrator's request of the body, and writes the
+//! reply. Every error is JSON.
+//!
+//! Sources: the Twirp wire protocol, and LiveKit's `RoomService` of server version 1.13.4.
+
+mod error;
+mod form;
+mod replies;
+mod requests;
+mod route;
+
+use std::time::Duration;
+
+use access::{ApiKeys, Claims, verify};
+use controller::{AdminReply, AdminRequest};
+
+pub use error::{ApiError, Code};
+use form::Form;
+use requests::Asked;
+pub(crate) use requests::set_up;
+use route::Target;
+
+use crate::query::Query;
+
+/// One call of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    target: Target,
+    form: Form,
+}
+
+impl Call {
+    /// Whether a path belongs to the API.
+    pub fn is_path(path: &str) -> bool {
+        route::parts(path).is_some()
+    }
+
+    /// The call of a request line and a `Content-Type`.
+    ///
+    /// Errors: `bad_route`.
+    pub fn new(method: &str, path: &str, content_type: &str) -> Result<Self, ApiError> {
+        let bad = |message| ApiError::bad_route(message, method, path);
+        if method != "POST" {
+            return Err(bad(format!("unsupported method {method:?} (only POST is allowed)")));
+        }
+        let target = Target::of_path(path).ok_or_else(|| bad(format!("no handler for path {path:?}")))?;
+        let form = Form::of(content_type);
+        let form = form.ok_or_else(|| bad(format!("unexpected Content-Type: {content_type:?}")))?;
+        Ok(Self { target, form })
+    }
+
+    /// Checks the part of the grants that does not depend on the request's body.
+    ///
+    /// Errors: `unauthenticated` without the grant, as LiveKit answers; `unimplemented` for a
+    /// service that is not there.
+    pub fn check(&self, claims: &Claims) -> Result<(), ApiError> {
+        let grant = match self.target {
+            Target::Room(method) => method.grant(),
+            Target::Absent(grant) => grant,
+        };
+        if !grant.is_given(claims) {
+            return Err(ApiError::denied());
+        }
+        match self.target {
+            Target::Room(_) => Ok(()),
+            Target::Absent(_) => Err(ApiError::new(Code::Unimplemented, "this service is not implemented")),
+        }
+    }
+
+    /// The administrator's request in a body.
+    ///
+    /// Errors: `malformed` for a body that cannot be read, `unauthenticated` if the token is for
+    /// another room, and `invalid_argument`.
+    pub fn read(&self, claims: &Claims, body: &[u8]) -> Result<AdminRequest, ApiError> {
+        self.check(claims)?;
+        let form = self.form;
+        match self.target {
+            Target::Room(method) => Asked { claims, form, body }.read(method),
+            Target::Absent(_) => Err(ApiError::denied()),
+        }
+    }
+
+    /// The answer's body.
+    pub fn write(&self, reply: AdminReply) -> Vec<u8> {
+        replies::write(reply, self.form)
+    }
+
+    /// The answer's `Content-Type`.
+    pub fn content_type(&self) -> &'static str {
+        self.form.content_type()
+    }
+}
+
+/// The claims of a request's token, from its `Authorization` header or the parameter
+/// `access_token`. `unix` is the time since 1970.
+///
+/// Errors: `unauthenticated`.
+pub fn authorize(authorization: Option<&str>, query: &str, keys: &ApiKeys, unix: Duration) -> Result<Claims, ApiError> {
+    let query = Query::parse(query);
+    let token = match authorization {
+        Some(header) => {
+            let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
+            let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+            is_bearer.then(|| token.trim()).ok_or_else(|| {
+                let message = "invalid authorization header. Must start with Bearer ";
+                ApiError::new(Code::Unauthenticated, message)
+            })?
+        }
+        None => query.text("access_token").ok_or_else(ApiError::denied)?,
+    };
+    verify(token, keys, unix).map_err(|error| ApiError::new(Code::Unauthenticated, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

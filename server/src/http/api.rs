@@ -1,0 +1,120 @@
+//! The server API under `/twirp`: LiveKit's, in Twirp's form (docs/api.md).
+//!
+//! No byte of a body is read before the token was verified, and only so many bodies at once are.
+
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::LengthLimitError;
+use livekit::api::{ApiError, Call, Code, authorize};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tracing::debug;
+
+use super::{Http, authorization};
+use crate::os::clock;
+
+/// The largest body of a call. The largest message, 64 KiB of data and as much of everything else,
+/// takes less in any form.
+const BODY_MAX: usize = 1 << 20;
+
+/// Bodies that are read at once. Further calls wait for a place until their time is over.
+const BODIES_MAX: usize = 64;
+
+/// Limits of the API.
+pub(crate) struct Api {
+    bodies: Semaphore,
+    /// How long a client may take for a body, and the controller for an answer.
+    patience: Duration,
+}
+
+impl Api {
+    pub(crate) fn new(patience: Duration) -> Self {
+        Api {
+            bodies: Semaphore::new(BODIES_MAX),
+            patience,
+        }
+    }
+}
+
+/// Why a call was not done.
+enum Failure {
+    /// The answer says why.
+    Error(ApiError),
+    /// The body is larger than [`BODY_MAX`].
+    TooLarge,
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Failure::Error(error)
+    }
+}
+
+/// The answer to a request for a path of the API.
+pub(super) async fn answer(http: &Http, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    match call(http, &parts, body).await {
+        Ok((content_type, body)) => respond(StatusCode::OK, content_type, body),
+        Err(failure) => {
+            let (status, error) = match failure {
+                Failure::Error(error) => (error.code.status(), error),
+                // LiveKit's status. Twirp has no code for it.
+                Failure::TooLarge => (413, ApiError::new(Code::Malformed, "request body too large")),
+            };
+            debug!(path = parts.uri.path(), %error, "a call of the API failed");
+            http.metrics.api_failed(error.code.name());
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            respond(status, "application/json", error.json())
+        }
+    }
+}
+
+async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, Vec<u8>), Failure> {
+    let query = parts.uri.query().unwrap_or_default();
+    let settings = http.settings.get();
+    let claims = authorize(authorization(&parts.headers), query, &settings.keys, clock::unix());
+    let kind = parts.headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    // A wrong path is a wrong path for strangers, too.
+    let call = Call::new(parts.method.as_str(), parts.uri.path(), kind)?;
+    let claims = claims?;
+    call.check(&claims)?;
+    let request = {
+        let late = || ApiError::new(Code::DeadlineExceeded, "failed to read request: deadline exceeded");
+        let body = timeout(http.api.patience, read(http, body))
+            .await
+            .map_err(|_| late())??;
+        call.read(&claims, &body)?
+    };
+    let late = || ApiError::new(Code::DeadlineExceeded, "the server did not answer in time");
+    let patience = http.api.patience + request.takes();
+    let asked = http.controller.administer(request);
+    let reply = timeout(patience, asked).await.map_err(|_| late())?;
+    let reply = reply.ok_or_else(|| ApiError::new(Code::Unavailable, "the server is shutting down"))?;
+    Ok((call.content_type(), call.write(reply.map_err(ApiError::from)?)))
+}
+
+async fn read(http: &Http, body: Body) -> Result<Vec<u8>, Failure> {
+    let _place = http.api.bodies.acquire().await;
+    match to_bytes(body, BODY_MAX).await {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(error) => {
+            let is_too_large = error.into_inner().is::<LengthLimitError>();
+            let failed = || ApiError::new(Code::Malformed, "failed to read request body").into();
+            Err(if is_too_large { Failure::TooLarge } else { failed() })
+        }
+    }
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
