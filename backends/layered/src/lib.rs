@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod gone;
 mod limits;
 mod moves;
 mod places;

@@ -8,3 +8,7 @@ use std::time::Duration;
 /// not answered, nobody sends its replica, so this is also the longest silence of a receiver
 /// through an offload that does not answer.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(2);
+
+/// A relay that an offload refused as [`Gone`](dataplane::Refused::Gone) is offered again after so
+/// long, or once the offload answers.
+pub(crate) const AGAIN: Duration = Duration::from_secs(1);

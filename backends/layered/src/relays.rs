@@ -11,6 +11,7 @@ use dataplane::{
 };
 
 use crate::answers::{Answers, Part};
+use crate::gone::Gone;
 use crate::limits::ANSWER_TIME;
 use crate::places::{Entry, Place, Places};
 
@@ -29,6 +30,8 @@ pub struct RelayLayer<B, O> {
     owners: HashMap<WriteId, SocketAddr>,
     removals: BTreeMap<WriteId, Removal>,
     answers: Answers,
+    /// Of each offload.
+    gone: Vec<Gone>,
     /// The pending writes of the last [`ANSWER_TIME`], and some that were answered, the oldest
     /// first.
     asked: VecDeque<(Instant, WriteId)>,
@@ -64,6 +67,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
     pub fn new(base: B, offloads: Vec<O>) -> Self {
         RelayLayer {
             base,
+            gone: offloads.iter().map(|_| Gone::default()).collect(),
             offloads,
             places: Places::default(),
             entries: HashMap::new(),
@@ -106,9 +110,15 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
     fn set(&mut self, now: Instant, at: SocketAddr, relay: Box<Relay>) -> Result<(), WriteError> {
         self.base.write(now, Update::SetRelay(at, relay.clone()))?;
         self.entries.entry(at).or_default();
+        self.offer_anew(now, at, relay);
+        Ok(())
+    }
+
+    /// Offers an entry to all offloads.
+    fn offer_anew(&mut self, now: Instant, at: SocketAddr, relay: Box<Relay>) {
+        self.gone.iter_mut().for_each(|gone| gone.forget(at));
         self.places.begin(Entry::Relay(at));
         self.offer(now, at, relay, 0);
-        Ok(())
     }
 
     /// Offers an entry to the offloads from this one on, until one takes it or answers later.
@@ -126,6 +136,9 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
                         self.own(at, None);
                     }
                     self.places.refused(Entry::Relay(at), name, refused);
+                    if refused == Refused::Gone {
+                        self.gone[offload].refused(now, at, relay.clone());
+                    }
                     continue;
                 }
                 Answer::Taken => self.places.settled(Entry::Relay(at), Place::Offload(name)),
@@ -188,6 +201,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
     /// The offloads lose it first, so that there is no moment at which nobody has it.
     fn remove(&mut self, now: Instant, at: SocketAddr) -> Result<(), WriteError> {
         self.own(at, None);
+        self.gone.iter_mut().for_each(|gone| gone.forget(at));
         if let Some(state) = self.entries.remove(&at) {
             let (mut part, mut waits) = (state.before, Vec::new());
             // One that refused it may have counted something earlier.
@@ -225,6 +239,17 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
             }
         }
         self.end_overdue(now);
+        self.offer_again(now);
+    }
+
+    /// Offers the relays again that an offload refused while it did not answer.
+    fn offer_again(&mut self, now: Instant) {
+        for offload in 0..self.offloads.len() {
+            let answers = || self.offloads[offload].answers();
+            for (at, relay) in self.gone[offload].due(now, answers) {
+                self.offer_anew(now, at, relay);
+            }
+        }
     }
 
     /// Ends the writes that were not answered in time. A removal counts as done, without counts. A
@@ -281,6 +306,9 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
                 self.places.refused(Entry::Relay(at), name, refused);
                 // One that was lost later runs in the base until it is written again.
                 if let Some(relay) = value {
+                    if refused == Refused::Gone {
+                        self.gone[offload].refused(now, at, relay.clone());
+                    }
                     self.offer(now, at, relay, offload + 1);
                 }
             }

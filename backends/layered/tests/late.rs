@@ -13,6 +13,9 @@ use support::{Pretended, World, port, relay, with_key};
 /// The longest time that the layer waits for an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(2);
 
+/// The time after which a relay is offered again.
+const AGAIN: Duration = Duration::from_secs(1);
+
 #[test]
 fn an_entry_runs_in_the_base_until_the_offload_has_answered() {
     let mut world = World::with([Pretended::late("switch")]);
@@ -170,4 +173,59 @@ fn the_final_report_does_not_wait_for_an_offload_that_is_gone() {
     world.offload(0).settle(0);
     world.offload(0).settle(0);
     assert_eq!(world.plane.poll(), None);
+}
+
+#[test]
+fn relays_that_were_refused_as_gone_return_when_the_offload_answers() {
+    let mut world = World::with([Pretended::new("switch", 8), Pretended::new("kernel", 1)]);
+    world.offload(0).is_gone = true;
+    for at in [1, 2, 3] {
+        world.set(at, relay(at));
+    }
+    world.remove(3);
+    let places = [1, 2].map(|at| world.words(at));
+    assert_eq!(places, ["kernel (switch: gone)", "base (switch: gone, kernel: full)"]);
+    world.now += 10 * AGAIN;
+    world.settle();
+    assert_eq!(
+        world.words(1),
+        "kernel (switch: gone)",
+        "it is not asked while it does not answer"
+    );
+    assert!(world.packet(1));
+
+    world.offload(0).is_gone = false;
+    world.settle();
+    let places = [1, 2, 3].map(|at| world.words(at));
+    assert_eq!(places, ["switch", "switch", "nowhere"]);
+    assert!(world.offload(1).relays.is_empty());
+    assert_eq!(world.offload(0).relays.len(), 2);
+    assert!(world.packet(1));
+    world.plane.inject(world.now, Inject::ReportRelay { at: port(1) });
+    assert_eq!(world.report().0, 2, "one in the kernel, one in the switch");
+}
+
+#[test]
+fn a_relay_that_was_not_answered_in_time_is_offered_again_with_its_newest_value() {
+    let mut world = World::with([Pretended::late("switch")]);
+    world.set(1, with_key(1));
+    world.now += ANSWER_TIME;
+    world.settle();
+    assert_eq!(world.words(1), "base (gone)");
+    // A new value takes the place of the one that is to be offered.
+    world.set(1, relay(1));
+    world.now += ANSWER_TIME;
+    world.settle();
+    assert_eq!(world.words(1), "base (gone)");
+    world.offload(0).asked.clear();
+    world.now += AGAIN;
+    world.settle();
+    assert_eq!(world.words(1), "base (pending)");
+    assert_eq!(world.offload(0).asked.len(), 1);
+    world.offload(0).settle(0);
+    world.settle();
+    assert_eq!(world.words(1), "switch");
+    world.now += 10 * AGAIN;
+    world.settle();
+    assert_eq!(world.offload(0).asked.len(), 0, "it is there");
 }

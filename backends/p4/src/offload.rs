@@ -55,6 +55,10 @@ impl Offload for P4Relays {
         self.0.0.core().relays.next_written()
     }
 
+    fn answers(&self) -> bool {
+        self.0.0.core().link.away().is_none()
+    }
+
     fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
         self.0.0.core().with(|relays, _, desk| relays.traffic(desk, at))
     }

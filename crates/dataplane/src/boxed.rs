@@ -53,6 +53,10 @@ impl<T: Offload + ?Sized> Offload for Box<T> {
         (**self).next_written()
     }
 
+    fn answers(&self) -> bool {
+        (**self).answers()
+    }
+
     fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
         (**self).relay_traffic(at)
     }

@@ -38,6 +38,12 @@ pub trait Offload {
         None
     }
 
+    /// Whether the device answers at present. Relays that it refused as [`Refused::Gone`], or did
+    /// not answer about in time, are offered again once it does.
+    fn answers(&self) -> bool {
+        true
+    }
+
     /// The counts of a relay here since it was first offered, over replacements and refusals, and
     /// when the last forwarded datagram arrived; `None` when there are none. Called once after a
     /// removal that was done at once, it returns the final counts; those of a removal that is done
@@ -100,7 +106,8 @@ pub enum Refused {
     Unsupported(Reason),
     /// There is no room. Once there is, a replacement of the entry is taken.
     Full,
-    /// The device does not answer.
+    /// The device does not answer. It is offered a relay again once it does
+    /// ([`Offload::answers`]).
     Gone,
     /// The device has not answered yet.
     Pending,

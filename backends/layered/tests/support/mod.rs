@@ -119,6 +119,10 @@ impl Offload for Pretended {
         self.written.pop_front()
     }
 
+    fn answers(&self) -> bool {
+        !self.is_gone
+    }
+
     fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
         let traffic = *self.traffic.get(&at)?;
         if !self.relays.contains(&at) {
@@ -241,6 +245,13 @@ impl World {
     pub(crate) fn words(&self, at: u16) -> String {
         self.place(at)
             .map_or_else(|| "nowhere".to_owned(), |placed| placed.to_string())
+    }
+
+    /// Lets the layer know the time, and handle what is due.
+    pub(crate) fn settle(&mut self) {
+        self.plane
+            .inject(self.now, dataplane::Inject::ReportRelay { at: port(99) });
+        while self.plane.poll().is_some() {}
     }
 
     /// The next report: packets, bytes, dropped, and when the last one came.
