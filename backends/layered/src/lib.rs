@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod copied;
 mod gone;
 mod limits;
 mod moves;

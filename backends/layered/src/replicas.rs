@@ -101,6 +101,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         self.take_overs.forget(&update);
         self.stamped.forget(&update);
         self.hand_over_stamps(now)?;
+        self.tell_copied(now);
         self.base.write(now, update)
     }
 
@@ -125,7 +126,15 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         for (replica, from) in snapshots {
             self.report_awaited(replica, Some(from));
         }
+        self.tell_copied(now);
         Ok(())
+    }
+
+    /// Tells the base which streams the offload copies. They may be gone, which is no fault.
+    fn tell_copied(&mut self, now: Instant) {
+        while let Some(update) = self.voices.next_told() {
+            let _ = self.base.write(now, update);
+        }
     }
 
     /// Handles the offload's answers and losses since the last call.
@@ -214,7 +223,7 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
             }
             Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => self.remove(now, update),
             Update::SetFeedback(..) | Update::SetReports(..) => self.forward_rtcp(now, update),
-            Update::SetRelay(..) | Update::RemoveRelay(_) => self.base.write(now, update),
+            Update::SetCopied(..) | Update::SetRelay(..) | Update::RemoveRelay(_) => self.base.write(now, update),
         }
     }
 

@@ -8,12 +8,17 @@ use std::collections::BTreeMap;
 
 use dataplane::{Replica, ReplicaId, ReplicaOffload, ReplicaSnapshot, Update};
 
+use crate::copied::Copied;
+
 /// Every replica, and whether the base has it paused for this reason.
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
     voices: BTreeMap<ReplicaId, Voice>,
     /// States for the base of replicas that move to it, before they run there.
     snapshots: Vec<(ReplicaId, ReplicaSnapshot)>,
+    copied: Copied,
+    /// Updates for the base about copied streams.
+    told: Vec<Update>,
 }
 
 #[derive(Debug)]
@@ -60,7 +65,7 @@ impl Voices {
             };
             self.voices.insert(*id, voice);
         }
-        let mut changes = Vec::new();
+        let (mut changes, mut sent) = (Vec::new(), Vec::new());
         for (id, voice) in self
             .voices
             .iter_mut()
@@ -76,8 +81,24 @@ impl Voices {
             if voice.is_silent || was_silent {
                 changes.push(Update::SetReplica(*id, voice.said()));
             }
+            sent.push((*id, offload.sends(*id)));
+        }
+        for (id, is_sent) in sent {
+            self.note(id, is_sent);
         }
         changes
+    }
+
+    /// The offload sends a replica from now on, or does not.
+    pub(crate) fn note(&mut self, id: ReplicaId, is_sent: bool) {
+        let replica = self.replica(id).filter(|replica| is_sent && !replica.paused);
+        let source = replica.and_then(|replica| replica.source);
+        self.told.extend(self.copied.set(id, source));
+    }
+
+    /// The next update for the base about streams that the offload copies.
+    pub(crate) fn next_told(&mut self) -> Option<Update> {
+        self.told.pop()
     }
 
     /// The states from which replicas continue in the base, given before they run there.
@@ -100,8 +121,10 @@ impl Voices {
     pub(crate) fn give_back(&mut self, id: ReplicaId, from: Option<ReplicaSnapshot>) -> Option<Update> {
         let voice = self.voices.get_mut(&id).filter(|voice| voice.is_silent)?;
         voice.go_on(from);
+        let change = Update::SetReplica(id, voice.said());
         self.snapshots.extend(from.map(|from| (id, from)));
-        Some(Update::SetReplica(id, voice.said()))
+        self.note(id, false);
+        Some(change)
     }
 
     /// A replica the base sends, as it should be.
@@ -123,12 +146,22 @@ impl Voices {
     /// Removes the state that belongs to a removed entry.
     pub(crate) fn forget(&mut self, update: &Update) {
         match update {
-            Update::RemoveReplica(id) => drop(self.voices.remove(id)),
+            Update::RemoveReplica(id) => {
+                self.note(*id, false);
+                self.voices.remove(id);
+            }
             Update::RemoveLeg(leg) => {
+                let sent = self.voices.iter().filter(|(_, voice)| voice.replica.leg == *leg);
+                let sent: Vec<ReplicaId> = sent.map(|(id, _)| *id).collect();
+                sent.iter().for_each(|id| self.note(*id, false));
                 self.voices.retain(|_, voice| voice.replica.leg != *leg);
+                self.copied.forget_leg(*leg);
                 self.forget_sources(|source| source.leg == *leg);
             }
-            Update::RemoveStream(key) => self.forget_sources(|source| source == key),
+            Update::RemoveStream(key) => {
+                self.copied.forget_stream(*key);
+                self.forget_sources(|source| source == key);
+            }
             _ => {}
         }
     }

@@ -5,7 +5,7 @@
 
 mod rooms;
 
-use dataplane::{DataPlane, Refused, Update};
+use dataplane::{Counter, DataPlane, Refused, Update};
 use layered::ReplicaLayer;
 use rooms::{REPLICA, Shared, World, ask, model, offer, replica, switched, words};
 
@@ -72,6 +72,30 @@ fn the_base_continues_replicas_that_a_switch_loses() {
     world.settle();
     assert_eq!(words(&world), "base (gone)");
     assert_eq!(world.packet(), [101]);
+}
+
+#[test]
+fn packets_that_the_switch_copies_are_not_missed_by_the_base() {
+    let (mut world, switch) = switched();
+    ask(&mut world, &switch);
+    switch.0.borrow_mut().settle(Ok(()));
+    world.settle();
+    let counted = |world: &mut World<ReplicaLayer<_, _>>| {
+        let counters = world.plane.counters();
+        (counters[Counter::CopiedByOffload], counters[Counter::NoReplica])
+    };
+    let before = counted(&mut world);
+    world.packet();
+    assert_eq!(counted(&mut world), (before.0 + 1, before.1));
+    // Nobody gets it: it is paused, or gone.
+    world.write(Update::SetReplica(REPLICA, replica(true)));
+    world.packet();
+    assert_eq!(counted(&mut world), (before.0 + 1, before.1 + 1));
+    world.write(Update::SetReplica(REPLICA, replica(false)));
+    world.packet();
+    world.write(Update::RemoveReplica(REPLICA));
+    world.packet();
+    assert_eq!(counted(&mut world), (before.0 + 2, before.1 + 2));
 }
 
 #[test]

@@ -108,8 +108,8 @@ impl ReplicaOffload for P4Rooms {
                 rooms.remove_replica(desk, *id);
                 Ok(())
             }
-            // Nothing waits in the switch: a pace is the base's.
-            Update::SetPace(_, None) | Update::RemoveRelay(_) => Ok(()),
+            // Nothing waits in the switch: a pace is the base's. So are the counts of its packets.
+            Update::SetPace(_, None) | Update::SetCopied(..) | Update::RemoveRelay(_) => Ok(()),
             Update::SetFeedback(from, class, to) => rooms.set_feedback(desk, *from, *class, *to),
             Update::SetReports(key, are_replicated) => rooms.set_reports(desk, *key, *are_replicated),
             Update::SetPace(_, Some(_)) | Update::SetRelay(..) => Err(Refused::Unsupported(Reason::Table)),

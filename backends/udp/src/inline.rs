@@ -169,6 +169,7 @@ fn verdict(before: &Counters, after: &Counters) -> Verdict {
         UnknownStream,
         UnknownFormat,
         PaddingOnly,
+        CopiedByOffload,
         NoReplica,
         NotSelected,
     ];

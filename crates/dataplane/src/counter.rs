@@ -26,6 +26,8 @@ counting::counters! {
         Recovered = "recovered",
         /// Datagrams that went on from a relay.
         Relayed = "relayed",
+        /// Media packets that no replica here gets, of a stream of which an offload sends copies.
+        CopiedByOffload = "copied_by_offload",
 
         /// Dropped: neither STUN nor DTLS nor RTP nor RTCP.
         NotMedia = "not_media",

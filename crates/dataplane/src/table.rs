@@ -191,6 +191,10 @@ pub enum Update {
     /// report blocks, and is alone in its datagram or followed by one description of its source.
     /// Only replicas in clear get it.
     SetReports(StreamKey, bool),
+    /// Whether an offload in front of this device sends copies of a stream, whose packets also
+    /// reach this device. Initially not. It changes only how packets are counted: those that no
+    /// replica here gets are [`CopiedByOffload`](crate::Counter::CopiedByOffload).
+    SetCopied(StreamKey, bool),
     /// Adds a relay at this local address or replaces its value. A new one opens the port;
     /// datagrams that arrive at it never meet a leg. The packet counts of its keys continue when
     /// the value is replaced.

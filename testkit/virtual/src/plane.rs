@@ -175,7 +175,7 @@ impl DataPlane for Plane {
         match update {
             Update::SetPace(id, pace) => drop(self.paces.insert(id, pace)),
             Update::SetFeedback(from, class, to) => drop(self.feedback.insert((from, class), to)),
-            Update::SetReports(..) => {}
+            Update::SetReports(..) | Update::SetCopied(..) => {}
             Update::SetLeg(id, leg) => drop(self.legs.insert(id, leg)),
             Update::RemoveLeg(id) => drop(self.legs.remove(&id)),
             Update::SetStream(key, stream) => drop(self.streams.insert(key, stream)),

@@ -31,19 +31,11 @@ const HIGHEST: Layer = Layer {
 };
 
 /// Vectors that say what the switch does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 14] = [
+const OTHERWISE: [(&str, &str); 12] = [
     ("feedback-forwarded.vector", "RTCP does not go from IPv6 to IPv4"),
     (
         "sender-reports-replicated.vector",
         "a replica from IPv4 to IPv6 stays in the base, which replicates no report",
-    ),
-    (
-        "awaiting-key-frame.vector",
-        "the base counts a packet of which the switch sends nothing as one without replicas",
-    ),
-    (
-        "payload-types.vector",
-        "the base counts a packet of which the switch sends nothing as one without replicas",
     ),
     (
         "duplicate.vector",

@@ -124,7 +124,7 @@ impl Plane {
                 });
                 leg.paths = entry.paths;
             }
-            Update::SetPace(..) | Update::SetFeedback(..) | Update::SetReports(..) => {}
+            Update::SetPace(..) | Update::SetFeedback(..) | Update::SetReports(..) | Update::SetCopied(..) => {}
             Update::RemoveLeg(id) => {
                 self.legs.remove(&id);
                 self.replicas.retain(|_, (leg, _)| *leg != id);

@@ -32,8 +32,8 @@ impl ReplicaOffload for Fanout {
             Update::RemoveStream(key) => self.table.remove_stream(now, *key),
             Update::RemoveReplica(id) => self.table.remove_replica(now, *id),
             Update::RemoveRelay(_) => {}
-            // Nothing waits in the kernel: a pace is the base's.
-            Update::SetPace(_, None) => {}
+            // Nothing waits in the kernel: a pace is the base's. So are the counts of its packets.
+            Update::SetPace(_, None) | Update::SetCopied(..) => {}
             Update::SetPace(_, Some(_)) | Update::SetFeedback(..) | Update::SetReports(..) | Update::SetRelay(..) => {
                 return Err(Refused::Unsupported(Reason::Table));
             }

@@ -86,6 +86,8 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         };
         self.places.offered(&entry, self.offload.name(), answer);
         self.tell_base(now, Some(change));
+        self.voices.note(id, answer.is_ok());
+        self.tell_copied(now);
         true
     }
 
@@ -113,6 +115,8 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
                 if let Some(entry) = self.voices.entry(id) {
                     self.places.offered(&entry, self.offload.name(), Ok(()));
                 }
+                self.voices.note(id, self.offload.sends(id));
+                self.tell_copied(now);
                 self.report_awaited(id, from);
             }
             // It is gone.

@@ -26,6 +26,8 @@ pub(crate) enum ShardCommand {
     Route(Path, Option<usize>),
     /// To the owner of the leg.
     SetStream(StreamKey, Generation, Box<Stream>),
+    /// To the owner of the leg: whether an offload sends copies of this stream.
+    SetCopied(StreamKey, bool),
     /// To the owner of the leg, after `Forget`.
     RemoveStream(StreamKey),
     /// To all: no replica follows this stream any more.

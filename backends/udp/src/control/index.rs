@@ -84,6 +84,10 @@ impl TableIndex {
         self.owner_of_leg(self.replicas.get(&id)?.leg)
     }
 
+    pub(super) fn owner_of_stream(&self, key: StreamKey) -> Option<usize> {
+        self.source(key).map(|source| source.shard)
+    }
+
     /// Enters a leg; a new one is given to the shard that `owner` names.
     pub(super) fn set_leg(
         &mut self,

@@ -94,6 +94,11 @@ impl Control {
             }
             Update::SetStream(key, stream) => self.set_stream(key, stream),
             Update::RemoveStream(key) => self.remove_stream(key),
+            Update::SetCopied(key, is_copied) => {
+                let owner = self.index.owner_of_stream(key).ok_or(WriteError::UnknownStream)?;
+                self.shards[owner].send(ShardCommand::SetCopied(key, is_copied));
+                Ok(())
+            }
             Update::SetReplica(id, replica) => self.set_replica(id, replica),
             Update::RemoveReplica(id) => {
                 let owner = self.index.remove_replica(id)?;

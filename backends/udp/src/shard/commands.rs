@@ -28,6 +28,10 @@ impl Shard {
             ShardCommand::RemoveLeg(id) => self.tables.remove_leg(&mut self.queues, id),
             ShardCommand::Route(path, shard) => self.tables.set_route(path, shard),
             ShardCommand::SetStream(key, generation, stream) => self.tables.set_stream(key, generation, *stream),
+            ShardCommand::SetCopied(key, is_copied) => {
+                let stream = self.tables.stream_place(key);
+                self.tables.streams[stream].is_copied = is_copied;
+            }
             ShardCommand::RemoveStream(key) => self.tables.remove_stream(key),
             ShardCommand::Forget(generation) => self.tables.forget(&mut self.queues, generation),
             ShardCommand::SetReplica(id, replica, source) => {

@@ -17,6 +17,8 @@ pub(crate) struct StreamState {
     pub(crate) key: StreamKey,
     pub(crate) generation: Generation,
     pub(crate) entry: Stream,
+    /// Whether an offload sends copies of it.
+    pub(crate) is_copied: bool,
     /// Numbers received under the stream's own SSRC, and under that of its retransmissions.
     pub(crate) direct: SequenceWindow,
     pub(crate) rtx: SequenceWindow,
@@ -61,6 +63,7 @@ impl StreamState {
         StreamState {
             key,
             generation,
+            is_copied: false,
             direct: SequenceWindow::new(),
             rtx: SequenceWindow::new(),
             media: SequenceWindow::new(),

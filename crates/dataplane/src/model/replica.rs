@@ -247,6 +247,7 @@ impl Model {
         match out.len() > sent_before {
             true => Verdict::Forward,
             false if packet.payload.is_empty() => Verdict::Drop(Counter::PaddingOnly),
+            false if self.streams[&key].is_copied => Verdict::Drop(Counter::CopiedByOffload),
             false if ids.is_empty() => Verdict::Drop(Counter::NoReplica),
             false => Verdict::Drop(Counter::NotSelected),
         }

@@ -101,6 +101,8 @@ pub(super) struct StreamState {
     pub statistics: StreamStatistics,
     /// Whether its sender reports are replicated.
     pub reports: bool,
+    /// Whether an offload sends copies of it.
+    pub is_copied: bool,
     jitter_sixteenths: u32,
     transit: Option<u32>,
 }
@@ -117,6 +119,7 @@ impl StreamState {
             cache: BTreeMap::new(),
             statistics: StreamStatistics::default(),
             reports: false,
+            is_copied: false,
             jitter_sixteenths: 0,
             transit: None,
         }

@@ -20,6 +20,7 @@ impl Model {
             Update::RemoveReplica(id) => self.replicas.remove(&id).map(drop).ok_or(WriteError::UnknownReplica),
             Update::SetFeedback(from, class, to) => self.set_feedback(from, class, to),
             Update::SetReports(key, are_replicated) => self.set_reports(key, are_replicated),
+            Update::SetCopied(key, is_copied) => self.set_copied(key, is_copied),
             Update::SetRelay(at, relay) => self.set_relay(at, *relay),
             Update::RemoveRelay(at) => self.remove_relay(at),
         }
@@ -81,6 +82,12 @@ impl Model {
                 new.insert(StreamState::new(entry));
             }
         }
+        Ok(())
+    }
+
+    fn set_copied(&mut self, key: StreamKey, is_copied: bool) -> Result<(), WriteError> {
+        let stream = self.streams.get_mut(&key).ok_or(WriteError::UnknownStream)?;
+        stream.is_copied = is_copied;
         Ok(())
     }
 

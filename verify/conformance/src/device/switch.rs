@@ -62,9 +62,12 @@ pub struct SwitchDevice<S> {
     copied: u64,
     count: Rc<Cell<u64>>,
     taken: u64,
-    /// Packets for which the base has counted that nobody gets them, while the switch has copied
-    /// them.
-    sent_here: u64,
+    /// Packets that the base leaves to the switch, and of which the switch has sent no copy.
+    unsent: u64,
+    /// Packets that the base leaves to the switch.
+    left: u64,
+    /// Whether the vector itself names a stream that an offload copies.
+    is_told: bool,
 }
 
 fn mac(last: u8) -> Mac {
@@ -128,7 +131,9 @@ impl<S: Ports> SwitchDevice<S> {
             copied: 0,
             count: Rc::default(),
             taken: 0,
-            sent_here: 0,
+            unsent: 0,
+            left: 0,
+            is_told: false,
         }
     }
 
@@ -220,6 +225,9 @@ impl<S: Ports> Device for SwitchDevice<S> {
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         self.pass(now);
+        if let Update::SetCopied(_, is_copied) = update {
+            self.is_told = is_copied;
+        }
         let written = self.plane.write(self.now, update);
         self.settle();
         written
@@ -238,13 +246,17 @@ impl<S: Ports> Device for SwitchDevice<S> {
         let mut frame = Frame::new(path.remote, path.local, bytes);
         (frame.to, frame.from) = (mac(0x10 + port as u8).0, mac(0x20 + port as u8).0);
         let before = self.copied;
-        let unsent = self.base().counters()[Counter::NoReplica];
+        let left = self.base().counters()[Counter::CopiedByOffload];
         for (port, bytes) in self.switch.frame(self.now, port, &frame.bytes()) {
             self.has_left(port, &bytes);
         }
+        let counted = self.base().counters()[Counter::CopiedByOffload];
+        let left = if self.is_told { 0 } else { counted - left };
+        self.left += left;
         if self.copied > before {
             self.taken += 1;
-            self.sent_here += self.base().counters()[Counter::NoReplica] - unsent;
+        } else {
+            self.unsent += left;
         }
         self.settle();
     }
@@ -267,7 +279,9 @@ impl<S: Ports> Device for SwitchDevice<S> {
     fn counters(&mut self) -> Counters {
         self.driver.count(self.now, &mut self.switch);
         let mut counters = self.plane.counters();
-        counters[Counter::NoReplica] -= self.sent_here;
+        // The switch counts copies, and the reason for each that it does not send.
+        counters[Counter::CopiedByOffload] -= self.left;
+        counters[Counter::NotSelected] += self.unsent;
         counters
     }
 

@@ -74,7 +74,8 @@ impl Parser {
     fn line(&mut self, line: &str) -> Result<Statement, Problem> {
         let mut words = Words::new(line);
         let statement = match words.word("a verb")? {
-            verb @ ("leg" | "stream" | "replica" | "relay" | "pace" | "feedback" | "reports" | "change" | "remove") => {
+            verb @ ("leg" | "stream" | "replica" | "relay" | "pace" | "feedback" | "reports" | "copied" | "change"
+            | "remove") => {
                 let update = self.update(verb, &mut words)?;
                 self.remember(&update);
                 Statement::Do(Step::Write(update))
@@ -123,6 +124,7 @@ impl Parser {
                 Ok(Update::SetFeedback(from, class, to))
             }
             ("reports", false) => Ok(Update::SetReports(self.names.stream(name)?, words.eat("replicated"))),
+            ("copied", false) => Ok(Update::SetCopied(self.names.stream(name)?, words.eat("by-offload"))),
             ("leg", true) => Ok(Update::RemoveLeg(self.names.leg(name))),
             ("stream", true) => Ok(Update::RemoveStream(self.names.stream(name)?)),
             ("replica", true) => Ok(Update::RemoveReplica(self.names.replica(name))),
@@ -196,6 +198,7 @@ impl Parser {
             Update::SetPace(..)
             | Update::SetFeedback(..)
             | Update::SetReports(..)
+            | Update::SetCopied(..)
             | Update::RemoveLeg(_)
             | Update::RemoveStream(_)
             | Update::RemoveReplica(_)

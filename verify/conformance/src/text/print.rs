@@ -100,6 +100,10 @@ fn print_update(update: &Update, names: &Names) -> String {
             let form = if *are_replicated { " replicated" } else { "" };
             format!("reports {}{form}", names.of_stream(*key))
         }
+        Update::SetCopied(key, is_copied) => {
+            let form = if *is_copied { " by-offload" } else { "" };
+            format!("copied {}{form}", names.of_stream(*key))
+        }
         Update::RemoveLeg(id) => format!("remove leg {}", names.of_leg(*id)),
         Update::SetStream(key, stream) => format!("stream {} {}", names.of_stream(*key), print_stream(stream)),
         Update::RemoveStream(key) => format!("remove stream {}", names.of_stream(*key)),

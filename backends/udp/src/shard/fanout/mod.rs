@@ -79,6 +79,7 @@ impl Shard {
         match packet.outcome.finish() {
             None | Some((_, true)) => {}
             Some((_, false)) if packet.payload().is_empty() => self.counters.count(Counter::PaddingOnly),
+            Some(_) if packet.info().is_copied => self.counters.count(Counter::CopiedByOffload),
             Some((false, false)) => self.counters.count(Counter::NoReplica),
             Some((true, false)) => self.counters.count(Counter::NotSelected),
         }

@@ -150,6 +150,7 @@ fn admit(
         newest,
         marker: view.marker(),
         kind: stream.entry.kind,
+        is_copied: stream.is_copied,
         payload_type: media.format.payload_type,
         codec,
         timestamp: view.timestamp(),

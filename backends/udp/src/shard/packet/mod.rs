@@ -38,6 +38,8 @@ pub(crate) struct PacketInfo {
     pub(crate) newest: bool,
     pub(crate) marker: bool,
     pub(crate) kind: MediaKind,
+    /// Whether an offload sends copies of its stream.
+    pub(crate) is_copied: bool,
     pub(crate) payload_type: PayloadType,
     pub(crate) codec: Codec,
     pub(crate) timestamp: RtpTimestamp,
