@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from support.cable import Cable, Unavailable
+from support.cable import Cable
+from support.namespaces import Unavailable
 from support.network import Network
 from support.process import program
 from support.relays import MEDIA_TIMEOUT_S, RELAYS
+from support.switch import SWITCHES, Switch
 from support.world import World
 
 FIGURES: list[str] = []
 
 
 def pytest_addoption(parser) -> None:
-    parser.addoption("--relay", default="weir", choices=RELAYS, help="which; kernel: Weir where the kernel relays")
+    parser.addoption("--relay", default="weir", choices=RELAYS, help="which; kernel: Weir where the kernel relays; switch, bmv2: where a P4 switch does")
     parser.addoption("--calls", type=int, default=10, help="calls at a time in test_calls.py")
     parser.addoption("--rate", type=int, default=10, help="how many of them are set up in a second")
     # More than twice the time after which a silent call ends: a relay looks whether it is silent more than once.
@@ -32,21 +34,26 @@ def world(request, tmp_path_factory) -> World:
     with ExitStack() as stack:
         folder: Path = tmp_path_factory.mktemp(request.param)
         chosen = request.config.getoption("relay")
-        network = _cable(stack, folder) if chosen == "kernel" else Network.find()
+        place = _place(stack, chosen, folder)
+        network = place.network if place else Network.find()
         relay = RELAYS[chosen](network, folder)
         stack.callback(relay.stop)
         world = World(network, relay, request.param, folder)
+        world.switch = place if chosen in SWITCHES else None
         stack.callback(world.stop)
         yield world
 
 
-def _cable(stack: ExitStack, folder: Path) -> Network:
+def _place(stack: ExitStack, chosen: str, folder: Path) -> Cable | Switch | None:
+    """Where an offload is in front of the relay."""
+    if chosen != "kernel" and chosen not in SWITCHES:
+        return None
     try:
-        cable = Cable(folder)
+        place = Cable(folder) if chosen == "kernel" else Switch(chosen, folder)
     except Unavailable as reason:
         pytest.skip(f"nothing was tested: {reason}")
-    stack.callback(cable.remove)
-    return cable.network
+    stack.callback(place.remove)
+    return place
 
 
 @pytest.fixture

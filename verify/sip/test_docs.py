@@ -5,7 +5,8 @@ import re
 import pytest
 
 from support.network import Network
-from support.relays import ROOT, WeirAsShown
+from support.process import ROOT
+from support.relays import WeirAsShown
 
 PAGE = ROOT / "docs" / "sip.md"
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[3]
 STOP_S = 5.0
 # Processes that the tests start end with them, however the tests end.
 _WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
@@ -16,6 +17,13 @@ _WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
 def program(name: str) -> str | None:
     """The path of a program; daemons are often outside the search path of users other than root."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+def binary() -> Path:
+    """The program that this repository builds."""
+    found = Path(os.environ.get("WEIR_BINARY", ROOT / "target" / "release" / "weir"))
+    assert found.exists(), f"{found} is missing: build it (make build), or set WEIR_BINARY"
+    return found
 
 
 class Process:

@@ -1,6 +1,5 @@
 """Relays under test: Weir, and rtpengine, which these tests must like as well."""
 
-import os
 import re
 import subprocess
 import time
@@ -10,7 +9,8 @@ from pathlib import Path
 
 from . import ng
 from .network import Network, UdpSocket
-from .process import Process, program, wait_until
+from .process import Process, binary, program, wait_until
+from .switch import SETTINGS
 
 NG_PORT = 2223
 RTPPROXY_PORT = 22222
@@ -19,7 +19,6 @@ MEDIA_PORTS = range(30000, 40000)
 LEARNING_S = 0.5
 # A call without media is given up after this time, so that tests need not wait a minute for it.
 MEDIA_TIMEOUT_S = 3
-ROOT = Path(__file__).resolve().parents[3]
 
 
 class Relay(ABC):
@@ -55,8 +54,8 @@ class Relay(ABC):
         sockets = self._network.sockets(self.process.pid)
         return [each for each in sockets if each.address == self._network.relay and each.port in MEDIA_PORTS]
 
-    def relayed_in_kernel(self) -> int:
-        """How many packets the kernel has relayed without it."""
+    def relayed_in_front(self) -> int:
+        """How many packets the kernel or a switch has relayed without it."""
         return 0
 
     def replace(self, gone_s: float) -> None:
@@ -120,31 +119,71 @@ class Weir(Relay):
         return _weir(self._network, folder, _SECTION)
 
 
-class WeirInKernel(Relay):
-    """The same, with the kernel in front of it, on a cable."""
+class WeirInFront(Weir):
+    """The same, with an offload in front of it."""
+
+    # The metric of the offload's packets.
+    counts = ""
+
+    def metric(self, name: str) -> int:
+        """A sample of its metrics, 0 if it is missing."""
+        straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with straight.open(f"http://{self._network.relay}:7880/metrics", timeout=2) as answer:
+            text = answer.read().decode()
+        line = re.search(rf"^{re.escape(name)} (\d+)$", text, re.MULTILINE)
+        return int(line.group(1)) if line else 0
+
+    def relayed_in_front(self) -> int:
+        return self.metric(f'{self.counts}{{reason="relayed"}}')
+
+    def start_with(self, folder: Path, offload: str) -> Process:
+        allowed = f"  allow: [{self._network.prefix}.0/24]\n"
+        return _weir(self._network, folder, f"{_SECTION}{allowed}{offload}metrics: {{open: true}}\n")
+
+
+class WeirInKernel(WeirInFront):
+    """With the kernel in front of it, on a cable."""
+
+    counts = "weir_ebpf_total"
 
     def start(self, folder: Path) -> Process:
         self._pins = folder / "bpf"
         if not self._pins.is_mount():
             self._pins.mkdir(exist_ok=True)
             subprocess.run(["mount", "-t", "bpf", "bpf", self._pins], check=True)
-        allowed = f"  allow: [{self._network.prefix}.0/24]\n"
-        offload = f'rtc: {{offload: ebpf, ebpf: {{interfaces: [near0], pins: "{self._pins}/weir"}}}}\nmetrics: {{open: true}}\n'
-        return _weir(self._network, folder, _SECTION + allowed + offload)
+        return self.start_with(folder, f'rtc: {{offload: ebpf, ebpf: {{interfaces: [near0], pins: "{self._pins}/weir"}}}}\n')
 
     def stop(self) -> None:
         super().stop()
         # Pinned objects disappear with their file system.
         subprocess.run(["umount", self._pins], check=True)
 
-    def relayed_in_kernel(self) -> int:
-        line = re.search(r'^weir_ebpf_total{reason="relayed"} (\d+)$', self._metrics(), re.MULTILINE)
-        return int(line.group(1)) if line else 0
 
-    def _metrics(self) -> str:
-        straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with straight.open(f"http://{self._network.relay}:7880/metrics", timeout=2) as answer:
-            return answer.read().decode()
+class WeirBehindSwitch(WeirInFront):
+    """With a P4 switch in front of it."""
+
+    counts = "weir_p4_total"
+
+    def start(self, folder: Path) -> Process:
+        return self.start_with(folder, SETTINGS)
+
+    def entries(self) -> int:
+        """The entries of relays that the switch has."""
+        return self.metric('weir_p4_entries{table="relay"}')
+
+    def connected(self) -> bool:
+        return self.metric("weir_p4_connected") == 1
+
+    def relayed(self) -> int:
+        """How many packets were relayed anywhere."""
+        return self.metric('weir_dataplane_total{reason="relayed"}')
+
+    def places(self) -> list[str]:
+        """The place of each relay, as `weir inspect` has it."""
+        command = [*self._network.at_relay, binary(), "inspect", "--server", f"{self._network.relay}:7880"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        lines = [line.split("\t") for line in told.splitlines()]
+        return [place for entry, place in lines if entry.startswith("relay ")]
 
 
 class WeirAsShown(Relay):
@@ -172,13 +211,17 @@ sip:
 
 
 def _weir(network: Network, folder: Path, section: str) -> Process:
-    binary = Path(os.environ.get("WEIR_BINARY", ROOT / "target" / "release" / "weir"))
-    assert binary.exists(), f"{binary} is missing: build it (make build), or set WEIR_BINARY"
     beside = f"bind: [{network.relay}]\nkeys: {{tests: of-no-use-to-anybody-but-these-tests}}\n"
     settings = folder / "weir.yaml"
     settings.write_text(beside + section.replace("ADDRESS", network.relay).replace("FOLDER", str(folder)))
-    command = [*network.at_relay, binary, "serve", "--config", settings]
+    command = [*network.at_relay, binary(), "serve", "--config", settings]
     return Process(command, folder / "weir.log")
 
 
-RELAYS = {"weir": Weir, "kernel": WeirInKernel, "rtpengine": Rtpengine}
+RELAYS = {
+    "weir": Weir,
+    "kernel": WeirInKernel,
+    "switch": WeirBehindSwitch,
+    "bmv2": WeirBehindSwitch,
+    "rtpengine": Rtpengine,
+}

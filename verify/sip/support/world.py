@@ -8,9 +8,11 @@ from pathlib import Path
 from . import rtp
 from .network import Network
 from .phones import Phone, Phones
+from .process import wait_until
 from .proxy import PORT, Kamailio
 from .relays import Relay
 from .sipp import Outcome, Sipp
+from .switch import Switch
 
 # Setting up, settling and hanging up, with a machine that is busy with other things.
 SLACK_S = 20
@@ -38,6 +40,8 @@ class World:
         self.relay = relay
         self.module = module
         self._folder = folder
+        # The switch in front of the relay, if there is one.
+        self.switch: Switch | None = None
         self._groups = 0
         self.proxies = [Kamailio(module, relay.control(module), network, folder)]
 
@@ -54,6 +58,12 @@ class World:
 
     def complaints(self) -> list[str]:
         return [line for proxy in self.proxies for line in proxy.complaints()]
+
+    def nothing_is_left(self, within_s: float = 3) -> None:
+        """No call, no port: and nobody has complained."""
+        wait_until(lambda: not self.relay.calls(), within_s, "all calls are gone")
+        wait_until(lambda: not self.relay.open_ports(), within_s, "all ports are closed")
+        assert not self.complaints()
 
     def stop(self) -> None:
         for proxy in self.proxies:
