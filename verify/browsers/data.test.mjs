@@ -58,8 +58,12 @@ async function within(what, people, done) {
   const answer = (asked) => Promise.race([asked, sleep(5_000, "no answer")]);
   const states = await Promise.all(people.map((person) => answer(person.run(channels))));
   const metrics = await answer(fetch(`${world.server.url}/metrics`).then((it) => it.text()));
-  const counted = metrics.split("\n").filter((line) => /^weir_agent_total|^weir_data/.test(line) && !line.endsWith(" 0"));
-  throw new Error(`waited ${LIMIT_MS / 1000} s until ${what}: ${JSON.stringify(states, null, 1)}\n${counted.join("\n")}`);
+  const counted = metrics
+    .split("\n")
+    .filter((line) => /^weir_agent_total|^weir_data/.test(line) && !line.endsWith(" 0"));
+  throw new Error(
+    `waited ${LIMIT_MS / 1000} s until ${what}: ${JSON.stringify(states, null, 1)}\n${counted.join("\n")}`,
+  );
 }
 
 function channels(client) {
