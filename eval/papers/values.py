@@ -283,6 +283,10 @@ def thesis():
                 found[f"{name}.{rate}.{viewers}"] = lambda above=above, below=below, cell=(rate, viewers): places(
                     delay(above, *cell) / delay(below, *cell)
                 )
+    for rate in ends:
+        found[f"recirculation.packets.{rate}"] = lambda rate=rate: number(
+            median(RECIRCULATION, "packets", sfu="BMv2 recirculation", rate_mbps=rate)
+        )
     found["recirculation.rows"] = lambda: number(sum(not row["sfu"].startswith("thesis") for row in rows(RECIRCULATION)))
     return found
 
