@@ -20,8 +20,8 @@ pub(crate) struct Step {
     pub to_last_p99: f64,
     /// The first room's videos.
     pub first_room: Option<Quality>,
-    /// Whether everything held.
-    pub holds: bool,
+    /// `holds`, `fails`, or `unknown` if the generator did not keep up.
+    pub verdict: &'static str,
 }
 
 /// The names of the columns.
@@ -60,7 +60,7 @@ pub(crate) fn step(
             cells.extend([seen(|it| it.frames_per_second), seen(|it| it.jitter_ms)]);
         }
     }
-    cells.push(if step.holds { "holds" } else { "fails" }.to_owned());
+    cells.push(step.verdict.to_owned());
     text.push_str(&line(&cells));
 }
 
@@ -110,7 +110,7 @@ mod tests {
             cores: 0.5,
             to_last_p99: 7.0,
             first_room: None,
-            holds: true,
+            verdict: "holds",
         };
         let mut text = step_header();
         step(&mut text, ["hd", "1x50", "weir"], 1, (Some(&figures), &done), "/rtc");

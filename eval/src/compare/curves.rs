@@ -1,5 +1,7 @@
 //! Results as curves: the first room as participants are added, and the distribution of latencies.
 
+use std::collections::BTreeMap;
+
 use harness::curves::{Curve, Drawing, Panel, Scale};
 
 use super::compared::{Found, Runs};
@@ -7,7 +9,7 @@ use super::figures::Figures;
 use crate::report::Quality;
 
 /// Participants and the first room's videos, step by step.
-pub(crate) type Steps = Vec<(u32, Quality)>;
+pub(crate) type Steps = BTreeMap<u32, Quality>;
 
 /// The first room of each server over the number of participants (Scallop, figures 3 and 4).
 pub(crate) fn first_room(title: String, servers: &[(String, Steps)]) -> String {
@@ -17,16 +19,12 @@ pub(crate) fn first_room(title: String, servers: &[(String, Steps)]) -> String {
         scale: Scale::Linear,
         curves: servers
             .iter()
-            .map(|(name, steps)| {
-                let mut points: Vec<(f64, f64)> = steps
+            .map(|(name, steps)| Curve {
+                name: name.clone(),
+                points: steps
                     .iter()
                     .map(|(participants, seen)| (f64::from(*participants), figure(seen)))
-                    .collect();
-                points.sort_by(|a, b| a.0.total_cmp(&b.0));
-                Curve {
-                    name: name.clone(),
-                    points,
-                }
+                    .collect(),
             })
             .collect(),
     };
@@ -78,7 +76,7 @@ mod tests {
             frames_per_second,
             jitter_ms: 1.0,
         };
-        let steps = vec![(10, seen(30.0)), (40, seen(20.0)), (20, seen(30.0))];
+        let steps = [(10, seen(30.0)), (40, seen(20.0)), (20, seen(30.0))].into();
         let svg = first_room("rooms".into(), &[("weir".into(), steps)]);
         assert!(svg.contains("frames a second") && svg.contains("jitter, ms"), "{svg}");
     }

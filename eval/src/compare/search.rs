@@ -136,7 +136,11 @@ impl Step {
             cores: self.cores,
             to_last_p99: self.to_last_p99,
             first_room: self.first_room,
-            holds: self.verdict == Verdict::Holds,
+            verdict: match self.verdict {
+                Verdict::Holds => "holds",
+                Verdict::Fails(_) => "fails",
+                Verdict::Unknown(_) => "unknown",
+            },
         }
     }
 
@@ -174,14 +178,13 @@ impl Found {
         Spread::of(self.tops.iter().map(|top| f64::from(top.holds)))
     }
 
-    /// The first room at each step that was measured, by the number of participants.
+    /// The first room at the last attempt of each step that the generator kept up with, by the
+    /// number of participants.
     fn first_rooms(&self) -> curves::Steps {
-        let seen = self
-            .steps
-            .iter()
-            .filter_map(|step| Some((step.count, step.first_room?)));
-        seen.map(|(count, seen)| (self.climb.by.participants(count), seen))
-            .collect()
+        let is_known = |step: &&Step| !matches!(step.verdict, Verdict::Unknown(_));
+        let known = self.steps.iter().filter(is_known);
+        let seen = known.filter_map(|step| Some((self.climb.by.participants(step.count), step.first_room?)));
+        seen.collect()
     }
 
     /// The best step of all that held.
