@@ -12,7 +12,8 @@ const OLD_DETACH: &str = "take-down";
 /// Examples of `weir plan`.
 const PLAN_HELP: &str = "Examples:
   weir plan --rooms 500 --participants 8 --senders 2 --quality 720p
-  weir plan --mix campus --device weir-udp --cores 16 --bandwidth 25G";
+  weir plan --mix campus --device weir-udp --cores 16 --bandwidth 25G
+  weir plan --measure here.yaml && weir plan --mix meetings.csv --device here.yaml";
 
 /// A media switch for real-time calls.
 #[derive(Debug, Parser)]
@@ -220,6 +221,11 @@ pub(crate) struct Plan {
     /// Only print a shipped device file or mix, to begin one of your own with.
     #[arg(long, value_name = "NAME")]
     pub show: Option<String>,
+    /// Only measure the data planes of this machine, for less than a minute, and write a device
+    /// file for sockets. As root also one each for AF_XDP and the kernel, "FILE-afxdp.yaml" and
+    /// "FILE-ebpf.yaml".
+    #[arg(long, value_name = "FILE.yaml")]
+    pub measure: Option<PathBuf>,
     /// Only write Scallop's figures 18 to 20 and headline numbers into this folder, and print a
     /// Tofino2 beside each server.
     #[arg(long, value_name = "FOLDER")]

@@ -1,5 +1,7 @@
 //! `weir plan`: meetings on switches and servers.
 
+mod measure;
+
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -27,6 +29,9 @@ pub(crate) fn run(arguments: cli::Plan) -> Result<(), Box<dyn Error>> {
     }
     if let Some(folder) = &arguments.scallop {
         return figures(folder);
+    }
+    if let Some(path) = &arguments.measure {
+        return measure::run(path);
     }
     let mix = mix(&arguments)?;
     let devices = devices(&arguments)?;

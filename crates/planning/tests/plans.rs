@@ -37,6 +37,22 @@ fn every_shipped_file_is_read() {
 }
 
 #[test]
+fn a_written_server_is_read_as_it_was() {
+    for file in DEVICES.iter() {
+        let Machine::Server(server) = &file.machine else {
+            continue;
+        };
+        let comments = ["a comment".to_owned()];
+        let text = planning::server_file(&comments, &format!("it's {}", file.source), server);
+        let read = DeviceFile::parse(&file.name, &text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+        assert_eq!(
+            (&read.machine, read.source),
+            (&file.machine, format!("it's {}", file.source))
+        );
+    }
+}
+
+#[test]
 fn meetings_of_the_paper() {
     let one = |device, rows| {
         let plan = plan(device, rows);

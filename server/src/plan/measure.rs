@@ -1,0 +1,190 @@
+//! `weir plan --measure`: device files for the data planes of this machine.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use costs::{Cost, Load, Scene, Way};
+use planning::{DeviceFile, Machine, Server, server_file};
+
+use super::{say, write};
+use crate::os::clock;
+
+/// Measurements of each load, of which the median counts.
+const ROUNDS: usize = 3;
+/// After so long no further round begins.
+const TIME_MAX: Duration = Duration::from_secs(35);
+/// Receivers of each of the two loads that a cost is the line through.
+const RECEIVERS: [u32; 2] = [4, 40];
+/// Bursts of one measurement, 5 ms from one to the next.
+const BURSTS: u16 = 120;
+/// Packets of a burst to workers: a frame of video.
+const FRAME: u16 = 8;
+/// Packets of a burst to the kernel, few enough for one turn of its network interrupt.
+const KERNEL_BURST: u16 = 4;
+
+/// The data planes, and the names that are added to their files.
+const PLANES: [(Way, &str, &str); 3] = [
+    (Way::Sockets, "", "sockets"),
+    (Way::Rings, "-afxdp", "AF_XDP rings"),
+    (Way::Kernel, "-ebpf", "copies in the kernel, before the stack"),
+];
+
+/// Measures, and writes the files.
+pub(super) fn run(path: &Path) -> Result<(), Box<dyn Error>> {
+    let start = clock::now();
+    let (scene, place) = match Scene::cable() {
+        Ok(scene) => (scene, "a cable whose far end drops everything"),
+        Err(reason) => {
+            say(&format!(
+                "sockets over the loopback only, since there is no cable: {reason}\n"
+            ))?;
+            (Scene::Loopback, "the loopback")
+        }
+    };
+    if cfg!(debug_assertions) {
+        say("this is not an optimised build: an operator's costs less\n")?;
+    }
+    if is_busy() {
+        say("other programs keep this machine busy: these are its costs while they do\n")?;
+    }
+    let mut encrypted = None;
+    for (way, suffix, name) in PLANES {
+        if way != Way::Sockets && matches!(scene, Scene::Loopback) {
+            continue;
+        }
+        let clear = cost(&scene, way, false, start);
+        let sealed = match way {
+            Way::Kernel => encrypted.map_or_else(|| Err("sockets were not measured".into()), Ok),
+            Way::Sockets | Way::Rings => cost(&scene, way, true, start),
+        };
+        let (clear, sealed) = match (clear, sealed) {
+            (Ok(clear), Ok(sealed)) => (clear, sealed),
+            (Err(reason), _) | (_, Err(reason)) => {
+                say(&format!("{name}: not measured: {reason}\n"))?;
+                continue;
+            }
+        };
+        encrypted = encrypted.or(Some(sealed));
+        let file = beside(path, suffix);
+        let text = server_file(&comments(name, place), &source(name, way), &server(way, clear, sealed)?);
+        DeviceFile::parse("measured", &text)?;
+        write(&file, &text)?;
+        let line = |cost: Cost| format!("{:.0} ns a packet, {:.0} ns a copy", cost.packet_ns, cost.replica_ns);
+        let (clear, sealed) = (line(clear), line(sealed));
+        say(&format!(
+            "{}: {name}: in clear {clear}; SRTP {sealed}\n",
+            file.display()
+        ))?;
+    }
+    Ok(())
+}
+
+/// The cost of a data plane, by the medians of several rounds.
+fn cost(scene: &Scene, way: Way, is_encrypted: bool, start: Instant) -> Result<Cost, costs::Failed> {
+    let mut measured = [Vec::new(), Vec::new()];
+    for round in 0..ROUNDS {
+        if round > 0 && clock::now().duration_since(start) > TIME_MAX {
+            break;
+        }
+        for (times, receivers) in measured.iter_mut().zip(RECEIVERS) {
+            let burst = if way == Way::Kernel { KERNEL_BURST } else { FRAME };
+            let load = Load {
+                way,
+                is_encrypted,
+                receivers,
+                burst,
+                bursts: BURSTS,
+            };
+            times.push(costs::measure(scene, load)?);
+        }
+    }
+    let [few, many] = measured.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    if many <= few {
+        return Err("more receivers cost no more: the machine is too busy to measure".into());
+    }
+    Ok(Cost::through((RECEIVERS[0], few), (RECEIVERS[1], many)))
+}
+
+/// This machine with these costs. The agent's work and the use of memory are those of `weir-udp`.
+fn server(way: Way, clear: Cost, sealed: Cost) -> Result<Server, Box<dyn Error>> {
+    let like = match DeviceFile::shipped("weir-udp").map(|file| file.machine) {
+        Some(Machine::Server(server)) => server,
+        _ => return Err("the shipped file weir-udp is no server".into()),
+    };
+    let receiver_us = like.clear.map_or(0, |cost| cost.receiver_us);
+    let whole = |cost: Cost| planning::Cost {
+        packet_ns: cost.packet_ns.round() as u64,
+        replica_ns: cost.replica_ns.round() as u64,
+        receiver_us,
+    };
+    let total = memory();
+    let memory = like.memory.map(|memory| planning::Memory {
+        total: total.unwrap_or(memory.total),
+        clear_stream: (way == Way::Kernel).then_some(0),
+        ..memory
+    });
+    Ok(Server {
+        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
+        srtp: Some(whole(sealed)),
+        clear: Some(whole(clear)),
+        bandwidth: None,
+        memory,
+        ..like
+    })
+}
+
+/// Whether more threads are ready to run than there are processors.
+fn is_busy() -> bool {
+    let average = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let average = average.split(' ').next().and_then(|it| it.parse::<f64>().ok());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    average.is_some_and(|average| average > processors as f64)
+}
+
+fn comments(name: &str, place: &str) -> Vec<String> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut models = cpu.lines().filter_map(|line| line.strip_prefix("model name"));
+    let model = models
+        .next()
+        .map_or("an unknown processor", |line| line.trim_start_matches([':', '\t', ' ']));
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    vec![
+        format!("Weir's data plane with {name}, on this machine."),
+        format!("{model}, Linux {}, over {place}.", kernel.trim()),
+        format!(
+            "Packets of 1,200 bytes to {} and {} receivers, AEAD_AES_128_GCM.",
+            RECEIVERS[0], RECEIVERS[1]
+        ),
+        "receiver_us and the use of memory were not measured: they are those of weir-udp.".to_owned(),
+    ]
+}
+
+fn source(name: &str, way: Way) -> String {
+    let srtp = if way == Way::Kernel { "; SRTP by sockets" } else { "" };
+    format!(
+        "weir plan --measure, version {}: {name}{srtp}",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// Bytes of memory of the machine.
+fn memory() -> Option<u64> {
+    let all = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = all.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1_024)
+}
+
+/// `a/b.yaml` with a suffix is `a/b-suffix.yaml`.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path
+        .extension()
+        .map_or(String::new(), |it| format!(".{}", it.to_string_lossy()));
+    path.with_file_name(format!("{stem}{suffix}{extension}"))
+}

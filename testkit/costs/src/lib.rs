@@ -1,0 +1,229 @@
+//! The processor time of a packet and of its copies in the data planes of this machine.
+//!
+//! One camera sends packets in bursts to a data plane, which copies them to receivers ([`call`]).
+//! A [`Scene`] is the way between them: a cable between two network namespaces whose far end drops
+//! everything, or the loopback where there is no privilege for it. The time is that of the data
+//! plane's worker with the kernel's part of its sends. For copies in the kernel it is that of the
+//! sending thread, on whose account they are made.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
+
+pub mod call;
+
+mod scene;
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use backend_afxdp::{AfxdpConfig, AfxdpPlane};
+use backend_ebpf::{Fanout, FanoutConfig, RoomsPath};
+use backend_udp::{UdpConfig, UdpPlane};
+use dataplane::{Counter, DataPlane, ReplicaOffload, Update};
+
+use call::{Call, Camera, clock};
+pub use scene::Scene;
+
+/// An error of a measurement.
+pub type Failed = Box<dyn Error + Send + Sync>;
+
+/// From one burst to the next, as libwebrtc paces.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// Bursts in which routes are looked up, and sockets and caches warm up.
+const WARM_UP: u16 = 40;
+
+/// The longest time in which packets are sent that have arrived.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// A way to copy packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Weir's workers with sockets.
+    Sockets,
+    /// The same with AF_XDP rings.
+    Rings,
+    /// Copies in the kernel, before the stack. They are never encrypted.
+    Kernel,
+}
+
+/// The load of one measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// The way.
+    pub way: Way,
+    /// Whether packets are encrypted, by AEAD_AES_128_GCM.
+    pub is_encrypted: bool,
+    /// Receivers.
+    pub receivers: u32,
+    /// Packets that are sent together.
+    pub burst: u16,
+    /// Bursts that are measured.
+    pub bursts: u16,
+}
+
+impl Load {
+    /// Packets that are measured.
+    fn packets(&self) -> f64 {
+        f64::from(self.burst) * f64::from(self.bursts)
+    }
+
+    /// Copies of so many bursts.
+    fn copies(&self, bursts: u16) -> u64 {
+        u64::from(self.burst) * u64::from(bursts) * u64::from(self.receivers)
+    }
+}
+
+/// Nanoseconds for each packet that arrives and for each copy that is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// For a packet.
+    pub packet_ns: f64,
+    /// For a copy.
+    pub replica_ns: f64,
+}
+
+impl Cost {
+    /// The line through the times of a packet for few receivers and for many.
+    pub fn through((few, few_ns): (u32, f64), (many, many_ns): (u32, f64)) -> Self {
+        let replica_ns = (many_ns - few_ns) / f64::from(many - few);
+        Self {
+            packet_ns: (few_ns - replica_ns * f64::from(few)).max(0.0),
+            replica_ns,
+        }
+    }
+}
+
+/// Nanoseconds for each packet, with all of its copies.
+///
+/// Errors: the way is not there on this machine, or copies are missing.
+pub fn measure(scene: &Scene, load: Load) -> Result<f64, Failed> {
+    let call = Call::new(scene, load.receivers, load.is_encrypted);
+    match load.way {
+        Way::Sockets => {
+            let config = sockets(scene);
+            let plane = scene.near(|| UdpPlane::start(config, clock(), std::sync::Arc::new(|| {})))?;
+            let near = plane.local_addr();
+            by_worker(plane, &call, near, load)
+        }
+        Way::Rings => {
+            let config = AfxdpConfig {
+                udp: sockets(scene),
+                interfaces: vec![scene.interface()?.to_owned()],
+            };
+            let plane = scene.near(|| AfxdpPlane::start(config, clock(), std::sync::Arc::new(|| {})))?;
+            let near = plane.local_addr();
+            by_worker(plane, &call, near, load)
+        }
+        Way::Kernel => by_kernel(scene, &call, load),
+    }
+}
+
+fn sockets(scene: &Scene) -> UdpConfig {
+    UdpConfig {
+        addresses: vec![scene.address()],
+        workers: 1,
+        ..UdpConfig::default()
+    }
+}
+
+fn by_worker(mut plane: impl DataPlane, call: &Call, near: std::net::SocketAddr, load: Load) -> Result<f64, Failed> {
+    for update in call.updates(near) {
+        plane
+            .write(Instant::now(), update)
+            .map_err(|error| format!("the data plane refuses an entry: {error:?}"))?;
+    }
+    let mut camera = call.camera(near);
+    send(&mut camera, load.burst, WARM_UP)?;
+    settled(&mut plane, load.copies(WARM_UP));
+    let (copies, time) = (plane.counters()[Counter::Forwarded], worker_time());
+    send(&mut camera, load.burst, load.bursts)?;
+    let expected = load.copies(load.bursts);
+    let copies = settled(&mut plane, copies + expected) - copies;
+    let time = worker_time() - time;
+    // A full socket drops packets.
+    if copies < expected / 100 * 95 {
+        return Err(format!("{copies} of {expected} copies were sent: the machine is too busy to measure").into());
+    }
+    Ok(time as f64 / load.packets() * expected as f64 / copies as f64)
+}
+
+/// The copies that were sent, when they are so many or no more follow.
+fn settled(plane: &mut impl DataPlane, expected: u64) -> u64 {
+    let start = Instant::now();
+    loop {
+        let copies = plane.counters()[Counter::Forwarded];
+        if copies >= expected || start.elapsed() > SETTLE {
+            return copies;
+        }
+        thread::sleep(INTERVAL);
+    }
+}
+
+/// The time of sending through the kernel's copies, less that of sending alone.
+fn by_kernel(scene: &Scene, call: &Call, load: Load) -> Result<f64, Failed> {
+    let config = FanoutConfig {
+        interfaces: vec![scene.interface()?.to_owned()],
+        path: RoomsPath::Tc,
+        ..FanoutConfig::default()
+    };
+    let near = scene.fixed();
+    let mut camera = call.camera(near);
+    let timed = |camera: &mut Camera| -> Result<u64, Failed> {
+        send(camera, load.burst, WARM_UP)?;
+        let before = own_time();
+        send(camera, load.burst, load.bursts)?;
+        Ok(own_time() - before)
+    };
+    let alone = timed(&mut camera)?;
+    let updates: Vec<Update> = call.updates(near).collect();
+    let fanout = scene.near(|| -> Result<Fanout, Failed> {
+        let mut fanout = Fanout::start(&config, Instant::now())?;
+        for update in &updates {
+            fanout
+                .offer(Instant::now(), update)
+                .map_err(|refused| format!("the kernel does not take an entry: {refused:?}"))?;
+        }
+        Ok(fanout)
+    })?;
+    let together = timed(&mut camera)?;
+    drop(fanout);
+    Ok(together.saturating_sub(alone) as f64 / load.packets())
+}
+
+/// Sends bursts at their pace.
+fn send(camera: &mut Camera, burst: u16, bursts: u16) -> Result<(), Failed> {
+    let mut due = Instant::now();
+    for _ in 0..bursts {
+        for _ in 0..burst {
+            camera.send()?;
+        }
+        due += INTERVAL;
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+    Ok(())
+}
+
+/// Processor time of all workers of this process so far, in nanoseconds.
+fn worker_time() -> u64 {
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return 0;
+    };
+    let times = threads.filter_map(|thread| {
+        let folder = thread.ok()?.path();
+        let name = fs::read_to_string(folder.join("comm")).ok()?;
+        name.starts_with("media-").then(|| run_time(&folder.join("schedstat")))
+    });
+    times.sum()
+}
+
+/// Processor time of this thread so far.
+fn own_time() -> u64 {
+    run_time("/proc/thread-self/schedstat".as_ref())
+}
+
+fn run_time(path: &std::path::Path) -> u64 {
+    let times = fs::read_to_string(path).unwrap_or_default();
+    times.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,56 @@
+//! Each way gives a time, as far as this machine has it.
+
+use costs::{Cost, Load, Scene, Way, measure};
+
+fn load(way: Way, is_encrypted: bool) -> Load {
+    Load {
+        way,
+        is_encrypted,
+        receivers: 10,
+        burst: 4,
+        bursts: 20,
+    }
+}
+
+#[test]
+fn sockets_are_measured_without_privilege() {
+    for is_encrypted in [false, true] {
+        let time = measure(&Scene::Loopback, load(Way::Sockets, is_encrypted)).expect("sockets work everywhere");
+        assert!(time > 100.0, "{time} ns");
+    }
+    let refused = measure(&Scene::Loopback, load(Way::Kernel, false)).expect_err("there is no interface");
+    assert!(refused.to_string().contains("needs an interface"), "{refused}");
+}
+
+#[test]
+fn every_way_is_measured_on_a_cable() {
+    let scene = match Scene::cable() {
+        Ok(scene) => scene,
+        Err(reason) => return eprintln!("SKIPPED, nothing was tested: {reason}"),
+    };
+    for (way, is_encrypted) in [
+        (Way::Sockets, true),
+        (Way::Rings, false),
+        (Way::Rings, true),
+        (Way::Kernel, false),
+    ] {
+        let time = measure(&scene, load(way, is_encrypted)).unwrap_or_else(|error| panic!("{way:?}: {error}"));
+        eprintln!("{way:?}, encrypted {is_encrypted}: {time:.0} ns a packet to ten");
+        assert!(time > 100.0, "{way:?}: {time} ns");
+    }
+}
+
+#[test]
+fn a_cost_is_the_line_through_two_times() {
+    let cost = Cost::through((4, 1_400.0), (40, 5_000.0));
+    let expected = Cost {
+        packet_ns: 1_000.0,
+        replica_ns: 100.0,
+    };
+    assert_eq!(cost, expected);
+    assert_eq!(
+        Cost::through((4, 400.0), (40, 5_000.0)).packet_ns,
+        0.0,
+        "never below nothing"
+    );
+}
