@@ -3,6 +3,7 @@
 mod changes;
 mod error;
 mod front;
+mod keys;
 mod media;
 mod renamed;
 mod rooms;
@@ -18,10 +19,11 @@ use serde::Deserialize;
 pub(crate) use changes::{changes, is_reloaded};
 pub(crate) use error::ConfigError;
 pub(crate) use front::{Limits, Metrics};
+pub(crate) use keys::{ApiSecrets, KeySources};
 use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
 pub(crate) use rooms::{Audio, Room};
-use secrets::Keys;
+pub(crate) use secrets::Keys;
 pub(crate) use sip::{Interface, Network, Sip};
 
 use crate::cli;
@@ -46,6 +48,8 @@ pub(crate) struct Config {
     pub rtc: Rtc,
     /// The keys that may sign tokens.
     pub keys: Keys,
+    /// The places where these keys stand.
+    pub key_sources: KeySources,
     /// Rooms.
     pub room: Room,
     /// Voices.
@@ -117,17 +121,15 @@ impl Config {
         warnings.extend(renamed::warnings(&written));
         let key_file = arguments.key_file.as_deref().or(file.key_file.as_deref());
         warnings.extend(key_file.and_then(secrets::warn_of_readers));
-        let mut keys = file.keys;
-        keys.extend(key_file.map(secrets::read_keys).transpose()?.unwrap_or_default());
-        for pair in &arguments.keys {
-            let (key, secret) = pair.split_once(':').ok_or(ConfigError::Key)?;
-            keys.insert(key.trim().to_owned(), secret.trim().into());
-        }
-        check_keys(&keys, arguments.dev)?;
+        let key_sources = KeySources {
+            dev: arguments.dev,
+            file: key_file.map(Path::to_owned),
+            configured: file.keys,
+            given: given_keys(&arguments.keys)?,
+        };
+        let ApiSecrets { keys, dev_key } = key_sources.read()?;
         file.metrics.check()?;
         file.limits.check()?;
-        let dev_key = (arguments.dev && keys.is_empty()).then(|| DEV_KEY.to_owned());
-        keys.extend(dev_key.iter().map(|key| (key.clone(), DEV_SECRET.into())));
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
         let dataplane = file.rtc.dataplane(arguments.workers)?;
         let node_ips = first_of([arguments.node_ip.clone(), file.rtc.node_ip]).unwrap_or_default();
@@ -152,6 +154,7 @@ impl Config {
                 clear_rtp: file.rtc.clear_rtp,
             },
             keys,
+            key_sources,
             room: file.room,
             audio: file.audio,
             sip: sip.transpose()?,
@@ -208,17 +211,13 @@ fn warnings(arguments: &cli::Serve, file: &File) -> Vec<String> {
     warnings
 }
 
-fn check_keys(keys: &Keys, dev: bool) -> Result<(), ConfigError> {
-    if dev {
-        return Ok(());
-    }
-    if keys.is_empty() {
-        return Err(ConfigError::NoKeys);
-    }
-    match keys.iter().find(|(_, secret)| secret.len() < 32) {
-        Some((key, _)) => Err(ConfigError::ShortSecret(key.clone())),
-        None => Ok(()),
-    }
+/// Keys of arguments, each `key:secret`.
+fn given_keys(pairs: &[String]) -> Result<Keys, ConfigError> {
+    let pairs = pairs.iter().map(|pair| {
+        let (key, secret) = pair.split_once(':').ok_or(ConfigError::Key)?;
+        Ok((key.trim().to_owned(), secret.trim().into()))
+    });
+    pairs.collect()
 }
 
 fn first_of(choices: [Vec<IpAddr>; 2]) -> Option<Vec<IpAddr>> {

@@ -1,10 +1,11 @@
-//! SIGHUP: applies changes of the configuration, as far as that is possible during calls.
+//! SIGHUP applies changes of the configuration, as far as that is possible during calls. A file or
+//! a folder of keys is also read when it changes.
 
 use tracing::{error, info, warn};
 
 use crate::cli;
 use crate::clients::places::Places;
-use crate::config::{Config, changes, is_reloaded};
+use crate::config::{ApiSecrets, Config, Keys, changes, is_reloaded};
 use crate::controller_task::Handle;
 use crate::log::Log;
 use crate::settings::{Current, Settings, api_keys};
@@ -23,6 +24,8 @@ pub(crate) struct Reload<'a> {
     pub controller: Handle,
     /// The configuration there is.
     pub config: Config,
+    /// The reason why the file of keys cannot be used, for the log.
+    pub key_error: Option<String>,
 }
 
 impl Reload<'_> {
@@ -48,29 +51,62 @@ impl Reload<'_> {
             .iter()
             .for_each(|places| places.set_limits(config.limits.places()));
         self.controller.set_keys(api_keys(&config)).await;
-        let (added, removed) = (
-            config
-                .keys
-                .keys()
-                .filter(|key| !self.config.keys.contains_key(*key))
-                .count(),
-            self.config
-                .keys
-                .keys()
-                .filter(|key| !config.keys.contains_key(*key))
-                .count(),
-        );
-        let replaced = config.keys.iter().filter(|(key, secret)| {
-            let before = self.config.keys.get(*key);
-            before.is_some_and(|before| before != *secret)
-        });
+        let [added, removed, replaced] = differences(&self.config.keys, &config.keys);
         info!(
             keys_added = added,
             keys_removed = removed,
-            keys_replaced = replaced.count(),
+            keys_replaced = replaced,
             log = config.log.level,
             "configuration reloaded"
         );
         self.config = config;
     }
+    /// Whether keys stand in a file or a folder that may change.
+    pub(crate) fn has_key_file(&self) -> bool {
+        self.config.key_sources.file.is_some()
+    }
+
+    /// Reads the file of keys again. One that cannot be used changes nothing: it may be half
+    /// written.
+    pub(crate) async fn read_keys(&mut self) {
+        let sources = self.config.key_sources.clone();
+        let Ok(read) = tokio::task::spawn_blocking(move || sources.read()).await else {
+            return;
+        };
+        let ApiSecrets { keys, dev_key } = match read {
+            Ok(read) => read,
+            Err(error) => {
+                let error = error.to_string();
+                if self.key_error.as_ref() != Some(&error) {
+                    error!(error, "the API keys stay as they were");
+                    self.key_error = Some(error);
+                }
+                return;
+            }
+        };
+        self.key_error = None;
+        let [added, removed, replaced] = differences(&self.config.keys, &keys);
+        if added + removed + replaced == 0 {
+            return;
+        }
+        (self.config.keys, self.config.dev_key) = (keys, dev_key);
+        self.settings.replace(Settings::of(&self.config));
+        self.controller.set_keys(api_keys(&self.config)).await;
+        info!(
+            keys_added = added,
+            keys_removed = removed,
+            keys_replaced = replaced,
+            "API keys reloaded"
+        );
+    }
+}
+
+/// The number of keys that are new, gone, and have another secret.
+fn differences(before: &Keys, after: &Keys) -> [usize; 3] {
+    let added = after.keys().filter(|key| !before.contains_key(*key));
+    let removed = before.keys().filter(|key| !after.contains_key(*key));
+    let replaced = after
+        .iter()
+        .filter(|(key, secret)| before.get(*key).is_some_and(|before| before != *secret));
+    [added.count(), removed.count(), replaced.count()]
 }

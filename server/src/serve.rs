@@ -40,6 +40,9 @@ use crate::sip;
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
 
+/// The interval at which a file or a folder of keys is read again.
+const KEYS_EVERY: Duration = Duration::from_secs(2);
+
 /// How long the last messages to clients may take to be sent.
 const GOODBYE: Duration = Duration::from_millis(300);
 
@@ -183,13 +186,16 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         places,
         controller: controller.clone(),
         config,
+        key_error: None,
     };
+    let mut keys_due = tokio::time::interval(KEYS_EVERY);
     let outcome = loop {
         tokio::select! {
             asked = signals.next() => match asked {
                 Asked::Reload => reload.run().await,
                 Asked::End => break Ok(()),
             },
+            _ = keys_due.tick(), if reload.has_key_file() => reload.read_keys().await,
             ended = dependencies.ended() => break Err(ended.into()),
             Some(_) = servers.join_next() => break Err("the HTTP port is not served any more".into()),
         }

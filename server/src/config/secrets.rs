@@ -55,15 +55,6 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, ConfigError> {
         .map_err(|error| ConfigError::Unreadable(path.display().to_string(), error))
 }
 
-/// The keys in a file of keys: `key: secret`, one a line.
-pub(crate) fn read_keys(path: &Path) -> Result<Keys, ConfigError> {
-    let text = read(path)?;
-    if text.trim().is_empty() {
-        return Ok(Keys::new());
-    }
-    serde_saphyr::from_str(&text).map_err(|error| ConfigError::Invalid(path.display().to_string(), error.to_string()))
-}
-
 /// A warning about a file with secrets that every account of the machine may read.
 pub(crate) fn warn_of_readers(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(path).ok()?;

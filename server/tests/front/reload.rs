@@ -85,3 +85,42 @@ fn a_file_that_cannot_be_used_changes_nothing() {
     server.await_log("weir=loud");
     assert_eq!((server.validate("one", ONE), server.validate("two", OTHER)), (200, 401));
 }
+
+#[test]
+fn keys_in_a_folder_are_taken_over_when_it_changes() {
+    let folder = std::env::temp_dir().join(format!("weir-front-keys-{}", std::process::id()));
+    // As Kubernetes mounts a secret: all files change at once with the target of one link.
+    let version = |name: &str, keys: &[(&str, &str)]| {
+        std::fs::create_dir_all(folder.join(name)).expect("a folder");
+        for (key, secret) in keys {
+            std::fs::write(folder.join(name).join(key), secret).expect("a file");
+        }
+        let link = folder.join("..new");
+        std::os::unix::fs::symlink(name, &link).expect("a link");
+        std::fs::rename(link, folder.join("..data")).expect("they are in one folder");
+        for (key, _) in keys {
+            let _ = std::os::unix::fs::symlink(format!("..data/{key}"), folder.join(key));
+        }
+    };
+    version("..1", &[("one", ONE), ("two", ONE)]);
+    let server = Server::start(&format!("key_file: {}\n", folder.display()));
+    let mut participant = server.join("one", ONE);
+    assert_eq!(
+        (server.validate("one", ONE), server.validate("three", OTHER)),
+        (200, 401)
+    );
+
+    version("..2", &[("two", OTHER), ("three", OTHER)]);
+    server.await_log("API keys reloaded keys_added=1 keys_removed=1 keys_replaced=1");
+    assert_eq!((server.validate("one", ONE), server.validate("two", ONE)), (401, 401));
+    assert_eq!(
+        (server.validate("two", OTHER), server.validate("three", OTHER)),
+        (200, 200)
+    );
+    assert!(is_served(&mut participant), "participants stay connected");
+
+    version("..3", &[("two", "short"), ("three", OTHER)]);
+    server.await_log("the API keys stay as they were");
+    assert_eq!(server.validate("two", OTHER), 200);
+    std::fs::remove_dir_all(&folder).expect("it is there");
+}
