@@ -91,7 +91,7 @@ STEPS = [
     Step("rooms", 8, True, ["ip"], [compare("rooms", "--seconds", "3", "--settle", "2")]),
     # Beyond the hour.
     Step("hd", 15, True, ["ip"], [compare("hd", "--seconds", "3", "--settle", "2")]),
-    Step("sessions", 7, True, ["ip"], [relays("sessions")]),
+    Step("sessions", 10, True, ["ip"], [relays("sessions")]),
     Step("conferences", 25, True, ["ip"], [compare("conferences", "--seconds", "3", "--settle", "2")]),
 ]
 

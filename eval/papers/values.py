@@ -295,10 +295,14 @@ def relays():
     """Relays of SIP calls: processors, loss and opinion."""
     sessions, ramp = f"{RELAY}/sessions.csv", f"{RELAY}/ramp.csv"
     found = {"ramp.calls": lambda: number(most(ramp, "calls"))}
-    for relay, calls in (("rtpengine", "800"), ("weir", "800"), ("weir-ebpf", "2000")):
-        def cell(name, relay=relay, calls=calls):
-            return median(sessions, name, relay=relay, calls=calls)
+    for relay in ("rtpengine", "weir", "weir-afxdp", "weir-ebpf"):
+        def farthest(relay=relay):
+            return f"{most(sessions, 'calls', relay=relay):.0f}"
 
+        def cell(name, relay=relay, farthest=farthest):
+            return median(sessions, name, relay=relay, calls=farthest())
+
+        found[f"sessions.{relay}.calls"] = lambda farthest=farthest: number(int(farthest()))
         found[f"sessions.{relay}.cores"] = lambda relay=relay: number(
             100 * median(sessions, "relay_cores", relay=relay, calls="800"), 1
         )

@@ -18,7 +18,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// How many calls, step by step, and which steps are measured in one turn.
-const TURNS: [&[u32]; 4] = [&[50, 200], &[400, 800], &[1_400], &[2_000]];
+const TURNS: [&[u32]; 5] = [&[50, 200], &[400, 800], &[1_400], &[1_800], &[2_000]];
 /// Calls offered in a second.
 const PACE: u32 = 400;
 /// The window of each step, at most.
