@@ -35,6 +35,43 @@ pub(crate) fn first_room(title: String, servers: &[(String, Steps)]) -> String {
     Drawing { title, panels }.svg()
 }
 
+/// The cost of a replica and the latency to the last receiver, by load.
+pub(crate) struct Growth {
+    /// The load.
+    pub load: &'static str,
+    /// Servers, with receivers, processor time of the process for a replica and latency in
+    /// microseconds.
+    pub servers: Vec<(String, BTreeMap<u32, [f64; 2]>)>,
+}
+
+/// Both of each server over the number of receivers (eXpressSFU, figures 4 and 5).
+pub(crate) fn growth(title: String, loads: &[Growth]) -> String {
+    let panel = |growth: &Growth, name: &str, figure: fn(&[f64; 2]) -> f64| Panel {
+        across: "receivers".into(),
+        up: format!("{}: {name}", growth.load),
+        scale: Scale::Logarithmic,
+        curves: growth
+            .servers
+            .iter()
+            .map(|(name, steps)| Curve {
+                name: name.clone(),
+                points: steps
+                    .iter()
+                    .map(|(count, step)| (f64::from(*count), figure(step)))
+                    .collect(),
+            })
+            .collect(),
+    };
+    let panels = loads.iter().flat_map(|growth| {
+        [
+            panel(growth, "process us per replica", |step| step[0]),
+            panel(growth, "p99 to the last, ms", |step| step[1] / 1e3),
+        ]
+    });
+    let panels = panels.collect();
+    Drawing { title, panels }.svg()
+}
+
 /// The share of packets that arrive within a latency, by server (Scallop, figure 15).
 pub(crate) fn distribution(title: String, found: &[Found]) -> String {
     let panel = |found: &Found| Panel {
@@ -71,13 +108,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_drawn_by_the_number_of_participants() {
+    fn steps_are_drawn_by_the_number_of_clients() {
         let seen = |frames_per_second| Quality {
             frames_per_second,
             jitter_ms: 1.0,
         };
         let steps = [(10, seen(30.0)), (40, seen(20.0)), (20, seen(30.0))].into();
         let svg = first_room("rooms".into(), &[("weir".into(), steps)]);
+        let growth = Growth {
+            load: "48 packets/s",
+            servers: vec![("weir".into(), [(100, [5.0, 700.0]), (200, [4.0, 900.0])].into())],
+        };
+        assert!(super::growth("hd".into(), &[growth]).contains("48 packets/s: p99 to the last, ms"));
         assert!(svg.contains("frames a second") && svg.contains("jitter, ms"), "{svg}");
     }
 }

@@ -1,5 +1,6 @@
 //! How much a server carries on one processor.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use harness::Spread;
@@ -8,7 +9,7 @@ use harness::bars::{Bar, Drawing, Group, Panel};
 use super::csv;
 use super::curves;
 use super::document::{Section, conditions};
-use super::experiment::{Climb, Experiment, Limit};
+use super::experiment::{Climb, Experiment, Limit, Unit};
 use super::figures::{Figures, strangers};
 use super::ramp::{Progress, Ramp, Verdict, judge};
 use super::round::{Bench, Outcome, Subprocess};
@@ -187,6 +188,16 @@ impl Found {
         seen.collect()
     }
 
+    /// Cost of a replica and latency to the last receiver at the last attempt of each step that the
+    /// generator kept up with, by the number of receivers.
+    fn growth(&self) -> BTreeMap<u32, [f64; 2]> {
+        let is_known = |step: &&Step| !matches!(step.verdict, Verdict::Unknown(_));
+        let known = self.steps.iter().filter(is_known);
+        let measured =
+            known.filter_map(|step| Some((step.count, [step.figures.as_ref()?.process_us, step.to_last_p99])));
+        measured.collect()
+    }
+
     /// The best step of all that held.
     fn best(&self) -> Option<(&Step, &Figures)> {
         let held = self.steps.iter().filter(|step| step.verdict == Verdict::Holds);
@@ -239,15 +250,21 @@ fn tables(found: &[Found]) -> String {
 }
 
 fn draw(experiment: &Experiment, found: &[Found]) -> String {
-    if found
-        .iter()
-        .all(|found| matches!(found.climb.limit, Limit::FirstRoom(..)))
-    {
-        let steps: Vec<_> = found
-            .iter()
-            .map(|found| (found.server.clone(), found.first_rooms()))
-            .collect();
+    if found.iter().all(|it| matches!(it.climb.limit, Limit::FirstRoom(..))) {
+        let steps: Vec<_> = found.iter().map(|it| (it.server.clone(), it.first_rooms())).collect();
         return curves::first_room(experiment.title(), &steps);
+    }
+    let is_growth = |it: &Found| it.climb.by == Unit::Receivers && matches!(it.climb.limit, Limit::ToLast(_));
+    if found.iter().all(is_growth) {
+        let servers = |load: &[Found]| load.iter().map(|it| (it.server.clone(), it.growth())).collect();
+        let loads: Vec<_> = found
+            .chunk_by(|a, b| a.climb.name == b.climb.name)
+            .map(|load| curves::Growth {
+                load: load[0].climb.name,
+                servers: servers(load),
+            })
+            .collect();
+        return curves::growth(experiment.title(), &loads);
     }
     let mut groups: Vec<Group> = Vec::new();
     for found in found {
@@ -289,7 +306,6 @@ fn rows(experiment: &Experiment, found: &[Found]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::experiment::Unit;
     use crate::report::Report;
 
     #[test]
