@@ -158,9 +158,16 @@ pub(crate) struct Token {
     /// Only listen and watch.
     #[arg(long)]
     pub no_publish: bool,
-    /// May see how every receiver in the room does (`GET /api/receivers`); the grant roomAdmin.
+    /// May administer the room (docs/api.md) and see how every receiver in it does (`GET
+    /// /api/receivers`); the grant roomAdmin.
     #[arg(long)]
     pub room_admin: bool,
+    /// May create and delete rooms; the grant roomCreate.
+    #[arg(long)]
+    pub room_create: bool,
+    /// May list rooms; the grant roomList.
+    #[arg(long)]
+    pub room_list: bool,
 }
 
 /// The meetings to plan, and the devices to plan them on.

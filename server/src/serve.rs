@@ -233,6 +233,7 @@ fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
         empty_timeout: config.room.empty_timeout(),
         departure_timeout: config.room.departure_timeout(),
         participants_max: config.room.max_participants.unwrap_or(defaults.participants_max),
+        remote_unmute: config.room.enable_remote_unmute,
         visible: config.room.visible.into(),
         voices: config.audio.voices(),
         ..defaults

@@ -17,6 +17,8 @@ pub(crate) fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
     claims.metadata = arguments.metadata.unwrap_or_default();
     claims.video.can_publish = arguments.no_publish.then_some(false);
     claims.video.room_admin = arguments.room_admin;
+    claims.video.room_create = arguments.room_create;
+    claims.video.room_list = arguments.room_list;
     let token = sign(&claims, &keys).ok_or("the API key did not sign")?;
     println!("{token}");
     Ok(())

@@ -94,6 +94,23 @@ async def test_a_track_is_muted_and_not_unmuted(admin, joining):
     assert await refused(mute("TR_none", True)) == ("not_found", 404)
 
 
+async def test_a_track_is_unmuted_where_the_operator_permits_it():
+    async with server(config="room: {enable_remote_unmute: true}") as running, sdk(running.url) as admin:
+        joining = Joining(running.url, "unmuted", [])
+        alice, bob = await joining.sdk("alice"), await joining.sdk("bob")
+        published = await alice.publish_audio()
+        await audio_flows(alice, bob)
+        for muted in (True, False):
+            request = api.MuteRoomTrackRequest(
+                room="unmuted", identity="alice", track_sid=published.sid, muted=muted
+            )
+            assert (await admin.room.mute_published_track(request)).track.muted == muted
+            await until("alice is told", lambda m=muted: published.muted == m, 5)
+        bob.audio["alice"].forget()
+        await audio_flows(alice, bob)
+        await asyncio.gather(*(participant.leave() for participant in joining.present))
+
+
 async def test_a_participant_is_changed_and_everybody_sees_it(admin, joining):
     alice = await joining.sdk("alice", attributes={"role": "guest", "seat": "1"})
     bob = await joining.sdk("bob")
@@ -172,9 +189,15 @@ async def test_data_goes_to_everybody_or_to_those_who_are_named(admin, joining, 
     await send(b"to all", topic="news")
     await send(b"to bob", destination_identities=["bob"])
     await send(b"to alice", destination_sids=[alice.room.local_participant.sid])
-    await send(b"last", kind=api.DataPacket.Kind.LOSSY)
+    # Lossy packets need an open channel, and these two have just joined.
+    for _ in range(20):
+        await send(b"lossy", kind=api.DataPacket.Kind.LOSSY)
+        await asyncio.sleep(0.25)
+        if alice.heard(b"lossy") and bob.heard(b"lossy"):
+            break
     for participant in (alice, bob):
-        await until("both have the last", lambda p=participant: p.heard(b"last"), 5)
+        assert participant.heard(b"lossy"), "a lossy packet arrives"
+        await until("both have what is for all", lambda p=participant: p.heard(b"to all"), 5)
         assert participant.heard(b"to all").topic == "news"
     await until("bob has his", lambda: bob.heard(b"to bob"), 5)
     await until("alice has hers", lambda: alice.heard(b"to alice"), 5)

@@ -16,6 +16,8 @@ pub(crate) struct Room {
     pub departure_timeout: u64,
     /// The most participants a room takes.
     pub max_participants: Option<usize>,
+    /// Whether the server API may unmute tracks.
+    pub enable_remote_unmute: bool,
     /// The participants of a room that are shown to the others.
     pub visible: Visible,
 }
@@ -27,6 +29,7 @@ impl Default for Room {
             empty_timeout: 300,
             departure_timeout: 20,
             max_participants: None,
+            enable_remote_unmute: false,
             visible: Visible::Everybody,
         }
     }

@@ -152,7 +152,7 @@ pub(super) const RULES: &[Rule] = &[
     converted("room.empty_timeout", "room.empty_timeout", seconds),
     converted("room.max_participants", "room.max_participants", unless_zero),
     nothing("room.enabled_codecs", NO_SETTING),
-    nothing("room.enable_remote_unmute", NO_SETTING),
+    same("room.enable_remote_unmute", "room.enable_remote_unmute"),
     nothing(
         "room.playout_delay",
         "`rtc: {playout_delay_max: ...}` bounds the delay that losses need",
