@@ -116,18 +116,23 @@ impl Mix {
             .comment(Some(b'#'))
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
+        let refuse = |line: u64, reason: String| MixError(format!("{name}, line {line}: {reason}"));
+        let unreadable = |error: csv::Error| refuse(error.position().map_or(0, csv::Position::line), described(&error));
+        let names = reader.headers().map_err(unreadable)?.clone();
         let mut kinds = Vec::new();
-        for row in reader.deserialize::<Row>() {
-            let row = row.map_err(|error| MixError(format!("{name}: {}", described(&error))))?;
-            let line = line_of(text, kinds.len());
-            let kind = row
-                .kind()
-                .map_err(|fault| MixError(format!("{name}, line {line}: {fault}")))?;
+        for record in reader.records() {
+            let record = record.map_err(unreadable)?;
+            let line = record.position().map_or(0, csv::Position::line);
             if kinds.len() == KINDS_MAX {
-                return Err(MixError(format!(
-                    "{name}: a mix has at most {KINDS_MAX} rows: add up equal meetings"
-                )));
+                return Err(refuse(
+                    line,
+                    format!("a mix has at most {KINDS_MAX} rows: add up equal meetings"),
+                ));
             }
+            let row: Row = record
+                .deserialize(Some(&names))
+                .map_err(|error| refuse(line, misread(&error, &names, &record)))?;
+            let kind = row.kind().map_err(|fault| refuse(line, fault))?;
             kinds.push((row.count, kind));
         }
         if kinds.is_empty() {
@@ -143,27 +148,28 @@ impl Mix {
     }
 }
 
-/// The number of the line of a row.
-fn line_of(text: &str, row: usize) -> usize {
-    let lines = text.lines().enumerate();
-    let mut rows = lines.filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty());
-    rows.nth(row + 1).map_or(0, |(at, _)| at + 1)
+/// The reason why a line is no row.
+fn described(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells, and {expected_len} names in the first line")
+        }
+        csv::ErrorKind::Utf8 { .. } => "the text is not UTF-8".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
-/// An error of the reader, with the cure.
-fn described(error: &csv::Error) -> String {
-    let line = error
-        .position()
-        .map_or(String::new(), |at| format!("line {}: ", at.line()));
-    match error.kind() {
-        csv::ErrorKind::Deserialize { err, .. } => {
-            let column = err.field().map_or(String::new(), |at| format!("column {}: ", at + 1));
-            format!("{line}{column}{}", err.kind())
+/// The reason why a row cannot be read, with the name and the content of the cell.
+fn misread(error: &csv::Error, names: &csv::StringRecord, record: &csv::StringRecord) -> String {
+    let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
+        return described(error);
+    };
+    match err.field().map(|at| at as usize) {
+        Some(at) => {
+            let [name, cell] = [names, record].map(|cells| cells.get(at).unwrap_or_default());
+            format!("`{name}` is \"{cell}\": {}", err.kind())
         }
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("{line}{len} cells, and {expected_len} names in the first line")
-        }
-        _ => format!("{line}{error}"),
+        None => err.kind().to_string(),
     }
 }
 

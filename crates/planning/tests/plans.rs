@@ -139,9 +139,9 @@ fn a_bad_mix_is_refused_with_its_line_and_the_cure() {
     assert!(row("1,3,3,fine").starts_with("mix.csv, line 4: `quality` is \"fine\": it has to be one of low, medium"));
     assert_eq!(
         row("one,3,3,720p"),
-        "mix.csv: line 4: column 1: invalid digit found in string"
+        "mix.csv, line 4: `count` is \"one\": invalid digit found in string"
     );
-    assert_eq!(row("1,3,3"), "mix.csv: line 4: 3 cells, and 4 names in the first line");
+    assert_eq!(row("1,3,3"), "mix.csv, line 4: 3 cells, and 4 names in the first line");
     assert!(
         refused(header).contains("there is no row: the first line is"),
         "{}",
@@ -155,7 +155,7 @@ fn a_bad_mix_is_refused_with_its_line_and_the_cure() {
     let text = format!("{header}{}", "1,2,2,720p\n".repeat(10_001));
     assert_eq!(
         refused(&text),
-        "mix.csv: a mix has at most 10000 rows: add up equal meetings"
+        "mix.csv, line 10002: a mix has at most 10000 rows: add up equal meetings"
     );
 }
 
@@ -225,7 +225,46 @@ fn any_row() -> impl Strategy<Value = Row> {
         )
 }
 
+/// A server with any numbers that a file may have.
+fn any_server() -> impl Strategy<Value = String> {
+    let number = || prop_oneof![0_u64..1_000, any::<u64>()];
+    let cost = (0_u64..2_000_000, 0_u64..2_000_000, 0_u64..2_000_000);
+    (number(), number(), cost, prop::array::uniform5(number())).prop_map(
+        |(cores, bandwidth, (packet, replica, receiver), [total, base, participant, subscription, stream])| {
+            format!(
+                "source: any\nserver:\n  cores: {cores}\n  bandwidth: {bandwidth}\n  srtp: {{packet_ns: {packet}, \
+                 replica_ns: {replica}, receiver_us: {receiver}}}\n  memory: {{total: {total}, base: {base}, \
+                 participant: {participant}, subscription: {subscription}, stream: {stream}}}\n"
+            )
+        },
+    )
+}
+
 proptest! {
+    #[test]
+    fn any_device_file_is_refused_or_can_be_planned_on(text in any_server(), row in any_row()) {
+        if let Ok(device) = DeviceFile::parse("any", &text) {
+            let plan = Plan::new(&device, &Mix::of("", &row).expect("in range"));
+            prop_assert_eq!(plan.devices.is_some(), plan.meetings > 0);
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_mix_or_is_refused(
+        text in "\\PC{0,200}",
+        at in any::<prop::sample::Index>(),
+        mix in prop::sample::select(MIXES.to_vec()),
+    ) {
+        let mut edited = mix.1.to_owned();
+        let positions: Vec<_> = edited.char_indices().map(|(at, _)| at).collect();
+        edited.insert_str(positions[at.index(positions.len())], &text);
+        for text in [&text, &edited] {
+            if let Ok(mix) = Mix::parse("any", text) {
+                prop_assert!(mix.meetings() > 0 && !report::table(&mix, &[]).is_empty());
+            }
+        }
+    }
+
     #[test]
     fn no_resource_is_planned_beyond_its_limit(rows in prop::collection::vec(any_row(), 1..5)) {
         let kinds = rows.iter().flat_map(|row| Mix::of("", row).expect("in range").kinds).collect();
