@@ -4,15 +4,21 @@
 //! One batch of writes is on its way at a time. Entries are inserted and modified in the order of
 //! their ranks, so that an entry is there before another depends on it; then entries are deleted in
 //! the reverse order. An entry that names a group is written only when that group is complete, and
-//! a group is deleted only when no entry names it. A change is therefore make-before-break: the new
-//! value is complete before packets use it, and the old one stays until none does.
+//! a group is deleted only when no entry has named it for a while. A change is therefore
+//! make-before-break: the new value is complete before packets use it, and the old one stays until
+//! none does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use crate::entry::{Key, Op, Refusal, Table, Value, Write, group_of};
 
 /// How many updates one write request has.
 pub(crate) const BATCH_MAX: usize = 100;
+
+/// A group that no entry names stays for so long: packets that matched an entry with its name may
+/// still be in the switch, which copies them one pass after the other.
+pub(crate) const GROUP_REST: Duration = Duration::from_millis(500);
 
 /// After so many refusals in a row for an entry that is said to be there, or not to be there, it is
 /// given up.
@@ -46,6 +52,8 @@ pub(crate) struct Book {
     unknown: BTreeSet<Key>,
     /// Entries of the switch that send to a group.
     users: BTreeMap<u16, usize>,
+    /// Groups that are to be deleted, and since when no entry names them.
+    idle: BTreeMap<u16, Instant>,
     /// How many writes the switch has refused so far.
     pub(crate) refused: u64,
 }
@@ -58,6 +66,9 @@ impl Book {
         }
         self.failed.remove(&key);
         self.attempts.remove(&key);
+        if let Some(group) = part_of(&key) {
+            self.idle.remove(&group);
+        }
         self.wanted.insert(key.clone(), value);
         self.compare(key);
     }
@@ -106,11 +117,11 @@ impl Book {
 
     /// The next writes, none while some are on their way. Entries that cannot be written because a
     /// group they name could not be are added to `settled`.
-    pub(crate) fn next_batch(&mut self, settled: &mut Vec<Settled>) -> &[Write] {
+    pub(crate) fn next_batch(&mut self, now: Instant, settled: &mut Vec<Settled>) -> &[Write] {
         if self.in_flight.is_empty() {
             self.in_flight = self.next_writes(settled);
             if self.in_flight.is_empty() {
-                self.in_flight = self.next_deletes();
+                self.in_flight = self.next_deletes(now);
             }
             return &self.in_flight;
         }
@@ -148,19 +159,21 @@ impl Book {
         writes
     }
 
-    fn next_deletes(&mut self) -> Vec<Write> {
+    fn next_deletes(&mut self, now: Instant) -> Vec<Write> {
         let mut writes: Vec<Write> = Vec::new();
         for (rank, key) in self.to_delete.iter().rev() {
             if writes.first().is_some_and(|first| first.key.rank() != *rank) || writes.len() == BATCH_MAX {
                 break;
             }
-            let group = match key {
-                Key::Group(group) => Some(*group),
-                Key::Entry(Table::Participant, _) => Some(key.field(0) as u16),
-                _ => None,
-            };
-            if group.is_some_and(|group| self.users.contains_key(&group)) {
-                continue;
+            if let Some(group) = part_of(key) {
+                if self.users.contains_key(&group) {
+                    self.idle.remove(&group);
+                    continue;
+                }
+                let since = *self.idle.entry(group).or_insert(now);
+                if now.saturating_duration_since(since) < GROUP_REST {
+                    continue;
+                }
             }
             let value = self.installed.get(key).cloned().unwrap_or(Value::Foreign);
             let (op, key) = (Op::Delete, key.clone());
@@ -260,6 +273,7 @@ impl Book {
         let foreign = entries.iter().filter(is_foreign).count();
         self.installed.clear();
         self.users.clear();
+        self.idle.clear();
         self.failed.clear();
         self.attempts.clear();
         let keys: BTreeSet<Key> = entries.keys().chain(self.wanted.keys()).cloned().collect();
@@ -313,6 +327,15 @@ impl Book {
         } else {
             self.to_delete.remove(&place);
         }
+    }
+}
+
+/// The group that an entry is a part of.
+fn part_of(key: &Key) -> Option<u16> {
+    match key {
+        Key::Group(group) => Some(*group),
+        Key::Entry(Table::Participant, _) => Some(key.field(0) as u16),
+        _ => None,
     }
 }
 

@@ -144,7 +144,7 @@ impl Core {
             return Vec::new();
         }
         loop {
-            let batch = self.book.next_batch(&mut self.settled).to_vec();
+            let batch = self.book.next_batch(self.now, &mut self.settled).to_vec();
             if self.settled.is_empty() || !batch.is_empty() {
                 self.settle();
                 return batch;

@@ -92,7 +92,7 @@ mod tests {
         let key = Key::Entry(Table::PayloadType, vec![1, 96]);
         let (mut book, mut settled) = (Book::default(), Vec::new());
         book.want(key.clone(), Value::Data(vec![97]));
-        book.next_batch(&mut settled);
+        book.next_batch(start, &mut settled);
         book.answered(&[Ok(())], &mut settled);
         let mut slots = Slots::new(1, 2);
         assert_eq!(slots.take(), Some(1));
@@ -101,7 +101,7 @@ mod tests {
         slots.tick(start, &book);
         slots.tick(start + REST, &book);
         assert_eq!(slots.take(), None, "the entry is there");
-        book.next_batch(&mut settled);
+        book.next_batch(start, &mut settled);
         book.lost();
         slots.tick(start + REST, &book);
         slots.tick(start + 2 * REST, &book);

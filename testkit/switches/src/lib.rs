@@ -37,6 +37,9 @@ pub trait Switch {
     /// as long as it needs, also under load.
     fn packet_for(&mut self, port: u16, bytes: &[u8], expected: usize) -> Vec<Output>;
 
-    /// The packets that were sent meanwhile, by a `PacketOut`.
+    /// Sends a packet to a port and waits for nothing: [`sent`](Self::sent) has what follows.
+    fn send(&mut self, port: u16, bytes: &[u8]);
+
+    /// The packets that were sent meanwhile: by a `PacketOut`, or after [`send`](Self::send).
     fn sent(&mut self) -> Vec<Output>;
 }

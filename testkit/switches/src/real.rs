@@ -58,7 +58,7 @@ pub fn bmv2(ports: &[u16]) -> Option<Bmv2> {
 impl Bmv2 {
     /// Starts the program of the search path.
     pub fn start(ports: &[u16]) -> Result<Self, String> {
-        let program = find().ok_or_else(|| format!("there is no {PROGRAM} on the path"))?;
+        let program = find(PROGRAM).ok_or_else(|| format!("there is no {PROGRAM} on the path"))?;
         let namespace = Namespace::new().map_err(|error| error.to_string())?;
         let is_ending = Arc::new(AtomicBool::new(false));
         let (sender, received) = mpsc::channel();
@@ -104,11 +104,15 @@ impl Bmv2 {
     }
 
     fn put(&self, port: u16, bytes: &[u8]) {
-        while self.received.try_recv().is_ok() {}
         let Some((_, socket)) = self.ports.iter().find(|it| it.0 == port) else {
             panic!("the switch has no port {port}");
         };
         socket.send(bytes).expect("the cable of a test takes a frame");
+    }
+
+    /// Forgets what was received so far.
+    fn forget(&self) {
+        while self.received.try_recv().is_ok() {}
     }
 
     fn await_listener(&mut self, namespace: &Namespace) -> Result<(), String> {
@@ -132,11 +136,13 @@ impl Switch for Bmv2 {
     }
 
     fn packet(&mut self, port: u16, bytes: &[u8]) -> Vec<Output> {
+        self.forget();
         self.put(port, bytes);
         self.sent()
     }
 
     fn packet_for(&mut self, port: u16, bytes: &[u8], expected: usize) -> Vec<Output> {
+        self.forget();
         self.put(port, bytes);
         let mut outputs = Vec::new();
         loop {
@@ -150,6 +156,10 @@ impl Switch for Bmv2 {
                 Err(_) => return outputs,
             }
         }
+    }
+
+    fn send(&mut self, port: u16, bytes: &[u8]) {
+        self.put(port, bytes);
     }
 
     fn sent(&mut self) -> Vec<Output> {
@@ -171,10 +181,10 @@ impl Drop for Bmv2 {
     }
 }
 
-fn find() -> Option<PathBuf> {
+fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
-        .map(|it| it.join(PROGRAM))
+        .map(|it| it.join(program))
         .find(|it| it.is_file())
 }
 
@@ -182,7 +192,16 @@ fn spawn(program: &PathBuf, ports: &[u16], namespace: &Namespace) -> io::Result<
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let notifications = format!("ipc:///tmp/weir-bmv2-{}-{number}.ipc", std::process::id());
-    let mut command = Command::new(program);
+    // It drops packets once 64 wait for one of its threads, as on a machine that is busy with other
+    // things.
+    let mut command = match find("chrt") {
+        Some(first) => {
+            let mut command = Command::new(first);
+            command.args(["--rr", "10"]).arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
     command.args(["--no-p4", "--log-level", "off", "--device-id", &DEVICE.to_string()]);
     command.args(["--notifications-addr", &notifications]);
     for port in ports {

@@ -64,6 +64,11 @@ impl Switch for Simulated {
         self.packet(port, bytes)
     }
 
+    fn send(&mut self, port: u16, bytes: &[u8]) {
+        let outputs = self.server.packet(port, bytes);
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).extend(outputs);
+    }
+
     fn sent(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.sent.lock().unwrap_or_else(PoisonError::into_inner))
     }

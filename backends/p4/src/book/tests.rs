@@ -1,3 +1,5 @@
+use std::cell::Cell;
+
 use super::*;
 
 fn key(table: Table, fields: &[u128]) -> Key {
@@ -19,17 +21,24 @@ fn copies(rids: &[u16]) -> Value {
     Value::Copies(rids.iter().map(|rid| (2, *rid)).collect())
 }
 
+/// A later time at each call, by the time that groups rest.
+fn later() -> Instant {
+    thread_local!(static NOW: Cell<Instant> = Cell::new(Instant::now()));
+    NOW.set(NOW.get() + GROUP_REST);
+    NOW.get()
+}
+
 /// The next batch in words, which is then done.
 fn step(book: &mut Book) -> Vec<(Op, Key)> {
     step_with(book, |_| Ok(())).0
 }
 
 fn step_with(book: &mut Book, answer: impl Fn(&Write) -> Result<(), Refusal>) -> (Vec<(Op, Key)>, Vec<Settled>) {
-    let mut settled = Vec::new();
-    let batch = book.next_batch(&mut settled).to_vec();
+    let (now, mut settled) = (later(), Vec::new());
+    let batch = book.next_batch(now, &mut settled).to_vec();
     assert!(batch.len() <= BATCH_MAX);
     assert!(
-        book.next_batch(&mut settled).is_empty(),
+        book.next_batch(now, &mut settled).is_empty(),
         "one is on its way, or there is nothing to do"
     );
     let outcomes: Vec<_> = batch.iter().map(answer).collect();
@@ -40,8 +49,16 @@ fn step_with(book: &mut Book, answer: impl Fn(&Write) -> Result<(), Refusal>) ->
 }
 
 fn steps(book: &mut Book) -> Vec<Vec<(Op, Key)>> {
-    let batches = std::iter::repeat_with(|| step(book));
-    batches.take_while(|batch| !batch.is_empty()).collect()
+    let mut batches = Vec::new();
+    // Groups rest while nothing else is written.
+    loop {
+        let batch = step(book);
+        let batch = if batch.is_empty() { step(book) } else { batch };
+        if batch.is_empty() {
+            return batches;
+        }
+        batches.push(batch);
+    }
 }
 
 #[test]
@@ -65,6 +82,28 @@ fn a_changed_group_is_made_before_the_old_one_is_broken() {
         vec![(Op::Delete, Key::Group(1))],
     ];
     assert_eq!(steps(&mut book), expected);
+}
+
+#[test]
+fn a_group_rests_before_it_is_deleted() {
+    let (mut book, mut settled) = (Book::default(), Vec::new());
+    let (from, value) = sender(7, 1);
+    book.want(from.clone(), value);
+    book.want(Key::Group(1), copies(&[1, 2]));
+    steps(&mut book);
+    book.unwant(&Key::Group(1));
+    book.unwant(&from);
+    let now = later();
+    assert_eq!(book.next_batch(now, &mut settled).len(), 1);
+    book.answered(&[Ok(())], &mut settled);
+    assert!(book.next_batch(now, &mut settled).is_empty());
+    assert!(book.next_batch(now + GROUP_REST / 2, &mut settled).is_empty());
+    // It begins to rest again when it is wanted meanwhile.
+    book.want(Key::Group(1), copies(&[1, 2]));
+    book.unwant(&Key::Group(1));
+    assert!(book.next_batch(now + GROUP_REST, &mut settled).is_empty());
+    let batch = book.next_batch(now + 2 * GROUP_REST, &mut settled);
+    assert_eq!((batch.len(), &batch[0].key), (1, &Key::Group(1)));
 }
 
 #[test]
@@ -121,7 +160,9 @@ fn replicas_are_written_last_and_deleted_first() {
         book.unwant(key);
     }
     let deleted: Vec<Key> = steps(&mut book).concat().into_iter().map(|(_, key)| key).collect();
-    assert_eq!(deleted, all);
+    let [replica, layer, group, receiver, service] = all.clone();
+    // A group rests first.
+    assert_eq!(deleted, [replica, layer, receiver, group, service]);
     assert!(all.iter().all(|key| book.is_absent(key)));
 }
 
@@ -161,13 +202,13 @@ fn a_value_that_changes_while_it_is_on_its_way_is_written_again() {
     let (mut book, mut settled) = (Book::default(), Vec::new());
     let receiver = key(Table::Receiver, &[1]);
     book.want(receiver.clone(), data(&[5]));
-    book.next_batch(&mut settled);
+    book.next_batch(later(), &mut settled);
     book.want(receiver.clone(), data(&[6]));
     book.answered(&[Ok(())], &mut settled);
     assert_eq!(settled, [], "it has not the wanted value");
     assert_eq!(step(&mut book), [(Op::Modify, receiver.clone())]);
     book.unwant(&receiver);
-    book.next_batch(&mut settled);
+    book.next_batch(later(), &mut settled);
     book.want(receiver.clone(), data(&[6]));
     book.answered(&[Ok(())], &mut settled);
     assert_eq!(step(&mut book), [(Op::Insert, receiver)]);
@@ -191,7 +232,7 @@ fn what_the_switch_is_found_to_have_is_made_what_is_wanted() {
     for key in &all[..3] {
         book.want(key.clone(), data(&[1]));
     }
-    book.next_batch(&mut settled);
+    book.next_batch(later(), &mut settled);
     book.lost();
     assert!(!book.is_absent(&all[0]), "it may have been written");
     let found = [(0, 1), (1, 2), (3, 1)].map(|(place, value)| (all[place].clone(), data(&[value])));

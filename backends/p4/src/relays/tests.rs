@@ -66,7 +66,7 @@ impl Bench {
         let mut done = Vec::new();
         loop {
             let mut settled = Vec::new();
-            let batch = self.book.next_batch(&mut settled).to_vec();
+            let batch = self.book.next_batch(self.now, &mut settled).to_vec();
             if batch.is_empty() && settled.is_empty() {
                 return done;
             }

@@ -4,6 +4,12 @@
 //! gets everything share one, because the sender is among the members and gets no copy for want of
 //! a `replica` entry. A group never changes. Another set is another group, which is complete before
 //! a stream uses it.
+//!
+//! With recirculation and the tree a packet is copied in several passes, each of which finds the
+//! stream's group anew, and only position and depth are carried along. A packet may therefore begin
+//! with one group and end with the next. So a leg that stays has the same position in the next
+//! group of a stream, and a tree never becomes lower while the stream has receivers. A leg that
+//! joins gets the first free position.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,75 +27,94 @@ pub(super) type Members = BTreeSet<(u16, u16)>;
 /// All groups.
 #[derive(Debug)]
 pub(super) struct Groups {
-    rows: BTreeMap<Members, Group>,
-    by_number: BTreeMap<u16, Members>,
+    rows: BTreeMap<u16, Group>,
+    by_members: BTreeMap<Members, BTreeSet<u16>>,
     numbers: Slots,
 }
 
 #[derive(Debug)]
 struct Group {
-    number: u16,
-    branches: u16,
+    members: Members,
+    places: Places,
     users: usize,
     entries: Entries,
+}
+
+/// The position of each member, by rid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Places {
+    positions: BTreeMap<u16, u16>,
+    /// One more than the highest position for recirculation, the depth of the tree, 1 for a single
+    /// member of the multicast engine and otherwise 0.
+    branches: u16,
 }
 
 impl Default for Groups {
     fn default() -> Self {
         Groups {
             rows: BTreeMap::new(),
-            by_number: BTreeMap::new(),
+            by_members: BTreeMap::new(),
             numbers: Slots::new(1, 1 << 16),
         }
     }
 }
 
 impl Groups {
-    /// The number and the branches of the group of these legs, which one more stream uses. `None`
-    /// if there is no number for it.
-    pub(super) fn hold(&mut self, desk: &mut Desk<'_>, members: &Members) -> Option<(u16, u16)> {
-        if !self.rows.contains_key(members) {
-            let number = self.numbers.take()?;
-            let mut group = Group {
-                number,
-                branches: branches(desk.config.replication, members),
-                users: 0,
-                entries: Entries::new(),
-            };
-            let entries = &mut group.entries;
-            Writer { desk, entries }.set_group(number, members);
-            self.rows.insert(members.clone(), group);
-            self.by_number.insert(number, members.clone());
-        }
-        let group = self.rows.get_mut(members)?;
+    /// The number and the branches of a group of these legs, which one more stream uses. Its
+    /// packets are copied to the group `before` until then. `None` if there is no number.
+    pub(super) fn hold(&mut self, desk: &mut Desk<'_>, before: Option<u16>, members: &Members) -> Option<(u16, u16)> {
+        let replication = desk.config.replication;
+        let before = before.and_then(|number| self.rows.get(&number));
+        let before = before.map(|group| &group.places);
+        let follows = |number: &u16| before.is_none_or(|before| self.rows[number].places.follow(replication, before));
+        let mut same = self.by_members.get(members).into_iter().flatten().copied();
+        let number = match same.find(follows) {
+            Some(number) => number,
+            None => {
+                let places = Places::new(replication, before, members);
+                let number = self.numbers.take()?;
+                let mut group = Group {
+                    members: members.clone(),
+                    places,
+                    users: 0,
+                    entries: Entries::new(),
+                };
+                group.writer(desk).set_group(number, members);
+                self.rows.insert(number, group);
+                self.by_members.entry(members.clone()).or_default().insert(number);
+                number
+            }
+        };
+        let group = self.rows.get_mut(&number)?;
         group.users += 1;
-        Some((group.number, group.branches))
+        Some((number, group.places.branches))
     }
 
-    /// A stream no longer uses the group of these legs.
-    pub(super) fn release(&mut self, desk: &mut Desk<'_>, members: &Members) {
-        let Some(group) = self.rows.get_mut(members) else {
+    /// A stream no longer uses a group.
+    pub(super) fn release(&mut self, desk: &mut Desk<'_>, number: u16) {
+        let Some(group) = self.rows.get_mut(&number) else {
             return;
         };
         group.users -= 1;
-        if group.users == 0 {
-            let (number, entries) = (group.number, &mut group.entries);
-            Writer { desk, entries }.remove_group(number);
-            self.rows.remove(members);
-            self.by_number.remove(&number);
-            self.numbers.give_back(number, keys(number, members));
+        if group.users > 0 {
+            return;
         }
+        let keys: Vec<Key> = group.entries.keys().cloned().collect();
+        group.writer(desk).remove_group(number);
+        if let Some(same) = self.by_members.get_mut(&group.members) {
+            same.remove(&number);
+            if same.is_empty() {
+                self.by_members.remove(&group.members);
+            }
+        }
+        self.rows.remove(&number);
+        self.numbers.give_back(number, keys);
     }
 
     /// Whether the switch has all of a group.
-    pub(super) fn is_written(&self, desk: &Desk<'_>, members: &Members) -> bool {
-        let group = self.rows.get(members);
+    pub(super) fn is_written(&self, desk: &Desk<'_>, number: u16) -> bool {
+        let group = self.rows.get(&number);
         group.is_some_and(|group| group.entries.keys().all(|key| desk.book.is_written(key)))
-    }
-
-    /// The legs of a group.
-    pub(super) fn members(&self, number: u16) -> Option<&Members> {
-        self.by_number.get(&number)
     }
 
     pub(super) fn tick(&mut self, desk: &Desk<'_>) {
@@ -97,15 +122,26 @@ impl Groups {
     }
 }
 
+impl Group {
+    fn writer<'a, 'b>(&'a mut self, desk: &'a mut Desk<'b>) -> Writer<'a, 'b> {
+        Writer {
+            desk,
+            places: &self.places,
+            entries: &mut self.entries,
+        }
+    }
+}
+
 /// Writes one group into the book.
 struct Writer<'a, 'b> {
     desk: &'a mut Desk<'b>,
+    places: &'a Places,
     entries: &'a mut Entries,
 }
 
 impl MulticastGroups for Writer<'_, '_> {
     fn set_group(&mut self, group: u16, copies: &Members) {
-        let new = entries(self.desk.config.replication, group, copies);
+        let new = entries(self.desk.config.replication, group, copies, self.places);
         replace(self.desk, self.entries, new);
     }
 
@@ -114,102 +150,68 @@ impl MulticastGroups for Writer<'_, '_> {
     }
 }
 
-/// The branches of a group: the number of members for recirculation, the depth of the tree, 1 for a
-/// single member of the multicast engine and otherwise 0.
-fn branches(replication: Replication, members: &Members) -> u16 {
-    let count = members.len() as u16;
-    match replication {
-        Replication::Multicast => u16::from(count == 1),
-        Replication::Recirculation => count,
-        Replication::Tree => count.max(1).next_power_of_two().trailing_zeros() as u16,
-    }
-}
-
 /// The entries of a group.
-fn entries(replication: Replication, number: u16, members: &Members) -> Entries {
+fn entries(replication: Replication, number: u16, members: &Members, places: &Places) -> Entries {
     if replication == Replication::Multicast && members.len() != 1 {
         let copies = Value::Copies(members.clone());
         return Entries::from([(Key::Group(number), copies)]);
     }
-    let participants = members.iter().zip(0_u128..).map(|((port, rid), position)| {
-        let data = Value::Data(vec![(*rid).into(), (*port).into()]);
-        (participant(number, position), data)
+    let participants = members.iter().map(|(port, rid)| {
+        let position = places.positions[rid];
+        let key = Key::Entry(Table::Participant, vec![number.into(), position.into()]);
+        (key, Value::Data(vec![(*rid).into(), (*port).into()]))
     });
     participants.collect()
 }
 
-/// All entries that a group of these legs may have.
-fn keys(number: u16, members: &Members) -> Vec<Key> {
-    let participants = (0..members.len() as u128).map(|position| participant(number, position));
-    participants.chain([Key::Group(number)]).collect()
+impl Places {
+    /// The positions of these legs after those of an earlier group.
+    fn new(replication: Replication, before: Option<&Places>, members: &Members) -> Self {
+        let count = members.len() as u16;
+        let is_tree = replication == Replication::Tree;
+        let depth = match (is_tree, before) {
+            (true, Some(before)) => depth(count).max(before.branches),
+            (true, None) => depth(count),
+            (false, _) => 0,
+        };
+        let before = before.filter(|_| replication != Replication::Multicast);
+        let kept = |rid: &u16| {
+            let before = before?;
+            let deeper = if is_tree { depth - before.branches } else { 0 };
+            Some(before.positions.get(rid)? << deeper)
+        };
+        let taken: BTreeSet<u16> = members.iter().filter_map(|(_, rid)| kept(rid)).collect();
+        let mut free = (0..=u16::MAX).filter(|position| !taken.contains(position));
+        let position = |(_, rid): &(u16, u16)| Some((*rid, kept(rid).or_else(|| free.next())?));
+        let positions: BTreeMap<u16, u16> = members.iter().filter_map(position).collect();
+        let branches = match replication {
+            Replication::Multicast => u16::from(count == 1),
+            Replication::Recirculation => positions.values().max().map_or(0, |last| last + 1),
+            Replication::Tree => depth,
+        };
+        Places { positions, branches }
+    }
+
+    /// Whether a packet may begin with these places of an earlier group and end with this one's:
+    /// those that are in both get it once.
+    fn follow(&self, replication: Replication, before: &Places) -> bool {
+        let deeper = match replication {
+            Replication::Multicast => return true,
+            Replication::Recirculation => Some(0),
+            Replication::Tree => self.branches.checked_sub(before.branches),
+        };
+        let stays = |deeper: u16| {
+            let mut both = self.positions.iter();
+            both.all(|(rid, position)| before.positions.get(rid).is_none_or(|at| at << deeper == *position))
+        };
+        deeper.is_some_and(stays)
+    }
 }
 
-fn participant(number: u16, position: u128) -> Key {
-    Key::Entry(Table::Participant, vec![number.into(), position])
+/// The depth of a tree with so many leaves.
+fn depth(leaves: u16) -> u16 {
+    leaves.max(1).next_power_of_two().trailing_zeros() as u16
 }
 
 #[cfg(test)]
-mod tests {
-    use planning::{Allocator, Device, GroupEngine, Meeting, MeetingId, Place, Quality};
-
-    use super::*;
-
-    #[test]
-    fn each_mode_has_its_form_of_a_group() {
-        let members = |count: u16| -> Members { (1..=count).map(|rid| (2, rid)).collect() };
-        let form = |replication, count| {
-            let members = members(count);
-            let (branches, entries) = (branches(replication, &members), entries(replication, 7, &members));
-            let groups = entries.keys().filter(|key| matches!(key, Key::Group(_))).count();
-            (branches, groups, entries.len() - groups)
-        };
-        assert_eq!(form(Replication::Multicast, 1), (1, 0, 1), "two parties need no group");
-        assert_eq!(form(Replication::Multicast, 3), (0, 1, 0));
-        assert_eq!(form(Replication::Recirculation, 3), (3, 0, 3));
-        assert_eq!(form(Replication::Tree, 1), (0, 0, 1));
-        assert_eq!(form(Replication::Tree, 2), (1, 0, 2));
-        assert_eq!(form(Replication::Tree, 5), (3, 0, 5));
-        assert_eq!(form(Replication::Tree, 8), (3, 0, 8));
-    }
-
-    /// The entries of all groups, as the planner's allocator has them written.
-    #[derive(Default)]
-    struct Written(BTreeMap<u16, Entries>);
-
-    impl MulticastGroups for Written {
-        fn set_group(&mut self, group: u16, copies: &Members) {
-            self.0.insert(group, entries(Replication::Multicast, group, copies));
-        }
-
-        fn remove_group(&mut self, group: u16) {
-            assert!(self.0.remove(&group).is_some());
-        }
-    }
-
-    #[test]
-    fn the_allocator_of_the_planner_writes_groups_of_this_form() {
-        let device = Device {
-            trees: 65_535,
-            exclusion_ids: 0,
-            ..Device::tofino2()
-        };
-        let room = MeetingId(1);
-        let mut allocator = Allocator::new(device);
-        let mut engine = GroupEngine::new(Written::default(), |_, place: Place| (2, 10 + place.0));
-        let meeting = Meeting::uniform(4, 4, Quality::High);
-        assert!(allocator.set(room, meeting.clone(), &mut engine).is_ok());
-        let everybody = Value::Copies((10..14).map(|rid| (2, rid)).collect());
-        let whole = [(1, Entries::from([(Key::Group(1), everybody)]))];
-        assert_eq!(engine.groups().0, BTreeMap::from(whole));
-        let lowered = allocator.set_quality(room, Place(3), Quality::Low, &mut engine);
-        assert_eq!(lowered, Ok(true));
-        let copies = engine.groups().0.values().flat_map(Entries::values);
-        let sizes = copies.map(|copies| match copies {
-            Value::Copies(copies) => copies.len(),
-            Value::Data(_) | Value::Foreign => 0,
-        });
-        assert_eq!(sizes.collect::<Vec<_>>(), [4, 3, 3], "one group for each layer");
-        assert!(allocator.set(room, Meeting::default(), &mut engine).is_ok());
-        assert!(engine.groups().0.is_empty() && engine.routes().is_empty());
-    }
-}
+mod tests;

@@ -112,8 +112,8 @@ struct StreamRow {
     stream: Stream,
     /// Its number on the switch, while it has replicas there.
     number: Option<u16>,
-    /// The legs that its packets are copied to, by port and rid.
-    members: groups::Members,
+    /// The group of legs that its packets are copied to.
+    group: Option<u16>,
     entries: Entries,
     /// Addresses at which its packets arrive.
     services: BTreeSet<SocketAddr>,

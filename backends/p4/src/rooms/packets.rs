@@ -1,7 +1,5 @@
 //! Packets that the switch sends to its controller.
 
-use std::collections::BTreeSet;
-
 use dataplane::{Event, ReplicaId};
 
 use super::numbers::Report;
@@ -61,11 +59,8 @@ impl Rooms {
 
     /// Replicas of the streams that use a group.
     pub(super) fn users_of(&self, number: u16) -> Vec<ReplicaId> {
-        let Some(members) = self.groups.members(number) else {
-            return Vec::new();
-        };
-        let streams = self.streams.iter().filter(|(_, row)| row.members == *members);
-        let streams: BTreeSet<_> = streams.map(|(key, _)| *key).collect();
+        let streams = self.streams.iter().filter(|(_, row)| row.group == Some(number));
+        let streams: Vec<_> = streams.map(|(key, _)| *key).collect();
         streams.into_iter().flat_map(|key| self.followers(key)).collect()
     }
 

@@ -78,12 +78,11 @@ impl Rooms {
         };
         self.by_number.insert(number, key);
         // The new group is held before the old one is released, so that they may be one.
-        let Some(group) = self.groups.hold(desk, &members) else {
+        let Some(group) = self.groups.hold(desk, row.group, &members) else {
             return self.all_leave(desk, key);
         };
-        let before = std::mem::replace(&mut row.members, members);
-        if !before.is_empty() {
-            self.groups.release(desk, &before);
+        if let Some(before) = row.group.replace(group.0) {
+            self.groups.release(desk, before);
         }
         let mut new = entries::stream(number, group, key.ssrc.0, &row.stream, &from.leg, &row.templates);
         new.extend(row.replicates_reports.then(|| entries::report(number, group)));
@@ -119,9 +118,8 @@ impl Rooms {
     /// Removes a stream from the switch.
     fn withdraw_stream(&mut self, desk: &mut Desk<'_>, key: StreamKey) {
         let Some(row) = self.streams.get_mut(&key) else { return };
-        let members = std::mem::take(&mut row.members);
-        if !members.is_empty() {
-            self.groups.release(desk, &members);
+        if let Some(group) = row.group.take() {
+            self.groups.release(desk, group);
         }
         for at in std::mem::take(&mut row.services) {
             desk.services.release(desk.book, at);
@@ -167,6 +165,7 @@ impl Rooms {
             .chain(leg.entries.keys())
             .chain(stream.entries.keys());
         let are_written = keys.filter(is_needed).all(|key| desk.book.is_written(key));
-        are_written && !leg.entries.is_empty() && self.groups.is_written(desk, &stream.members)
+        let has_group = stream.group.is_some_and(|group| self.groups.is_written(desk, group));
+        are_written && !leg.entries.is_empty() && has_group
     }
 }

@@ -58,7 +58,7 @@ impl Rooms {
                 let row = StreamRow {
                     stream,
                     number: None,
-                    members: BTreeSet::new(),
+                    group: None,
                     entries: Entries::new(),
                     services: BTreeSet::new(),
                     templates: Templates::default(),

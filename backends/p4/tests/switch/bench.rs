@@ -48,6 +48,17 @@ impl Switch {
         outputs.into_iter().map(|output| (output.port, output.bytes)).collect()
     }
 
+    /// A packet arrives; nothing is waited for.
+    pub(crate) fn send(&self, port: u16, frame: &[u8]) {
+        self.0.borrow_mut().send(port, frame);
+    }
+
+    /// The frames that were sent since the last look, by port.
+    pub(crate) fn frames(&self) -> Vec<(u16, Vec<u8>)> {
+        let outputs = self.0.borrow_mut().sent();
+        outputs.into_iter().map(|output| (output.port, output.bytes)).collect()
+    }
+
     /// The ports of frames that the controller had it send.
     pub(crate) fn sent(&self) -> Vec<u16> {
         self.0.borrow_mut().sent().iter().map(|output| output.port).collect()
@@ -89,6 +100,10 @@ impl switches::Switch for Restarting {
 
     fn packet_for(&mut self, port: u16, bytes: &[u8], _count: usize) -> Vec<Output> {
         self.packet(port, bytes)
+    }
+
+    fn send(&mut self, port: u16, bytes: &[u8]) {
+        self.server.packet(port, bytes);
     }
 
     fn sent(&mut self) -> Vec<Output> {

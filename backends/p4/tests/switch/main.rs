@@ -4,5 +4,6 @@
 
 mod bench;
 mod calls;
+mod changing;
 mod losing;
 mod rooms;

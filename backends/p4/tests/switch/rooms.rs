@@ -19,7 +19,7 @@ const DESCRIPTOR: u8 = 8;
 /// A structure of one spatial and three temporal layers, in the first packet of a key frame.
 const L1T3: &str = "800001800214eaa860414d1410208427013f00b3";
 
-fn leg(remote: &str) -> Leg {
+pub(crate) fn leg(remote: &str) -> Leg {
     let mut extensions = ExtensionMap::default();
     extensions
         .insert(ExtensionKind::DependencyDescriptor, DESCRIPTOR)
@@ -198,7 +198,7 @@ fn sound(switch: &Switch, at: SocketAddr, replication: Replication) {
     assert_eq!(counted.octets, 3 * 5);
 }
 
-fn video(sequence: u16, descriptor: &[u8]) -> Vec<u8> {
+pub(crate) fn video(sequence: u16, descriptor: &[u8]) -> Vec<u8> {
     let mut packet = rtp(98, sequence, 11);
     packet[0] |= 0x10;
     let mut extension = vec![0xbe, 0xde, 0, 0];
@@ -217,17 +217,23 @@ fn video(sequence: u16, descriptor: &[u8]) -> Vec<u8> {
 }
 
 /// A frame of one packet: its number and its template.
-fn plain(frame: u16, template: u8) -> Vec<u8> {
+pub(crate) fn plain(frame: u16, template: u8) -> Vec<u8> {
     let [high, low] = frame.to_be_bytes();
     vec![0xc0 | template, high, low]
 }
 
 fn structure() -> Vec<u8> {
+    key_frame(1)
+}
+
+/// A key frame of one packet, with its structure.
+pub(crate) fn key_frame(frame: u16) -> Vec<u8> {
     let digits = (0..L1T3.len()).step_by(2);
     let mut bytes: Vec<u8> = digits
         .map(|at| u8::from_str_radix(&L1T3[at..at + 2], 16).unwrap())
         .collect();
     bytes[0] |= 0x40;
+    bytes[1..3].copy_from_slice(&frame.to_be_bytes());
     bytes
 }
 

@@ -3,6 +3,7 @@
 use dataplane::Reason;
 
 use super::*;
+use crate::book::GROUP_REST;
 
 #[test]
 fn sound_moves_with_its_numbers() {
@@ -175,6 +176,8 @@ fn streams_of_a_room_share_a_group_that_is_never_changed() {
             bench.moved(id, replica(receiver, 100 + id, key(publisher, 10), AUDIO), false);
         }
     }
+    // Earlier groups rest before they are deleted.
+    bench.pass(2 * GROUP_REST);
     let groups = bench.switch.groups();
     assert_eq!(
         groups.values().collect::<Vec<_>>(),
@@ -195,12 +198,13 @@ fn streams_of_a_room_share_a_group_that_is_never_changed() {
             .iter()
             .any(|(op, key)| *op == Op::Modify && matches!(key, Key::Group(_)))
     );
+    bench.pass(2 * GROUP_REST);
     assert_eq!(bench.switch.groups().len(), 1);
     assert_eq!(bench.switch.of(Table::Replica).len(), 6);
     for leg in 1..=3 {
         bench.rooms(|rooms, desk| rooms.remove_leg(desk, LegId(leg)));
     }
-    bench.switch.work(&mut bench.core);
+    bench.pass(2 * GROUP_REST);
     let left = bench
         .switch
         .entries
@@ -219,7 +223,7 @@ fn a_receiver_that_moves_to_another_port_is_in_another_group() {
     let mut moved = leg(2);
     moved.paths[0].remote = "10.0.3.77:1".parse().unwrap();
     bench.rooms(|rooms, desk| rooms.set_leg(desk, LegId(2), moved)).unwrap();
-    bench.switch.work(&mut bench.core);
+    bench.pass(2 * GROUP_REST);
     assert!(bench.sends(1) && bench.sends(2));
     let ports = bench.switch.entries.iter().find_map(|(key, value)| match (key, value) {
         (Key::Group(_), Value::Copies(copies)) => Some(copies.iter().map(|(port, _)| *port).collect::<Vec<_>>()),
