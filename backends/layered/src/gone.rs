@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use dataplane::Relay;
+use dataplane::{Refused, Relay};
 
 use crate::limits::AGAIN;
 
@@ -17,10 +17,12 @@ pub(crate) struct Gone {
 }
 
 impl Gone {
-    /// The offload has refused a relay.
-    pub(crate) fn refused(&mut self, now: Instant, at: SocketAddr, relay: Box<Relay>) {
-        self.since.get_or_insert(now);
-        self.relays.insert(at, relay);
+    /// The offload has refused a relay for this reason.
+    pub(crate) fn refused(&mut self, now: Instant, at: SocketAddr, relay: &Relay, why: Refused) {
+        if why == Refused::Gone {
+            self.since.get_or_insert(now);
+            self.relays.insert(at, Box::new(relay.clone()));
+        }
     }
 
     /// A relay has another value, or is removed.
@@ -32,9 +34,9 @@ impl Gone {
     }
 
     /// The relays to be offered again, if the offload answers.
-    pub(crate) fn due(&mut self, now: Instant, answers: impl FnOnce() -> bool) -> BTreeMap<SocketAddr, Box<Relay>> {
+    pub(crate) fn due(&mut self, now: Instant, answers: bool) -> BTreeMap<SocketAddr, Box<Relay>> {
         let is_due = |since: Instant| now.saturating_duration_since(since) >= AGAIN;
-        if !self.since.is_some_and(is_due) || !answers() {
+        if !self.since.is_some_and(is_due) || !answers {
             return BTreeMap::new();
         }
         self.since = None;

@@ -1,6 +1,6 @@
 //! The place of each entry.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,6 +50,8 @@ pub struct Places(Arc<Mutex<Table>>);
 struct Table {
     entries: BTreeMap<Entry, Placed>,
     refusals: BTreeMap<Refused, u64>,
+    /// The offloads that do not answer at present.
+    silent: BTreeSet<&'static str>,
 }
 
 impl Places {
@@ -79,6 +81,15 @@ impl Places {
                 .map(|(refused, count)| (*refused, *count))
                 .collect()
         })
+    }
+
+    /// Whether the offload of this name answers. Until it does, its entries run there if it works,
+    /// and in the base if their packets arrive there.
+    pub(crate) fn answers(&self, name: &'static str, answers: bool) {
+        self.with(|table| match answers {
+            true => drop(table.silent.remove(name)),
+            false => drop(table.silent.insert(name)),
+        });
     }
 
     /// The base has a new value of an entry, and no offload yet.
@@ -156,9 +167,14 @@ impl Statistics for Places {
     }
 
     fn places(&self) -> Vec<(String, String)> {
+        let silent = self.with(|table| table.silent.clone());
+        let words = |placed: &Placed| match placed.place {
+            Place::Offload(name) if silent.contains(name) => format!("{placed}, or base while it does not answer"),
+            _ => placed.to_string(),
+        };
         let entries = self.entries().into_iter();
         entries
-            .map(|(entry, placed)| (entry.to_string(), placed.to_string()))
+            .map(|(entry, placed)| (entry.to_string(), words(&placed)))
             .collect()
     }
 }

@@ -136,9 +136,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
                         self.own(at, None);
                     }
                     self.places.refused(Entry::Relay(at), name, refused);
-                    if refused == Refused::Gone {
-                        self.gone[offload].refused(now, at, relay.clone());
-                    }
+                    self.gone[offload].refused(now, at, &relay, refused);
                     continue;
                 }
                 Answer::Taken => self.places.settled(Entry::Relay(at), Place::Offload(name)),
@@ -245,7 +243,8 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
     /// Offers the relays again that an offload refused while it did not answer.
     fn offer_again(&mut self, now: Instant) {
         for offload in 0..self.offloads.len() {
-            let answers = || self.offloads[offload].answers();
+            let (name, answers) = (self.offloads[offload].name(), self.offloads[offload].answers());
+            self.places.answers(name, answers);
             for (at, relay) in self.gone[offload].due(now, answers) {
                 self.offer_anew(now, at, relay);
             }
@@ -306,9 +305,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
                 self.places.refused(Entry::Relay(at), name, refused);
                 // One that was lost later runs in the base until it is written again.
                 if let Some(relay) = value {
-                    if refused == Refused::Gone {
-                        self.gone[offload].refused(now, at, relay.clone());
-                    }
+                    self.gone[offload].refused(now, at, &relay, refused);
                     self.offer(now, at, relay, offload + 1);
                 }
             }

@@ -198,11 +198,29 @@ fn relays_that_were_refused_as_gone_return_when_the_offload_answers() {
     world.settle();
     let places = [1, 2, 3].map(|at| world.words(at));
     assert_eq!(places, ["switch", "switch", "nowhere"]);
+    assert_eq!(world.told(), ["switch", "switch"]);
     assert!(world.offload(1).relays.is_empty());
     assert_eq!(world.offload(0).relays.len(), 2);
     assert!(world.packet(1));
     world.plane.inject(world.now, Inject::ReportRelay { at: port(1) });
     assert_eq!(world.report().0, 2, "one in the kernel, one in the switch");
+}
+
+#[test]
+fn operators_see_that_an_offload_does_not_answer() {
+    let mut world = World::with([Pretended::new("switch", 1)]);
+    world.set(1, relay(1));
+    world.set(2, relay(2));
+    assert_eq!(world.told(), ["switch", "base (full)"]);
+    world.offload(0).is_gone = true;
+    world.settle();
+    assert_eq!(
+        world.told(),
+        ["switch, or base while it does not answer", "base (full)"]
+    );
+    world.offload(0).is_gone = false;
+    world.settle();
+    assert_eq!(world.told(), ["switch", "base (full)"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod inputs;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::P4Config;
 use crate::address::from_pair;
@@ -240,6 +240,11 @@ impl Core {
             relays.tick(desk);
             rooms.tick(desk);
         });
+    }
+
+    /// The time from then until the newest input.
+    pub(crate) fn time_since(&self, then: Instant) -> Duration {
+        self.now.saturating_duration_since(then)
     }
 
     /// The configuration of the switch.

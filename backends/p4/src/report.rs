@@ -55,14 +55,21 @@ impl Statistics for Report {
         let core = self.0.core();
         let config = core.config();
         let switch = format!("{} device {}: {}", config.switch, config.device, state(&core));
-        let rooms = if config.rooms { "copied and passed" } else { "none" };
-        let program = format!("{}, rooms {rooms}", config.replication.name());
+        let rooms = if config.rooms { "copy_and_pass" } else { "none" };
+        let program = format!("replication {}, rooms {rooms}", config.replication.name());
+        let forwards = format!(
+            "relays {} ({} packets), replicas {} ({} packets)",
+            core.relays.len(),
+            core.relayed(),
+            core.rooms.len(),
+            core.verdict("forwarded"),
+        );
         let tables = core
             .used()
             .into_iter()
             .filter(|(_, used)| *used > 0)
             .map(|(table, used)| {
-                let name = table.map_or("replication", |table| table.name());
+                let name = table.map_or("groups and clone sessions", |table| table.name());
                 match table.and_then(|table| self.0.schema.size(table)) {
                     Some(size) => format!("{name} {used}/{size}"),
                     None => format!("{name} {used}"),
@@ -72,20 +79,24 @@ impl Statistics for Report {
         let lines = [
             ("switch", switch),
             ("switch program", program),
+            ("switch forwards", forwards),
             ("switch tables", tables.join(", ")),
         ];
         lines.map(|(name, value)| (name.to_owned(), value)).into()
     }
 }
 
-fn state(core: &Core) -> &'static str {
-    match core.link.away() {
-        None if core.link.is_leased() => "connected",
-        None => "connected, without a lease",
-        Some((Away::Begin, _)) => "connecting",
-        Some((Away::Unreachable, _)) => "unreachable",
-        Some((Away::NotPrimary, _)) => "another controller has the mastership",
-    }
+fn state(core: &Core) -> String {
+    let Some((why, since)) = core.link.away() else {
+        let without = if core.link.is_leased() { "" } else { ", without a lease" };
+        return format!("connected{without}");
+    };
+    let why = match why {
+        Away::Begin => "connecting",
+        Away::Unreachable => "unreachable",
+        Away::NotPrimary => "another controller has the mastership,",
+    };
+    format!("{why} for {} s", core.time_since(since).as_secs())
 }
 
 fn gauge(name: &'static str, help: &'static str, value: u64) -> Family {

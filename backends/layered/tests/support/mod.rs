@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dataplane::{
     Accept, Answer, Clock, Counter, Counters, DataPlane, Event, Hop, Ingress, MasterKey, Model, Offload, Path, Reason,
-    Refused, Relay, RelayProtection, RelayTraffic, SrtpProfile, Update, Verdict, WriteId, Written,
+    Refused, Relay, RelayProtection, RelayTraffic, SrtpProfile, Statistics, Update, Verdict, WriteId, Written,
 };
 use layered::{Entry, Placed, RelayLayer};
 use wire::NtpTime;
@@ -245,6 +245,12 @@ impl World {
     pub(crate) fn words(&self, at: u16) -> String {
         self.place(at)
             .map_or_else(|| "nowhere".to_owned(), |placed| placed.to_string())
+    }
+
+    /// The places of all entries, as `weir inspect` tells them.
+    pub(crate) fn told(&self) -> Vec<String> {
+        let places = self.plane.places().places();
+        places.into_iter().map(|(_, place)| place).collect()
     }
 
     /// Lets the layer know the time, and handle what is due.

@@ -54,9 +54,10 @@ async fn run(shared: &Shared, program: &Program) {
         // A switch that stays away is logged once.
         let text = end.to_string();
         if was_up || said.as_ref() != Some(&text) {
+            let switch = shared.core().config().switch;
             match end {
-                End::Changed => info!("the switch has another program"),
-                _ => warn!(reason = %text, "no connection to the switch"),
+                End::Changed => info!(%switch, "the switch has another program"),
+                _ => warn!(%switch, reason = %text, "no connection to the switch"),
             }
             said = Some(text);
         }
