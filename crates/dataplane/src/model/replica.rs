@@ -270,7 +270,10 @@ impl Model {
         };
         let before = replica.selected();
         if replica.current != Some(key) {
-            sendable?;
+            // A replica that continues accounts for every packet, like the device before.
+            if !replica.continues_with(key, packet) {
+                sendable?;
+            }
             replica.begin(key, packet)?;
         }
         let placed = replica.place(packet, sendable.map(drop));

@@ -32,7 +32,10 @@ impl Shard {
         };
         let before = replica.selected();
         if !replica.is_following(info) {
-            sendable?;
+            // A replica that continues accounts for every packet, like the device before.
+            if !replica.continues_with(info) {
+                sendable?;
+            }
             if let Some(before) = replica.begin(packet)? {
                 self.queues.remove(before.generation, replica.id);
             }

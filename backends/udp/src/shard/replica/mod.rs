@@ -90,16 +90,11 @@ impl ReplicaState {
 
     /// The snapshot from which another device would continue.
     pub(crate) fn snapshot(&self) -> Option<ReplicaSnapshot> {
-        let source = |source: Source| source.generation;
-        let current = self
-            .current
-            .filter(|current| self.source.map(source) == Some(current.generation));
+        let generation = self.source.map(|source| source.generation);
+        let current = self.current.filter(|current| generation == Some(current.generation));
         let (Some(current), Some(segment)) = (current, &self.segment) else {
-            return self
-                .continues
-                .as_deref()
-                .copied()
-                .filter(|from| from.source.is_some() && self.can_resume(from));
+            let continues = self.continues.as_deref().copied();
+            return continues.filter(|from| from.source.is_some() && self.can_resume(from));
         };
         let (temporal, held_back, decided) = self.selection.snapshot()?;
         let (last, offsets) = (&segment.last, &segment.offsets);
@@ -237,6 +232,12 @@ impl ReplicaState {
     pub(crate) fn is_following(&self, info: &PacketInfo) -> bool {
         self.current
             .is_some_and(|current| current.generation == info.generation)
+    }
+
+    /// Whether a packet comes after those that another device has accounted for.
+    pub(crate) fn continues_with(&self, info: &PacketInfo) -> bool {
+        let is_ahead = |from: &ReplicaSnapshot| self.can_resume(from) && from.ahead(info.number as u16).is_some();
+        !self.released && self.continues.as_deref().is_some_and(is_ahead)
     }
 
     /// Begins to follow its source with `packet`, if that is one to begin with; returns the stream

@@ -179,6 +179,12 @@ impl ReplicaState {
         });
     }
 
+    /// Whether a packet comes after those that another device has accounted for.
+    pub(super) fn continues_with(&self, key: StreamKey, packet: &MediaPacket) -> bool {
+        let from = self.continues.filter(|from| !self.let_go && from.source == Some(key));
+        from.is_some_and(|from| from.ahead(packet.number as u16).is_some())
+    }
+
     /// Begins to follow `key` with `packet`, if that is one to begin with.
     pub(super) fn begin(&mut self, key: StreamKey, packet: &MediaPacket) -> Result<(), Counter> {
         if self.let_go {
