@@ -94,6 +94,14 @@ impl ExtensionKind {
         Self::VideoLayersAllocation,
     ];
 
+    /// Whether it concerns only its sender's own transport, so that it is never forwarded.
+    pub const fn is_of_transport(self) -> bool {
+        matches!(
+            self,
+            Self::Mid | Self::Rid | Self::RepairedRid | Self::AbsSendTime | Self::TransportSequence
+        )
+    }
+
     /// The name SDP negotiates the extension by.
     pub const fn uri(self) -> &'static str {
         match self {

@@ -7,15 +7,6 @@ use wire::{Codec, ExtensionKind};
 
 use crate::layout::fanout::{FANOUT_FORMATS, KEY_ALWAYS, KEY_AV1, KEY_H264, KEY_VP8, KEY_VP9};
 
-/// Extensions that concern only the publisher's own transport; never forwarded.
-const LEFT_OUT: [ExtensionKind; 5] = [
-    ExtensionKind::Mid,
-    ExtensionKind::Rid,
-    ExtensionKind::RepairedRid,
-    ExtensionKind::AbsSendTime,
-    ExtensionKind::TransportSequence,
-];
-
 /// How the start of a key frame is found.
 pub(super) fn key_frames(codec: Codec) -> Option<u32> {
     match codec {
@@ -99,7 +90,7 @@ pub(super) fn carried(to: &Leg, from: &Leg) -> Vec<(u8, u8)> {
 }
 
 fn is_carried(kind: ExtensionKind) -> bool {
-    !LEFT_OUT.contains(&kind)
+    !kind.is_of_transport()
 }
 
 fn is_one_machines(address: IpAddr) -> bool {

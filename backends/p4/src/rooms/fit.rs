@@ -8,15 +8,6 @@ use wire::{Codec, ExtensionKind, MediaKind};
 use crate::P4Config;
 use crate::address::is_one_machines;
 
-/// Extensions that concern only the publisher's own transport; never forwarded.
-const LEFT_OUT: [ExtensionKind; 5] = [
-    ExtensionKind::Mid,
-    ExtensionKind::Rid,
-    ExtensionKind::RepairedRid,
-    ExtensionKind::AbsSendTime,
-    ExtensionKind::TransportSequence,
-];
-
 /// The greatest id of an extension that the program keeps or writes.
 const ID_MAX: u8 = 15;
 
@@ -115,7 +106,7 @@ pub(super) fn kept(to: &Leg, from: &Leg) -> impl Iterator<Item = u8> {
 }
 
 fn is_carried(kind: ExtensionKind) -> bool {
-    !LEFT_OUT.contains(&kind)
+    !kind.is_of_transport()
 }
 
 /// The local and remote address that a leg is sent to.
