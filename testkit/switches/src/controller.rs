@@ -149,11 +149,15 @@ impl Controller {
     /// Sets a program and its description.
     pub fn push(&mut self, json: &str, p4info: &str, cookie: u64) -> Result<(), Status> {
         let info = p4runtime::p4info(p4info).map_err(|error| Status::internal(error.to_string()))?;
-        let config = ForwardingPipelineConfig {
+        self.install(ForwardingPipelineConfig {
             p4info: Some(info),
             p4_device_config: json.into(),
             cookie: Some(v1::forwarding_pipeline_config::Cookie { cookie }),
-        };
+        })
+    }
+
+    /// Sets a program as a driver has it.
+    pub fn install(&mut self, config: ForwardingPipelineConfig) -> Result<(), Status> {
         let request = v1::SetForwardingPipelineConfigRequest {
             device_id: DEVICE,
             election_id: Some(self.election),

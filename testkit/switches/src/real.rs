@@ -25,6 +25,9 @@ const PROGRAM: &str = "simple_switch_grpc";
 /// The address of P4Runtime inside of the namespace.
 const INSIDE: &str = "127.0.0.1:9559";
 
+/// The longest packet of a cable, in bytes without the Ethernet header.
+const MTU: u16 = 4_000;
+
 /// How long the program may take to listen.
 const START_MAX: Duration = Duration::from_secs(20);
 
@@ -77,7 +80,7 @@ impl Bmv2 {
                 namespace
                     .command("ethtool", &offloads)
                     .map_err(|error| error.to_string())?;
-                run(&format!("link set {end} up"))?;
+                run(&format!("link set {end} mtu {MTU} up"))?;
             }
             let port = namespace
                 .run(|| Port::open(&format!("t{number}")))
