@@ -64,9 +64,13 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
                     hdr.rtp.payload_type = meta.payload_type;
                     hdr.rtp.sequence = meta.sent_number;
                     hdr.rtp.timestamp = hdr.rtp.timestamp + meta.timestamp_offset;
-                    // The last packet of a picture is another one for a receiver of a smaller size.
-                    if (meta.named == 1 && meta.ends_frame == 1 && meta.spatial == meta.has_spatial && meta.has_spatial >= meta.target_spatial) {
-                        hdr.rtp.marker = 1;
+                    // The last packet of a picture is another one for a receiver of a smaller size. In a
+                    // key picture a larger size may follow.
+                    if (meta.known == 1 && meta.ends_frame == 1 && meta.spatial == meta.has_spatial) {
+                        if (meta.has_spatial >= meta.target_spatial ||
+                            (meta.key_frame == 0 && (meta.enters == 0 || meta.temporal != 0))) {
+                            hdr.rtp.marker = 1;
+                        }
                     }
                     extensions.apply(hdr, meta, standard.egress_global_timestamp);
                     if (meta.is_told == 1) {

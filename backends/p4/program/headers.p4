@@ -294,6 +294,7 @@ struct metadata_t {
     // The frame, from the descriptor and its template.
     bit<4> slot; // of the descriptor, and one more; 0 for none
     bit<1> named;
+    bit<1> known; // its layer is, by its template or as a key frame
     bit<1> starts_frame;
     bit<1> ends_frame;
     bit<6> template_id;
@@ -331,7 +332,7 @@ struct metadata_t {
     bit<1> is_coming;   // the cadence holds from frame `since` on
     bit<1> has_decided;
     bit<1> decided_send;
-    bit<1> skipped;     // a frame of a smaller size was left out since the last key frame
+    bit<3> skipped; // by size: a frame of the lowest rate was left out since the last key frame
     bit<1> moved;       // the offset changed since the replica started
     bit<1> untold;      // something is to be reported with the next packet
     bit<16> number;     // the source's, of the newest packet of the newest frame
@@ -341,6 +342,7 @@ struct metadata_t {
     bit<16> decided;    // the newest frame that was decided about
     bit<2> has_spatial; // the highest layer it gets
     bit<3> has_temporal;
+    bit<3> had_temporal; // before this frame
     bit<2> allowed_spatial; // the highest that no entry excludes, as far as frames have shown
     bit<3> allowed_temporal;
     bit<3> period; // from one frame that it gets to the next

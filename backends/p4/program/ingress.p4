@@ -91,7 +91,7 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             }
         }
         if (hdr.packet_out.isValid() ||
-            (meta.for_host == 1 && meta.ttl > 1 && (hdr.rtp.isValid() || meta.is_report == 1))) {
+            (meta.for_host == 1 && meta.ttl > 1 && (hdr.rtp.isValid() || meta.is_report == 1) && hdr.udp.len <= MEDIA_MAX)) {
             senders.apply(hdr, meta, standard);
         }
         if (meta.group != 0) {

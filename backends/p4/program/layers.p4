@@ -3,7 +3,7 @@
 // A descriptor names a template of the structure that is sent with key frames. The controller reads
 // structures and writes the values of each template into a table, so a packet with a structure is
 // also copied to the controller. Packets whose template is not in the table, or whose descriptor the
-// walk did not reach, count as the lowest layer, which every receiver gets.
+// walk did not reach, are sent to every receiver, as those of the lowest layer.
 //
 // Source: AV1 RTP specification, appendix A; Scallop section 6.1.
 
@@ -32,8 +32,9 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
     counter(1, CounterType.packets_and_bytes) deep_extension;
 
     // top: the highest temporal layer that the sender makes of its one size; 0 where it makes
-    // several. up: the highest temporal layer that a receiver of this frame may go up to. enters:
-    // a receiver of the next smaller size may go up to this one. above: receivers of larger sizes
+    // several. up: the highest temporal layer that a receiver of this frame may go up to. enters: a
+    // receiver of lower layers may begin with this frame. At the lowest rate this is a receiver of
+    // smaller sizes, and at higher ones a receiver of lower rates. above: receivers of larger sizes
     // need the frame too. key_frame: it refers to no other.
     action layer(bit<2> spatial, bit<3> temporal, bit<3> top, bit<3> up, bit<1> enters, bit<1> above, bit<1> key_frame) {
         meta.spatial = spatial;
@@ -93,11 +94,14 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
             FIND_DESCRIPTOR(7)
             if (meta.slot != 0) {
                 meta.named = 1;
-                if (!template_layer.apply().hit && is_first) {
+                if (template_layer.apply().hit) {
+                    meta.known = 1;
+                } else if (is_first) {
                     template_unknown.count(0);
                 }
                 // A key frame with a structure refers to nothing.
                 if (meta.structure == 1) {
+                    meta.known = 1;
                     meta.key_frame = 1;
                     if (is_first) {
                         structure.count(0);

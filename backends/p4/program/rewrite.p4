@@ -4,6 +4,16 @@
 // whose packets name no frames. S-LM and S-LR number by frames and do not look at packets that are
 // left out. They are those of crates/rewriting, which documents their guarantees: they mask no loss.
 
+// A replica's share of the frames, of one size with three layers.
+#define CADENCE(PERIOD, TEMPORAL) \
+    if (meta.top <= TEMPORAL) { \
+        PERIOD = 1; \
+    } else if (meta.top == TEMPORAL + 1) { \
+        PERIOD = 2; \
+    } else { \
+        PERIOD = 4; \
+    }
+
 // By the offset. Packets from before the present offset have no number any more.
 control Offset(inout metadata_t meta) {
     apply {
@@ -49,19 +59,24 @@ control ByFrames(inout metadata_t meta) {
         bit<16> past_frame;
         bit<16> past_offset;
 
-        // The replica's share of the frames, of one size with three layers.
-        if (meta.top <= meta.has_temporal) {
-            cadence = 1;
-        } else if (meta.top == meta.has_temporal + 1) {
-            cadence = 2;
-        } else {
-            cadence = 4;
-        }
-        if (meta.named == 1 && (IS_NEWER(distance) || meta.began == 1) && cadence != meta.period) {
-            meta.period = cadence;
-            meta.is_coming = 1;
-            meta.since = meta.frame;
-            coming = distance;
+        CADENCE(cadence, meta.has_temporal)
+        if (meta.named == 1 && (IS_NEWER(distance) || meta.began == 1)) {
+            if (meta.structure == 1) {
+                // The controller writes the layers of this structure after it has this packet, so
+                // the period becomes known with the next frame.
+                meta.period = 0;
+                meta.is_coming = 0;
+            } else {
+                if (meta.period == 0) {
+                    CADENCE(meta.period, meta.had_temporal)
+                }
+                if (meta.period != cadence) {
+                    meta.period = cadence;
+                    meta.is_coming = 1;
+                    meta.since = meta.frame;
+                    coming = distance;
+                }
+            }
         }
 
         if (meta.verdict != SEND) {

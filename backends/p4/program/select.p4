@@ -1,10 +1,11 @@
 // Decides whether a replica gets a frame.
 //
 // The first packet of a frame that arrives decides, and its other packets follow. A lower frame rate
-// begins with the next frame. A higher one begins at a frame that the replica gets and whose template
-// allows it (`up`). A larger size begins at a frame whose template allows it (`enters`). A smaller
-// size begins at its next frame of the lowest rate, if none of its frames was left out since the last
-// key frame. At a key frame every rate and every smaller size may begin.
+// begins with the next frame. A higher one begins at a frame of the replica's size whose template
+// allows it (`up`), and which the replica gets or may begin with (`enters`). A larger size begins at a
+// frame that a replica may begin with. A smaller size begins at its next frame of the lowest rate, or
+// at one whose template allows it, if none of its frames of the lowest rate was left out since the
+// last key frame. At a key frame every rate may begin, and sizes begin with the frames of the picture.
 //
 // The goal is the target of the replica's entry, without excluded layers. The switch learns from
 // frames which layers are excluded: an excluded frame bounds the goal, and a frame above the bound
@@ -39,18 +40,26 @@ control Select(inout metadata_t meta) {
                 meta.has_temporal = wanted_temporal;
             }
             if (meta.key_frame == 1 && meta.spatial == 0) {
-                meta.has_spatial = LEAST(meta.has_spatial, wanted_spatial);
+                // The sender may have given up larger sizes.
+                meta.has_spatial = 0;
                 meta.has_temporal = wanted_temporal;
                 meta.skipped = 0;
-            } else if (meta.has_spatial > wanted_spatial && meta.spatial == wanted_spatial && meta.temporal == 0 && meta.skipped == 0) {
-                meta.has_spatial = wanted_spatial;
+            } else if (meta.has_spatial > wanted_spatial && meta.spatial == wanted_spatial &&
+                       ((meta.skipped >> wanted_spatial) & 1) == 0) {
+                if (meta.temporal == 0 ||
+                    (meta.temporal < wanted_temporal && meta.temporal < meta.up &&
+                     (meta.temporal <= meta.has_temporal || meta.enters == 1))) {
+                    meta.has_spatial = wanted_spatial;
+                }
             }
             if (meta.excluded == 0) {
-                if (meta.enters == 1 && meta.spatial == meta.has_spatial + 1 && meta.spatial <= wanted_spatial && meta.temporal <= meta.has_temporal) {
+                if (meta.enters == 1 && meta.temporal == 0 && meta.spatial > meta.has_spatial && meta.spatial <= wanted_spatial) {
                     meta.has_spatial = meta.spatial;
                 }
-                if (meta.spatial <= meta.has_spatial && meta.temporal <= meta.has_temporal && LEAST(meta.up, wanted_temporal) > meta.has_temporal) {
-                    meta.has_temporal = LEAST(meta.up, wanted_temporal);
+                wanted_temporal = LEAST(meta.up, wanted_temporal);
+                if (wanted_temporal > meta.has_temporal && meta.spatial == meta.has_spatial &&
+                    (meta.temporal <= meta.has_temporal || (meta.enters == 1 && wanted_temporal > meta.temporal))) {
+                    meta.has_temporal = wanted_temporal;
                 }
             }
 
@@ -58,7 +67,9 @@ control Select(inout metadata_t meta) {
                 is_sent = 0;
             } else if (meta.spatial < meta.has_spatial && meta.above == 0) {
                 is_sent = 0;
-                meta.skipped = 1;
+                if (meta.temporal == 0) {
+                    meta.skipped = meta.skipped | (3w1 << meta.spatial);
+                }
             }
             meta.has_decided = 1;
             meta.decided = meta.frame;

@@ -35,6 +35,7 @@ const bit<32> RECIRCULATED = 4;
 // Cells of the registers and counters.
 const bit<32> REPLICAS = 16384;
 const bit<32> RELAYS = 65536;
+const bit<16> MEDIA_MAX = 1508; // media with its UDP header: longer datagrams are for the host
 const bit<16> REPLICAS_NONE = 0xffff; // no replica has this index
 
 // The reason for a packet to the controller. The last two mark clones that stay in the switch.

@@ -1,8 +1,8 @@
 //! The numbers that the switch gives a replica's packets, as far as it has reported them.
 //!
-//! The switch reports each change of the offset between the source's numbers and the replica's, and
-//! every 64th number of the source. So a NACK can be translated into the source's numbers, and a
-//! bound for the next number is known.
+//! The switch reports each change of the offset between the source's numbers and the replica's,
+//! and the first of each 64 numbers of the source. So a NACK can be translated into the source's
+//! numbers, and a bound for the next number is known.
 //!
 //! Source: Scallop section 5.3, which leaves the translation open.
 

@@ -112,7 +112,13 @@ fn entry(structure: &DependencyStructure, template: &FrameTemplate, top: u8) -> 
     // Frames of one picture follow one another.
     let is_of_picture = fdiffs.iter().all(|back| *back <= u16::from(spatial));
     let own = structure.target_of(template.layer);
-    let enters = is_of_picture && own.is_some_and(|own| template.indications.get(own) == Indication::Switch);
+    let chain = own.and_then(|own| structure.protecting_chain(own));
+    let previous = chain.and_then(|chain| template.chain_diffs.as_slice().get(chain));
+    let enters = match temporal {
+        0 => is_of_picture && own.is_some_and(|own| template.indications.get(own) == Indication::Switch),
+        // Every receiver of the size gets the previous frame of the chain.
+        _ => previous.is_some_and(|previous| fdiffs.iter().all(|back| *back == u16::from(*previous))),
+    };
     let is_above = targets
         .iter()
         .any(|(_, layer, indication)| layer.spatial > spatial && indication.is_present());
