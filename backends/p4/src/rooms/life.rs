@@ -135,7 +135,8 @@ impl Rooms {
         let Some(place) = self.place(id) else { return false };
         let source = self.replicas.get(id).and_then(|row| row.replica.source);
         let stream = source.and_then(|source| self.streams.get(&source));
-        let waits = desk.now.saturating_duration_since(place.since) < STRUCTURE_MAX;
+        let needs_it = self.replicas.get(id).is_some_and(|row| row.needs_structure);
+        let waits = needs_it || desk.now.saturating_duration_since(place.since) < STRUCTURE_MAX;
         let is_known = stream.is_some_and(|stream| stream.templates.are_known());
         (!waits || is_known || !self.is_described(id)) && self.is_complete(desk, id)
     }
@@ -302,6 +303,9 @@ impl Rooms {
             self.put_off(desk, id, why, after);
             if sends {
                 self.returned.push_back(id);
+            }
+            if let Some(row) = self.replicas.get_mut(id) {
+                row.needs_structure |= sends;
             }
         }
         if !due.is_empty() {

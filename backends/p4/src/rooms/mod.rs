@@ -59,7 +59,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(30);
 
 /// A stream with dependency descriptors is to show a structure within so long. Otherwise its
-/// replicas are candidates without.
+/// replicas are candidates without, once: the agent then asks for a key frame.
 const STRUCTURE_MAX: Duration = Duration::from_secs(2);
 
 /// A replica is to begin within so long after the switch has it.
@@ -127,6 +127,9 @@ struct ReplicaRow {
     home: Home,
     /// Not to be tried again before.
     not_before: Option<Instant>,
+    /// It waited on the switch for a structure that its stream does not send, so it is a candidate
+    /// only after one.
+    needs_structure: bool,
 }
 
 /// The side that has a replica.

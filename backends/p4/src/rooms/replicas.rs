@@ -45,6 +45,7 @@ impl Replicas {
             Some(row) => {
                 let before = std::mem::replace(&mut row.replica, replica);
                 row.not_before = None;
+                row.needs_structure &= before.source == source;
                 self.forget(id, &before);
             }
             None => {
@@ -52,6 +53,7 @@ impl Replicas {
                     replica,
                     home: Home::Base(Refused::Pending),
                     not_before: None,
+                    needs_structure: false,
                 };
                 self.rows.insert(id, row);
             }

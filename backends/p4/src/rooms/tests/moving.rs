@@ -96,8 +96,10 @@ fn a_stream_that_shows_no_structure_is_a_candidate_after_a_while_and_returns() {
     bench.take_over(6, Some(ReplicaSnapshot::default()));
     bench.pass(START_MAX);
     assert_eq!(bench.returned(), [6], "nothing it could begin with has arrived");
-    bench.pass(LATER / 2);
-    assert_eq!(bench.candidate(), None);
+    bench.pass(LATER + 2 * STRUCTURE_MAX);
+    assert_eq!(bench.candidate(), None, "it shows none");
+    bench.structure(key(1, 11), L1T3);
+    assert_eq!(bench.candidate(), Some((6, true)));
 }
 
 #[test]
