@@ -74,6 +74,13 @@ impl Invariants {
         self.judge_all(observation)
     }
 
+    /// A replica continues on another device, which may leave numbers out.
+    pub fn moved(&mut self, id: ReplicaId) {
+        if let Some(replica) = self.replicas.get_mut(&id) {
+            replica.moved();
+        }
+    }
+
     /// As [`observe`](Self::observe), for datagrams that arrived together.
     ///
     /// Errors: the broken invariant.

@@ -5,13 +5,14 @@
 //! * **vectors** ([`vector`]): text files whose title is a claim, with the expected output after
 //!   each step;
 //! * **differential** ([`differential`]): random histories ([`random`]) that drive the model and a
-//!   device side by side;
+//!   device side by side, [`copies`] for a switch with its base;
 //! * **invariants** ([`invariants`], [`keystream`]): properties independent of the model.
 //!
 //! Read [`step`] first, then [`device`] (the interface of a device under test), then [`vector`].
 
 #![forbid(unsafe_code)]
 
+pub mod copies;
 pub mod device;
 pub mod differential;
 pub mod event;

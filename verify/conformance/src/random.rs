@@ -40,6 +40,21 @@ pub enum Network {
     /// Delivers everything in order to permanent legs, from streams in layers: only the device
     /// leaves packets out.
     Clean,
+    /// Loses, repeats and delays packets of streams that name their layers in dependency
+    /// descriptors, which have one id on all legs.
+    ///
+    /// So that a device without a record of frames can select like one with it, key pictures
+    /// arrive in order. Those in several sizes also arrive whole, as do frames that larger ones are
+    /// predicted from. A sender changes its sizes with key pictures only, and targets change
+    /// between two pictures.
+    Described,
+}
+
+impl Network {
+    /// Whether streams have layers, and senders make no mistakes.
+    fn is_layered(self) -> bool {
+        self != Network::Rough
+    }
 }
 
 /// Which legs have keys.
@@ -88,7 +103,7 @@ impl Generator {
     fn next(&mut self) {
         let (rng, tables) = (&mut self.rng, &mut self.tables);
         let steps = &mut self.steps;
-        if tables.network == Network::Clean {
+        if tables.network.is_layered() {
             match rng.random_range(0..100) {
                 0..92 => tables.media(rng, steps),
                 92..94 => steps.push(Step::Wait(std::time::Duration::from_millis(20))),

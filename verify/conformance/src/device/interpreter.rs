@@ -107,7 +107,7 @@ impl Ports for Interpreter {
         self.now = now;
     }
 
-    fn keeps_virtual_time(&self) -> bool {
+    fn stamps_virtual_time(&self) -> bool {
         true
     }
 }

@@ -16,12 +16,14 @@ use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update
 use layered::{RelayLayer, ReplicaLayer};
 use veth::frame::Frame;
 
+use super::moves::{Log, Told, Watched};
 use super::{Datagram, Device, STARTED_AT};
 
 /// The port of the host.
 const HOST: u16 = 1;
 
-/// The ports of the peers: all others, and the first, the third and the fifth.
+/// The ports of the peers: all others; and the first, the third, the fifth, and those from 32,768
+/// on.
 const PEERS: [u16; 2] = [2, 3];
 
 /// The longest time that passes between two exchanges of driver and switch.
@@ -41,17 +43,18 @@ pub trait Ports: Switch {
     /// The time is this.
     fn at(&mut self, now: Instant);
 
-    /// Whether it uses the given times.
-    fn keeps_virtual_time(&self) -> bool;
+    /// Whether the times that it writes into packets are the given ones.
+    fn stamps_virtual_time(&self) -> bool;
 }
 
-type Plane = RelayLayer<ReplicaLayer<InlinePlane, P4Rooms>, P4Relays>;
+type Plane = RelayLayer<ReplicaLayer<Watched<InlinePlane>, P4Rooms>, P4Relays>;
 
 /// A switch with its driver and a base as a device.
 pub struct SwitchDevice<S> {
     switch: S,
     driver: Direct,
     plane: Plane,
+    log: Log,
     now: Instant,
     /// How far the device's clock is ahead of the caller's.
     ahead: Duration,
@@ -96,7 +99,16 @@ fn config(replication: Replication) -> P4Config {
         ports: vec![
             port(HOST, &["192.0.2.0/24", "2001:db8::/64"]),
             port(PEERS[0], &["0.0.0.0/0", "::/0"]),
-            port(PEERS[1], &["10.1.0.1/32", "10.1.0.5/32", "2001:db8:1::3/128"]),
+            port(
+                PEERS[1],
+                &[
+                    "10.1.0.1/32",
+                    "10.1.0.5/32",
+                    "2001:db8:1::3/128",
+                    "10.1.128.0/17",
+                    "2001:db8:1::8000/113",
+                ],
+            ),
         ],
         rooms: true,
     }
@@ -104,7 +116,15 @@ fn config(replication: Replication) -> P4Config {
 
 fn port_of(ip: IpAddr) -> u16 {
     let odd: [IpAddr; 3] = ["10.1.0.1", "10.1.0.5", "2001:db8:1::3"].map(|text| text.parse().expect("an address"));
-    if odd.contains(&ip) { PEERS[1] } else { PEERS[0] }
+    let is_high = match ip {
+        IpAddr::V4(ip) => ip.octets()[..2] == [10, 1] && ip.octets()[2] >= 128,
+        IpAddr::V6(ip) => ip.segments()[..7] == [0x2001, 0xdb8, 1, 0, 0, 0, 0] && ip.segments()[7] >= 1 << 15,
+    };
+    if is_high || odd.contains(&ip) {
+        PEERS[1]
+    } else {
+        PEERS[0]
+    }
 }
 
 impl<S: Ports> SwitchDevice<S> {
@@ -115,7 +135,8 @@ impl<S: Ports> SwitchDevice<S> {
             origin: now,
             ntp: STARTED_AT,
         };
-        let base = InlinePlane::new(1, clock);
+        let log = Log::default();
+        let base = Watched::new(InlinePlane::new(1, clock), log.clone());
         let plane = RelayLayer::new(ReplicaLayer::new(base, rooms), vec![relays]);
         switch.at(now);
         driver.connect(now, &mut switch);
@@ -123,6 +144,7 @@ impl<S: Ports> SwitchDevice<S> {
             switch,
             driver,
             plane,
+            log,
             now,
             ahead: Duration::ZERO,
             patience: Duration::ZERO,
@@ -157,6 +179,11 @@ impl<S: Ports> SwitchDevice<S> {
         (self.copied, self.taken)
     }
 
+    /// Whether the times in all packets are the given ones.
+    pub fn stamps_virtual_time(&self) -> bool {
+        self.switch.stamps_virtual_time()
+    }
+
     /// Lets time pass.
     fn pass(&mut self, now: Instant) {
         let now = now + self.ahead;
@@ -180,7 +207,8 @@ impl<S: Ports> SwitchDevice<S> {
                 self.events.push_back(event);
                 is_idle = false;
             }
-            if is_idle {
+            // The base may have released a replica without an event.
+            if is_idle && !self.driver.exchange(self.now, &mut self.switch) {
                 return;
             }
         }
@@ -214,7 +242,17 @@ impl<S: Ports> SwitchDevice<S> {
     }
 
     fn base(&mut self) -> &mut InlinePlane {
-        self.plane.base_mut().base_mut()
+        self.plane.base_mut().base_mut().base_mut()
+    }
+
+    /// The input of a step takes effect.
+    fn mark(&mut self) {
+        self.log.borrow_mut().push(Told::Step);
+    }
+
+    /// The moves of replicas since the last call, and the input among them.
+    pub fn moves(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.log.borrow_mut())
     }
 }
 
@@ -229,12 +267,14 @@ impl<S: Ports> Device for SwitchDevice<S> {
             self.is_told = is_copied;
         }
         let written = self.plane.write(self.now, update);
+        self.mark();
         self.settle();
         written
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
         self.pass(now);
+        self.mark();
         self.plane.inject(self.now, what);
         self.settle();
     }
@@ -245,6 +285,7 @@ impl<S: Ports> Device for SwitchDevice<S> {
         let port = port_of(path.remote.ip());
         let mut frame = Frame::new(path.remote, path.local, bytes);
         (frame.to, frame.from) = (mac(0x10 + port as u8).0, mac(0x20 + port as u8).0);
+        self.mark();
         let before = self.copied;
         let left = self.base().counters()[Counter::CopiedByOffload];
         for (port, bytes) in self.switch.frame(self.now, port, &frame.bytes()) {
@@ -283,9 +324,5 @@ impl<S: Ports> Device for SwitchDevice<S> {
         counters[Counter::CopiedByOffload] -= self.left;
         counters[Counter::NotSelected] += self.unsent;
         counters
-    }
-
-    fn keeps_virtual_time(&self) -> bool {
-        self.switch.keeps_virtual_time()
     }
 }

@@ -17,7 +17,9 @@ use crate::step::{path_of, protection};
 
 mod values;
 
-use self::values::{extension_map, fallback_spatial, layered_offer, offers, playout_delay, replica_formats, target};
+use self::values::{
+    described_offer, extension_map, fallback_spatial, layered_offer, offers, playout_delay, replica_formats, target,
+};
 
 const LEGS_MAX: usize = 7;
 const STREAMS_MAX: usize = 9;
@@ -85,6 +87,7 @@ impl Tables {
         let (kind, formats) = match self.network {
             Network::Rough => offers(rng),
             Network::Clean => layered_offer(rng),
+            Network::Described => described_offer(rng),
         };
         let rtx = (kind == MediaKind::Video && rng.random_bool(0.8)).then_some(ssrc ^ 0x7000_0000);
         let stream = Stream {
@@ -103,7 +106,7 @@ impl Tables {
             reference: self.reference(rng),
         };
         let key = StreamKey { leg, ssrc: Ssrc(ssrc) };
-        let sender = Sender::new(rng, ssrc, rtx, formats, self.network == Network::Clean);
+        let sender = Sender::new(rng, ssrc, rtx, formats, self.network);
         self.streams.insert(key, (stream.clone(), sender));
         Some(Step::Write(Update::SetStream(key, stream)))
     }
@@ -188,6 +191,12 @@ impl Tables {
         let id = self.random_replica(rng)?;
         let source = self.random_stream(rng);
         let (replica, _) = self.replicas.get_mut(&id).expect("chosen from them");
+        if self.network == Network::Described {
+            let follows = replica.source.and_then(|source| self.streams.get(&source));
+            if follows.is_some_and(|(_, sender)| !sender.is_between_pictures()) {
+                return None;
+            }
+        }
         match rng.random_range(0..10) {
             0 => replica.source = source,
             1 => replica.paused = !replica.paused,

@@ -31,11 +31,23 @@ enum Kind {
     L3T3Key,
 }
 
+/// The care that a network takes of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Care {
+    #[default]
+    None,
+    /// It does not delay it.
+    InOrder,
+    /// It neither delays nor loses it.
+    Whole,
+}
+
 /// One packet of such a stream.
 pub(super) struct LayerPacket {
     /// It is the first packet of a picture.
     pub starts_picture: bool,
     pub ends_picture: bool,
+    pub care: Care,
     /// The first bytes of the payload.
     pub head: Vec<u8>,
     /// The dependency descriptor, for a leg that carries it.
@@ -47,6 +59,8 @@ pub(super) struct LayerPacket {
 pub(super) struct Scalable {
     kind: Kind,
     with_descriptor: bool,
+    /// Sizes change with key pictures only, and template ids as libwebrtc's.
+    is_steady: bool,
     structure: Arc<DependencyStructure>,
     /// Numbers between frames that belong to other encodings.
     step: u16,
@@ -117,6 +131,7 @@ impl Scalable {
         Some(Scalable {
             kind,
             with_descriptor,
+            is_steady: false,
             structure,
             step: if rng.random_bool(0.7) {
                 1
@@ -138,6 +153,16 @@ impl Scalable {
         })
     }
 
+    /// The same for a stream that certainly says its layers in descriptors.
+    pub(crate) fn described(rng: &mut StdRng, codec: Codec) -> Option<Self> {
+        Some(Scalable {
+            with_descriptor: true,
+            is_tangled: false,
+            is_steady: true,
+            ..Scalable::new(rng, codec)?
+        })
+    }
+
     /// The next packet.
     pub(crate) fn next(&mut self, rng: &mut StdRng, codec: Codec) -> LayerPacket {
         if self.left.is_empty() {
@@ -148,6 +173,11 @@ impl Scalable {
         LayerPacket {
             starts_picture: plan.starts_picture,
             ends_picture: plan.ends_picture,
+            care: match self.kind.sizes() {
+                1 if frame.key => Care::InOrder,
+                2.. if frame.key || frame.refers_above => Care::Whole,
+                _ => Care::None,
+            },
             head: self.head(codec, &plan),
             descriptor: self.with_descriptor.then(|| self.descriptor(&plan)),
             truth: Truth {
@@ -174,14 +204,19 @@ impl Scalable {
                 rng.random_range(1..=3)
             };
             if rng.random_bool(0.5) && !first {
-                let offset = rng.random_range(0..64);
+                let offset = match self.is_steady {
+                    true => {
+                        (usize::from(self.structure.template_id_offset()) + self.structure.templates().len()) as u8 % 64
+                    }
+                    false => rng.random_range(0..64),
+                };
                 self.structure = Arc::new(moved(&self.structure, offset));
             }
             self.newest = Default::default();
             self.told_active = self.kind.sizes();
         } else {
             self.since_key += 1;
-            if rng.random_bool(0.05) {
+            if !self.is_steady && rng.random_bool(0.05) {
                 self.active = rng.random_range(1..=self.active);
             }
         }

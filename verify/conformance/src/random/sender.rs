@@ -7,7 +7,8 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, PayloadType};
 
-use super::layers::{LayerPacket, Scalable};
+use super::Network;
+use super::layers::{Care, LayerPacket, Scalable};
 use crate::invariants::truth::LAYERED;
 use crate::rtp::{Element, RtpFields};
 
@@ -35,6 +36,8 @@ pub(super) struct Sender {
     sent: VecDeque<RtpFields>,
     /// Whether no packet from before its last jump is still on its way.
     pub may_jump: bool,
+    /// Of the newest packet.
+    care: Care,
 }
 
 /// Numbering of pictures by a VP8 sender.
@@ -51,8 +54,13 @@ impl Sender {
         ssrc: u32,
         rtx: Option<u32>,
         formats: Vec<(PayloadType, Codec, Option<PayloadType>)>,
-        is_clean: bool,
+        network: Network,
     ) -> Self {
+        let is_clean = network.is_layered();
+        let layers = match network {
+            Network::Described => Scalable::described(rng, formats[0].1),
+            _ => Scalable::new(rng, formats[0].1).filter(|_| is_clean || rng.random_bool(0.7)),
+        };
         Sender {
             ssrc,
             rtx,
@@ -73,12 +81,23 @@ impl Sender {
             picture: rng.random(),
             tl0: rng.random(),
             ids: [Ids::None, Ids::Seven, Ids::Fifteen, Ids::Fifteen][rng.random_range(0..4)],
-            layers: Scalable::new(rng, formats[0].1).filter(|_| is_clean || rng.random_bool(0.7)),
+            layers,
             is_clean,
             formats,
             sent: VecDeque::new(),
             may_jump: true,
+            care: Care::None,
         }
+    }
+
+    /// The care that the network takes of the newest packet.
+    pub(crate) fn care(&self) -> Care {
+        self.care
+    }
+
+    /// Whether the newest packet was the last of its picture.
+    pub(crate) fn is_between_pictures(&self) -> bool {
+        self.left_in_frame == 0
     }
 
     /// The next packet of the stream, with a payload that ends in `tag`.
@@ -143,6 +162,7 @@ impl Sender {
             None => fields.padding = Some(rng.random_range(1..=255)),
             Some(packet) => {
                 self.left_in_frame = u32::from(!packet.ends_picture);
+                self.care = packet.care;
                 fields.marker = Some(packet.ends_picture).filter(|ends| *ends);
                 put_descriptor(rng, map, &packet, &mut list, self.is_clean);
                 let tag = tag & 0xffff_ffff | LAYERED;

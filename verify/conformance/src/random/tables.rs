@@ -8,6 +8,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, IteratorRandom};
 
+use super::layers::Care;
 use super::sender::Sender;
 use super::{Network, Options, Srtp};
 use crate::rtp::RtpFields;
@@ -84,9 +85,13 @@ impl Tables {
             Srtp::Never => SIZE_MAX_CLEAR,
             Srtp::Mixed => SIZE_MAX_SEALED,
         };
-        let is_clean = self.network == Network::Clean;
         let (_, sender) = self.streams.get_mut(&key).expect("chosen from them");
-        if is_clean {
+        if self.network == Network::Described {
+            let fields = sender.next(rng, &map, tag, size_max);
+            let care = sender.care();
+            return self.deliver(rng, path, fields.encode(), care, steps);
+        }
+        if self.network == Network::Clean {
             let bytes = sender.next(rng, &map, tag, size_max).encode();
             let tampered = false;
             return steps.push(Step::Send(Send { path, bytes, tampered }));
@@ -119,6 +124,29 @@ impl Tables {
                 steps.push(send(rng, path, bytes));
             }
             _ => steps.push(send(rng, path, bytes)),
+        }
+    }
+
+    /// Delivers a packet, unless it is lost or delayed; and some twice.
+    fn deliver(&mut self, rng: &mut StdRng, path: Path, bytes: Vec<u8>, care: Care, steps: &mut Vec<Step>) {
+        self.release(steps);
+        let fate = rng.random_range(0..100);
+        let arrives = match care {
+            Care::None => fate >= 15,
+            Care::InOrder => fate >= 7,
+            Care::Whole => true,
+        };
+        if arrives {
+            steps.push(Step::Send(Send {
+                path,
+                bytes: bytes.clone(),
+                tampered: false,
+            }));
+        }
+        match fate {
+            8..15 if !arrives => self.held.push_back((rng.random_range(1..12), path, bytes)),
+            15..20 => self.held.push_back((rng.random_range(0..20), path, bytes)),
+            _ => {}
         }
     }
 

@@ -51,7 +51,34 @@ pub(crate) fn layered_offer(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, C
     (MediaKind::Video, formats)
 }
 
+/// A codec whose layers are not in its payload, or can be left there.
+pub(crate) fn described_offer(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
+    let all = [(98, Codec::H264), (100, Codec::Av1), (102, Codec::Vp9)];
+    let (number, codec) = *all.choose(rng).expect("three");
+    let payload_type = PayloadType::new(number).expect("below 128");
+    (MediaKind::Video, vec![(payload_type, codec, None)])
+}
+
+/// The same ids for all legs, one of them above 14.
+fn common_map() -> ExtensionMap {
+    let mut map = ExtensionMap::default();
+    let kinds = [
+        (ExtensionKind::Mid, 1),
+        (ExtensionKind::AbsSendTime, 2),
+        (ExtensionKind::DependencyDescriptor, 3),
+        (ExtensionKind::AbsCaptureTime, 4),
+        (ExtensionKind::ColorSpace, 15),
+    ];
+    for (kind, id) in kinds {
+        map.insert(kind, id).expect("each id is taken once");
+    }
+    map
+}
+
 pub(crate) fn extension_map(rng: &mut StdRng, network: Network) -> ExtensionMap {
+    if network == Network::Described {
+        return common_map();
+    }
     let mut ids: Vec<u8> = (1..=16).collect();
     ids.shuffle(rng);
     let mut map = ExtensionMap::default();
@@ -103,7 +130,7 @@ pub(crate) fn replica_formats(rng: &mut StdRng, network: Network) -> Vec<Replica
     let offset = rng.random_range(0..10);
     let negotiated = all
         .into_iter()
-        .filter(|_| network == Network::Clean || rng.random_bool(0.93));
+        .filter(|_| network.is_layered() || rng.random_bool(0.93));
     let numbered: Vec<u8> = negotiated.collect();
     numbered
         .into_iter()

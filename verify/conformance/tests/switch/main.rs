@@ -1,0 +1,139 @@
+//! A P4 switch in front of a base: every vector, and random histories.
+//!
+//! The switch is the interpreter, or BMv2 where it is on the path, in each of the three ways to
+//! replicate. The driver, the compiled program and the base are those of the program.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use backend_p4::Replication;
+use conformance::device::{Interpreter, Ports, SwitchDevice};
+use conformance::vector::run;
+
+mod histories;
+mod real;
+#[path = "../support/mod.rs"]
+mod support;
+
+use real::Real;
+
+const MODES: [Replication; 3] = [Replication::Multicast, Replication::Recirculation, Replication::Tree];
+
+/// Vectors that say what the switch does otherwise, and what that is.
+const OTHERWISE: [(&str, &str); 11] = [
+    ("feedback-forwarded.vector", "RTCP does not go from IPv6 to IPv4"),
+    (
+        "sender-reports-replicated.vector",
+        "a replica from IPv4 to IPv6 stays in the base, which replicates no report",
+    ),
+    (
+        "duplicate.vector",
+        "the switch counts a packet from before its start, and the base a duplicate",
+    ),
+    (
+        "too-late.vector",
+        "the switch counts a packet from before its start, and the base one that is too late",
+    ),
+    (
+        "reorder-on-the-edge.vector",
+        "the switch has no record of numbers, and sends a packet far behind under its number",
+    ),
+    (
+        "late-behind-padding.vector",
+        "the switch does not know the number of a packet from before padding that it closed up",
+    ),
+    (
+        "switch-behind-late-packet.vector",
+        "the switch does not know the number of a packet from before padding that it closed up",
+    ),
+    ("padding-stripped.vector", "padding behind a payload stays"),
+    (
+        "switch-behind-loss.vector",
+        "a replica that leaves the switch goes on 512 numbers later",
+    ),
+    (
+        "vp8-picture-ids-15.vector",
+        "a replica that leaves the switch goes on 512 numbers and pictures later",
+    ),
+    (
+        "vp8-picture-ids-7.vector",
+        "a replica that leaves the switch goes on 512 numbers and pictures later",
+    ),
+];
+
+#[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn device(mode: Replication, start: Instant) -> SwitchDevice<Interpreter> {
+    SwitchDevice::new(Interpreter::new(start), mode, start)
+}
+
+/// Refusals of forwarded RTCP are the model's: a layer tells only that no device took the entry.
+fn without_refusals_of_rtcp(text: String) -> String {
+    let is_kept =
+        |line: &&str| !(line.starts_with("refuse") && (line.contains(" feedback ") || line.contains(" reports ")));
+    text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
+}
+
+/// Whether all of the tests on BMv2 are to run.
+fn is_p4_check() -> bool {
+    std::env::var_os("P4_CHECK").is_some()
+}
+
+/// Runs every vector through a switch in one mode.
+fn keep_every_vector<S: Ports>(mode: Replication, new_switch: impl Fn(Instant) -> S) {
+    let mut failures = Vec::new();
+    let mut kept_otherwise = BTreeSet::new();
+    let (mut copied, mut taken) = (0, 0);
+    for (vector, names) in &support::vectors(without_refusals_of_rtcp) {
+        let start = now();
+        let fresh = SwitchDevice::new(new_switch(start), mode, start);
+        if vector.needs_virtual_time && !fresh.stamps_virtual_time() {
+            continue;
+        }
+        let mut device = if vector.needs_virtual_time {
+            fresh
+        } else {
+            fresh.patient()
+        };
+        let result = run(vector, names, &mut device, start);
+        let (copies, packets) = device.copies();
+        copied += copies;
+        taken += packets;
+        match OTHERWISE.iter().find(|(file, _)| *file == vector.file) {
+            Some((file, _)) if result.is_ok() => drop(kept_otherwise.insert(*file)),
+            Some(_) => {}
+            None => failures.extend(result.err()),
+        }
+    }
+    println!("{mode:?}: {copied} copies of {taken} packets by the switch");
+    let report: String = failures.iter().map(|failure| format!("{failure}\n")).collect();
+    assert!(
+        failures.is_empty(),
+        "{mode:?}: {} vectors failed\n\n{report}",
+        failures.len()
+    );
+    assert_eq!(kept_otherwise, BTreeSet::new(), "{mode:?}: these are kept all the same");
+    assert!(copied > 40, "{mode:?}: {copied} copies");
+}
+
+#[test]
+fn the_switch_and_its_base_keep_every_vector() {
+    for mode in MODES {
+        keep_every_vector(mode, Interpreter::new);
+    }
+}
+
+/// In `make p4-check` only: it takes a minute and more.
+#[test]
+fn bmv2_and_its_base_keep_every_vector() {
+    if !is_p4_check() {
+        return eprintln!("SKIPPED, no vectors were tested on BMv2: P4_CHECK is not set");
+    }
+    let real = Real::or_skip().expect("make p4-check needs simple_switch_grpc and root");
+    for mode in MODES {
+        keep_every_vector(mode, |start| real.at(start));
+    }
+}
