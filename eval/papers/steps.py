@@ -79,8 +79,6 @@ STEPS = [
         [
             swiftcall,
             keep("results.csv", "docs/papers/swiftcall.csv"),
-            keep("costs.svg", "docs/swiftcall/costs.svg"),
-            keep("deltas.svg", "docs/swiftcall/deltas.svg"),
         ],
     ),
     Step("packets", 2, True, ["ip", "node"], [["node", "eval/papers/packets.mjs"]]),
