@@ -1,6 +1,7 @@
 //! The server API under `/twirp`: LiveKit's, in Twirp's form (docs/api.md).
 //!
-//! No byte of a body is read before the token was verified, and only so many bodies at once are.
+//! No byte of a body is read before the token was verified, and only so many large bodies at once
+//! are.
 
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::LengthLimitError;
+use hyper::body::Body as _;
 use livekit::api::{ApiError, Call, Code, authorize};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -21,12 +23,16 @@ use crate::os::clock;
 /// takes less in any form.
 const BODY_MAX: usize = 1 << 20;
 
-/// Bodies that are read at once. Further calls wait for a place until their time is over.
-const BODIES_MAX: usize = 64;
+/// Large bodies that are read at once. Further calls with one wait for a place until their time is
+/// over.
+const LARGE_BODIES_MAX: usize = 64;
+
+/// The largest body that is read without a place.
+const SMALL_BODY: usize = super::BODY_MAX;
 
 /// Limits of the API.
 pub(crate) struct Api {
-    bodies: Semaphore,
+    large_bodies: Semaphore,
     /// How long a client may take for a body, and the controller for an answer.
     patience: Duration,
 }
@@ -34,7 +40,7 @@ pub(crate) struct Api {
 impl Api {
     pub(crate) fn new(patience: Duration) -> Self {
         Api {
-            bodies: Semaphore::new(BODIES_MAX),
+            large_bodies: Semaphore::new(LARGE_BODIES_MAX),
             patience,
         }
     }
@@ -99,7 +105,11 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, V
 }
 
 async fn read(http: &Http, body: Body) -> Result<Vec<u8>, Failure> {
-    let _place = http.api.bodies.acquire().await;
+    let is_small = body.size_hint().upper().is_some_and(|len| len <= SMALL_BODY as u64);
+    let _place = match is_small {
+        true => None,
+        false => http.api.large_bodies.acquire().await.ok(),
+    };
     match to_bytes(body, BODY_MAX).await {
         Ok(bytes) => Ok(bytes.into()),
         Err(error) => {

@@ -183,6 +183,20 @@ async fn large_bodies_are_refused_and_large_messages_are_not() {
 }
 
 #[tokio::test]
+async fn large_bodies_that_do_not_arrive_delay_no_small_one() {
+    let server = server("{}");
+    let token = everything();
+    let mut stalled = Vec::new();
+    for _ in 0..80 {
+        let mut call = Box::pin(server.call("ListRooms", &token, JSON, Body::new(Never)));
+        assert!(tokio::time::timeout(Duration::ZERO, &mut call).await.is_err());
+        stalled.push(call);
+    }
+    let rooms = tokio::time::timeout(Duration::from_secs(5), server.done("ListRooms", json!({}))).await;
+    assert_eq!(rooms.unwrap(), json!({"rooms": []}));
+}
+
+#[tokio::test]
 async fn a_server_that_ends_is_unavailable() {
     let mut server = server("{}");
     server.controller_task.abort();
