@@ -20,6 +20,7 @@
 pub mod limits;
 
 mod admin;
+mod blob;
 mod budget;
 mod config;
 mod connection;
@@ -47,6 +48,7 @@ pub use admin::{
     AdminError, AdminReply, AdminRequest, CreateRoom, PerformRpc, SendData, UpdateParticipant, UpdateSubscriptions,
 };
 pub use allocation::Loudest;
+pub use blob::{Blob, BlobKey, SchemaEncoding};
 pub use budget::{Budget, Rate};
 pub use config::{Config, IceServer, Visible, WallClock};
 pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
@@ -62,9 +64,9 @@ pub use notification::{
     SpeakerInfo, StreamState, SubscriptionError, TrackDemand,
 };
 pub use request::{
-    AddTrack, CodecRequest, Description, Join, MuteTrack, PeerMode, Ping, Request, Resume, Scenario, SyncState,
-    TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata, UpdateSubscription,
-    UpdateTrackPermissions, UpdateVideoTrack,
+    AddTrack, CodecRequest, Description, GetBlob, Join, MuteTrack, PeerMode, Ping, Request, Resume, Scenario,
+    StoreBlob, SyncState, TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata,
+    UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
 };
 pub use room::data::{LOSSY, RELIABLE};
 pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};

@@ -61,6 +61,11 @@ pub const METADATA_MAX: usize = 64 << 10;
 /// Attributes of a participant, keys and values together, in bytes. More is answered with
 /// `LIMIT_EXCEEDED`, at joining with 400.
 pub const ATTRIBUTES_MAX: usize = 64 << 10;
+/// Data blobs of one participant, keys and contents together, in bytes. More is answered with
+/// `LIMIT_EXCEEDED`.
+pub const BLOB_BYTES_MAX: usize = 64_000;
+/// Data blobs of one participant. One more is answered with `LIMIT_EXCEEDED`.
+pub const BLOBS_MAX: usize = 1000;
 /// Track ids in one request. The rest are left out and counted.
 pub const REQUEST_TRACKS_MAX: usize = 2000;
 /// Bytes of participants in one update, in rooms where changes are told together; one participant

@@ -3,8 +3,8 @@
 use wire::Codec;
 
 use crate::{
-    ConnectionQuality, DisabledCodecs, ParticipantInfo, PeerMode, Request, RoomInfo, ServerInfo, TrackInfo,
-    VideoQuality,
+    Blob, BlobKey, ConnectionQuality, DisabledCodecs, ParticipantInfo, PeerMode, Request, RoomInfo, ServerInfo,
+    TrackInfo, VideoQuality,
 };
 
 /// One thing a participant is told.
@@ -85,6 +85,20 @@ pub enum Notification {
         asked: Option<i64>,
         /// The time now in milliseconds since 1970-01-01 UTC.
         now: i64,
+    },
+    /// Its data blob is stored.
+    BlobStored {
+        /// The client's number for the request.
+        request_id: u32,
+        /// The key of the blob.
+        key: BlobKey,
+    },
+    /// The data blob that it asked for.
+    Blob {
+        /// The client's number for the request.
+        request_id: u32,
+        /// The blob.
+        blob: Blob,
     },
     /// Its request is done.
     Accepted(Request),
@@ -214,6 +228,8 @@ pub enum RefusalReason {
     LimitExceeded,
     /// It is not of a kind that is taken.
     UnsupportedType,
+    /// It makes no sense.
+    InvalidRequest,
 }
 
 /// Why a session is over.

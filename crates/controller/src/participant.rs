@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
-use crate::room::data::DataState;
+use crate::room::data::{Blobs, DataState};
 use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{
@@ -57,6 +57,7 @@ pub(crate) struct Participant {
     /// The participants that may receive them once it is announced.
     pub(crate) track_permissions_asked: Option<UpdateTrackPermissions>,
     pub(crate) data: DataState,
+    pub(crate) blobs: Blobs,
     pub(crate) quality: QualityState,
     /// Media sections it was asked to add.
     pub(crate) asked: Option<Asked>,
@@ -168,6 +169,7 @@ impl Participant {
             track_permissions: TrackPermissions::Everybody,
             track_permissions_asked: None,
             data: DataState::default(),
+            blobs: Blobs::default(),
             quality: QualityState::default(),
             asked: None,
             deadlines: Deadlines {

@@ -7,8 +7,8 @@ use wire::MediaKind;
 use wire::sdp::{LeftOut, SdpError, SessionDescription};
 
 use crate::{
-    AudioFeature, BackupCodecPolicy, ClientTraits, CreateRoom, Encryption, LayerMode, PacketTrailerFeature, VideoLayer,
-    VideoQuality,
+    AudioFeature, BackupCodecPolicy, Blob, BlobKey, ClientTraits, CreateRoom, Encryption, LayerMode,
+    PacketTrailerFeature, VideoLayer, VideoQuality,
 };
 
 /// How many peer connections a client uses.
@@ -104,6 +104,10 @@ pub enum Request {
     UpdateAudioTrack(UpdateAudioTrack),
     /// It says how large a track is now.
     UpdateVideoTrack(UpdateVideoTrack),
+    /// It stores a data blob.
+    StoreBlob(StoreBlob),
+    /// It asks for a data blob.
+    GetBlob(GetBlob),
     /// It asks for a failure, to test that it recovers; `None` for one that is not known.
     SimulateFault(Option<Scenario>),
     /// It asks whether the server is there.
@@ -281,6 +285,26 @@ pub struct UpdateVideoTrack {
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
+}
+
+/// A data blob is stored in place of the one with its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreBlob {
+    /// The client's number for the request.
+    pub request_id: u32,
+    /// The blob.
+    pub blob: Blob,
+}
+
+/// A data blob is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetBlob {
+    /// The client's number for the request.
+    pub request_id: u32,
+    /// The participant that stored it.
+    pub identity: String,
+    /// Its key.
+    pub key: BlobKey,
 }
 
 /// A client asks whether the server is there.

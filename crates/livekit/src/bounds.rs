@@ -22,14 +22,17 @@ use livekit_protocol::{
 };
 
 use crate::limits::{
-    ATTRIBUTES_MAX, CHANNELS_MAX, CID_MAX, CODECS_MAX, IDENTITY_MAX, LAYERS_MAX, MESSAGE_MAX, METADATA_MAX, NAME_MAX,
-    PARTICIPANTS_MAX, PENDING_TRACKS_MAX, PERMISSIONS_MAX, REGIONS_MAX, REQUEST_TRACKS_MAX, RID_MAX, TEXT_MAX,
-    TRACKS_MAX,
+    ATTRIBUTES_MAX, BLOB_BYTES_MAX, CHANNELS_MAX, CID_MAX, CODECS_MAX, ENCODING_MAX, IDENTITY_MAX, LAYERS_MAX,
+    MESSAGE_MAX, METADATA_MAX, NAME_MAX, PARTICIPANTS_MAX, PENDING_TRACKS_MAX, PERMISSIONS_MAX, REGIONS_MAX,
+    REQUEST_TRACKS_MAX, RID_MAX, TEXT_MAX, TRACKS_MAX,
 };
 
 /// A text or a list that is too long, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exceeded(pub(crate) &'static str);
+
+/// The content of a data blob, as [`Exceeded`] names it.
+pub(crate) const BLOB: &str = "blob";
 
 /// Whether anything was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,7 +263,7 @@ fn publish_data_track(request: &PublishDataTrackRequest) -> Result<(), Exceeded>
 
 fn encoding(encoding: &DataTrackFrameEncoding) -> Result<(), Exceeded> {
     match &encoding.value {
-        Some(data_track_frame_encoding::Value::Custom(name)) => id(name),
+        Some(data_track_frame_encoding::Value::Custom(name)) => text("encoding", name, ENCODING_MAX),
         Some(data_track_frame_encoding::Value::WellKnown(_)) | None => Ok(()),
     }
 }
@@ -271,14 +274,14 @@ fn schema(schema: &DataTrackSchemaId) -> Result<(), Exceeded> {
     match encoding {
         Some(DataTrackSchemaEncoding {
             value: Some(data_track_schema_encoding::Value::Custom(name)),
-        }) => id(name),
+        }) => text("encoding", name, ENCODING_MAX),
         _ => Ok(()),
     }
 }
 
 fn data_blob(blob: &DataBlob) -> Result<(), Exceeded> {
     let DataBlob { key, contents } = blob;
-    few("blob", contents, METADATA_MAX)?;
+    few(BLOB, contents, BLOB_BYTES_MAX)?;
     key.iter().try_for_each(blob_key)
 }
 

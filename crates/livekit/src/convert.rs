@@ -128,6 +128,7 @@ numbered! {
         NotAllowed = NotAllowed,
         LimitExceeded = LimitExceeded,
         UnsupportedType = UnsupportedType,
+        InvalidRequest = InvalidRequest,
     }
     EndReason = proto::DisconnectReason {
         ClientInitiated = ClientInitiated,

@@ -22,6 +22,7 @@
 pub mod api;
 
 mod admission;
+mod blobs;
 mod bounds;
 mod client_rules;
 mod convert;

@@ -4,8 +4,8 @@
 //! Limits on stored values are the controller's.
 
 pub(crate) use controller::limits::{
-    ATTRIBUTES_MAX, DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, PARTICIPANTS_MAX, PENDING_TRACKS_MAX,
-    REQUEST_TRACKS_MAX, TRACKS_MAX,
+    ATTRIBUTES_MAX, BLOB_BYTES_MAX, DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, PARTICIPANTS_MAX,
+    PENDING_TRACKS_MAX, REQUEST_TRACKS_MAX, TRACKS_MAX,
 };
 
 /// One signalling message, in bytes. A larger one closes the connection with 1009.
@@ -34,6 +34,9 @@ pub(crate) const TEXT_MAX: usize = 1024;
 /// A client's own name for a track, and other short words of the protocol, in bytes. Longer ones
 /// are answered with `LIMIT_EXCEEDED`.
 pub(crate) const CID_MAX: usize = 256;
+/// The name of an encoding of data tracks that has no number, in bytes. A longer one is answered
+/// with `INVALID_REQUEST` for a data blob, and with `LIMIT_EXCEEDED` for a data track.
+pub(crate) const ENCODING_MAX: usize = 32;
 /// The name of a simulcast layer, in bytes. A longer one is answered with `LIMIT_EXCEEDED`.
 pub(crate) const RID_MAX: usize = 64;
 /// Subscription permissions one publisher states. The rest are left out and counted.

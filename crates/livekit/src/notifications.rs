@@ -8,6 +8,7 @@ use livekit_protocol as proto;
 use livekit_protocol::request_response::{self, Reason};
 use livekit_protocol::signal_response::Message;
 
+use crate::blobs;
 use crate::client_rules::{enabled_codecs, told};
 use crate::convert::Numbered;
 use crate::infos;
@@ -80,6 +81,14 @@ pub(crate) fn message(notification: Notification) -> Option<Message> {
             last_ping_timestamp: asked,
             timestamp: now,
         }),
+        Notification::BlobStored { request_id, key } => Message::StoreDataBlobResponse(proto::StoreDataBlobResponse {
+            request_id,
+            key: Some(blobs::key(key)),
+        }),
+        Notification::Blob { request_id, blob } => Message::GetDataBlobResponse(proto::GetDataBlobResponse {
+            request_id,
+            blob: Some(blobs::blob(blob)),
+        }),
         Notification::Accepted(request) => Message::RequestResponse(response(Reason::Ok.into(), "", request)?),
         Notification::Refused {
             request,
@@ -95,13 +104,13 @@ pub(crate) fn refused(
     request_id: u32,
     reason: RefusalReason,
     message: String,
-    request: request_response::Request,
+    request: Option<request_response::Request>,
 ) -> Message {
     Message::RequestResponse(proto::RequestResponse {
         request_id,
         reason: reason.number(),
         message,
-        request: Some(request),
+        request,
     })
 }
 
@@ -112,7 +121,7 @@ fn response(reason: i32, message: &str, request: Request) -> Option<proto::Reque
         request_id,
         reason,
         message: message.to_owned(),
-        request: Some(request),
+        request,
     })
 }
 

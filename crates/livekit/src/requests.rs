@@ -2,9 +2,9 @@
 //! request in its answer.
 
 use controller::{
-    AddTrack, CodecRequest, Counter, MuteTrack, Ping, RefusalReason, Request, Scenario, SyncState, TrackPermission,
-    TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata, UpdateSubscription, UpdateTrackPermissions,
-    UpdateVideoTrack,
+    AddTrack, CodecRequest, Counter, GetBlob, MuteTrack, Ping, RefusalReason, Request, Scenario, StoreBlob, SyncState,
+    TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata, UpdateSubscription,
+    UpdateTrackPermissions, UpdateVideoTrack,
 };
 use livekit_protocol as proto;
 use livekit_protocol::request_response;
@@ -13,7 +13,8 @@ use livekit_protocol::signal_response::Message;
 use livekit_protocol::simulate_scenario::Scenario as ProtoScenario;
 use wire::MediaKind;
 
-use crate::bounds::Exceeded;
+use crate::blobs;
+use crate::bounds::{BLOB, Exceeded};
 use crate::convert::{Numbered, numbers, value, values};
 use crate::infos::{layers, layers_told};
 use crate::limits::CID_MAX;
@@ -86,10 +87,21 @@ pub(crate) fn translate(said: Said) -> Translated {
             return Translated::Refused(Refused::answered(0, RefusalReason::NotFound, text, request));
         }
         Said::UpdateDataSubscription(_) => return Translated::Refused(Refused::silent(Counter::NotFound)),
-        Said::StoreDataBlobRequest(_) | Said::GetDataBlobRequest(_) => {
-            return Translated::Refused(Refused::silent(Counter::NotAllowed));
+        Said::StoreDataBlobRequest(request) => {
+            return checked(request.request_id, blobs::store(request).map(Request::StoreBlob));
+        }
+        Said::GetDataBlobRequest(request) => {
+            return checked(request.request_id, blobs::get(request).map(Request::GetBlob));
         }
     })
+}
+
+/// A request, or a refusal that says why it makes no sense.
+fn checked(request_id: u32, read: Result<Request, &'static str>) -> Translated {
+    match read {
+        Ok(request) => Translated::Request(request),
+        Err(text) => Translated::Refused(Refused::answered(request_id, RefusalReason::InvalidRequest, text, None)),
+    }
 }
 
 impl Refused {
@@ -101,16 +113,18 @@ impl Refused {
         request_id: u32,
         reason: RefusalReason,
         text: impl Into<String>,
-        request: request_response::Request,
+        request: impl Into<Option<request_response::Request>>,
     ) -> Self {
         let counter = match reason {
             RefusalReason::NotFound => Counter::NotFound,
             RefusalReason::LimitExceeded => Counter::LimitExceeded,
-            RefusalReason::NotAllowed | RefusalReason::UnsupportedType => Counter::NotAllowed,
+            RefusalReason::NotAllowed | RefusalReason::UnsupportedType | RefusalReason::InvalidRequest => {
+                Counter::NotAllowed
+            }
         };
         Self {
             counter,
-            answer: Some(Box::new(refused(request_id, reason, text.into(), request))),
+            answer: Some(Box::new(refused(request_id, reason, text.into(), request.into()))),
         }
     }
 
@@ -138,10 +152,26 @@ impl Refused {
                 };
                 (0, Request::PublishDataTrack(request))
             }
+            Said::StoreDataBlobRequest(proto::StoreDataBlobRequest { request_id, .. })
+            | Said::GetDataBlobRequest(proto::GetDataBlobRequest { request_id, .. }) => {
+                return Self::blob_excess(request_id, what);
+            }
             _ => return Self::silent(Counter::LimitExceeded),
         };
         let text = format!("{} too long", what.0);
         Self::answered(id, RefusalReason::LimitExceeded, text, request)
+    }
+
+    /// LiveKit answers a key that is too long as one that makes no sense.
+    fn blob_excess(request_id: u32, what: Exceeded) -> Self {
+        let reason = match what {
+            Exceeded(BLOB) => RefusalReason::LimitExceeded,
+            Exceeded(_) => RefusalReason::InvalidRequest,
+        };
+        Self {
+            counter: Counter::LimitExceeded,
+            ..Self::answered(request_id, reason, format!("{} too long", what.0), None)
+        }
     }
 }
 
@@ -287,11 +317,14 @@ fn scenario(scenario: ProtoScenario) -> Option<Scenario> {
     })
 }
 
-/// A request as its answer repeats it, with the client's number for it; `None` for those that are
-/// not answered.
-pub(crate) fn repeated(request: Request) -> Option<(u32, request_response::Request)> {
+/// The client's number for a request, and the request as its answer repeats it if it does; `None`
+/// for those that are not answered.
+pub(crate) fn repeated(request: Request) -> Option<(u32, Option<request_response::Request>)> {
     use request_response::Request as Repeated;
-    Some(match request {
+    let (id, repeated) = match request {
+        Request::StoreBlob(StoreBlob { request_id, .. }) | Request::GetBlob(GetBlob { request_id, .. }) => {
+            return Some((request_id, None));
+        }
         Request::AddTrack(request) => (0, Repeated::AddTrack(add_track_told(request))),
         Request::MuteTrack(MuteTrack { sid, muted }) => (0, Repeated::Mute(proto::MuteTrackRequest { sid, muted })),
         Request::UpdateMetadata(request) => {
@@ -317,5 +350,6 @@ pub(crate) fn repeated(request: Request) -> Option<(u32, request_response::Reque
             (0, Repeated::UpdateVideoTrack(repeated))
         }
         _ => return None,
-    })
+    };
+    Some((id, Some(repeated)))
 }

@@ -194,7 +194,7 @@ pub(super) const RULES: &[Rule] = &[
     nothing("metric", "metrics of clients are dropped; `/metrics` has Weir's own"),
     nothing("trace", NO_SETTING),
     nothing("enable_data_tracks", "data tracks are not supported"),
-    nothing("enable_participant_data_blob", "data blobs are not supported"),
+    nothing("enable_participant_data_blob", "data blobs are always enabled"),
 ];
 
 /// A list of addresses. LiveKit takes an empty one for all.

@@ -25,6 +25,8 @@ impl Room {
             Request::UpdateMetadata(request) => self.update_metadata(ctx, key, request),
             Request::UpdateAudioTrack(request) => self.update_audio_track(ctx, key, request),
             Request::UpdateVideoTrack(request) => self.update_video_track(ctx, key, request),
+            Request::StoreBlob(request) => self.store_blob(ctx, key, request),
+            Request::GetBlob(request) => self.get_blob(ctx, key, request),
             Request::SimulateFault(scenario) => self.simulate(ctx, key, scenario),
             Request::Ping(ping) => self.pong(ctx, key, ping),
             Request::Alive => {}
@@ -44,7 +46,9 @@ impl Room {
         ctx.count(match reason {
             RefusalReason::NotFound => Counter::NotFound,
             RefusalReason::LimitExceeded => Counter::LimitExceeded,
-            RefusalReason::NotAllowed | RefusalReason::UnsupportedType => Counter::NotAllowed,
+            RefusalReason::NotAllowed | RefusalReason::UnsupportedType | RefusalReason::InvalidRequest => {
+                Counter::NotAllowed
+            }
         });
         if let Some(participant) = self.participants.get(&key) {
             let refused = Notification::Refused {

@@ -1,10 +1,12 @@
 //! Messages between participants.
 
+mod blobs;
 mod calls;
 mod leavers;
 mod pass_on;
 mod state;
 
+pub(crate) use blobs::Blobs;
 pub(crate) use calls::Calls;
 pub(crate) use leavers::{Leaver, Leavers};
 

@@ -1,0 +1,58 @@
+//! Data blobs: bytes that a participant stores at the server and others read by their key.
+
+use bytes::Bytes;
+
+/// A data blob.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// Its key, of which a participant has one blob.
+    pub key: BlobKey,
+    /// Its content.
+    pub contents: Bytes,
+}
+
+impl Blob {
+    /// Bytes it counts by the limits.
+    pub(crate) fn len(&self) -> usize {
+        self.key.len() + self.contents.len()
+    }
+}
+
+/// The key of a data blob.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BlobKey {
+    /// A name of the application's.
+    Generic(String),
+    /// A schema of data tracks, whose definition the blob is.
+    Schema {
+        /// Its name.
+        name: String,
+        /// The language it is written in.
+        encoding: SchemaEncoding,
+    },
+}
+
+impl BlobKey {
+    /// Bytes of its texts.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Generic(name) => name.len(),
+            Self::Schema { name, encoding } => match encoding {
+                SchemaEncoding::Custom(encoding) => name.len() + encoding.len(),
+                SchemaEncoding::Unstated | SchemaEncoding::WellKnown(_) => name.len(),
+            },
+        }
+    }
+}
+
+/// The language of a schema of data tracks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SchemaEncoding {
+    /// Not stated.
+    #[default]
+    Unstated,
+    /// One that clients have a number for. Passed through.
+    WellKnown(i32),
+    /// Another one, by name.
+    Custom(String),
+}

@@ -1,0 +1,81 @@
+//! Data blobs of participants: stored, and read by others.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::limits::{BLOB_BYTES_MAX, BLOBS_MAX};
+use crate::room::Room;
+use crate::{Blob, BlobKey, GetBlob, Notification, RefusalReason, Request, StoreBlob, Visible};
+
+/// The data blobs of one participant.
+#[derive(Debug, Default)]
+pub(crate) struct Blobs {
+    stored: BTreeMap<BlobKey, Bytes>,
+    /// Keys and contents together.
+    bytes: usize,
+}
+
+impl Blobs {
+    /// Stores a blob in place of the one with its key; `false` if it is too much.
+    fn store(&mut self, blob: &Blob) -> bool {
+        let replaced = self.stored.get(&blob.key);
+        let (number, freed) = match replaced {
+            Some(contents) => (self.stored.len(), blob.key.len() + contents.len()),
+            None => (self.stored.len() + 1, 0),
+        };
+        let bytes = self.bytes - freed + blob.len();
+        let fits = bytes <= BLOB_BYTES_MAX && number <= BLOBS_MAX;
+        if fits {
+            self.bytes = bytes;
+            self.stored.insert(blob.key.clone(), blob.contents.clone());
+        }
+        fits
+    }
+}
+
+impl Room {
+    /// A participant stores a blob.
+    pub(in crate::room) fn store_blob(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: StoreBlob) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if !participant.blobs.store(&request.blob) {
+            let text = "data blobs of the participant exceed the limit";
+            let request = Request::StoreBlob(request);
+            return self.refuse(ctx, key, RefusalReason::LimitExceeded, text, request);
+        }
+        let stored = Notification::BlobStored {
+            request_id: request.request_id,
+            key: request.blob.key,
+        };
+        participant.notify(ctx, stored);
+    }
+
+    /// A participant reads a blob of its own or of another that it can see.
+    pub(in crate::room) fn get_blob(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: GetBlob) {
+        let owner = self.by_identity(&request.identity);
+        let owner = owner.and_then(|owner| self.participants.get(&owner));
+        let seen = owner.filter(|owner| owner.key == key || owner.is_visible(Visible::Everybody));
+        let found = match seen {
+            Some(owner) => owner.blobs.stored.get(&request.key).ok_or("data blob not found"),
+            None => Err("participant not found"),
+        };
+        let contents = match found {
+            Ok(contents) => contents.clone(),
+            Err(text) => return self.refuse(ctx, key, RefusalReason::NotFound, text, Request::GetBlob(request)),
+        };
+        if let Some(participant) = self.participants.get(&key) {
+            let blob = Notification::Blob {
+                request_id: request.request_id,
+                blob: Blob {
+                    key: request.key,
+                    contents,
+                },
+            };
+            participant.notify(ctx, blob);
+        }
+    }
+}
