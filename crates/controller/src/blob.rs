@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use crate::DataSchema;
+
 /// A data blob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blob {
@@ -24,12 +26,7 @@ pub enum BlobKey {
     /// A name of the application's.
     Generic(String),
     /// A schema of data tracks, whose definition the blob is.
-    Schema {
-        /// Its name.
-        name: String,
-        /// The language it is written in.
-        encoding: SchemaEncoding,
-    },
+    Schema(DataSchema),
 }
 
 impl BlobKey {
@@ -37,22 +34,7 @@ impl BlobKey {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Generic(name) => name.len(),
-            Self::Schema { name, encoding } => match encoding {
-                SchemaEncoding::Custom(encoding) => name.len() + encoding.len(),
-                SchemaEncoding::Unstated | SchemaEncoding::WellKnown(_) => name.len(),
-            },
+            Self::Schema(schema) => schema.len(),
         }
     }
-}
-
-/// The language of a schema of data tracks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SchemaEncoding {
-    /// Not stated.
-    #[default]
-    Unstated,
-    /// One that clients have a number for. Passed through.
-    WellKnown(i32),
-    /// Another one, by name.
-    Custom(String),
 }

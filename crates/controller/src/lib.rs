@@ -48,26 +48,27 @@ pub use admin::{
     AdminError, AdminReply, AdminRequest, CreateRoom, PerformRpc, SendData, UpdateParticipant, UpdateSubscriptions,
 };
 pub use allocation::Loudest;
-pub use blob::{Blob, BlobKey, SchemaEncoding};
+pub use blob::{Blob, BlobKey};
 pub use budget::{Budget, Rate};
 pub use config::{Config, IceServer, Visible, WallClock};
 pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
 pub use info::{
-    AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, Encryption, LayerMode,
-    PacketTrailerFeature, ParticipantInfo, ParticipantState, RoomInfo, ServerInfo, TrackInfo, VideoLayer, VideoQuality,
+    AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, DataEncoding, DataSchema,
+    DataTrackInfo, Encryption, LayerMode, PacketTrailerFeature, ParticipantInfo, ParticipantState, RoomInfo,
+    ServerInfo, TrackInfo, VideoLayer, VideoQuality,
 };
 pub use io::{AdminRequestId, ConnectionId, Counter, Counters, EndCause, Event, Input, Output};
 pub use message::{DataContent, DataMessage, PacketKind, UserData};
 pub use negotiation::codecs::MIME_TYPES;
 pub use notification::{
-    CodecDemand, EndAction, EndReason, Joined, LocalDescription, Notification, QualityInfo, RefusalReason, Resumed,
-    SpeakerInfo, StreamState, SubscriptionError, TrackDemand,
+    CodecDemand, DataTrackHandle, EndAction, EndReason, Joined, LocalDescription, Notification, QualityInfo,
+    RefusalReason, Resumed, SpeakerInfo, StreamState, SubscriptionError, TrackDemand,
 };
 pub use request::{
-    AddTrack, CodecRequest, Description, GetBlob, Join, MuteTrack, PeerMode, Ping, Request, Resume, Scenario,
-    StoreBlob, SyncState, TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata,
+    AddTrack, CodecRequest, Description, GetBlob, Join, MuteTrack, PeerMode, Ping, PublishDataTrack, Request, Resume,
+    Scenario, StoreBlob, SyncState, TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata,
     UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
 };
-pub use room::data::{LOSSY, RELIABLE};
+pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
 pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};
 pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

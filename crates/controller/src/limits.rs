@@ -61,6 +61,10 @@ pub const METADATA_MAX: usize = 64 << 10;
 /// Attributes of a participant, keys and values together, in bytes. More is answered with
 /// `LIMIT_EXCEEDED`, at joining with 400.
 pub const ATTRIBUTES_MAX: usize = 64 << 10;
+/// Data tracks that one participant publishes. One more is answered with `LIMIT_EXCEEDED`.
+pub const DATA_TRACKS_MAX: usize = 64;
+/// The name of a data track, in bytes. A longer one is answered with `INVALID_NAME`.
+pub const DATA_TRACK_NAME_MAX: usize = 256;
 /// Data blobs of one participant, keys and contents together, in bytes. More is answered with
 /// `LIMIT_EXCEEDED`.
 pub const BLOB_BYTES_MAX: usize = 64_000;

@@ -35,6 +35,13 @@ pub enum DataContent {
     RpcCall(RpcCall),
     /// A reply to a call, of the server or of another participant.
     RpcReply(RpcReply),
+    /// A packet of a frame of a data track.
+    Frame {
+        /// The handle of the track: the publisher's, and then the receivers'.
+        handle: u16,
+        /// The packet as it arrived.
+        packet: Bytes,
+    },
     /// Something that clients say to each other in their own protocol. Passed through.
     Packet {
         /// Of what kind.
@@ -89,6 +96,7 @@ impl DataMessage {
         // Clients from before messages had senders look for them in the content as well.
         let places = match self.content {
             DataContent::User(_) => 2,
+            DataContent::Frame { .. } => 0,
             DataContent::RpcCall(_) | DataContent::RpcReply(_) | DataContent::Packet { .. } => 1,
         };
         const TAGS: usize = 8;

@@ -3,8 +3,8 @@
 use wire::Codec;
 
 use crate::{
-    Blob, BlobKey, ConnectionQuality, DisabledCodecs, ParticipantInfo, PeerMode, Request, RoomInfo, ServerInfo,
-    TrackInfo, VideoQuality,
+    Blob, BlobKey, ConnectionQuality, DataTrackInfo, DisabledCodecs, ParticipantInfo, PeerMode, Request, RoomInfo,
+    ServerInfo, TrackInfo, VideoQuality,
 };
 
 /// One thing a participant is told.
@@ -86,6 +86,12 @@ pub enum Notification {
         /// The time now in milliseconds since 1970-01-01 UTC.
         now: i64,
     },
+    /// Its data track is published.
+    DataTrackPublished(DataTrackInfo),
+    /// Its data track is taken away.
+    DataTrackUnpublished(DataTrackInfo),
+    /// The data tracks that it is sent: all of them.
+    DataTrackHandles(Vec<DataTrackHandle>),
     /// Its data blob is stored.
     BlobStored {
         /// The client's number for the request.
@@ -217,6 +223,19 @@ pub enum SubscriptionError {
     TrackNotFound,
 }
 
+/// The handle that packets of a data track bear for their receivers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataTrackHandle {
+    /// The handle.
+    pub handle: u16,
+    /// The publisher by its identity.
+    pub publisher_identity: String,
+    /// The publisher by its id.
+    pub publisher_sid: String,
+    /// The track.
+    pub track_sid: String,
+}
+
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalReason {
@@ -230,6 +249,14 @@ pub enum RefusalReason {
     UnsupportedType,
     /// It makes no sense.
     InvalidRequest,
+    /// The handle of a data track is none.
+    InvalidHandle,
+    /// The name of a data track is none.
+    InvalidName,
+    /// Another data track has the handle.
+    DuplicateHandle,
+    /// Another data track has the name.
+    DuplicateName,
 }
 
 /// Why a session is over.

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
-use crate::room::data::{Blobs, DataState};
+use crate::room::data::{Blobs, DataState, OwnDataTracks};
 use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{
@@ -58,6 +58,7 @@ pub(crate) struct Participant {
     pub(crate) track_permissions_asked: Option<UpdateTrackPermissions>,
     pub(crate) data: DataState,
     pub(crate) blobs: Blobs,
+    pub(crate) data_tracks: OwnDataTracks,
     pub(crate) quality: QualityState,
     /// Media sections it was asked to add.
     pub(crate) asked: Option<Asked>,
@@ -170,6 +171,7 @@ impl Participant {
             track_permissions_asked: None,
             data: DataState::default(),
             blobs: Blobs::default(),
+            data_tracks: OwnDataTracks::default(),
             quality: QualityState::default(),
             asked: None,
             deadlines: Deadlines {
@@ -184,11 +186,13 @@ impl Participant {
 
     pub(crate) fn info(&self) -> ParticipantInfo {
         let arrived = self.tracks.values().filter(|track| track.media.is_some());
+        let data_tracks = self.data_tracks.published.values();
         ParticipantInfo {
             sid: self.sid.clone(),
             identity: self.identity.clone(),
             state: self.state,
             tracks: arrived.map(|track| track.info.clone()).collect(),
+            data_tracks: data_tracks.map(|(_, info)| info.clone()).collect(),
             metadata: self.metadata.clone(),
             joined: self.joined,
             name: self.name.clone(),

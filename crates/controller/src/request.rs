@@ -7,8 +7,8 @@ use wire::MediaKind;
 use wire::sdp::{LeftOut, SdpError, SessionDescription};
 
 use crate::{
-    AudioFeature, BackupCodecPolicy, Blob, BlobKey, ClientTraits, CreateRoom, Encryption, LayerMode,
-    PacketTrailerFeature, VideoLayer, VideoQuality,
+    AudioFeature, BackupCodecPolicy, Blob, BlobKey, ClientTraits, CreateRoom, DataEncoding, DataSchema, Encryption,
+    LayerMode, PacketTrailerFeature, VideoLayer, VideoQuality,
 };
 
 /// How many peer connections a client uses.
@@ -104,6 +104,12 @@ pub enum Request {
     UpdateAudioTrack(UpdateAudioTrack),
     /// It says how large a track is now.
     UpdateVideoTrack(UpdateVideoTrack),
+    /// It publishes a data track.
+    PublishDataTrack(PublishDataTrack),
+    /// It takes the data track with this handle of its own away.
+    UnpublishDataTrack(u32),
+    /// It subscribes to data tracks, by their ids, or ends subscriptions.
+    UpdateDataSubscription(Vec<(String, bool)>),
     /// It stores a data blob.
     StoreBlob(StoreBlob),
     /// It asks for a data blob.
@@ -246,6 +252,8 @@ pub struct TrackPermission {
 pub struct SyncState {
     /// The tracks it publishes.
     pub published_sids: Vec<String>,
+    /// The data tracks it publishes.
+    pub published_data_sids: Vec<String>,
     /// The number of the last reliable message it has received of each sender, by the sender's id.
     pub received: Vec<(String, u32)>,
     /// Exceptions: the tracks that an automatic subscriber does not want, or that another does.
@@ -285,6 +293,21 @@ pub struct UpdateVideoTrack {
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
+}
+
+/// A data track is published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishDataTrack {
+    /// The client's number for it.
+    pub handle: u32,
+    /// Its name.
+    pub name: String,
+    /// How frames are encrypted from end to end. Passed through.
+    pub encryption: Encryption,
+    /// The encoding of frames, if it is stated. Passed through.
+    pub encoding: Option<DataEncoding>,
+    /// The schema of frames, if there is one. Passed through.
+    pub schema: Option<DataSchema>,
 }
 
 /// A data blob is stored in place of the one with its key.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use southbound::TrackId;
 
-use self::data::Calls;
+use self::data::{Calls, DataTracks};
 pub(crate) use self::lifetime::Lifetime;
 use self::membership::Membership;
 use self::speaking::Speaking;
@@ -40,6 +40,7 @@ pub(crate) struct Room {
     pub(crate) metadata: String,
     pub(crate) lifetime: Lifetime,
     calls: Calls,
+    data_tracks: DataTracks,
     membership: Membership,
     speaking: Speaking,
     pending: Pending,
@@ -69,6 +70,7 @@ impl Room {
             metadata: String::new(),
             lifetime: Lifetime::of(&ctx.core.config),
             calls: Calls::default(),
+            data_tracks: DataTracks::default(),
             membership: Membership::default(),
             speaking: Speaking::new(ctx.core.config.voices),
             pending: Pending::default(),

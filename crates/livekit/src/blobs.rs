@@ -1,9 +1,10 @@
 //! Data blobs: requests to store and to read one, and the protocol's form of their keys.
 
-use controller::{Blob, BlobKey, GetBlob, SchemaEncoding, StoreBlob};
+use controller::{Blob, BlobKey, DataEncoding, GetBlob, StoreBlob};
 use livekit_protocol as proto;
 use livekit_protocol::data_blob_key::Key;
-use livekit_protocol::data_track_schema_encoding::Value;
+
+use crate::data_tracks::{schema, schema_told};
 
 /// The blob that a client stores.
 ///
@@ -11,8 +12,8 @@ use livekit_protocol::data_track_schema_encoding::Value;
 pub(crate) fn store(request: proto::StoreDataBlobRequest) -> Result<StoreBlob, &'static str> {
     let proto::DataBlob { key, contents } = request.blob.unwrap_or_default();
     let key = key.and_then(read).ok_or("data blob is invalid")?;
-    if let BlobKey::Schema { encoding, .. } = &key
-        && *encoding == SchemaEncoding::Custom(String::new())
+    if let BlobKey::Schema(schema) = &key
+        && schema.encoding == DataEncoding::Custom(String::new())
     {
         return Err("encoding identifier is empty");
     }
@@ -43,14 +44,7 @@ pub(crate) fn get(request: proto::GetDataBlobRequest) -> Result<GetBlob, &'stati
 fn read(key: proto::DataBlobKey) -> Option<BlobKey> {
     Some(match key.key? {
         Key::Generic(name) => BlobKey::Generic(name),
-        Key::SchemaId(schema) => BlobKey::Schema {
-            name: schema.name,
-            encoding: match schema.encoding.and_then(|encoding| encoding.value) {
-                Some(Value::WellKnown(number)) => SchemaEncoding::WellKnown(number),
-                Some(Value::Custom(name)) => SchemaEncoding::Custom(name),
-                None => SchemaEncoding::Unstated,
-            },
-        },
+        Key::SchemaId(named) => BlobKey::Schema(schema(named)),
     })
 }
 
@@ -66,15 +60,7 @@ pub(crate) fn blob(blob: Blob) -> proto::DataBlob {
 pub(crate) fn key(key: BlobKey) -> proto::DataBlobKey {
     let key = match key {
         BlobKey::Generic(name) => Key::Generic(name),
-        BlobKey::Schema { name, encoding } => {
-            let value = match encoding {
-                SchemaEncoding::Unstated => None,
-                SchemaEncoding::WellKnown(number) => Some(Value::WellKnown(number)),
-                SchemaEncoding::Custom(name) => Some(Value::Custom(name)),
-            };
-            let encoding = value.map(|value| proto::DataTrackSchemaEncoding { value: Some(value) });
-            Key::SchemaId(proto::DataTrackSchemaId { name, encoding })
-        }
+        BlobKey::Schema(schema) => Key::SchemaId(schema_told(schema)),
     };
     proto::DataBlobKey { key: Some(key) }
 }

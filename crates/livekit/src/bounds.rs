@@ -31,9 +31,6 @@ use crate::limits::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exceeded(pub(crate) &'static str);
 
-/// The content of a data blob, as [`Exceeded`] names it.
-pub(crate) const BLOB: &str = "blob";
-
 /// Whether anything was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
@@ -281,7 +278,7 @@ fn schema(schema: &DataTrackSchemaId) -> Result<(), Exceeded> {
 
 fn data_blob(blob: &DataBlob) -> Result<(), Exceeded> {
     let DataBlob { key, contents } = blob;
-    few(BLOB, contents, BLOB_BYTES_MAX)?;
+    few("blob", contents, BLOB_BYTES_MAX)?;
     key.iter().try_for_each(blob_key)
 }
 

@@ -129,6 +129,10 @@ numbered! {
         LimitExceeded = LimitExceeded,
         UnsupportedType = UnsupportedType,
         InvalidRequest = InvalidRequest,
+        InvalidHandle = InvalidHandle,
+        InvalidName = InvalidName,
+        DuplicateHandle = DuplicateHandle,
+        DuplicateName = DuplicateName,
     }
     EndReason = proto::DisconnectReason {
         ClientInitiated = ClientInitiated,

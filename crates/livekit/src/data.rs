@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use controller::{
-    DataContent, DataMessage, LOSSY, PacketKind, RELIABLE, RpcCall, RpcContent, RpcError, RpcReply, UserData,
+    DATA_TRACK, DataContent, DataMessage, LOSSY, PacketKind, RELIABLE, RpcCall, RpcContent, RpcError, RpcReply,
+    UserData,
 };
 use livekit_protocol::data_packet::{Kind, Value};
 use livekit_protocol::data_stream::header::ContentHeader;
@@ -10,18 +11,19 @@ use livekit_protocol::rpc_response::Value as Outcome;
 use livekit_protocol::{DataPacket, RpcRequest, UserPacket};
 use prost::Message;
 
+use crate::data_tracks;
 use crate::limits::DATA_PACKET_MAX;
-
-/// Label of the channel of data tracks, which are not forwarded.
-const DATA_TRACK: &str = "_data_track";
 
 /// Reads what came on a channel; `None` for what is no message or is too long.
 ///
 /// On the protocol's own channels it is a packet. On a channel that an application opened itself it
 /// is bytes for everybody else, who get them as clients know user data: in a reliable packet.
 pub(crate) fn read(label: &str, payload: &[u8]) -> Option<DataMessage> {
-    if payload.len() > DATA_PACKET_MAX || label == DATA_TRACK {
+    if payload.len() > DATA_PACKET_MAX {
         return None;
+    }
+    if label == DATA_TRACK {
+        return data_tracks::handle(payload).map(|handle| frame(handle, payload));
     }
     if matches!(label, RELIABLE | LOSSY) {
         let packet = DataPacket::decode(payload).ok()?;
@@ -83,6 +85,22 @@ fn message(packet: DataPacket, reliable: bool, payload: &[u8]) -> DataMessage {
     }
 }
 
+fn frame(handle: u16, payload: &[u8]) -> DataMessage {
+    DataMessage {
+        reliable: false,
+        sequence: 0,
+        sender_sid: String::new(),
+        sender_identity: String::new(),
+        generated: false,
+        destinations: Vec::new(),
+        content: DataContent::Frame {
+            handle,
+            packet: Bytes::copy_from_slice(payload),
+        },
+        len: payload.len(),
+    }
+}
+
 fn reply(call_id: String, content: RpcContent, payload: &[u8]) -> DataContent {
     DataContent::RpcReply(RpcReply {
         call_id,
@@ -116,7 +134,7 @@ fn rpc_request(call: RpcCall) -> RpcRequest {
     }
 }
 
-/// Writes a message as a packet.
+/// Writes a message as a packet, or as one of a data track.
 pub(crate) fn write(data: DataMessage) -> Vec<u8> {
     let mut packet = match data.content {
         DataContent::User(user) => DataPacket {
@@ -141,6 +159,7 @@ pub(crate) fn write(data: DataMessage) -> Vec<u8> {
             value: Some(Value::RpcRequest(rpc_request(call))),
             ..DataPacket::default()
         },
+        DataContent::Frame { handle, packet } => return data_tracks::with_handle(&packet, handle),
         DataContent::RpcReply(RpcReply { encoded, .. }) | DataContent::Packet { encoded, .. } => {
             DataPacket::decode(encoded).unwrap_or_default()
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use controller::{
-    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Counter, DataMessage, EndCause,
-    Event, Join, LOSSY, Notification, RELIABLE, Request,
+    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Counter, DATA_TRACK, DataContent,
+    DataMessage, EndCause, Event, Join, LOSSY, Notification, RELIABLE, Request,
 };
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
@@ -313,7 +313,11 @@ fn notice_input(notice: Notice) -> controller::Input {
 
 fn send(to: Vec<TransportId>, message: Option<MessageId>, data: DataMessage) -> Command {
     let reliable = data.reliable;
-    let label = if reliable { RELIABLE } else { LOSSY };
+    let label = match data.content {
+        DataContent::Frame { .. } => DATA_TRACK,
+        _ if reliable => RELIABLE,
+        _ => LOSSY,
+    };
     Command::Send {
         to,
         label: Arc::from(label),

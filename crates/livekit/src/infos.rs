@@ -7,6 +7,7 @@ use wire::MediaKind;
 
 use crate::client_rules::enabled_codecs;
 use crate::convert::{Numbered, numbers, permission, value};
+use crate::data_tracks;
 
 /// Clients decide by the version of the server what it can do; this is the one whose protocol we
 /// speak.
@@ -37,6 +38,7 @@ pub(crate) fn participant(info: ParticipantInfo) -> proto::ParticipantInfo {
         identity: info.identity,
         state: info.state.number(),
         tracks: info.tracks.into_iter().map(track).collect(),
+        data_tracks: info.data_tracks.into_iter().map(data_tracks::info).collect(),
         metadata: info.metadata,
         joined_at: info.joined.as_secs() as i64,
         joined_at_ms: info.joined.as_millis() as i64,

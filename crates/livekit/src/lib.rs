@@ -27,6 +27,7 @@ mod bounds;
 mod client_rules;
 mod convert;
 mod data;
+mod data_tracks;
 mod fields;
 mod frame;
 mod front;

@@ -11,6 +11,7 @@ use livekit_protocol::signal_response::Message;
 use crate::blobs;
 use crate::client_rules::{enabled_codecs, told};
 use crate::convert::Numbered;
+use crate::data_tracks;
 use crate::infos;
 use crate::requests;
 
@@ -81,6 +82,15 @@ pub(crate) fn message(notification: Notification) -> Option<Message> {
             last_ping_timestamp: asked,
             timestamp: now,
         }),
+        Notification::DataTrackPublished(info) => Message::PublishDataTrackResponse(proto::PublishDataTrackResponse {
+            info: Some(data_tracks::info(info)),
+        }),
+        Notification::DataTrackUnpublished(info) => {
+            Message::UnpublishDataTrackResponse(proto::UnpublishDataTrackResponse {
+                info: Some(data_tracks::info(info)),
+            })
+        }
+        Notification::DataTrackHandles(handles) => Message::DataTrackSubscriberHandles(data_tracks::handles(handles)),
         Notification::BlobStored { request_id, key } => Message::StoreDataBlobResponse(proto::StoreDataBlobResponse {
             request_id,
             key: Some(blobs::key(key)),

@@ -14,8 +14,9 @@ use livekit_protocol::simulate_scenario::Scenario as ProtoScenario;
 use wire::MediaKind;
 
 use crate::blobs;
-use crate::bounds::{BLOB, Exceeded};
+use crate::bounds::Exceeded;
 use crate::convert::{Numbered, numbers, value, values};
+use crate::data_tracks;
 use crate::infos::{layers, layers_told};
 use crate::limits::CID_MAX;
 use crate::notifications::refused;
@@ -76,17 +77,19 @@ pub(crate) fn translate(said: Said) -> Translated {
             width: request.width,
             height: request.height,
         }),
-        Said::PublishDataTrackRequest(request) => {
-            let request = request_response::Request::PublishDataTrack(request);
-            let text = "data tracks are not offered here";
-            return Translated::Refused(Refused::answered(0, RefusalReason::NotAllowed, text, request));
+        Said::PublishDataTrackRequest(request) => match data_tracks::publish(&request) {
+            Some(request) => Request::PublishDataTrack(request),
+            None => {
+                let request = request_response::Request::PublishDataTrack(request);
+                let (reason, text) = (RefusalReason::InvalidRequest, "encoding identifier is empty");
+                return Translated::Refused(Refused::answered(0, reason, text, request));
+            }
+        },
+        Said::UnpublishDataTrackRequest(request) => Request::UnpublishDataTrack(request.pub_handle),
+        Said::UpdateDataSubscription(request) => {
+            let updates = request.updates.into_iter();
+            Request::UpdateDataSubscription(updates.map(|update| (update.track_sid, update.subscribe)).collect())
         }
-        Said::UnpublishDataTrackRequest(request) => {
-            let request = request_response::Request::UnpublishDataTrack(request);
-            let text = "no data track with this handle";
-            return Translated::Refused(Refused::answered(0, RefusalReason::NotFound, text, request));
-        }
-        Said::UpdateDataSubscription(_) => return Translated::Refused(Refused::silent(Counter::NotFound)),
         Said::StoreDataBlobRequest(request) => {
             return checked(request.request_id, blobs::store(request).map(Request::StoreBlob));
         }
@@ -118,9 +121,7 @@ impl Refused {
         let counter = match reason {
             RefusalReason::NotFound => Counter::NotFound,
             RefusalReason::LimitExceeded => Counter::LimitExceeded,
-            RefusalReason::NotAllowed | RefusalReason::UnsupportedType | RefusalReason::InvalidRequest => {
-                Counter::NotAllowed
-            }
+            _ => Counter::NotAllowed,
         };
         Self {
             counter,
@@ -165,7 +166,7 @@ impl Refused {
     /// LiveKit answers a key that is too long as one that makes no sense.
     fn blob_excess(request_id: u32, what: Exceeded) -> Self {
         let reason = match what {
-            Exceeded(BLOB) => RefusalReason::LimitExceeded,
+            Exceeded("blob") => RefusalReason::LimitExceeded,
             Exceeded(_) => RefusalReason::InvalidRequest,
         };
         Self {
@@ -294,9 +295,14 @@ fn permissions(request: proto::SubscriptionPermission) -> UpdateTrackPermissions
 /// The view that a client has of its session when it comes back.
 pub(crate) fn sync_state(state: proto::SyncState) -> SyncState {
     let published = state.publish_tracks.into_iter().filter_map(|published| published.track);
+    let data_published = state.publish_data_tracks.into_iter();
     let received = state.datachannel_receive_states.into_iter();
     SyncState {
         published_sids: published.map(|track| track.sid).collect(),
+        // LiveKit takes one without an id for one that it does not know.
+        published_data_sids: data_published
+            .map(|published| published.info.unwrap_or_default().sid)
+            .collect(),
         received: received.map(|state| (state.publisher_sid, state.last_seq)).collect(),
         exceptions: state.subscription.map(listed),
         disabled_sids: state.track_sids_disabled,
@@ -322,6 +328,11 @@ fn scenario(scenario: ProtoScenario) -> Option<Scenario> {
 pub(crate) fn repeated(request: Request) -> Option<(u32, Option<request_response::Request>)> {
     use request_response::Request as Repeated;
     let (id, repeated) = match request {
+        Request::PublishDataTrack(request) => (0, Repeated::PublishDataTrack(data_tracks::published(request))),
+        Request::UnpublishDataTrack(pub_handle) => {
+            let repeated = proto::UnpublishDataTrackRequest { pub_handle };
+            (0, Repeated::UnpublishDataTrack(repeated))
+        }
         Request::StoreBlob(StoreBlob { request_id, .. }) | Request::GetBlob(GetBlob { request_id, .. }) => {
             return Some((request_id, None));
         }

@@ -193,7 +193,7 @@ pub(super) const RULES: &[Rule] = &[
     nothing("api", ONE_NODE),
     nothing("metric", "metrics of clients are dropped; `/metrics` has Weir's own"),
     nothing("trace", NO_SETTING),
-    nothing("enable_data_tracks", "data tracks are not supported"),
+    nothing("enable_data_tracks", "data tracks are always enabled"),
     nothing("enable_participant_data_blob", "data blobs are always enabled"),
 ];
 

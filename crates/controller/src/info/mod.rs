@@ -4,10 +4,12 @@
 //! be passed to another process. Fields that the controller does not decide by are passed from one
 //! client to the others, and say so.
 
+mod data_track;
 mod participant;
 mod room;
 mod track;
 
+pub use data_track::{DataEncoding, DataSchema, DataTrackInfo};
 pub use participant::{ClientCapability, ConnectionQuality, ParticipantInfo, ParticipantState};
 pub use room::{RoomInfo, ServerInfo};
 pub use track::{

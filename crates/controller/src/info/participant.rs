@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use access::{KindDetail, ParticipantKind, Permission};
 
-use super::{TrackInfo, text_len};
+use super::{DataTrackInfo, TrackInfo, text_len};
 use crate::EndReason;
 
 /// A participant.
@@ -19,6 +19,8 @@ pub struct ParticipantInfo {
     pub state: ParticipantState,
     /// The tracks that others may have.
     pub tracks: Vec<TrackInfo>,
+    /// The data tracks that others may subscribe to.
+    pub data_tracks: Vec<DataTrackInfo>,
     /// The application's metadata.
     pub metadata: String,
     /// When it joined, since 1970-01-01 UTC.
@@ -91,6 +93,7 @@ impl ParticipantInfo {
             .map(|(name, value)| 4 + text_len(name) + text_len(value))
             .sum();
         let tracks: usize = self.tracks.iter().map(TrackInfo::told_len).sum();
-        NUMBERS + texts + attributes + tracks
+        let data_tracks: usize = self.data_tracks.iter().map(DataTrackInfo::told_len).sum();
+        NUMBERS + texts + attributes + tracks + data_tracks
     }
 }

@@ -25,6 +25,9 @@ impl Room {
             Request::UpdateMetadata(request) => self.update_metadata(ctx, key, request),
             Request::UpdateAudioTrack(request) => self.update_audio_track(ctx, key, request),
             Request::UpdateVideoTrack(request) => self.update_video_track(ctx, key, request),
+            Request::PublishDataTrack(request) => self.publish_data_track(ctx, key, request),
+            Request::UnpublishDataTrack(handle) => self.unpublish_data_track(ctx, key, handle),
+            Request::UpdateDataSubscription(updates) => self.update_data_subscription(ctx, key, &updates),
             Request::StoreBlob(request) => self.store_blob(ctx, key, request),
             Request::GetBlob(request) => self.get_blob(ctx, key, request),
             Request::SimulateFault(scenario) => self.simulate(ctx, key, scenario),
@@ -46,9 +49,13 @@ impl Room {
         ctx.count(match reason {
             RefusalReason::NotFound => Counter::NotFound,
             RefusalReason::LimitExceeded => Counter::LimitExceeded,
-            RefusalReason::NotAllowed | RefusalReason::UnsupportedType | RefusalReason::InvalidRequest => {
-                Counter::NotAllowed
-            }
+            RefusalReason::NotAllowed
+            | RefusalReason::UnsupportedType
+            | RefusalReason::InvalidRequest
+            | RefusalReason::InvalidHandle
+            | RefusalReason::InvalidName
+            | RefusalReason::DuplicateHandle
+            | RefusalReason::DuplicateName => Counter::NotAllowed,
         });
         if let Some(participant) = self.participants.get(&key) {
             let refused = Notification::Refused {

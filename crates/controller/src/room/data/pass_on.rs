@@ -21,6 +21,12 @@ impl Room {
         message: MessageId,
     ) {
         self.acts(key);
+        let data = match data {
+            Some(data) if matches!(data.content, DataContent::Frame { .. }) => {
+                return self.pass_on_frame(ctx, key, *data, message);
+            }
+            data => data,
+        };
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -237,10 +243,12 @@ impl Sender<'_> {
 }
 
 /// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are
-/// told by the server alone.
+/// told by the server alone. Frames belong to data tracks, which end when their publisher leaves.
 fn may_send(permission: &Permission, content: &DataContent) -> bool {
-    let DataContent::Packet { kind, .. } = content else {
-        return permission.publish_data;
+    let kind = match content {
+        DataContent::Packet { kind, .. } => kind,
+        DataContent::Frame { .. } => return false,
+        _ => return permission.publish_data,
     };
     match kind {
         PacketKind::Transcription => permission.agent && permission.publish_data,

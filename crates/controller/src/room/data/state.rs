@@ -10,6 +10,8 @@ use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX, EARLY_DATA_AGE, EARLY_DATA
 pub const RELIABLE: &str = "_reliable";
 /// Label of the channel whose messages may be lost.
 pub const LOSSY: &str = "_lossy";
+/// Label of the channel of data tracks, whose packets may be lost.
+pub const DATA_TRACK: &str = "_data_track";
 /// Data packets of one participant.
 #[derive(Debug, Default)]
 pub(crate) struct DataState {

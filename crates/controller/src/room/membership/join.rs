@@ -10,7 +10,7 @@ use crate::limits::CONNECT_TIMEOUT;
 use crate::negotiation::Peer;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::room::data::{LOSSY, RELIABLE};
+use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE};
 use crate::{
     ConnectionId, EndAction, EndReason, Event, Join, Joined, Notification, ParticipantState, PeerMode, ServerInfo,
 };
@@ -69,6 +69,11 @@ impl Room {
             },
             Channel {
                 label: Arc::from(LOSSY),
+                ordered: false,
+                retransmits_max: Some(0),
+            },
+            Channel {
+                label: Arc::from(DATA_TRACK),
                 ordered: false,
                 retransmits_max: Some(0),
             },

@@ -9,7 +9,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::room::data::{DataState, Leaver};
+use crate::room::data::{DataState, Leaver, OwnDataTracks};
 use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantInfo, ParticipantState};
 
 /// Departures kept for those who are away.
@@ -32,6 +32,7 @@ impl Room {
         };
         self.pending.negotiations.remove(&key);
         self.end_calls_to(ctx, key);
+        self.forget_data_tracks(ctx, &participant);
         if let Some(connection) = participant.connection() {
             ctx.out.push(Output::End {
                 connection,
@@ -100,6 +101,7 @@ impl Room {
         participant.state = ParticipantState::Disconnected;
         participant.version += 1;
         participant.tracks.clear();
+        participant.data_tracks = OwnDataTracks::default();
         if participant.is_visible(ctx.core.config.visible) {
             let mut info = participant.info();
             info.disconnect_reason = Some(reason);
@@ -113,6 +115,7 @@ impl Room {
             participant.version += 1;
             let mut info = participant.info();
             info.tracks.clear();
+            info.data_tracks.clear();
             info.state = ParticipantState::Disconnected;
             self.tell_gone(ctx, key, info);
         }

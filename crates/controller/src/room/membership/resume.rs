@@ -74,6 +74,7 @@ impl Room {
         if let Some(offer) = resume.offer {
             self.take_offer(ctx, key, offer);
         }
+        self.tell_data_handles_again(ctx, key);
         self.refresh_token(ctx, key);
     }
 
@@ -108,7 +109,11 @@ impl Room {
             return;
         };
         let mut published = state.published_sids.iter();
-        if published.any(|sid| participant.track_by_sid(sid).is_none()) {
+        let data_tracks = &participant.data_tracks.published;
+        let has_data_track = |sid: &String| data_tracks.values().any(|(_, info)| info.sid == *sid);
+        if published.any(|sid| participant.track_by_sid(sid).is_none())
+            || !state.published_data_sids.iter().all(has_data_track)
+        {
             // It publishes what we know nothing of: there is no common state to go on from.
             return self.dismiss(ctx, key, EndReason::StateMismatch, EndAction::Reconnect);
         }

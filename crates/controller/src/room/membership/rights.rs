@@ -39,14 +39,19 @@ impl Room {
             .tracks
             .values()
             .filter(|track| !participant.permission.may_publish(track.info.source));
+        let publishes_data = participant.permission.publish_data;
         for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
             self.take_off_air(ctx, key, track);
+        }
+        if !publishes_data {
+            self.forbid_data_tracks(ctx, key);
         }
         if hidden && !before.hidden {
             self.tell_disappearance(ctx, key);
         }
         self.announce(ctx, key);
         self.reconcile_all(ctx, key);
+        self.update_receivers_of_data(ctx);
         self.population_changed(ctx);
         if self.is_recorded() != was_recorded {
             self.tell_population(ctx);

@@ -34,7 +34,8 @@ impl Room {
             return;
         }
         participant.track_permissions_asked = None;
-        let told = participant.tracks.len() * UPDATE_LEN;
+        let tracks = participant.tracks.len() + participant.data_tracks.published.len();
+        let told = tracks * UPDATE_LEN;
         self.charge_news(ctx, &identity, told);
         self.set_track_permissions(ctx, publisher, request);
     }
@@ -101,5 +102,6 @@ impl Room {
                 }
             }
         }
+        self.update_receivers_of_data(ctx);
     }
 }

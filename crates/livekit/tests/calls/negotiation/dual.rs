@@ -41,7 +41,7 @@ fn the_server_offers_at_once_what_there_is() {
         .iter()
         .map(|channel| (&*channel.label, channel.ordered))
         .collect();
-    assert_eq!(labels, [("_reliable", true), ("_lossy", false)]);
+    assert_eq!(labels, [("_reliable", true), ("_lossy", false), ("_data_track", false)]);
     assert!(
         world.subscriptions().is_empty(),
         "nothing is sent before the client has agreed"

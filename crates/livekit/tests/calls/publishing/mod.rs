@@ -2,6 +2,7 @@
 
 mod backup;
 mod both_ways;
+mod data_tracks;
 mod demand;
 mod matching;
 mod permissions;

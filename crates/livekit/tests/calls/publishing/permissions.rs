@@ -7,8 +7,7 @@ use livekit_protocol::request_response::Reason;
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{
-    MuteTrackRequest, PublishDataTrackRequest, RequestResponse, SubscriptionPermission, TrackPermission, TrackSource,
-    UpdateParticipantMetadata,
+    MuteTrackRequest, RequestResponse, SubscriptionPermission, TrackPermission, TrackSource, UpdateParticipantMetadata,
 };
 use wire::MediaKind;
 use wire::sdp::Direction;
@@ -185,9 +184,4 @@ fn a_request_about_what_is_not_there_says_so() {
         }),
     );
     assert_eq!(refusal(&mut world, &ada).reason(), Reason::NotFound);
-    world.say(
-        ada.connection,
-        Said::PublishDataTrackRequest(PublishDataTrackRequest::default()),
-    );
-    assert_eq!(refusal(&mut world, &ada).reason(), Reason::NotAllowed);
 }

@@ -1,0 +1,316 @@
+//! Data tracks: published, subscribed to, and their frames passed on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use southbound::MessageId;
+
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::limits::{DATA_TRACK_NAME_MAX, DATA_TRACKS_MAX, SUBSCRIPTIONS_MAX};
+use crate::participant::Participant;
+use crate::room::Room;
+use crate::room::data::DATA_TRACK;
+use crate::{
+    Counter, DataContent, DataMessage, DataTrackHandle, DataTrackInfo, Notification, Output, PublishDataTrack,
+    RefusalReason, Request,
+};
+
+/// The data tracks of a room by the handles that receivers know. A track has one handle for all
+/// of its receivers, so that they share one copy of a frame.
+#[derive(Debug, Default)]
+pub(crate) struct DataTracks {
+    tracks: BTreeMap<u16, DataTrack>,
+    sids: BTreeMap<String, u16>,
+    /// The handle that was given last. Handles are used again as late as can be.
+    last: u16,
+}
+
+#[derive(Debug)]
+struct DataTrack {
+    publisher: ParticipantKey,
+    sid: String,
+    receivers: BTreeSet<ParticipantKey>,
+}
+
+/// The data tracks that a participant publishes and receives.
+#[derive(Debug, Default)]
+pub(crate) struct OwnDataTracks {
+    /// The published ones with the handles that receivers know, by the handles that it knows.
+    pub(crate) published: BTreeMap<u16, (u16, DataTrackInfo)>,
+    /// The ones that it subscribed to.
+    wanted: BTreeSet<u16>,
+    /// The ones of these that it was told the handles of, and is sent.
+    received: BTreeSet<u16>,
+}
+
+impl DataTracks {
+    fn add(&mut self, publisher: ParticipantKey, sid: &str) -> Option<u16> {
+        let after = (self.last.saturating_add(1)..=u16::MAX).chain(1..=self.last);
+        let handle = after
+            .into_iter()
+            .find(|handle| *handle > 0 && !self.tracks.contains_key(handle))?;
+        self.last = handle;
+        let track = DataTrack {
+            publisher,
+            sid: sid.to_owned(),
+            receivers: BTreeSet::new(),
+        };
+        self.tracks.insert(handle, track);
+        self.sids.insert(sid.to_owned(), handle);
+        Some(handle)
+    }
+}
+
+impl Room {
+    /// A participant publishes a data track.
+    pub(in crate::room) fn publish_data_track(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        request: PublishDataTrack,
+    ) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let own_handle = match check(participant, &request) {
+            Ok(handle) => handle,
+            Err((reason, text)) => return self.refuse(ctx, key, reason, text, Request::PublishDataTrack(request)),
+        };
+        let sid = ctx.core.random.sid("DTR_");
+        let Some(handle) = self.data_tracks.add(key, &sid) else {
+            let text = "too many data tracks in the room";
+            let request = Request::PublishDataTrack(request);
+            return self.refuse(ctx, key, RefusalReason::LimitExceeded, text, request);
+        };
+        let info = DataTrackInfo {
+            handle: own_handle,
+            sid,
+            name: request.name,
+            encryption: request.encryption,
+            encoding: request.encoding,
+            schema: request.schema,
+        };
+        participant.published = true;
+        let published = &mut participant.data_tracks.published;
+        published.insert(own_handle, (handle, info.clone()));
+        participant.notify(ctx, Notification::DataTrackPublished(info));
+        self.announce(ctx, key);
+    }
+
+    /// A participant takes a data track away.
+    pub(in crate::room) fn unpublish_data_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, handle: u32) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let published = &mut participant.data_tracks.published;
+        let found = u16::try_from(handle).ok().and_then(|handle| published.remove(&handle));
+        let Some((handle, info)) = found else {
+            let text = "no data track with this handle";
+            let request = Request::UnpublishDataTrack(handle);
+            return self.refuse(ctx, key, RefusalReason::NotFound, text, request);
+        };
+        participant.notify(ctx, Notification::DataTrackUnpublished(info));
+        self.drop_data_tracks(ctx, &[handle]);
+        self.announce(ctx, key);
+    }
+
+    /// A participant may not publish data any more. The caller tells others.
+    pub(in crate::room) fn forbid_data_tracks(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let published = std::mem::take(&mut participant.data_tracks.published);
+        let mut handles = Vec::new();
+        for (handle, info) in published.into_values() {
+            handles.push(handle);
+            participant.notify(ctx, Notification::DataTrackUnpublished(info));
+        }
+        self.drop_data_tracks(ctx, &handles);
+    }
+
+    /// A participant has left with what it published and received.
+    pub(in crate::room) fn forget_data_tracks(&mut self, ctx: &mut Context<'_>, gone: &Participant) {
+        for handle in &gone.data_tracks.received {
+            if let Some(track) = self.data_tracks.tracks.get_mut(handle) {
+                track.receivers.remove(&gone.key);
+            }
+        }
+        let published = gone.data_tracks.published.values();
+        let handles: Vec<_> = published.map(|(handle, _)| *handle).collect();
+        self.drop_data_tracks(ctx, &handles);
+    }
+
+    fn drop_data_tracks(&mut self, ctx: &mut Context<'_>, handles: &[u16]) {
+        if handles.is_empty() {
+            return;
+        }
+        for handle in handles {
+            if let Some(track) = self.data_tracks.tracks.remove(handle) {
+                self.data_tracks.sids.remove(&track.sid);
+            }
+        }
+        for participant in self.participants.values_mut() {
+            participant
+                .data_tracks
+                .wanted
+                .retain(|wanted| !handles.contains(wanted));
+        }
+        self.update_receivers_of_data(ctx);
+    }
+
+    /// A participant subscribes to data tracks, or ends subscriptions. It is told its handles in
+    /// any case: it waits for them.
+    pub(in crate::room) fn update_data_subscription(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        updates: &[(String, bool)],
+    ) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let wanted = &mut participant.data_tracks.wanted;
+        for (sid, subscribe) in updates {
+            match self.data_tracks.sids.get(sid) {
+                None => ctx.count(Counter::NotFound),
+                Some(handle) if !subscribe => {
+                    wanted.remove(handle);
+                }
+                Some(_) if wanted.len() >= SUBSCRIPTIONS_MAX => ctx.count(Counter::LimitExceeded),
+                Some(handle) => {
+                    wanted.insert(*handle);
+                }
+            }
+        }
+        self.update_data_handles(key);
+        self.tell_data_handles(ctx, key);
+    }
+
+    /// Brings all subscriptions to data tracks in line with permissions, and tells those that it
+    /// changes something for.
+    pub(in crate::room) fn update_receivers_of_data(&mut self, ctx: &mut Context<'_>) {
+        let concerned = |participant: &&Participant| {
+            let own = &participant.data_tracks;
+            !(own.wanted.is_empty() && own.received.is_empty())
+        };
+        let concerned = self.participants.values().filter(concerned);
+        for key in concerned.map(|participant| participant.key).collect::<Vec<_>>() {
+            if self.update_data_handles(key) {
+                self.tell_data_handles(ctx, key);
+            }
+        }
+    }
+
+    /// Whether it changed anything.
+    fn update_data_handles(&mut self, key: ParticipantKey) -> bool {
+        let Some(participant) = self.participants.get(&key) else {
+            return false;
+        };
+        let may_have = |handle: &&u16| {
+            let track = self.data_tracks.tracks.get(handle);
+            let admits = |track: &DataTrack| {
+                let publisher = self.participants.get(&track.publisher);
+                publisher.is_some_and(|publisher| publisher.admits(participant, &track.sid))
+            };
+            participant.permission.subscribe && track.is_some_and(admits)
+        };
+        let wanted = participant.data_tracks.wanted.iter();
+        let received: BTreeSet<u16> = wanted.filter(may_have).copied().collect();
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return false;
+        };
+        let before = std::mem::replace(&mut participant.data_tracks.received, received);
+        let received = &participant.data_tracks.received;
+        let tracks = &mut self.data_tracks.tracks;
+        for handle in before.difference(received) {
+            tracks.get_mut(handle).map(|track| track.receivers.remove(&key));
+        }
+        for handle in received.difference(&before) {
+            tracks.get_mut(handle).map(|track| track.receivers.insert(key));
+        }
+        before != *received
+    }
+
+    /// Tells a participant the handles of the data tracks that it receives.
+    pub(in crate::room) fn tell_data_handles(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get(&key) else {
+            return;
+        };
+        let received = participant.data_tracks.received.iter();
+        let handles = received.filter_map(|handle| {
+            let track = self.data_tracks.tracks.get(handle)?;
+            let publisher = self.participants.get(&track.publisher)?;
+            Some(DataTrackHandle {
+                handle: *handle,
+                publisher_identity: publisher.identity.clone(),
+                publisher_sid: publisher.sid.clone(),
+                track_sid: track.sid.clone(),
+            })
+        });
+        participant.notify(ctx, Notification::DataTrackHandles(handles.collect()));
+    }
+
+    /// A participant that came back is told its handles again.
+    pub(in crate::room) fn tell_data_handles_again(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let found = self.participants.get(&key);
+        if found.is_some_and(|participant| !participant.data_tracks.received.is_empty()) {
+            self.tell_data_handles(ctx, key);
+        }
+    }
+
+    /// A packet of a frame goes to everybody who subscribed to its track, with the handle that
+    /// they know the track by.
+    pub(super) fn pass_on_frame(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        mut data: DataMessage,
+        message: MessageId,
+    ) {
+        let DataContent::Frame { handle: named, .. } = &mut data.content else {
+            return;
+        };
+        let published = self.participants.get(&key).map(|found| &found.data_tracks.published);
+        let Some((handle, _)) = published.and_then(|published| published.get(named)) else {
+            return ctx.count(Counter::BadDataPacket);
+        };
+        let receivers = self.data_tracks.tracks.get(handle).map(|track| &track.receivers);
+        let peers = receivers.into_iter().flatten().filter_map(|receiver| {
+            let peer = self.participants.get(receiver)?.downlink()?;
+            let is_open = peer.channels.iter().any(|open| **open == *DATA_TRACK);
+            is_open.then_some(peer.transport)
+        });
+        let to: Vec<_> = peers.collect();
+        if !to.is_empty() {
+            *named = *handle;
+            let message = Some(message);
+            ctx.out.push(Output::Data { to, message, data });
+        }
+    }
+}
+
+/// Checks a request for a data track and returns its handle.
+fn check(participant: &Participant, request: &PublishDataTrack) -> Result<u16, (RefusalReason, &'static str)> {
+    if !participant.permission.publish_data {
+        return Err((RefusalReason::NotAllowed, "does not have permission to publish data"));
+    }
+    let handle = u16::try_from(request.handle).ok().filter(|handle| *handle > 0);
+    let handle = handle.ok_or((RefusalReason::InvalidHandle, "handle should be > 0 AND < 65536"))?;
+    if request.name.is_empty() || request.name.len() > DATA_TRACK_NAME_MAX {
+        let text = "name should not be empty and should not exceed 256 characters";
+        return Err((RefusalReason::InvalidName, text));
+    }
+    let published = &participant.data_tracks.published;
+    if published.contains_key(&handle) {
+        let text = "a data track with same handle already exists";
+        return Err((RefusalReason::DuplicateHandle, text));
+    }
+    if published.values().any(|(_, info)| info.name == request.name) {
+        let text = "a data track with same name already exists";
+        return Err((RefusalReason::DuplicateName, text));
+    }
+    if published.len() >= DATA_TRACKS_MAX {
+        return Err((RefusalReason::LimitExceeded, "too many data tracks"));
+    }
+    Ok(handle)
+}
