@@ -188,9 +188,9 @@ def test_calls_outlive_the_relay(world, request, figures):
         if chosen == "kernel":
             assert lost == [0] * len(lost)
         else:
-            # Sockets are gone meanwhile, and no longer than that. A switch forwards meanwhile.
-            least = 0 if chosen in SWITCHES else 1
-            assert all(least <= each < 3 * gone_s * PACKETS_PER_S for each in lost), lost
+            # Sockets are gone meanwhile, and no longer than that. A switch forwards meanwhile, and
+            # so does the kernel where a BPF file system keeps its programs.
+            assert all(each < 3 * gone_s * PACKETS_PER_S for each in lost), lost
     world.nothing_is_left()
 
 
