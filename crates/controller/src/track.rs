@@ -231,7 +231,7 @@ impl Track {
         let mid = media.mid.to_string();
         let mime = media
             .codec()
-            .filter(|codec| codec.kind() == MediaKind::Video)
+            .filter(|codec| codec.kind() == MediaKind::Video || matches!(codec, Codec::Pcmu | Codec::Pcma))
             .map(mime_type);
         if version == Version::Primary {
             self.info.mid.clone_from(&mid);

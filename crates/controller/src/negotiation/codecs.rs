@@ -44,8 +44,13 @@ pub(crate) fn accept(offered: &[Format], ways: Ways, audio: AudioWish) -> Vec<Fo
     let repairs = repairs(offered);
     let opus = offered.iter().filter(|format| format.codec() == Some(Codec::Opus));
     let opus: HashSet<PayloadType> = opus.map(|format| format.payload_type).collect();
-    let takes_red = ways.contains(&Some(Flow::Down)) || audio.red;
+    let receives = ways.contains(&Some(Flow::Down));
+    let takes_red = receives || audio.red;
+    // A publisher that has Opus sends it. Each further format would take entries in the tables of
+    // the data plane.
+    let takes_g711 = receives || opus.is_empty();
     let taken = |format: &&Format| match format.codec() {
+        Some(Codec::Pcmu | Codec::Pcma) => takes_g711,
         Some(Codec::Red) => takes_red && is_redundant_opus(format, &opus),
         _ => is_forwarded(format),
     };
@@ -274,6 +279,8 @@ pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
             vec![
                 format(111, "opus", 48_000, 2, &parameters, &AUDIO_FEEDBACK),
                 format(63, "red", 48_000, 2, "111/111", &[]),
+                format(0, "PCMU", 8_000, 1, "", &AUDIO_FEEDBACK),
+                format(8, "PCMA", 8_000, 1, "", &AUDIO_FEEDBACK),
             ]
         }
         MediaKind::Video => {

@@ -138,3 +138,23 @@ fn an_odd_section_costs_the_section() {
     assert_eq!(outcome.answered, [MediaKind::Audio]);
     assert_eq!(outcome.left_out, (0, 0));
 }
+
+#[test]
+fn a_microphone_without_opus_is_published_as_it_is() {
+    for line in ["a=rtpmap:0 PCMU/8000", "a=rtpmap:8 PCMA/8000", ""] {
+        let number = if line.contains("PCMA") { 8 } else { 0 };
+        let text = OFFER.replace("SAVPF 111", &format!("SAVPF {number}"));
+        let text = text.replace(
+            "a=rtpmap:111 opus/48000/2\n",
+            &format!("{line}\n").replace("\n\n", "\n"),
+        );
+        both(&offer(text.trim()), ["0", "1"], (0, 0), line);
+    }
+}
+
+#[test]
+fn a_microphone_of_an_unknown_codec_costs_its_section() {
+    let outcome = offer(&OFFER.replace("opus/48000/2", "G722/8000"));
+    assert_eq!(outcome.answered, [MediaKind::Video]);
+    assert_eq!(outcome.published, [(MediaKind::Video, "1".to_owned())]);
+}

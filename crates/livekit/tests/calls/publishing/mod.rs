@@ -4,6 +4,7 @@ mod backup;
 mod both_ways;
 mod data_tracks;
 mod demand;
+mod g711;
 mod matching;
 mod permissions;
 mod redundancy;
