@@ -70,12 +70,9 @@ impl Rooms {
         Answer::Pending
     }
 
-    /// The codec of a replica's stream; VP8 if it may be that, because its pictures are numbered.
     fn codec(&self, id: ReplicaId) -> Option<Codec> {
         let source = self.replicas.get(id)?.replica.source?;
-        let formats = &self.streams.get(&source)?.stream.formats;
-        let vp8 = formats.iter().find(|format| format.codec == Codec::Vp8);
-        Some(vp8.or(formats.first())?.codec)
+        Some(self.streams.get(&source)?.stream.formats.first()?.codec)
     }
 
     /// An epoch that the registers of an index do not have. None has 0, which they begin with.
