@@ -1,4 +1,4 @@
-// Two people and a lot of data: all of it arrives, in order, for any bursts.
+// Two people and a lot of data: all of it arrives, in order, for any bursts; and data tracks.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -10,6 +10,8 @@ const PACKETS = 8_000;
 const PACKET_BYTES = 500;
 const FILE_BYTES = 4_000_000;
 const LIMIT_MS = 60_000;
+// A packet of a data track has at most 16 kB.
+const FRAME_SIZES = [100, 50_000];
 
 const MODES = [
   { name: "one peer connection", room: {} },
@@ -43,6 +45,45 @@ for (const mode of MODES) {
       await bob.until("have the file", (client) => client.file !== undefined, undefined, LIMIT_MS);
       assert.deepEqual(await bob.run((client) => client.file), { bytes: FILE_BYTES, wrong: 0 });
     });
+  });
+
+  describe(`data tracks over ${mode.name}`, () => {
+    it("reach a subscriber with frames of one packet and of several", async () => {
+      const room = freshRoom("data-track");
+      const [ada, bob] = [await world.person("ada"), await world.person("bob")];
+      await bob.join(room, { options: mode.room });
+      await bob.run(subscribe);
+      await ada.join(room, { options: mode.room });
+      await ada.run(async (client, sizes) => {
+        client.track = await client.room.localParticipant.publishDataTrack({ name: "place" });
+        client.pushes = setInterval(() => {
+          for (const size of sizes) client.track.tryPush({ payload: new Uint8Array(size).fill(7) });
+        }, 100);
+      }, FRAME_SIZES);
+      const hasAll = (client, sizes) => sizes.every((size) => client.sizes?.has(size));
+      await bob.until("have frames of both sizes", hasAll, FRAME_SIZES);
+      assert.equal(await bob.run((client) => client.wrong), 0);
+      await ada.run(async (client) => {
+        clearInterval(client.pushes);
+        await client.track.unpublish();
+      });
+      await bob.until("know that the track is gone", (client) => client.gone);
+    });
+  });
+}
+
+/** Subscribes to the first data track and records the sizes of its frames. */
+function subscribe(client) {
+  client.wrong = 0;
+  client.room.on("dataTrackPublished", async (track) => {
+    client.sizes = new Set();
+    for await (const { payload } of track.subscribe()) {
+      client.sizes.add(payload.length);
+      client.wrong += payload.some((byte) => byte !== 7);
+    }
+  });
+  client.room.on("dataTrackUnpublished", () => {
+    client.gone = true;
   });
 }
 
