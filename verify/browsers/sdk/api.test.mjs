@@ -29,7 +29,10 @@ describe("the server SDK for Node", { timeout: 120_000 }, () => {
     assert.equal(typeof made.creationTime, "bigint");
     const ada = await world.person("ada");
     await ada.join(name);
-    assert.deepEqual((await rooms.listRooms([name])).map((room) => room.numParticipants), [1]);
+    assert.deepEqual(
+      (await rooms.listRooms([name])).map((room) => room.numParticipants),
+      [1],
+    );
     const changed = await rooms.updateRoomMetadata(name, "minutes");
     assert.equal(changed.metadata, "minutes");
     await ada.until("see the metadata", (client) => client.room.metadata === "minutes");
@@ -43,10 +46,20 @@ describe("the server SDK for Node", { timeout: 120_000 }, () => {
     const name = freshRoom("sdk");
     const ada = await world.person("ada");
     await ada.join(name);
-    assert.deepEqual((await rooms.listParticipants(name)).map((person) => person.identity), ["ada"]);
+    assert.deepEqual(
+      (await rooms.listParticipants(name)).map((person) => person.identity),
+      ["ada"],
+    );
     const permission = { canSubscribe: true, canPublish: false, canPublishData: true };
-    const changed = await rooms.updateParticipant(name, "ada", { metadata: "host", attributes: { a: "b" }, permission });
-    assert.deepEqual([changed.metadata, changed.attributes, changed.permission.canPublish], ["host", { a: "b" }, false]);
+    const changed = await rooms.updateParticipant(name, "ada", {
+      metadata: "host",
+      attributes: { a: "b" },
+      permission,
+    });
+    assert.deepEqual(
+      [changed.metadata, changed.attributes, changed.permission.canPublish],
+      ["host", { a: "b" }, false],
+    );
     await ada.until("see the change", (client) => {
       const me = client.room.localParticipant;
       return me.metadata === "host" && me.attributes.a === "b" && me.permissions.canPublish === false;
@@ -70,9 +83,7 @@ describe("the server SDK for Node", { timeout: 120_000 }, () => {
     const name = freshRoom("sdk");
     const ada = await world.person("ada");
     await ada.join(name);
-    await ada.run((client) =>
-      client.room.registerRpcMethod("greet", async (call) => `hello ${call.payload}`),
-    );
+    await ada.run((client) => client.room.registerRpcMethod("greet", async (call) => `hello ${call.payload}`));
     assert.deepEqual(await performRpc(name, { method: "greet", payload: "there" }), [200, { payload: "hello there" }]);
     const [status, error] = await performRpc(name, { method: "sing" });
     assert.deepEqual([status, error.code, error.msg.slice(0, 14)], [400, "invalid_argument", "RpcError 1400:"]);
