@@ -24,7 +24,7 @@ fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector,
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 7] = [
+const OTHERWISE: [(&str, &str); 9] = [
     (
         "release.vector",
         "the base has nothing to let go of what the kernel sends",
@@ -34,6 +34,14 @@ const OTHERWISE: [(&str, &str); 7] = [
         "the base has nothing to let go of what the kernel sends",
     ),
     ("resume.vector", "the kernel begins with a key frame"),
+    (
+        "resume-padding.vector",
+        "the kernel begins with its own numbers where the base would resume",
+    ),
+    (
+        "copied-by-offload.vector",
+        "the kernel counts why it sends nothing of what it has a replica of",
+    ),
     ("csrcs.vector", "contributing sources stay where they are"),
     ("padding-stripped.vector", "padding behind a payload stays"),
     (
