@@ -84,7 +84,7 @@ impl Program {
             "bind: [127.0.0.1]
 port: {http}
 keys: {{a: 0123456789abcdef0123456789abcdef}}
-rtc: {{port: {rtc}, workers: 1}}
+rtc: {{port: {rtc}, workers: 1, offload: none}}
 sip:
   ng: {{listen: '127.0.0.1:{ng}', tcp: '127.0.0.1:{ng}', http: '127.0.0.1:{ng_http}'}}
   rtpproxy: {{listen: '127.0.0.1:{rtpproxy}', unix: '{}'}}
