@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::svg::{begin, text};
+
 /// Panels in a row.
 pub struct Drawing {
     /// Above all of it.
@@ -55,10 +57,7 @@ impl Drawing {
     /// A whole SVG file.
     pub fn svg(&self) -> String {
         let width = PANEL_WIDTH * self.panels.len() as f64;
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"11\">\n\
-             <rect width=\"{width}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
-        );
+        let mut svg = begin(width, HEIGHT);
         text(&mut svg, (width / 2.0, 18.0), "middle", &self.title);
         let names = self.names();
         let taken: f64 = names.iter().map(|name| legend_width(name)).sum();
@@ -244,14 +243,6 @@ fn short(value: f64) -> String {
     } else {
         format!("{}", (value * 1000.0).round() / 1000.0)
     }
-}
-
-fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
-    let words = words.replace('&', "&amp;").replace('<', "&lt;");
-    let _ = writeln!(
-        svg,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"
-    );
 }
 
 #[cfg(test)]
