@@ -13,7 +13,11 @@ pub mod call;
 
 mod scene;
 
+use std::collections::HashMap;
 use std::error::Error;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -36,6 +40,9 @@ const WARM_UP: u16 = 40;
 
 /// The longest time in which packets are sent that have arrived.
 const SETTLE: Duration = Duration::from_secs(1);
+
+/// The time of workers is that of all workers of the process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A way to copy packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +106,7 @@ impl Cost {
 ///
 /// Errors: the way is not there on this machine, or copies are missing.
 pub fn measure(scene: &Scene, load: Load) -> Result<f64, Failed> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let call = Call::new(scene, load.receivers, load.is_encrypted);
     match load.way {
         Way::Sockets => {
@@ -137,11 +145,14 @@ fn by_worker(mut plane: impl DataPlane, call: &Call, near: std::net::SocketAddr,
     let mut camera = call.camera(near);
     send(&mut camera, load.burst, WARM_UP)?;
     settled(&mut plane, load.copies(WARM_UP));
-    let (copies, time) = (plane.counters()[Counter::Forwarded], worker_time());
+    let (copies, before) = (plane.counters()[Counter::Forwarded], worker_times());
     send(&mut camera, load.burst, load.bursts)?;
     let expected = load.copies(load.bursts);
     let copies = settled(&mut plane, copies + expected) - copies;
-    let time = worker_time() - time;
+    let time: u64 = worker_times()
+        .into_iter()
+        .map(|(thread, time)| time - before.get(&thread).copied().unwrap_or(0))
+        .sum();
     // A full socket drops packets.
     if copies < expected / 100 * 95 {
         return Err(format!("{copies} of {expected} copies were sent: the machine is too busy to measure").into());
@@ -205,25 +216,27 @@ fn send(camera: &mut Camera, burst: u16, bursts: u16) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Processor time of all workers of this process so far, in nanoseconds.
-fn worker_time() -> u64 {
+/// Processor time of each worker of this process so far, in nanoseconds.
+fn worker_times() -> HashMap<OsString, u64> {
     let Ok(threads) = fs::read_dir("/proc/self/task") else {
-        return 0;
+        return HashMap::new();
     };
     let times = threads.filter_map(|thread| {
-        let folder = thread.ok()?.path();
+        let thread = thread.ok()?;
+        let folder = thread.path();
         let name = fs::read_to_string(folder.join("comm")).ok()?;
-        name.starts_with("media-").then(|| run_time(&folder.join("schedstat")))
+        let time = run_time(&folder.join("schedstat"))?;
+        name.starts_with("media-").then(|| (thread.file_name(), time))
     });
-    times.sum()
+    times.collect()
 }
 
 /// Processor time of this thread so far.
 fn own_time() -> u64 {
-    run_time("/proc/thread-self/schedstat".as_ref())
+    run_time("/proc/thread-self/schedstat".as_ref()).unwrap_or(0)
 }
 
-fn run_time(path: &std::path::Path) -> u64 {
-    let times = fs::read_to_string(path).unwrap_or_default();
-    times.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0)
+/// None: the thread has ended.
+fn run_time(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.split(' ').next()?.parse().ok()
 }
