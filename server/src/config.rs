@@ -4,6 +4,7 @@ mod changes;
 mod error;
 mod front;
 mod keys;
+mod log;
 mod media;
 mod renamed;
 mod rooms;
@@ -20,6 +21,7 @@ pub(crate) use changes::{changes, is_reloaded};
 pub(crate) use error::ConfigError;
 pub(crate) use front::{Limits, Metrics};
 pub(crate) use keys::{ApiSecrets, KeySources};
+pub(crate) use log::Log;
 use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
 pub(crate) use rooms::{Audio, Room};
@@ -87,25 +89,6 @@ struct File {
     limits: Limits,
     trusted_proxies: Vec<Network>,
     log: Log,
-}
-
-/// Log settings.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Log {
-    /// A level, or filters.
-    pub level: String,
-    /// One JSON object a line.
-    pub json: bool,
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Log {
-            level: "info".to_owned(),
-            json: false,
-        }
-    }
 }
 
 impl Config {

@@ -2,6 +2,7 @@
 
 mod administration;
 mod downlinks;
+mod settings;
 
 pub use downlinks::{Downlink, Subscribed};
 
@@ -9,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
 
-use access::ApiKeys;
 use southbound::{AudioActivity, Command, MessageId, Notice, TransportId};
 
 use crate::connection::Connection;
@@ -90,11 +90,6 @@ impl Controller {
         }
     }
 
-    /// Sets the wall clock from now on: the system's clock may be corrected while the program runs.
-    pub fn set_clock(&mut self, clock: WallClock) {
-        self.core.clock = clock;
-    }
-
     /// Whether somebody of this identity could join a room as the rooms are now. A front end asks
     /// before it takes a connection, while it can still refuse one with an answer that says why.
     ///
@@ -114,12 +109,6 @@ impl Controller {
             true => Err(JoinError::RoomFull),
             false => Ok(()),
         }
-    }
-
-    /// Signs refreshed tokens with these keys from now on. Participants stay, whoever admitted
-    /// them.
-    pub fn set_keys(&mut self, keys: ApiKeys) {
-        self.core.config.keys = keys;
     }
 
     /// Takes one input; what there is to do about it is appended to `out`.

@@ -8,7 +8,6 @@
 //! Sources: the Twirp wire protocol, and LiveKit's `RoomService` of server version 1.13.4.
 
 mod error;
-mod form;
 mod replies;
 mod requests;
 mod route;
@@ -19,11 +18,11 @@ use access::{ApiKeys, Claims, verify};
 use controller::{AdminReply, AdminRequest};
 
 pub use error::{ApiError, Code};
-use form::Form;
 use requests::Asked;
 pub(crate) use requests::set_up;
 use route::Target;
 
+use crate::form::Form;
 use crate::query::Query;
 
 /// One call of the API.

@@ -29,6 +29,7 @@ mod convert;
 mod data;
 mod data_tracks;
 mod fields;
+mod form;
 mod frame;
 mod front;
 mod inbox;

@@ -3,7 +3,7 @@
 use controller::AdminReply;
 use livekit_protocol as proto;
 
-use super::form::Form;
+use crate::form::Form;
 use crate::infos;
 
 pub(super) fn write(reply: AdminReply, form: Form) -> Vec<u8> {

@@ -10,9 +10,9 @@ use livekit_protocol::data_packet::Kind;
 use prost::Message;
 
 use super::error::{ApiError, Code};
-use super::form::Form;
 use super::route::RoomMethod;
 use crate::convert::values;
+use crate::form::Form;
 use crate::limits::{METADATA_MAX, TEXT_MAX};
 
 /// A request: its token and its body.

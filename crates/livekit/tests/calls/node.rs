@@ -1,6 +1,8 @@
 //! The media node of the calls.
 
-use southbound::{Capabilities, Fingerprint, HashFunction, MessageId, Node, NodeId};
+use southbound::{Capabilities, Fingerprint, HashFunction, MessageId, Node, NodeId, Notice};
+
+use crate::world::World;
 
 /// The one node.
 const NODE: NodeId = NodeId(1);
@@ -24,5 +26,14 @@ pub(crate) fn node(clear_rtp: bool, copies: bool) -> Node {
             copies,
             ..Capabilities::ALL
         },
+    }
+}
+
+impl World {
+    /// A world with this node.
+    pub(crate) fn with_node(node: Node) -> Self {
+        let mut world = Self::new();
+        world.notice(Notice::Node(node));
+        world
     }
 }

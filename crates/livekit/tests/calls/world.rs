@@ -123,13 +123,6 @@ impl World {
         world
     }
 
-    /// With this node.
-    pub(crate) fn with_node(node: southbound::Node) -> Self {
-        let mut world = Self::new();
-        world.notice(Notice::Node(node));
-        world
-    }
-
     pub(crate) fn admission(&self, claims: &Claims, mode: PeerMode, query: &str) -> Admission {
         let path = if mode == PeerMode::Single { "/rtc/v1" } else { "/rtc" };
         let query = format!(

@@ -11,14 +11,14 @@ use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MessageD
 
 /// The form of a request's message and of the answer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Json,
     Protobuf,
 }
 
 impl Form {
     /// The form that a `Content-Type` names; parameters after it are not looked at.
-    pub(super) fn of(content_type: &str) -> Option<Self> {
+    pub(crate) fn of(content_type: &str) -> Option<Self> {
         let kind = content_type.split(';').next().unwrap_or_default().trim();
         match kind.to_ascii_lowercase().as_str() {
             "application/json" => Some(Self::Json),
@@ -27,7 +27,7 @@ impl Form {
         }
     }
 
-    pub(super) fn content_type(self) -> &'static str {
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
             Self::Protobuf => "application/protobuf",
@@ -35,7 +35,7 @@ impl Form {
     }
 
     /// Reads a message of this name; `None` if it is none.
-    pub(super) fn read<T: Message + Default>(self, name: &str, body: &[u8]) -> Option<T> {
+    pub(crate) fn read<T: Message + Default>(self, name: &str, body: &[u8]) -> Option<T> {
         match self {
             Self::Json => read_json(name, body),
             Self::Protobuf => T::decode(body).ok(),
@@ -43,7 +43,7 @@ impl Form {
     }
 
     /// Writes a message of this name.
-    pub(super) fn write<T: Message>(self, name: &str, message: &T) -> Vec<u8> {
+    pub(crate) fn write<T: Message>(self, name: &str, message: &T) -> Vec<u8> {
         match self {
             Self::Json => write_json(name, message),
             Self::Protobuf => message.encode_to_vec(),

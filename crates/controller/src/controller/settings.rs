@@ -1,0 +1,19 @@
+//! Settings that may change while there are rooms.
+
+use access::ApiKeys;
+
+use super::Controller;
+use crate::WallClock;
+
+impl Controller {
+    /// Sets the wall clock from now on: the system's clock may be corrected while the program runs.
+    pub fn set_clock(&mut self, clock: WallClock) {
+        self.core.clock = clock;
+    }
+
+    /// Signs refreshed tokens with these keys from now on. Participants stay, whoever admitted
+    /// them.
+    pub fn set_keys(&mut self, keys: ApiKeys) {
+        self.core.config.keys = keys;
+    }
+}
