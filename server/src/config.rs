@@ -10,6 +10,7 @@ mod renamed;
 mod rooms;
 mod secrets;
 mod sip;
+mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ pub(crate) use media::{Crypto, Rtc};
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
 pub(crate) use sip::{Interface, Network, Sip};
+pub(crate) use webhook::{Webhook, is_url};
 
 use crate::cli;
 
@@ -64,6 +66,8 @@ pub(crate) struct Config {
     pub limits: Limits,
     /// The proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<Network>,
+    /// Receivers of events.
+    pub webhook: Webhook,
     /// Logging.
     pub log: Log,
     /// The file as it is written, to compare a later one with.
@@ -88,6 +92,7 @@ struct File {
     metrics: Metrics,
     limits: Limits,
     trusted_proxies: Vec<Network>,
+    webhook: Webhook,
     log: Log,
 }
 
@@ -113,6 +118,7 @@ impl Config {
         let ApiSecrets { keys, dev_key } = key_sources.read()?;
         file.metrics.check()?;
         file.limits.check()?;
+        file.webhook.check(&keys)?;
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
         let dataplane = file.rtc.dataplane(arguments.workers)?;
         let node_ips = first_of([arguments.node_ip.clone(), file.rtc.node_ip]).unwrap_or_default();
@@ -144,6 +150,7 @@ impl Config {
             metrics: file.metrics,
             limits: file.limits,
             trusted_proxies: file.trusted_proxies,
+            webhook: file.webhook,
             log: Log {
                 level: arguments.log.clone().unwrap_or(file.log.level),
                 json: arguments.log_json || file.log.json,

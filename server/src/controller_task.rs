@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::ApiKeys;
-use controller::{AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event};
+use controller::{
+    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event, RoomEvent,
+};
+use livekit::webhook;
 use livekit::{Admission, Frame, Front, Inbox, Input, Output, Received, Refusal};
 use southbound::Notice;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -51,6 +54,7 @@ enum ControllerRequest {
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
     ShutDown(oneshot::Sender<()>),
     SetKeys(ApiKeys),
+    SetRoomEvents(bool),
     Alive(oneshot::Sender<()>),
 }
 
@@ -158,6 +162,11 @@ impl Handle {
         let _ = self.requests.send(ControllerRequest::SetKeys(keys)).await;
     }
 
+    /// Has events of rooms sent to receivers of webhooks from now on, or no longer.
+    pub(crate) async fn set_room_events(&self, wanted: bool) {
+        let _ = self.requests.send(ControllerRequest::SetRoomEvents(wanted)).await;
+    }
+
     /// Whether the controller answers. The caller sets the time limit.
     pub(crate) async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
@@ -179,6 +188,7 @@ pub(crate) fn start(
     notices: mpsc::Receiver<Notice>,
     commands: CommandSender,
     metrics: Metrics,
+    room_events: mpsc::Sender<Box<RoomEvent>>,
 ) -> (Handle, JoinHandle<()>) {
     let (requests, asked) = mpsc::channel(INPUTS_MAX);
     let task = ControllerTask {
@@ -186,6 +196,7 @@ pub(crate) fn start(
         front: Front::default(),
         commands,
         metrics,
+        room_events,
         sockets: HashMap::new(),
         connections: 0,
         administrators: HashMap::new(),
@@ -207,6 +218,7 @@ struct ControllerTask {
     front: Front,
     commands: CommandSender,
     metrics: Metrics,
+    room_events: mpsc::Sender<Box<RoomEvent>>,
     sockets: HashMap<ConnectionId, Outbox>,
     connections: u64,
     /// Administrators whose requests are not answered yet.
@@ -284,6 +296,7 @@ impl ControllerTask {
                 let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
             }
             ControllerRequest::SetKeys(keys) => self.controller.set_keys(keys),
+            ControllerRequest::SetRoomEvents(wanted) => self.controller.set_room_events(wanted),
             ControllerRequest::Alive(answer) => drop(answer.send(())),
             ControllerRequest::ShutDown(answer) => {
                 let mut outputs = Vec::new();
@@ -318,6 +331,7 @@ impl ControllerTask {
                 } => self.tell(connection, ToSocket::Close(code, reason)),
                 Output::Command(command) => self.commands.send(command),
                 Output::Count(counter) => self.metrics.count(counter),
+                Output::Room(event) => self.room_event(event),
                 Output::Event(event) => log(&event),
                 Output::Reply { request_id, reply } => {
                     if let Some(answer) = self.administrators.remove(&request_id) {
@@ -326,6 +340,13 @@ impl ControllerTask {
                     }
                 }
             }
+        }
+    }
+
+    /// Rooms do not wait for the receivers of their events.
+    fn room_event(&mut self, event: Box<RoomEvent>) {
+        if self.room_events.try_send(event).is_err() {
+            self.metrics.webhook(webhook::Counter::QueueFull);
         }
     }
 

@@ -26,6 +26,7 @@ mod settings;
 mod sip;
 mod switch_sim;
 mod token;
+mod webhooks;
 mod websocket;
 
 use std::io::{self, Write};

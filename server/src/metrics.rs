@@ -46,6 +46,7 @@ struct Values {
     refused: BTreeMap<u16, u64>,
     api_failed: BTreeMap<&'static str, u64>,
     slow_clients: u64,
+    webhooks: livekit::webhook::Counters,
     http_closed: BTreeMap<Closed, u64>,
     control_closed: BTreeMap<Closed, u64>,
     /// Lines that the log has lost.
@@ -115,6 +116,11 @@ impl Metrics {
     /// Counts a failed call of the server API.
     pub(crate) fn api_failed(&self, code: &'static str) {
         *self.values().api_failed.entry(code).or_default() += 1;
+    }
+
+    /// Counts something of the deliveries of webhooks.
+    pub(crate) fn webhook(&self, counter: livekit::webhook::Counter) {
+        self.values().webhooks.count(counter);
     }
 
     /// Publishes how calls of SIP proxies stand. Returns whether it was read since the last time.
@@ -218,6 +224,13 @@ impl Collector for Metrics {
             "Failed calls of the server API, by code",
             "code",
             values.api_failed.iter().map(|(code, value)| (*code, *value)),
+        )?;
+        family(
+            &mut encoder,
+            "webhooks",
+            "Attempts to deliver webhooks, and webhooks that were dropped, by result",
+            "result",
+            values.webhooks.iter().map(|(counter, value)| (counter.name(), value)),
         )?;
         let closed = |(why, name)| (name, values.http_closed.get(&why).copied().unwrap_or_default());
         family(

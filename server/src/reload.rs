@@ -9,6 +9,7 @@ use crate::config::{ApiSecrets, Config, Keys, changes, is_reloaded};
 use crate::controller_task::Handle;
 use crate::log::Log;
 use crate::settings::{Current, Settings, api_keys};
+use crate::webhooks::Webhooks;
 
 /// Everything that a new configuration reaches.
 pub(crate) struct Reload<'a> {
@@ -22,6 +23,8 @@ pub(crate) struct Reload<'a> {
     pub places: [Places; 2],
     /// The controller, which signs refreshed tokens.
     pub controller: Handle,
+    /// The sender of webhooks.
+    pub webhooks: Webhooks,
     /// The configuration there is.
     pub config: Config,
     /// The reason why the file of keys cannot be used, for the log.
@@ -51,6 +54,7 @@ impl Reload<'_> {
             .iter()
             .for_each(|places| places.set_limits(config.limits.places()));
         self.controller.set_keys(api_keys(&config)).await;
+        self.configure_webhooks(&config).await;
         let [added, removed, replaced] = differences(&self.config.keys, &config.keys);
         info!(
             keys_added = added,
@@ -61,9 +65,23 @@ impl Reload<'_> {
         );
         self.config = config;
     }
+
     /// Whether keys stand in a file or a folder that may change.
     pub(crate) fn has_key_file(&self) -> bool {
         self.config.key_sources.file.is_some()
+    }
+
+    /// Begins to send webhooks, if the configuration has any.
+    pub(crate) async fn start_webhooks(&self) {
+        self.configure_webhooks(&self.config).await;
+    }
+
+    /// Has webhooks sent as a configuration says.
+    async fn configure_webhooks(&self, config: &Config) {
+        let settings = config.webhook.settings();
+        let wanted = !settings.receivers.is_empty();
+        self.webhooks.configure(settings, api_keys(config)).await;
+        self.controller.set_room_events(wanted).await;
     }
 
     /// Reads the file of keys again. One that cannot be used changes nothing: it may be half
@@ -92,6 +110,7 @@ impl Reload<'_> {
         (self.config.keys, self.config.dev_key) = (keys, dev_key);
         self.settings.replace(Settings::of(&self.config));
         self.controller.set_keys(api_keys(&self.config)).await;
+        self.configure_webhooks(&self.config).await;
         info!(
             keys_added = added,
             keys_removed = removed,

@@ -36,6 +36,7 @@ use crate::os::signals::{Asked, Signals};
 use crate::reload::Reload;
 use crate::settings::{Current, Settings, api_keys};
 use crate::sip;
+use crate::webhooks;
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -127,8 +128,12 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         cpu_latency,
     )?;
     let controller = Controller::new(controller_config(&config, api_keys(&config)), clocks.wall, seed()?);
-    let (controller, controller_ended) = controller_task::start(controller, noticed, commands.clone(), metrics.clone());
+    let (webhooks, webhooks_ended) = webhooks::start(metrics.clone());
+    let room_events = webhooks.events();
+    let (controller, controller_ended) =
+        controller_task::start(controller, noticed, commands.clone(), metrics.clone(), room_events);
     let mut dependencies = Dependencies::new(node_ended, controller_ended);
+    dependencies.watch("webhooks", webhooks_ended);
     let mut sip_handle = None;
     if let Some(config) = &config.sip {
         let needs = sip::Dependencies {
@@ -178,16 +183,18 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         metrics,
         request_timeout,
     };
-    let mut servers = listen::serve(listeners, &front);
     let mut reload = Reload {
         arguments,
         log,
         settings,
         places,
         controller: controller.clone(),
+        webhooks,
         config,
         key_error: None,
     };
+    reload.start_webhooks().await;
+    let mut servers = listen::serve(listeners, &front);
     let mut keys_due = tokio::time::interval(KEYS_EVERY);
     let outcome = loop {
         tokio::select! {
@@ -205,6 +212,8 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     if tokio::time::timeout(GOODBYE_MAX, controller.shut_down()).await.is_ok() {
         // They are on their way through the sockets' tasks.
         tokio::time::sleep(GOODBYE).await;
+        // Receivers learn of the end of rooms.
+        let _ = tokio::time::timeout(GOODBYE_MAX, reload.webhooks.drain()).await;
     }
     outcome
 }

@@ -23,6 +23,8 @@ pub struct Config {
     pub visible: Visible,
     /// Whether an administrator may unmute what a participant has muted.
     pub remote_unmute: bool,
+    /// Whether events of rooms are output, for those outside of them.
+    pub room_events: bool,
     /// How the voices are chosen that a large room hears; `None` for all of them, however many
     /// there are.
     pub voices: Option<Loudest>,
@@ -46,6 +48,7 @@ impl Config {
             participants_max: crate::limits::PARTICIPANTS_MAX,
             visible: Visible::Everybody,
             remote_unmute: false,
+            room_events: false,
             voices: Some(Loudest::default()),
             ice_servers: Vec::new(),
             region: String::new(),

@@ -19,7 +19,7 @@ use crate::limits::ROOMS_MAX;
 use crate::room::Room;
 use crate::{
     Config, ConnectionId, Counter, DataMessage, EndAction, EndCause, EndReason, Event, Input, Join, Notification,
-    Output, Request, Resume, WallClock,
+    Output, Request, Resume, RoomChange, WallClock,
 };
 
 /// Rooms and everybody in them.
@@ -183,6 +183,7 @@ impl Controller {
         let joined = self.in_room(now, key, out, |room, ctx| {
             if is_new {
                 room.set_up(ctx, join.room.clone());
+                room.emit(ctx, || RoomChange::Started);
             }
             room.join(ctx, connection, join)
         });
@@ -364,11 +365,12 @@ impl Controller {
 
     fn remove_if_over(&mut self, now: Instant, key: RoomKey, out: &mut Vec<Output>) {
         if self.in_room(now, key, out, |room, ctx| room.is_over(ctx)) == Some(true) {
-            self.forget_room(key, out);
+            self.forget_room(now, key, out);
         }
     }
 
-    fn forget_room(&mut self, key: RoomKey, out: &mut Vec<Output>) {
+    fn forget_room(&mut self, now: Instant, key: RoomKey, out: &mut Vec<Output>) {
+        self.in_room(now, key, out, |room, ctx| room.emit(ctx, || RoomChange::Finished));
         if let Some(room) = self.rooms.remove(&key) {
             self.by_name.remove(&room.name);
             out.push(Output::Event(Event::RoomFinished { room: room.name }));

@@ -4,7 +4,9 @@ use std::fmt;
 
 use southbound::{Command, MessageId, Notice, TransportId};
 
-use crate::{AdminError, AdminReply, AdminRequest, DataMessage, EndReason, Join, Notification, Request, Resume};
+use crate::{
+    AdminError, AdminReply, AdminRequest, DataMessage, EndReason, Join, Notification, Request, Resume, RoomEvent,
+};
 
 /// A participant's connection to a front end, over which it asks and is told. Front ends hand the
 /// names out and never use one twice.
@@ -113,6 +115,9 @@ pub enum Output {
         /// The answer.
         reply: Result<AdminReply, AdminError>,
     },
+    /// An event of a room, for those outside of it. Only while
+    /// [`set_room_events`](crate::Controller::set_room_events) asks for them.
+    Room(Box<RoomEvent>),
     /// Something to count.
     Count(Counter),
     /// Something to log.

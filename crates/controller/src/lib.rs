@@ -38,6 +38,7 @@ mod publication_media;
 mod quality;
 mod request;
 mod room;
+mod room_event;
 mod rpc;
 mod subscription;
 mod track;
@@ -70,5 +71,6 @@ pub use request::{
     UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
 };
 pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
+pub use room_event::{Publisher, RoomChange, RoomEvent};
 pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};
 pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

@@ -1,6 +1,7 @@
 //! One room: who is in it and who gets what from whom.
 
 pub(crate) mod data;
+mod events;
 mod lifetime;
 mod membership;
 mod negotiating;

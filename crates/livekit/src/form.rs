@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use prost::Message;
 use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
+use serde::Serialize;
 
 /// The form of a request's message and of the answer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,16 +71,27 @@ fn read_json<T: Message + Default>(name: &str, json: &[u8]) -> Option<T> {
     message.ok()?.transcode_to().ok()
 }
 
-fn write_json<T: Message>(name: &str, message: &T) -> Vec<u8> {
+/// A message as JSON in the form that `protojson` writes by default: names in camel case, and no
+/// fields with their default value.
+pub(crate) fn json_value<T: Message>(name: &str, message: &T) -> serde_json::Value {
+    let written = dynamic(name, message).serialize(serde_json::value::Serializer);
+    written.expect("messages are maps with text for keys")
+}
+
+fn dynamic<T: Message>(name: &str, message: &T) -> DynamicMessage {
     let mut dynamic = DynamicMessage::new(descriptor(name));
     dynamic
         .transcode_from(message)
         .expect("both are made of the same protocol files");
+    dynamic
+}
+
+fn write_json<T: Message>(name: &str, message: &T) -> Vec<u8> {
     let options = SerializeOptions::new()
         .skip_default_fields(false)
         .use_proto_field_name(true);
     let mut writer = serde_json::Serializer::new(Vec::new());
-    dynamic
+    dynamic(name, message)
         .serialize_with_options(&mut writer, &options)
         .expect("messages are maps with text for keys");
     writer.into_inner()

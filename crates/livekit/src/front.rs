@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use controller::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Counter, DATA_TRACK, DataContent,
-    DataMessage, EndCause, Event, Join, LOSSY, Notification, RELIABLE, Request,
+    DataMessage, EndCause, Event, Join, LOSSY, Notification, RELIABLE, Request, RoomEvent,
 };
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
@@ -85,6 +85,8 @@ pub enum Output {
         /// The answer.
         reply: Result<AdminReply, AdminError>,
     },
+    /// An event of a room, for the receivers of webhooks.
+    Room(Box<RoomEvent>),
     /// Something to count.
     Count(Counter),
     /// Something to log.
@@ -151,6 +153,7 @@ impl Front {
                 controller::Output::Data { to, message, data } => out.push(Output::Command(send(to, message, data))),
                 controller::Output::Command(command) => out.push(Output::Command(command)),
                 controller::Output::Reply { request_id, reply } => out.push(Output::Reply { request_id, reply }),
+                controller::Output::Room(event) => out.push(Output::Room(event)),
                 controller::Output::Count(counter) => out.push(Output::Count(counter)),
                 controller::Output::Event(event) => out.push(Output::Event(event)),
             }

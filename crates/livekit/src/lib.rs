@@ -9,6 +9,8 @@
 //! Requests of the server API are read and answered by a [`Call`](api::Call), which has no state
 //! either.
 //!
+//! Events of rooms are delivered to other servers by [`webhook`].
+//!
 //! Everything that knows the protocol's messages is here. Like the controller it has no clock, no
 //! socket and no thread.
 
@@ -20,6 +22,7 @@
 )]
 
 pub mod api;
+pub mod webhook;
 
 mod admission;
 mod blobs;

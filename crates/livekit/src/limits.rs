@@ -45,3 +45,12 @@ pub(crate) const PERMISSIONS_MAX: usize = 1000;
 pub(crate) const CHANNELS_MAX: usize = 16;
 /// Regions in a client's goodbye, which nobody reads. The rest are left out and counted.
 pub(crate) const REGIONS_MAX: usize = 16;
+
+/// Messages that wait for one receiver of webhooks. Further ones are dropped and counted.
+pub(crate) const WEBHOOK_MESSAGES_MAX: usize = 10_000;
+
+/// The bytes of the bodies of these messages. Further messages are dropped and counted.
+pub(crate) const WEBHOOK_BYTES_MAX: usize = 16 << 20;
+
+/// Attempts at a time to deliver to one receiver. Further messages wait.
+pub(crate) const WEBHOOK_ATTEMPTS_MAX: usize = 16;

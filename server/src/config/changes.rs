@@ -3,7 +3,15 @@
 use serde_json::Value;
 
 /// Settings that are taken over while the switch runs, with everything below them.
-const RELOADED: [&str; 6] = ["keys", "key_file", "limits", "log.level", "metrics", "trusted_proxies"];
+const RELOADED: [&str; 7] = [
+    "keys",
+    "key_file",
+    "limits",
+    "log.level",
+    "metrics",
+    "trusted_proxies",
+    "webhook",
+];
 
 /// Of those, the ones that are not.
 const KEPT: [&str; 1] = ["limits.request_timeout"];

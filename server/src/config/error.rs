@@ -26,6 +26,8 @@ pub(crate) enum ConfigError {
     OpenAndGuarded,
     /// With a limit of zero nobody could connect.
     NoPlaces,
+    /// Webhooks cannot be sent as they are configured.
+    Webhook(String),
     /// The offload is a switch, and none is described.
     NoSwitch,
 }
@@ -67,6 +69,7 @@ impl fmt::Display for ConfigError {
                 write!(f, "`metrics:` has a `token` and is `open`: it can be one of the two")
             }
             ConfigError::NoPlaces => write!(f, "`limits:` need values above 0"),
+            ConfigError::Webhook(why) => write!(f, "`webhook:` {why}"),
             ConfigError::NoSwitch => write!(
                 f,
                 "`rtc: {{offload: p4}}` needs the switch and its ports in `p4:` beside it"

@@ -62,7 +62,7 @@ fn settings(metrics: &str) -> Settings {
 struct Server {
     router: Router,
     controller: controller_task::Handle,
-    controller_task: JoinHandle<()>,
+    task: JoinHandle<()>,
     places: Places,
     settings: Current,
 }
@@ -88,7 +88,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     };
     let (commands, _) = media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
-    let (controller, controller_task) = controller_task::start(controller, noticed, commands, metrics.clone());
+    let (controller, task) = controller_task::start(controller, noticed, commands, metrics.clone(), mpsc::channel(1).0);
     let http = Http {
         controller: controller.clone(),
         settings: settings.clone(),
@@ -103,7 +103,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     Server {
         router: router(http, TIMEOUT),
         controller,
-        controller_task,
+        task,
         places: Places::new(LIMITS),
         settings,
     }
@@ -433,7 +433,7 @@ async fn a_part_that_does_not_answer_is_named() {
     let stuck = server_on(|clock| Stuck(dataplane::Model::new(clock)), "{}");
     unwell(&stuck, "data plane").await;
     let mut gone = server("{}");
-    gone.controller_task.abort();
-    assert!((&mut gone.controller_task).await.is_err());
+    gone.task.abort();
+    assert!((&mut gone.task).await.is_err());
     unwell(&gone, "controller").await;
 }

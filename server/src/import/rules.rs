@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
+use crate::config::is_url;
+
 /// One key, with everything in it.
 pub(super) struct Rule {
     /// Its path in LiveKit's configuration.
@@ -172,7 +174,20 @@ pub(super) const RULES: &[Rule] = &[
     ),
     nothing("video", ITSELF),
     nothing("turn", NO_TURN),
-    nothing("webhook", "there are no webhooks"),
+    converted("webhook.urls", "webhook.urls", urls),
+    same("webhook.api_key", "webhook.api_key"),
+    nothing(
+        "webhook.url_notifier",
+        "events wait in one queue for each room and receiver, as in `resource_url_notifier`",
+    ),
+    converted("webhook.resource_url_notifier.max_age", "webhook.max_age", duration),
+    converted(
+        "webhook.resource_url_notifier.max_depth",
+        "webhook.max_depth",
+        unless_zero,
+    ),
+    same("webhook.filter_params.include_events", "webhook.include_events"),
+    same("webhook.filter_params.exclude_events", "webhook.exclude_events"),
     nothing(
         "agents",
         "there is no dispatch of agents; they can join like any participant",
@@ -220,6 +235,55 @@ fn node_ips(value: &Value) -> Result<Option<Value>, String> {
         }
         _ => addresses(value),
     }
+}
+
+/// A list of addresses that webhooks can be sent to.
+fn urls(value: &Value) -> Result<Option<Value>, String> {
+    let urls = strings(value).ok_or("its value is no list of URLs")?;
+    match urls.iter().find(|url| !is_url(url)) {
+        Some(other) => Err(format!("{} is no URL that webhooks are sent to", other.escape_debug())),
+        None => Ok(Some(json!(urls))),
+    }
+}
+
+/// A duration in the form of Go, as `1m30s`, or in nanoseconds. 0 is the default.
+fn duration(value: &Value) -> Result<Option<Value>, String> {
+    let nanoseconds = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => nanoseconds(text),
+        _ => None,
+    };
+    let nanoseconds = nanoseconds.filter(|number| *number >= 0.0);
+    let seconds = nanoseconds.ok_or("its value is no duration")? / 1e9;
+    Ok((seconds > 0.0).then(|| json!(seconds)))
+}
+
+/// The nanoseconds of a text such as `1m30s`.
+fn nanoseconds(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 8] = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("\u{b5}s", 1e3),
+        ("\u{3bc}s", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("m", 60e9),
+        ("h", 3600e9),
+    ];
+    let mut rest = text;
+    let mut sum = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+        let (number, after) = rest.split_at(digits);
+        let unit = after
+            .find(|letter: char| letter.is_ascii_digit() || letter == '.')
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit);
+        let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        sum += number.parse::<f64>().ok()? * factor;
+        rest = after;
+    }
+    (!text.is_empty()).then_some(sum)
 }
 
 /// A port, or the first of a range.

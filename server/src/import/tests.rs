@@ -3,7 +3,8 @@ use crate::config::Config;
 
 /// Has an imported configuration read as `weir serve` reads it.
 fn served(text: &str) -> Config {
-    let file = std::env::temp_dir().join(format!("weir-import-{}.yaml", std::process::id()));
+    let thread = std::thread::current().id();
+    let file = std::env::temp_dir().join(format!("weir-import-{}-{thread:?}.yaml", std::process::id()));
     fs::write(&file, text).expect("it can be written");
     let arguments = cli::Serve {
         config: Some(file.clone()),
@@ -54,6 +55,32 @@ redis: {address: 'redis.host:6379'}
         "rtc.tcp_port",
     ];
     assert_eq!(notes, expected);
+}
+
+#[test]
+fn webhooks_are_taken_over() {
+    let livekit = "
+keys: {APIabc: 0123456789abcdef0123456789abcdef}
+webhook:
+  api_key: APIabc
+  urls: ['https://app.example/hook', 'http://10.0.0.7:8080/']
+  resource_url_notifier: {max_age: 1m30.5s, max_depth: 50}
+  url_notifier: {num_workers: 3}
+  filter_params: {exclude_events: [egress_updated, track_published]}
+";
+    let imported = import(livekit).unwrap();
+    let settings = served(&imported.text()).webhook.settings();
+    assert_eq!(settings.receivers.len(), 2);
+    assert!(settings.receivers.iter().all(|receiver| receiver.key == "APIabc"));
+    assert_eq!((settings.age_max.as_millis(), settings.depth_max), (90_500, 50));
+    assert_eq!(settings.exclude, ["egress_updated", "track_published"]);
+    let notes: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(notes, ["webhook.url_notifier"]);
+
+    let wrong = "webhook: {urls: ['app.example/hook'], resource_url_notifier: {max_age: soon}}";
+    let notes = import(wrong).unwrap().notes;
+    let keys: Vec<&str> = notes.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["webhook.resource_url_notifier.max_age", "webhook.urls"]);
 }
 
 #[test]

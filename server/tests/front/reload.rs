@@ -1,5 +1,8 @@
 //! SIGHUP, and SIGTERM after it.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
 use rustix::process::Signal;
 use tungstenite::Message;
 
@@ -123,4 +126,40 @@ fn keys_in_a_folder_are_taken_over_when_it_changes() {
     server.await_log("the API keys stay as they were");
     assert_eq!(server.validate("two", OTHER), 200);
     std::fs::remove_dir_all(&folder).expect("it is there");
+}
+
+/// The body of the next webhook that arrives here.
+fn webhook(receiver: &TcpListener) -> String {
+    let (mut stream, _) = receiver.accept().expect("a connection");
+    let mut request = String::new();
+    let mut part = [0; 4096];
+    while !request.ends_with('}') {
+        let read = stream.read(&mut part).expect("it sends");
+        assert_ne!(read, 0, "a webhook is whole");
+        request += std::str::from_utf8(&part[..read]).expect("it is text");
+    }
+    write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").expect("it reads");
+    let (head, body) = request.split_once("\r\n\r\n").expect("a head and a body");
+    assert!(head.contains("application/webhook+json"), "{head}");
+    body.to_owned()
+}
+
+#[test]
+fn receivers_of_webhooks_are_taken_over_and_learn_of_the_end() {
+    let receiver = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", receiver.local_addr().expect("bound"));
+    let mut server = Server::start(&with_keys(&[("one", ONE)], ""));
+    let webhooks = format!("webhook: {{api_key: one, urls: ['{url}']}}\n");
+    server.reload(&with_keys(&[("two", OTHER)], &webhooks));
+    server.await_log("there is no API key one");
+    server.reload(&with_keys(&[("one", ONE)], &webhooks));
+    server.await_log("configuration reloaded");
+    let _participant = server.join("one", ONE);
+    assert!(webhook(&receiver).contains("\"room_started\""));
+    server.signal(Signal::TERM);
+    for event in ["participant_connection_aborted", "room_finished"] {
+        let body = webhook(&receiver);
+        assert!(body.contains(event), "{event}: {body}");
+    }
+    assert!(server.await_end());
 }

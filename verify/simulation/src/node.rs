@@ -173,7 +173,7 @@ impl Node {
                     Output::Close { connection, code, .. } => done.push(Done::Close(connection, code)),
                     Output::Command(command) => self.command(now, command, &mut notices, done),
                     Output::Event(event) => done.push(Done::Event(event)),
-                    Output::Count(_) | Output::Reply { .. } => {}
+                    Output::Count(_) | Output::Reply { .. } | Output::Room(_) => {}
                 }
             } else if !notices.is_empty() {
                 let mut said = Vec::new();

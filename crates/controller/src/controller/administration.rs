@@ -10,7 +10,7 @@ use crate::limits::{DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, ROOMS
 use crate::room::Room;
 use crate::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, CreateRoom, DataContent, DataMessage, EndAction, EndReason,
-    Output, PerformRpc, SendData, UpdateParticipant, UpdateSubscription, UpdateSubscriptions, UserData,
+    Output, PerformRpc, RoomChange, SendData, UpdateParticipant, UpdateSubscription, UpdateSubscriptions, UserData,
 };
 
 type Reply = Result<AdminReply, AdminError>;
@@ -82,15 +82,22 @@ impl Controller {
         if !self.by_name.contains_key(&request.name) && self.rooms.len() >= ROOMS_MAX {
             return Err(AdminError::TooManyRooms);
         }
+        let is_new = !self.by_name.contains_key(&request.name);
         let key = self.room_named(now, &request.name, out);
-        let created = self.in_room(now, key, out, |room, ctx| room.set_up(ctx, request));
+        let created = self.in_room(now, key, out, |room, ctx| {
+            let info = room.set_up(ctx, request);
+            if is_new {
+                room.emit(ctx, || RoomChange::Started);
+            }
+            info
+        });
         created.map(AdminReply::Room).ok_or(AdminError::RoomNotFound)
     }
 
     fn delete_room(&mut self, now: Instant, name: &str, out: &mut Vec<Output>) -> Reply {
         let key = self.key_of(name)?;
         self.in_room(now, key, out, |room, ctx| room.close(ctx, EndReason::RoomDeleted));
-        self.forget_room(key, out);
+        self.forget_room(now, key, out);
         Ok(AdminReply::Done)
     }
 
@@ -209,7 +216,7 @@ impl Controller {
                     room.dismiss(ctx, participant, EndReason::ServerShutdown, EndAction::Reconnect);
                 }
             });
-            self.forget_room(key, out);
+            self.forget_room(now, key, out);
         }
     }
 

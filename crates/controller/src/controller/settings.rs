@@ -16,4 +16,9 @@ impl Controller {
     pub fn set_keys(&mut self, keys: ApiKeys) {
         self.core.config.keys = keys;
     }
+
+    /// Outputs events of rooms from now on, or no longer.
+    pub fn set_room_events(&mut self, wanted: bool) {
+        self.core.config.room_events = wanted;
+    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use access::{ApiKeys, Claims, VideoGrant, sign};
 use controller::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, Config, ConnectionId, Controller, Counter, Event, PeerMode,
-    WallClock,
+    RoomEvent, WallClock,
 };
 use livekit::{Admission, Frame, Front, HttpRequest, Inbox, Input, Output, admit};
 use livekit_protocol::signal_request::Message as Said;
@@ -33,6 +33,7 @@ pub(crate) struct World {
     pub commands: Vec<Command>,
     pub counts: BTreeMap<Counter, usize>,
     pub events: Vec<Event>,
+    pub room_events: Vec<RoomEvent>,
     replies: Vec<Result<AdminReply, AdminError>>,
     inbox: BTreeMap<ConnectionId, Vec<Message>>,
     inboxes: BTreeMap<ConnectionId, Inbox>,
@@ -107,6 +108,7 @@ impl World {
             commands: Vec::new(),
             counts: BTreeMap::new(),
             events: Vec::new(),
+            room_events: Vec::new(),
             replies: Vec::new(),
             inbox: BTreeMap::new(),
             inboxes: BTreeMap::new(),
@@ -370,6 +372,7 @@ impl World {
                     self.commands.push(command);
                 }
                 Output::Count(counter) => *self.counts.entry(counter).or_default() += 1,
+                Output::Room(event) => self.room_events.push(*event),
                 Output::Event(event) => self.events.push(event),
                 Output::Reply { reply, .. } => self.replies.push(reply),
             }

@@ -199,8 +199,8 @@ async fn large_bodies_that_do_not_arrive_delay_no_small_one() {
 #[tokio::test]
 async fn a_server_that_ends_is_unavailable() {
     let mut server = server("{}");
-    server.controller_task.abort();
-    assert!((&mut server.controller_task).await.is_err());
+    server.task.abort();
+    assert!((&mut server.task).await.is_err());
     let failed = server.failed("ListRooms", json!({})).await;
     assert_eq!(failed, (503, "unavailable".to_owned()));
 }

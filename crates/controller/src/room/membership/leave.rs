@@ -64,7 +64,12 @@ impl Room {
         if participant.tracks.values().any(|track| track.kind == MediaKind::Audio) {
             self.choose_voices(ctx);
         }
+        for track in participant.tracks.values().filter(|track| track.media.is_some()) {
+            self.emit_unpublished(ctx, &participant, track);
+        }
+        let had_joined = participant.state == ParticipantState::Active;
         self.tell_departure(ctx, &mut participant, reason);
+        self.emit_departure(ctx, &participant, had_joined, reason);
         if reason == EndReason::ClientInitiated {
             self.remember_sender(ctx, &participant);
         }

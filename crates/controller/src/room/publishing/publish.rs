@@ -124,6 +124,7 @@ impl Room {
             self.announce(ctx, key);
         }
         if is_new && version == Version::Primary {
+            self.emit_published(ctx, key, id);
             self.offer_to_everybody(ctx, key, id);
         } else {
             self.refresh_subscriptions_to(ctx, key, id, version);
@@ -150,6 +151,9 @@ impl Room {
             self.end_subscriptions_to(ctx, track);
             self.choose_voices(ctx);
             self.announce(ctx, key);
+            if let Some(participant) = self.participants.get(&key) {
+                self.emit_unpublished(ctx, participant, &removed);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 mod batching;
 mod blobs;
 mod devices;
+mod events;
 mod reconnect;
 mod rooms;
 mod tokens;
