@@ -1,31 +1,36 @@
-// The header extension of a copy (RFC 8285). Elements that the receiver has negotiated stay as they
-// are and others are removed. The receiver's mid and the time of sending are appended. The extension
-// gets the size that this needs, and the lengths of UDP and IP follow.
+// The header extension of a copy (RFC 8285). Elements that the receiver has negotiated stay, under
+// the receiver's ids, and others are removed. The receiver's mid and the time of sending are
+// appended. The extension gets the size that this needs, and the lengths of UDP and IP follow.
 //
 // The time is computed by a multiplication, which few switches have.
+
+// The place of an id in `ids`.
+#define PLACE(ID) ((bit<8>)(ID) << 2)
 
 #define KEEP(I) \
     if (meta.slot == I + 1 && hdr.mandatory[I].isValid()) { \
         hdr.mandatory[I].frame = hdr.mandatory[I].frame + meta.frame_offset; \
     } \
     hdr.gap[I].setInvalid(); \
-    meta.is_kept = 0; \
+    meta.new_id = 0; \
     if (hdr.one[I].isValid()) { \
-        if (((meta.keep >> hdr.one[I].id) & 1) == 1) { \
-            meta.is_kept = 1; \
-            meta.keep = meta.keep & ~(16w1 << hdr.one[I].id); \
+        meta.new_id = (bit<4>)(meta.ids >> PLACE(hdr.one[I].id)); \
+        if (meta.new_id != 0) { \
+            meta.ids = meta.ids & ~(64w15 << PLACE(hdr.one[I].id)); \
+            hdr.one[I].id = meta.new_id; \
             meta.size = meta.size + 2 + (bit<16>)hdr.one[I].len; \
         } \
     } else if (hdr.two[I].isValid()) { \
         if (hdr.two[I].id < 16) { \
-            if (((meta.keep >> hdr.two[I].id[3:0]) & 1) == 1) { \
-                meta.is_kept = 1; \
-                meta.keep = meta.keep & ~(16w1 << hdr.two[I].id[3:0]); \
+            meta.new_id = (bit<4>)(meta.ids >> PLACE(hdr.two[I].id)); \
+            if (meta.new_id != 0) { \
+                meta.ids = meta.ids & ~(64w15 << PLACE(hdr.two[I].id)); \
+                hdr.two[I].id = (bit<8>)meta.new_id; \
                 meta.size = meta.size + 2 + (bit<16>)hdr.two[I].len; \
             } \
         } \
     } \
-    if (meta.is_kept == 0) { \
+    if (meta.new_id == 0) { \
         hdr.one[I].setInvalid(); \
         hdr.two[I].setInvalid(); \
         hdr.brief[I].setInvalid(); \

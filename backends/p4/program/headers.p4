@@ -323,7 +323,7 @@ struct metadata_t {
     bit<2> mid_len;
     bit<24> mid;
     bit<4> time_id;
-    bit<16> keep;
+    bit<64> ids; // by four bits for each id: the id that the receiver knows the element by, or 0
     bit<7> payload_type;
 
     // The replica's state, as the registers hold it.
@@ -359,7 +359,7 @@ struct metadata_t {
     bit<1> began;
     bit<1> is_told; // a report goes to the controller
     bit<16> offset_before;
-    bit<1> is_kept; // an element stays
+    bit<4> new_id; // of an element that stays, else 0
     bit<16> size;   // of its header extension's elements
     bit<16> old_size;
 }

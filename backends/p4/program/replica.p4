@@ -31,7 +31,7 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
     // state from the entry instead.
     action send(bit<16> index, bit<8> epoch, bit<32> ssrc, bit<1> start, bit<16> newest, bit<16> next,
                 bit<32> timestamp_offset, bit<16> frame_offset, bit<2> method, bit<2> spatial, bit<3> temporal,
-                bit<4> mid_id, bit<2> mid_len, bit<24> mid, bit<4> time_id, bit<16> keep) {
+                bit<4> mid_id, bit<2> mid_len, bit<24> mid, bit<4> time_id, bit<64> ids) {
         meta.index = index;
         meta.entry_epoch = epoch;
         meta.replica_ssrc = ssrc;
@@ -47,7 +47,7 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
         meta.mid_len = mid_len;
         meta.mid = mid;
         meta.time_id = time_id;
-        meta.keep = keep;
+        meta.ids = ids;
     }
 
     table replica {

@@ -81,7 +81,7 @@ named! {
         /// The state of a replica at its start, and its header.
         Send = "send" [
             "index", "epoch", "ssrc", "start", "newest", "next", "timestamp_offset", "frame_offset", "method",
-            "spatial", "temporal", "mid_id", "mid_len", "mid", "time_id", "keep"
+            "spatial", "temporal", "mid_id", "mid_len", "mid", "time_id", "ids"
         ],
         /// Sent on unchanged, from and to these addresses.
         Proxy = "proxy" ["src_addr", "src_port", "dst_addr", "dst_port"],

@@ -175,12 +175,31 @@ fn updates(info: &P4Info, mode: &str) -> Vec<v1::Update> {
         ));
     }
     // index, epoch, ssrc, start, newest, next, timestamp, frame, method, spatial, temporal, mid_id,
-    // mid_len, mid, time_id, keep
+    // mid_len, mid, time_id, ids
     let replicas: [[u128; 18]; 4] = [
-        [13, 1, 1, 1, 0xa001, 1, 0, 100, 77, 5, 1, 3, 7, 4, 2, 0x6162, 0, 0b1010],
-        [14, 1, 2, 1, 0xa002, 1, 0, 200, 88, 6, 2, 3, 1, 0, 0, 0, 0, 0b1110],
-        [13, 2, 3, 1, 0xa003, 0, 1000, 300, 99, 0, 0, 3, 7, 0, 0, 0, 0, 0b0110],
-        [14, 2, 4, 1, 0xa004, 0, 1005, 7, 11, 0, 0, 3, 7, 5, 1, 0x63, 0, 0xffff],
+        [13, 1, 1, 1, 0xa001, 1, 0, 100, 77, 5, 1, 3, 7, 4, 2, 0x6162, 0, 0x1060],
+        [14, 1, 2, 1, 0xa002, 1, 0, 200, 88, 6, 2, 3, 1, 0, 0, 0, 0, 0x3210],
+        [13, 2, 3, 1, 0xa003, 0, 1000, 300, 99, 0, 0, 3, 7, 0, 0, 0, 0, 0x0120],
+        [
+            14,
+            2,
+            4,
+            1,
+            0xa004,
+            0,
+            1005,
+            7,
+            11,
+            0,
+            0,
+            3,
+            7,
+            5,
+            1,
+            0x63,
+            0,
+            0xfedc_ba98_7654_3210,
+        ],
     ];
     for [rid, stream, values @ ..] in replicas {
         add(table("replica", &[rid, stream], "send", &values));

@@ -119,6 +119,6 @@ pub(super) fn replica(index: u16, began: &Began, replica: &Replica, to: &Leg, st
         mid.len() as u128,
         mid.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte)),
         out(ExtensionKind::AbsSendTime),
-        fit::kept(to, from).fold(0, |bits, id| bits | 1 << id),
+        fit::kept(to, from).fold(0, |bits, (id, new)| bits | u128::from(new) << (4 * id)),
     ])
 }

@@ -8,8 +8,11 @@ use wire::{Codec, ExtensionKind, MediaKind};
 use crate::P4Config;
 use crate::address::is_one_machines;
 
-/// The greatest id of an extension that the program keeps or writes.
+/// The greatest id of an extension that the program keeps.
 const ID_MAX: u8 = 15;
+
+/// The greatest id in the one-byte form, in which the program may have to write.
+const ONE_BYTE_ID_MAX: u8 = 14;
 
 /// The longest mid that the program writes, in bytes.
 const MID_MAX: usize = 3;
@@ -84,25 +87,23 @@ fn extensions(replica: &Replica, to: &Leg, from: &Leg) -> Result<(), Reason> {
     let is_numbered = out(ExtensionKind::TransportSequence).is_some();
     let mid = replica.mid.as_ref().filter(|_| out(ExtensionKind::Mid).is_some());
     let is_long = mid.is_some_and(|mid| mid.as_str().len() > MID_MAX);
-    let written = [ExtensionKind::Mid, ExtensionKind::AbsSendTime]
+    let mut written = [ExtensionKind::Mid, ExtensionKind::AbsSendTime]
         .into_iter()
         .filter_map(out);
-    let is_beyond = written.chain(kept(to, from)).any(|id| id > ID_MAX);
-    let is_renumbered = from
-        .extensions_in
-        .iter()
-        .filter(|(kind, _)| is_carried(*kind))
-        .any(|(kind, id)| out(kind).is_some_and(|other| other != id));
-    match writes_delay || is_numbered || is_long || is_beyond || is_renumbered {
+    // Elements keep their form. Id 15 only arrives in the two-byte form.
+    let is_beyond = written.any(|id| id > ONE_BYTE_ID_MAX)
+        || kept(to, from).any(|(id, new)| id > ID_MAX || new > id.max(ONE_BYTE_ID_MAX));
+    match writes_delay || is_numbered || is_long || is_beyond {
         true => Err(Reason::Extensions),
         false => Ok(()),
     }
 }
 
-/// Ids of the header extensions that stay in packets from one leg to another.
-pub(super) fn kept(to: &Leg, from: &Leg) -> impl Iterator<Item = u8> {
+/// The header extensions that stay in packets from one leg to another, each by its ids there and
+/// here.
+pub(super) fn kept(to: &Leg, from: &Leg) -> impl Iterator<Item = (u8, u8)> {
     let carried = from.extensions_in.iter().filter(|(kind, _)| is_carried(*kind));
-    carried.filter_map(|(kind, id)| (to.extensions_out.id(kind) == Some(id)).then_some(id))
+    carried.filter_map(|(kind, id)| Some((id, to.extensions_out.id(kind)?)))
 }
 
 fn is_carried(kind: ExtensionKind) -> bool {

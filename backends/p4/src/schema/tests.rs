@@ -92,7 +92,7 @@ fn values_are_not_wider_than_their_fields() {
     }
     let send = &schema.actions[&Action::Send].fields;
     let widths: Vec<u32> = send.iter().map(|field| field.width).collect();
-    assert_eq!(widths, [16, 8, 32, 1, 16, 16, 32, 16, 2, 2, 3, 4, 2, 24, 4, 16]);
+    assert_eq!(widths, [16, 8, 32, 1, 16, 16, 32, 16, 2, 2, 3, 4, 2, 24, 4, 64]);
 }
 
 #[test]

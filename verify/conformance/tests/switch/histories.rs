@@ -12,7 +12,7 @@ use conformance::shrink::shrink;
 use conformance::step::{path_of, peer_at};
 use conformance::text::print_history;
 use conformance::{Injection, Send, Step};
-use dataplane::{Path, Rewriting, Update};
+use dataplane::{LegId, Path, Rewriting, Update};
 use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
@@ -31,17 +31,44 @@ const ELEMENTS_MAX: usize = 8;
 /// The largest packet that fits a receiver with any extensions, in bytes.
 const SIZE_MAX: usize = 1_400;
 
-/// Header extensions with the same ids on all legs, as the switch needs them.
-fn common() -> ExtensionMap {
+/// The greatest ids that the program keeps, and writes in the one-byte form.
+const ID_MAX: u8 = 15;
+const ONE_BYTE_ID_MAX: u8 = 14;
+
+/// The header extensions of a map that satisfy a condition, under its ids.
+fn limited(map: &ExtensionMap, is_left: impl Fn(ExtensionKind, u8) -> bool) -> ExtensionMap {
+    let mut left = ExtensionMap::default();
+    for (kind, id) in map.iter().filter(|(kind, id)| is_left(*kind, *id)) {
+        left.insert(kind, id).expect("as it was");
+    }
+    left
+}
+
+/// The header extensions that a receiver of described streams has negotiated: those of the
+/// publishers, or some of them under other ids.
+fn negotiated(leg: LegId, publishers: ExtensionMap) -> ExtensionMap {
+    use ExtensionKind::{AbsCaptureTime, AbsSendTime, ColorSpace, DependencyDescriptor, Mid};
+    let ids: &[(ExtensionKind, u8)] = match leg.0 % 4 {
+        0 => return publishers,
+        // The publishers' ids, exchanged.
+        1 => &[
+            (Mid, 4),
+            (AbsSendTime, 3),
+            (DependencyDescriptor, 2),
+            (AbsCaptureTime, 1),
+            (ColorSpace, 15),
+        ],
+        2 => &[
+            (Mid, 9),
+            (DependencyDescriptor, 14),
+            (AbsCaptureTime, 3),
+            (ColorSpace, 4),
+        ],
+        _ => &[(Mid, 2), (AbsSendTime, 1), (AbsCaptureTime, 5)],
+    };
     let mut map = ExtensionMap::default();
-    let kinds = [
-        (ExtensionKind::Mid, 1),
-        (ExtensionKind::AbsSendTime, 2),
-        (ExtensionKind::AbsCaptureTime, 4),
-        (ExtensionKind::ColorSpace, 15),
-    ];
-    for (kind, id) in kinds {
-        map.insert(kind, id).expect("each id is taken once");
+    for (kind, id) in ids {
+        map.insert(*kind, *id).expect("each id is taken once");
     }
     map
 }
@@ -88,14 +115,20 @@ impl Family {
     }
 }
 
-/// A step of a room that the switch can send. A receiver gets all layers, since those of VP8 are in
-/// the payload.
+/// A step of a room that the switch can send. Each leg has header extensions of its own, without
+/// descriptors. A receiver gets all layers, since those of VP8 are in the payload.
 fn for_the_switch(step: Step) -> Step {
+    use ExtensionKind::{DependencyDescriptor, TransportSequence};
+    if let Step::Write(Update::SetLeg(id, mut leg)) = step {
+        leg.extensions_in = limited(&leg.extensions_in, |kind, id| {
+            kind != DependencyDescriptor && id <= ID_MAX
+        });
+        leg.extensions_out = limited(&leg.extensions_out, |kind, id| {
+            ![DependencyDescriptor, TransportSequence].contains(&kind) && id <= ONE_BYTE_ID_MAX
+        });
+        return Step::Write(Update::SetLeg(id, leg));
+    }
     match plain(step) {
-        Step::Write(Update::SetLeg(id, mut leg)) => {
-            (leg.extensions_in, leg.extensions_out) = (common(), common());
-            Step::Write(Update::SetLeg(id, leg))
-        }
         Step::Write(Update::SetStream(key, mut stream)) => {
             // The switch cannot read VP9 without descriptors.
             let of_vp9 = stream.formats.iter_mut().filter(|format| format.codec == Codec::Vp9);
@@ -121,7 +154,10 @@ fn described(step: Step) -> Step {
             };
             plain(Step::Write(Update::SetReplica(id, replica)))
         }
-        Step::Write(Update::SetLeg(..)) => step,
+        Step::Write(Update::SetLeg(id, mut leg)) => {
+            leg.extensions_out = negotiated(id, leg.extensions_out);
+            Step::Write(Update::SetLeg(id, leg))
+        }
         other => plain(other),
     }
 }
@@ -186,7 +222,7 @@ fn shrunk(
 }
 
 /// A history in which time passes before each packet, so that replicas move to the switch.
-fn spread(steps: Vec<Step>, time: Duration) -> Vec<Step> {
+pub(crate) fn spread(steps: Vec<Step>, time: Duration) -> Vec<Step> {
     let wait = |step: &Step| matches!(step, Step::Send(_)).then_some(Step::Wait(time));
     steps
         .into_iter()

@@ -34,9 +34,9 @@ fn sound_moves_with_its_numbers() {
     );
     let index = 0;
     assert_eq!(bench.switch.of(Table::PayloadType), [(&[index, 111][..], &[112][..])]);
-    let keep = 1 << 2 | 1 << DESCRIPTOR;
+    let ids = 2 << (4 * 2) | u128::from(DESCRIPTOR) << (4 * DESCRIPTOR);
     let mid = u128::from(b'7');
-    let expected = [index, 7, 50, 0, 1_000, 70, 5, 3, 0, 3, 7, 1, 1, mid, 3, keep];
+    let expected = [index, 7, 50, 0, 1_000, 70, 5, 3, 0, 3, 7, 1, 1, mid, 3, ids];
     assert_eq!(bench.send(5), expected);
     let last = bench.switch.log.last().unwrap();
     assert_eq!(
@@ -237,7 +237,7 @@ fn a_receiver_that_moves_to_another_port_is_in_another_group() {
 #[test]
 fn what_the_switch_cannot_send_has_a_reason() {
     type Change = fn(&mut Leg, &mut Stream, &mut Leg, &mut Replica);
-    let cases: [(Change, Reason); 12] = [
+    let cases: [(Change, Reason); 14] = [
         (
             |from, _, _, _| from.paths[0].remote = "[2001:db8:2::5]:9".parse().unwrap(),
             Reason::Families,
@@ -266,7 +266,21 @@ fn what_the_switch_cannot_send_has_a_reason() {
         (
             |from, _, to, _| {
                 from.extensions_in.insert(ExtensionKind::VideoOrientation, 9).unwrap();
-                to.extensions_out.insert(ExtensionKind::VideoOrientation, 10).unwrap();
+                to.extensions_out.insert(ExtensionKind::VideoOrientation, 15).unwrap();
+            },
+            Reason::Extensions,
+        ),
+        (
+            |from, _, to, _| {
+                from.extensions_in.insert(ExtensionKind::VideoOrientation, 16).unwrap();
+                to.extensions_out.insert(ExtensionKind::VideoOrientation, 9).unwrap();
+            },
+            Reason::Extensions,
+        ),
+        (
+            |_, _, to, _| {
+                to.extensions_out = ExtensionMap::default();
+                to.extensions_out.insert(ExtensionKind::AbsSendTime, 15).unwrap();
             },
             Reason::Extensions,
         ),
