@@ -105,6 +105,7 @@ impl Agent {
             Command::Unpublish { track } => self.media.unpublish(cx, track),
             Command::SetForwarding { track, forwarding } => self.media.set_forwarding(cx, track, forwarding),
             Command::SetSpeakerRank { track, rank } => self.media.set_speaker_rank(cx, track, rank),
+            Command::SetDownlinkLimit { transport, limit } => self.media.set_downlink_limit(cx, transport, limit),
             Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
             Command::Relay(command) => self.relays.command(cx, command),

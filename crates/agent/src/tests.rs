@@ -9,6 +9,7 @@ mod filling;
 mod handshakes;
 mod histories;
 mod hostile;
+mod limited;
 mod lying;
 mod overload;
 mod packets;

@@ -26,6 +26,12 @@ impl Media {
         }
     }
 
+    /// A transport's subscriptions get at most this rate together.
+    pub(crate) fn set_downlink_limit(&mut self, cx: &mut Context<'_>, transport: TransportId, limit: Option<u64>) {
+        self.budgets.set_limit(transport, limit);
+        self.budgets.allocate_by(cx, transport, cx.now);
+    }
+
     /// A timer of the estimator has expired.
     pub(crate) fn estimate_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         if self.budgets.timeout(cx, transport, self.transports.leg(transport)) {

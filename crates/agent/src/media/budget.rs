@@ -25,6 +25,8 @@ struct Receiver {
     is_numbered: bool,
     /// Whether it sends its own estimate (REMB).
     has_remb: bool,
+    /// The rate that is divided at most. Shape: bits per second.
+    limit: Option<u64>,
     /// The budget of its downlink, if that can be measured.
     budget: Option<Budget>,
     /// Which videos it is shown, where that is limited.
@@ -82,7 +84,17 @@ impl Budgets {
     /// Begins to keep a budget.
     pub(in crate::media) fn begin(&mut self, cx: &Context<'_>, transport: TransportId) {
         if let Some(known) = self.0.get_mut(&transport) {
-            known.budget = Some(Budget::new(cx.shared.config.policy));
+            known.budget = Some(Budget::new(cx.shared.config.policy, known.limit));
+        }
+    }
+
+    /// Sets the rate that is divided at most.
+    pub(in crate::media) fn set_limit(&mut self, transport: TransportId, limit: Option<u64>) {
+        if let Some(known) = self.0.get_mut(&transport) {
+            known.limit = limit;
+            if let Some(budget) = &mut known.budget {
+                budget.set_limit(limit);
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::receivers::{Granted, Receiver};
 use crate::{Counter, Policy};
 
 /// One simulcast camera, and a receiver of it behind a link of this rate.
-fn call(rate: u64) -> (World, Camera, Downlink) {
+pub(super) fn call(rate: u64) -> (World, Camera, Downlink) {
     let mut world = World::new();
     let publisher = world.connected_peer();
     let track = world.publish_video(publisher, &RIDS);
@@ -29,14 +29,14 @@ fn state(world: &World, downlink: &Downlink) -> Receiver {
         .expect("it receives")
 }
 
-fn encoding(world: &World, downlink: &Downlink) -> Option<u8> {
+pub(super) fn encoding(world: &World, downlink: &Downlink) -> Option<u8> {
     state(world, downlink).subscriptions[0]
         .current
         .map(|current| current.encoding)
 }
 
 /// Lets `seconds` seconds pass, and returns the rate sent in each, in kbit/s.
-fn seconds(world: &mut World, camera: &mut Camera, downlink: &mut Downlink, seconds: u64) -> Vec<u64> {
+pub(super) fn seconds(world: &mut World, camera: &mut Camera, downlink: &mut Downlink, seconds: u64) -> Vec<u64> {
     let mut rates = Vec::new();
     for _ in 0..seconds {
         play(

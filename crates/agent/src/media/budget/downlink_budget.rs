@@ -66,6 +66,8 @@ pub(in crate::media) struct Budget {
     evidence: Evidence,
     /// The receiver's own estimate (REMB), if it sends one.
     remb_in: Option<RembIn>,
+    /// The rate that is divided at most. Shape: bits per second.
+    limit: Option<u64>,
     /// Bit rate of the last grant of each subscription. Shape: bits per second, in the order of the
     /// subscriptions.
     granted: Vec<(SubscriptionId, u64)>,
@@ -115,13 +117,14 @@ enum Evidence {
 }
 
 impl Budget {
-    pub(in crate::media) fn new(policy: Policy) -> Self {
+    pub(in crate::media) fn new(policy: Policy, limit: Option<u64>) -> Self {
         Budget {
             estimator: Gcc::new(bandwidth::Config::default()),
             policy: divide_by(policy),
             fallbacks: FallbackChooser::default(),
             evidence: Evidence::Nothing,
             remb_in: None,
+            limit,
             granted: Vec::new(),
             reported: None,
             pace: None,
@@ -133,6 +136,10 @@ impl Budget {
             probes: 0,
             congested: None,
         }
+    }
+
+    pub(in crate::media) fn set_limit(&mut self, limit: Option<u64>) {
+        self.limit = limit;
     }
 
     /// Packets left.
@@ -244,7 +251,12 @@ impl Budget {
 
     /// Whether more is allocated than this estimate allows.
     pub(in crate::media) fn is_exceeded(&self, estimate: &Estimate) -> bool {
-        self.allocated > divisible(estimate)
+        self.allocated > self.divisible(estimate)
+    }
+
+    /// The rate that may be divided by this estimate.
+    fn divisible(&self, estimate: &Estimate) -> u64 {
+        limited(self.limit, divisible(estimate))
     }
 
     /// How the path is by this estimate.
@@ -260,7 +272,7 @@ impl Budget {
     /// nothing.
     pub(in crate::media) fn is_at_ease(&self) -> bool {
         let has_all = self.remb_in.is_none() && self.allocated >= self.wanted;
-        has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
+        has_all && self.divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
     }
 
     /// The estimated capacity of the downlink, once it is good enough for a publisher. It is no
@@ -324,14 +336,17 @@ impl Budget {
         self.follow_remb_in(now);
         let estimate = self.estimate();
         let room = Headroom {
-            now: BitRate(divisible(&estimate)),
-            carried: BitRate(estimate.target),
+            now: BitRate(self.divisible(&estimate)),
+            carried: BitRate(limited(self.limit, estimate.target)),
         };
         let room_to_keep = self.room_to_keep(now, room);
         let allocation = self.policy.allocate(now, room, subscriptions);
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
-        self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
-        self.estimator.held_back(self.allocated < self.wanted);
+        // Nothing is probed for that may not be sent.
+        self.estimator
+            .wanted(limited(self.limit, allocation.wanted.scaled(WANTED).0));
+        let is_limited = self.limit.is_some_and(|limit| divisible(&estimate) >= limit);
+        self.estimator.held_back(self.allocated < self.wanted && !is_limited);
         if self.remb_in.is_some() {
             let granted = subscriptions.iter().zip(allocation.grants);
             self.granted.clear();
@@ -377,6 +392,10 @@ fn divisible(estimate: &Estimate) -> u64 {
     estimate.sendable.max(most)
 }
 
+fn limited(limit: Option<u64>, rate: u64) -> u64 {
+    limit.map_or(rate, |limit| rate.min(limit))
+}
+
 fn divide_by(policy: Policy) -> Box<dyn allocation::Policy + Send> {
     match policy {
         Policy::Utility => Box::new(Allocator::new(allocation::Config::default())),
@@ -391,30 +410,4 @@ fn rate(subscription: &Subscription<'_>, grant: &Grant) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fallbacks_end_when_a_queue_does_not_drain() {
-        let (mut budget, start) = (Budget::new(Policy::Utility), Instant::now());
-        let queue = |milliseconds| Estimate {
-            queue: Duration::from_millis(milliseconds),
-            ..Budget::new(Policy::Utility).estimate()
-        };
-        let room = Headroom {
-            now: BitRate::kilo(340),
-            carried: BitRate::kilo(425),
-        };
-        let mut look = |after, milliseconds| {
-            let now = start + Duration::from_millis(after);
-            let has_drained = budget.has_drained(now, &queue(milliseconds));
-            (has_drained, budget.room_to_keep(now, room))
-        };
-        assert_eq!(look(0, 90), (false, room.carried));
-        assert_eq!(look(100, 300), (false, room.carried));
-        assert_eq!(look(550, 150), (false, room.carried));
-        assert_eq!(look(600, 100), (false, room.now));
-        assert_eq!(look(700, 99), (true, room.carried));
-        assert_eq!(look(1200, 300), (false, room.carried));
-    }
-}
+mod tests;
