@@ -77,6 +77,9 @@ pub enum AdminRequest {
 /// A room that is to be there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CreateRoom {
+    /// The API key that it counts for if it is new. A room that joining creates counts for the key
+    /// of the token.
+    pub api_key: String,
     /// Its name.
     pub name: String,
     /// How long it stays while nobody has joined; `None` as the operator has it.
@@ -193,6 +196,8 @@ pub enum AdminError {
     TrackNotFound,
     /// There are as many rooms as this server takes.
     TooManyRooms,
+    /// There are as many rooms as the administrator's API key may have.
+    TooManyRoomsOfKey,
     /// There are as many calls to participants of the room as it takes.
     TooManyCalls,
     /// A call to a participant failed.
@@ -212,6 +217,7 @@ impl fmt::Display for AdminError {
             Self::ParticipantNotFound => "participant does not exist",
             Self::TrackNotFound => "track is not found",
             Self::TooManyRooms => "this server has as many rooms as it takes",
+            Self::TooManyRoomsOfKey => "this API key has as many rooms as it may have",
             Self::RemoteUnmuteDisabled => "remote unmute not enabled",
             Self::InvalidArgument(what) => what,
         })

@@ -6,6 +6,8 @@ use allocation::Loudest;
 
 use access::ApiKeys;
 
+use crate::quota::Quotas;
+
 /// Settings of the operator.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -19,6 +21,8 @@ pub struct Config {
     pub departure_timeout: Duration,
     /// The most participants a room takes; one more is refused.
     pub participants_max: usize,
+    /// The limits of API keys.
+    pub quotas: Quotas,
     /// The participants of a room that are shown to the others.
     pub visible: Visible,
     /// Whether an administrator may unmute what a participant has muted.
@@ -46,6 +50,7 @@ impl Config {
             empty_timeout: Duration::from_secs(300),
             departure_timeout: Duration::from_secs(20),
             participants_max: crate::limits::PARTICIPANTS_MAX,
+            quotas: Quotas::default(),
             visible: Visible::Everybody,
             remote_unmute: false,
             room_events: false,

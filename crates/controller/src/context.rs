@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use southbound::{Command, Node, SubscriptionId, TrackId, TransportId};
 
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::quota::Usage;
 use crate::room::data::Leavers;
 use crate::{Config, Counter, Event, Output, WallClock};
 
@@ -56,6 +57,7 @@ pub(crate) struct Core {
     pub(crate) ids: Ids,
     pub(crate) index: Index,
     pub(crate) timers: Timers,
+    pub(crate) usage: Usage,
     /// Our media node, once it has said where it is.
     pub(crate) node: Option<Node>,
 }

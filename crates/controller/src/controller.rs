@@ -1,13 +1,15 @@
 //! The state machine itself: it finds whose business an input is and passes it on.
 
 mod administration;
+mod admission;
 mod downlinks;
+mod quotas;
 mod settings;
 
+pub use admission::JoinError;
 pub use downlinks::{Downlink, Subscribed};
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Instant;
 
 use southbound::{AudioActivity, Command, MessageId, Notice, TransportId};
@@ -15,7 +17,7 @@ use southbound::{AudioActivity, Command, MessageId, Notice, TransportId};
 use crate::connection::Connection;
 use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
-use crate::limits::ROOMS_MAX;
+use crate::quota::Usage;
 use crate::room::Room;
 use crate::{
     Config, ConnectionId, Counter, DataMessage, EndAction, EndCause, EndReason, Event, Input, Join, Notification,
@@ -43,32 +45,6 @@ pub struct Population {
     pub subscriptions: usize,
 }
 
-/// Why nobody can join as the rooms are now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JoinError {
-    /// No media node has said where it is yet.
-    NoMediaNode,
-    /// There is no such room, and joining does not create it.
-    NoSuchRoom,
-    /// There are as many rooms as this server takes.
-    TooManyRooms,
-    /// The room is full.
-    RoomFull,
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoMediaNode => "no media node is ready",
-            Self::NoSuchRoom => "requested room does not exist",
-            Self::TooManyRooms => "this server has as many rooms as it takes",
-            Self::RoomFull => "the room is full",
-        })
-    }
-}
-
-impl std::error::Error for JoinError {}
-
 impl Controller {
     /// `seed` is all the randomness there will be: production takes it from the operating system, a
     /// test from its name.
@@ -80,6 +56,7 @@ impl Controller {
             ids: Ids::default(),
             index: Index::default(),
             timers: Timers::default(),
+            usage: Usage::default(),
             node: None,
         };
         Self {
@@ -87,27 +64,6 @@ impl Controller {
             rooms: BTreeMap::new(),
             by_name: BTreeMap::new(),
             connections: BTreeMap::new(),
-        }
-    }
-
-    /// Whether somebody of this identity could join a room as the rooms are now. A front end asks
-    /// before it takes a connection, while it can still refuse one with an answer that says why.
-    ///
-    /// Errors: any [`JoinError`].
-    pub fn check_admission(&self, room: &str, identity: &str, creates: bool) -> Result<(), JoinError> {
-        if self.core.node.is_none() {
-            return Err(JoinError::NoMediaNode);
-        }
-        let Some(room) = self.by_name.get(room).and_then(|key| self.rooms.get(key)) else {
-            return match (self.core.config.auto_create || creates, self.rooms.len() < ROOMS_MAX) {
-                (false, _) => Err(JoinError::NoSuchRoom),
-                (true, false) => Err(JoinError::TooManyRooms),
-                (true, true) => Ok(()),
-            };
-        };
-        match room.by_identity(identity).is_none() && room.is_full(&self.core.config) {
-            true => Err(JoinError::RoomFull),
-            false => Ok(()),
         }
     }
 
@@ -130,6 +86,7 @@ impl Controller {
             }
             Input::Notice(notice) => self.notice(now, notice, out),
         }
+        self.share_bitrates(now, out);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; `None` when nothing is
@@ -153,6 +110,7 @@ impl Controller {
                 }
             }
         }
+        self.share_bitrates(now, out);
     }
 
     /// How much there is.
@@ -173,13 +131,18 @@ impl Controller {
         let name = &join.claims.video.room;
         // The rooms may have changed since the front end asked.
         if self
-            .check_admission(name, join.claims.identity(), join.claims.video.room_create)
+            .check_admission(
+                &join.claims.iss,
+                name,
+                join.claims.identity(),
+                join.claims.video.room_create,
+            )
             .is_err()
         {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }
         let is_new = !self.by_name.contains_key(name);
-        let key = self.room_named(now, name, out);
+        let key = self.room_named(now, &join.claims.iss, name, out);
         let joined = self.in_room(now, key, out, |room, ctx| {
             if is_new {
                 room.set_up(ctx, join.room.clone());
@@ -346,7 +309,7 @@ impl Controller {
         Some(result)
     }
 
-    fn room_named(&mut self, now: Instant, name: &str, out: &mut Vec<Output>) -> RoomKey {
+    fn room_named(&mut self, now: Instant, api_key: &str, name: &str, out: &mut Vec<Output>) -> RoomKey {
         if let Some(key) = self.by_name.get(name) {
             return *key;
         }
@@ -355,7 +318,8 @@ impl Controller {
             core: &mut self.core,
             out,
         };
-        let room = Room::new(&mut ctx, name.to_owned());
+        let room = Room::new(&mut ctx, name.to_owned(), api_key);
+        ctx.core.usage.room_created(api_key);
         ctx.event(Event::RoomStarted { room: name.to_owned() });
         let key = room.key;
         self.by_name.insert(name.to_owned(), key);
@@ -373,6 +337,7 @@ impl Controller {
         self.in_room(now, key, out, |room, ctx| room.emit(ctx, || RoomChange::Finished));
         if let Some(room) = self.rooms.remove(&key) {
             self.by_name.remove(&room.name);
+            self.core.usage.room_removed(&room.api_key);
             out.push(Output::Event(Event::RoomFinished { room: room.name }));
         }
     }

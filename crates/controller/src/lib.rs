@@ -36,6 +36,7 @@ mod notification;
 mod participant;
 mod publication_media;
 mod quality;
+mod quota;
 mod request;
 mod room;
 mod room_event;
@@ -65,6 +66,7 @@ pub use notification::{
     CodecDemand, DataTrackHandle, EndAction, EndReason, Joined, LocalDescription, Notification, QualityInfo,
     RefusalReason, Resumed, SpeakerInfo, StreamState, SubscriptionError, TrackDemand,
 };
+pub use quota::{Quota, Quotas};
 pub use request::{
     AddTrack, CodecRequest, Description, GetBlob, Join, MuteTrack, PeerMode, Ping, PublishDataTrack, Request, Resume,
     Scenario, StoreBlob, SyncState, TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata,

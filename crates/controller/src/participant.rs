@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use access::{Claims, Permission};
-use southbound::TrackId;
+use southbound::{Command, TrackId};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
@@ -29,6 +29,8 @@ pub(crate) struct Participant {
     pub(crate) permission: Permission,
     /// A track of its own has arrived since it joined.
     pub(crate) published: bool,
+    /// The API key that it counts for.
+    pub(crate) api_key: String,
     /// The claims it joined or resumed with, from which refreshed tokens are made.
     pub(crate) claims: Claims,
     /// Special needs of its client.
@@ -67,6 +69,8 @@ pub(crate) struct Participant {
     pub(crate) silent_since: Option<Instant>,
     /// The failure that a test asked for when it comes back.
     pub(crate) simulated_fault: Option<SimulatedFault>,
+    /// The rate that a test asked its downlink to be held to. Shape: bits per second.
+    pub(crate) simulated_limit: Option<u64>,
 }
 
 /// The offer a client joined with, and when to answer it at the latest.
@@ -147,6 +151,7 @@ impl Participant {
         Self {
             key: ctx.core.ids.participant(),
             sid: ctx.core.random.sid("PA_"),
+            api_key: claims.iss.clone(),
             identity: claims.identity().to_owned(),
             name: claims.name.clone(),
             metadata,
@@ -181,6 +186,7 @@ impl Participant {
             },
             silent_since: None,
             simulated_fault: None,
+            simulated_limit: None,
         }
     }
 
@@ -258,6 +264,20 @@ impl Participant {
 
     pub(crate) fn peers_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
         self.publisher.iter_mut().chain(&mut self.subscriber)
+    }
+
+    /// Tells the agent the limit of its downlink, if that is another one than before.
+    pub(crate) fn limit_downlink(&mut self, ctx: &mut Context<'_>) {
+        let share = ctx.core.usage.share(&ctx.core.config.quotas, &self.api_key);
+        let limit = [share, self.simulated_limit].into_iter().flatten().min();
+        let Some(peer) = self.downlink_mut().filter(|peer| peer.downlink_limit != limit) else {
+            return;
+        };
+        peer.downlink_limit = limit;
+        ctx.command(Command::SetDownlinkLimit {
+            transport: peer.transport,
+            limit,
+        });
     }
 
     /// Whether media has ever flowed on the connection the client waits for.

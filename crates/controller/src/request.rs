@@ -358,4 +358,6 @@ pub enum Scenario {
     DisconnectOnResumeSilently,
     /// It changes to another transport protocol by itself.
     SwitchCandidateProtocol,
+    /// Its downlink carries no more than this; `None` ends that. Shape: bits per second.
+    DownlinkLimit(Option<u64>),
 }

@@ -30,6 +30,8 @@ use crate::{Config, Notification, Output, RoomInfo};
 pub(crate) struct Room {
     pub(crate) key: RoomKey,
     pub(crate) name: String,
+    /// The API key that it counts for.
+    pub(crate) api_key: String,
     pub(crate) sid: String,
     pub(crate) participants: BTreeMap<ParticipantKey, Participant>,
     /// Tracks by their ids.
@@ -59,10 +61,11 @@ struct Pending {
 }
 
 impl Room {
-    pub(crate) fn new(ctx: &mut Context<'_>, name: String) -> Self {
+    pub(crate) fn new(ctx: &mut Context<'_>, name: String, api_key: &str) -> Self {
         Self {
             key: ctx.core.ids.room(),
             name,
+            api_key: api_key.to_owned(),
             sid: ctx.core.random.sid("RM_"),
             participants: BTreeMap::new(),
             track_sids: BTreeMap::new(),

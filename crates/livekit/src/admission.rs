@@ -92,9 +92,14 @@ impl Admission {
     /// a refused upgrade.
     ///
     /// Errors: 404 when the room does not exist and is not created by joining, 503 when there is no
-    /// room for it.
+    /// room for it, 429 when the token's API key has as many rooms or participants as it may.
     pub fn check(&self, controller: &Controller) -> Result<(), Refusal> {
-        let outcome = controller.check_admission(self.room(), self.identity(), self.claims.video.room_create);
+        let outcome = controller.check_admission(
+            &self.claims.iss,
+            self.room(),
+            self.identity(),
+            self.claims.video.room_create,
+        );
         outcome.map_err(Refusal::from)
     }
 
@@ -154,6 +159,7 @@ impl From<JoinError> for Refusal {
         let status = match error {
             JoinError::NoSuchRoom => 404,
             JoinError::NoMediaNode | JoinError::TooManyRooms | JoinError::RoomFull => 503,
+            JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => 429,
         };
         Self::new(status, error.to_string())
     }

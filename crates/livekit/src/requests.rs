@@ -319,7 +319,10 @@ fn scenario(scenario: ProtoScenario) -> Option<Scenario> {
         ProtoScenario::DisconnectSignalOnResume(_) => Scenario::DisconnectOnResume,
         ProtoScenario::DisconnectSignalOnResumeNoMessages(_) => Scenario::DisconnectOnResumeSilently,
         ProtoScenario::SwitchCandidateProtocol(_) => Scenario::SwitchCandidateProtocol,
-        ProtoScenario::SubscriberBandwidth(_) => return None,
+        // Zero ends the limit; a negative one is none.
+        ProtoScenario::SubscriberBandwidth(limit) => {
+            Scenario::DownlinkLimit(u64::try_from(limit).ok().filter(|it| *it > 0))
+        }
     })
 }
 

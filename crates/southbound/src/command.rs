@@ -55,9 +55,9 @@ pub enum Command {
         /// 0 for the loudest speaker; `None` for a publisher who does not speak.
         rank: Option<u8>,
     },
-    /// Sets the highest rate at which media is divided among a transport's subscriptions, below what
-    /// its downlink carries. It holds for receivers that report on packets or estimate their
-    /// downlink; audio is always sent.
+    /// Sets the highest rate that is divided among a transport's subscriptions, below what its
+    /// downlink carries. It holds for receivers that report on packets or estimate their downlink;
+    /// audio is always sent.
     SetDownlinkLimit {
         /// Which transport.
         transport: TransportId,

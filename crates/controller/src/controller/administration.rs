@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::Controller;
-use crate::context::{Context, ParticipantRef};
+use crate::context::{Context, Core, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::{DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, ROOMS_MAX};
 use crate::room::Room;
@@ -79,11 +79,15 @@ impl Controller {
             return Err(AdminError::InvalidArgument("room name length exceeds limits"));
         }
         check_metadata(&request.metadata)?;
-        if !self.by_name.contains_key(&request.name) && self.rooms.len() >= ROOMS_MAX {
+        let is_new = !self.by_name.contains_key(&request.name);
+        if is_new && self.rooms.len() >= ROOMS_MAX {
             return Err(AdminError::TooManyRooms);
         }
-        let is_new = !self.by_name.contains_key(&request.name);
-        let key = self.room_named(now, &request.name, out);
+        let Core { config, usage, .. } = &self.core;
+        if is_new && !usage.takes_room(&config.quotas, &request.api_key) {
+            return Err(AdminError::TooManyRoomsOfKey);
+        }
+        let key = self.room_named(now, &request.api_key, &request.name, out);
         let created = self.in_room(now, key, out, |room, ctx| {
             let info = room.set_up(ctx, request);
             if is_new {

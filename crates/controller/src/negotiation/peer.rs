@@ -26,6 +26,8 @@ pub(crate) struct Peer {
     pub(crate) offering: Offering,
     /// Labels of the data channels that are open.
     pub(crate) channels: Vec<Arc<str>>,
+    /// The highest rate of its media, as the agent was told. Shape: bits per second.
+    pub(crate) downlink_limit: Option<u64>,
     local: IceCredentials,
     remote: Option<Remote>,
     session_id: u64,
@@ -111,6 +113,7 @@ impl Peer {
             ssrcs: random.ssrcs(),
             offering: Offering::default(),
             channels: Vec::new(),
+            downlink_limit: None,
             local: random.credentials(),
             remote: None,
             session_id: random.session_id(),

@@ -43,6 +43,7 @@ fn rooms_are_listed_all_or_by_name() {
 fn a_created_room_has_what_was_asked_for() {
     let mut world = World::new();
     let created = room(world.ask(AdminRequest::CreateRoom(CreateRoom {
+        api_key: "devkey".to_owned(),
         name: "lobby".to_owned(),
         empty_timeout: Some(Duration::from_secs(60)),
         departure_timeout: Some(Duration::from_secs(5)),
@@ -55,7 +56,7 @@ fn a_created_room_has_what_was_asked_for() {
     world.advance(Duration::from_secs(59));
     assert_eq!(world.controller.population().rooms, 1, "nobody has joined yet");
     let ada = world.join("ada", PeerMode::Dual);
-    let full = world.controller.check_admission("lobby", "bob", false);
+    let full = world.controller.check_admission("devkey", "lobby", "bob", false);
     assert_eq!(full, Err(JoinError::RoomFull));
     world.request(ada, controller::Request::Leave);
     world.advance(Duration::from_secs(4));
@@ -99,11 +100,14 @@ fn rooms_that_cannot_be_created_are_refused() {
         let refused = world.ask(create(name)).unwrap_err();
         assert!(matches!(refused, AdminError::InvalidArgument(_)), "{refused}");
     }
-    let known = world.controller.check_admission("lobby", "ada", false);
+    let known = world.controller.check_admission("devkey", "lobby", "ada", false);
     assert_eq!(known, Err(JoinError::NoSuchRoom));
-    assert_eq!(world.controller.check_admission("lobby", "ada", true), Ok(()));
+    assert_eq!(world.controller.check_admission("devkey", "lobby", "ada", true), Ok(()));
     room(world.ask(create("lobby")));
-    assert_eq!(world.controller.check_admission("lobby", "ada", false), Ok(()));
+    assert_eq!(
+        world.controller.check_admission("devkey", "lobby", "ada", false),
+        Ok(())
+    );
 }
 
 #[test]

@@ -8,5 +8,6 @@
 mod administration;
 mod calls;
 mod participants;
+mod quotas;
 mod session;
 mod world;

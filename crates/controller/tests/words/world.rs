@@ -49,7 +49,7 @@ pub(crate) fn offer(track: &str) -> Description {
     Description::read(1, &sdp)
 }
 
-fn joining(identity: &str) -> Join {
+pub(crate) fn joining(identity: &str) -> Join {
     Join {
         claims: claims(identity),
         mode: PeerMode::Dual,

@@ -128,7 +128,9 @@ impl From<AdminError> for ApiError {
     fn from(error: AdminError) -> Self {
         let code = match &error {
             AdminError::RoomNotFound | AdminError::ParticipantNotFound | AdminError::TrackNotFound => Code::NotFound,
-            AdminError::TooManyRooms | AdminError::TooManyCalls => Code::ResourceExhausted,
+            AdminError::TooManyRooms | AdminError::TooManyRoomsOfKey | AdminError::TooManyCalls => {
+                Code::ResourceExhausted
+            }
             AdminError::Rpc(error) => of_rpc(error),
             AdminError::RemoteUnmuteDisabled => Code::FailedPrecondition,
             AdminError::InvalidArgument(_) => Code::InvalidArgument,

@@ -26,7 +26,7 @@ impl Asked<'_> {
     /// The administrator's request.
     pub(super) fn read(&self, method: RoomMethod) -> Result<AdminRequest, ApiError> {
         match method {
-            RoomMethod::CreateRoom => create_room(self.message("CreateRoomRequest")?),
+            RoomMethod::CreateRoom => create_room(&self.claims.iss, self.message("CreateRoomRequest")?),
             RoomMethod::ListRooms => {
                 let proto::ListRoomsRequest { names } = self.message("ListRoomsRequest")?;
                 at_most(names.len(), ROOMS_MAX, "room names")?;
@@ -184,7 +184,7 @@ fn at_most(count: usize, max: usize, what: &str) -> Result<(), ApiError> {
     }
 }
 
-fn create_room(request: proto::CreateRoomRequest) -> Result<AdminRequest, ApiError> {
+fn create_room(api_key: &str, request: proto::CreateRoomRequest) -> Result<AdminRequest, ApiError> {
     if !request.room_preset.is_empty() {
         return Err(ApiError::invalid("unknown room configuration in create room request"));
     }
@@ -192,6 +192,7 @@ fn create_room(request: proto::CreateRoomRequest) -> Result<AdminRequest, ApiErr
         return Err(ApiError::new(Code::Unimplemented, "egress is not implemented"));
     }
     Ok(AdminRequest::CreateRoom(CreateRoom {
+        api_key: api_key.to_owned(),
         name: request.name,
         empty_timeout: seconds(request.empty_timeout),
         departure_timeout: seconds(request.departure_timeout),
@@ -215,6 +216,7 @@ pub(crate) fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
         return Err("the metadata in roomConfig is too long");
     }
     Ok(CreateRoom {
+        api_key: String::new(),
         name: String::new(),
         empty_timeout: seconds(said.empty_timeout),
         departure_timeout: seconds(said.departure_timeout),

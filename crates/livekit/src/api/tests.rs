@@ -182,6 +182,7 @@ fn methods_of_the_cloud_fail_as_on_an_open_server() {
 #[test]
 fn names_in_json_have_both_forms_and_unknown_fields_are_left_out() {
     let expected = AdminRequest::CreateRoom(CreateRoom {
+        api_key: claims().iss,
         name: "lobby".to_owned(),
         empty_timeout: Some(Duration::from_secs(60)),
         departure_timeout: None,

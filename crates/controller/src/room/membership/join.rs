@@ -25,6 +25,7 @@ impl Room {
         let (tracks, offer) = (std::mem::take(&mut join.tracks), join.offer.take());
         let mut participant = Participant::new(ctx, connection, join);
         let key = participant.key;
+        ctx.core.usage.participant_joined(&participant.api_key);
         self.acts(key);
         let participant_ref = self.participant_ref(key);
         participant.deadlines.connect = Some(ctx.wake(CONNECT_TIMEOUT, Timer::Participant(participant_ref)));
@@ -92,6 +93,7 @@ impl Room {
             .insert(transport, self.participant_ref(participant.key));
         ctx.command(peer.open());
         participant.subscriber = Some(peer);
+        participant.limit_downlink(ctx);
         self.pending.negotiations.insert(participant.key);
     }
 

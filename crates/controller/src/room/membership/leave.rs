@@ -30,6 +30,7 @@ impl Room {
         let Some(mut participant) = self.participants.remove(&key) else {
             return;
         };
+        ctx.core.usage.participant_left(&participant.api_key);
         self.pending.negotiations.remove(&key);
         self.end_calls_to(ctx, key);
         self.forget_data_tracks(ctx, &participant);

@@ -29,6 +29,10 @@ impl Room {
             }
             // There is only UDP here; the client starts over by itself and finds it again.
             Some(Scenario::SwitchCandidateProtocol) => {}
+            Some(Scenario::DownlinkLimit(limit)) => {
+                participant.simulated_limit = limit;
+                participant.limit_downlink(ctx);
+            }
             None => ctx.count(Counter::NotAllowed),
         }
     }

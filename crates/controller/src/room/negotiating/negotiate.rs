@@ -161,6 +161,7 @@ impl Room {
         ctx.core.index.transports.insert(transport, participant_ref);
         ctx.command(peer.open());
         participant.publisher = Some(peer);
+        participant.limit_downlink(ctx);
         crate::room::data::send_early(ctx, participant);
     }
 

@@ -46,6 +46,7 @@ fn errors_of_the_controller_have_twirps_codes_and_statuses() {
         (AdminError::ParticipantNotFound, "not_found", 404),
         (AdminError::TrackNotFound, "not_found", 404),
         (AdminError::TooManyRooms, "resource_exhausted", 429),
+        (AdminError::TooManyRoomsOfKey, "resource_exhausted", 429),
         (AdminError::RemoteUnmuteDisabled, "failed_precondition", 412),
         (AdminError::InvalidArgument("x"), "invalid_argument", 400),
     ] {
@@ -102,6 +103,7 @@ fn a_token_may_set_up_the_room_it_creates() {
     let said = json!({"name": "small", "emptyTimeout": 60, "departure_timeout": 5, "maxParticipants": 2, "metadata": "m",
                       "agents": [{"agentName": "a"}], "foreign": 1});
     let expected = CreateRoom {
+        api_key: String::new(),
         name: String::new(),
         empty_timeout: Some(Duration::from_secs(60)),
         departure_timeout: Some(Duration::from_secs(5)),

@@ -7,7 +7,7 @@ use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::simulate_scenario::Scenario;
 use livekit_protocol::{ConnectionQuality, MuteTrackRequest, SimulateScenario, SpeakerInfo, TrackSource};
-use southbound::{AudioActivity, Notice, TransportQuality};
+use southbound::{AudioActivity, Command, Notice, TransportQuality};
 use wire::MediaKind;
 
 use crate::world::{Client, World};
@@ -70,6 +70,22 @@ fn a_pretended_speaker_is_told() {
     assert!(speakers(&mut world, &ada)[0].active);
     world.advance(Duration::from_secs(10));
     assert!(!speakers(&mut world, &ada).last().unwrap().active);
+}
+
+#[test]
+fn a_downlink_may_be_limited_on_request() {
+    let mut world = World::new();
+    let ada = world.join("ada", Single);
+    for (said, limit) in [(300_000, Some(300_000)), (0, None), (-1, None)] {
+        world.clear();
+        let scenario = Some(Scenario::SubscriberBandwidth(said));
+        world.say(ada.connection, Said::Simulate(SimulateScenario { scenario }));
+        let mut limits = world.new_commands().iter().filter_map(|command| match command {
+            Command::SetDownlinkLimit { limit, .. } => Some(*limit),
+            _ => None,
+        });
+        assert_eq!(limits.next_back().unwrap_or_default(), limit, "{said}");
+    }
 }
 
 #[test]

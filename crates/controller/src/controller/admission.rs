@@ -1,0 +1,68 @@
+//! Whether somebody may join.
+
+use std::fmt;
+
+use super::Controller;
+use crate::context::Core;
+use crate::limits::ROOMS_MAX;
+
+/// Why nobody can join as the rooms are now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinError {
+    /// No media node has said where it is yet.
+    NoMediaNode,
+    /// There is no such room, and joining does not create it.
+    NoSuchRoom,
+    /// There are as many rooms as this server takes.
+    TooManyRooms,
+    /// The room is full.
+    RoomFull,
+    /// There are as many rooms as the token's API key may have.
+    TooManyRoomsOfKey,
+    /// There are as many participants as the token's API key may have.
+    TooManyParticipantsOfKey,
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoMediaNode => "no media node is ready",
+            Self::NoSuchRoom => "requested room does not exist",
+            Self::TooManyRooms => "this server has as many rooms as it takes",
+            Self::RoomFull => "the room is full",
+            Self::TooManyRoomsOfKey => "this API key has as many rooms as it may have",
+            Self::TooManyParticipantsOfKey => "this API key has as many participants as it may have",
+        })
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+impl Controller {
+    /// Whether somebody of this identity could join a room as the rooms are now, with a token of
+    /// this API key. A front end asks before it takes a connection, while it can still refuse one
+    /// with an answer that says why.
+    ///
+    /// Errors: any [`JoinError`].
+    pub fn check_admission(&self, api_key: &str, room: &str, identity: &str, creates: bool) -> Result<(), JoinError> {
+        let Core { config, usage, .. } = &self.core;
+        if self.core.node.is_none() {
+            return Err(JoinError::NoMediaNode);
+        }
+        let found = self.by_name.get(room).and_then(|key| self.rooms.get(key));
+        match found {
+            // The participant is replaced.
+            Some(room) if room.by_identity(identity).is_some() => return Ok(()),
+            Some(room) if room.is_full(config) => return Err(JoinError::RoomFull),
+            Some(_) => {}
+            None if !config.auto_create && !creates => return Err(JoinError::NoSuchRoom),
+            None if self.rooms.len() >= ROOMS_MAX => return Err(JoinError::TooManyRooms),
+            None if !usage.takes_room(&config.quotas, api_key) => return Err(JoinError::TooManyRoomsOfKey),
+            None => {}
+        }
+        match usage.takes_participant(&config.quotas, api_key) {
+            true => Ok(()),
+            false => Err(JoinError::TooManyParticipantsOfKey),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Limits for API keys, as they change.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use super::Controller;
+use crate::Output;
+use crate::context::Context;
+use crate::quota::Quotas;
+
+impl Controller {
+    /// Limits API keys like this from now on. Rooms and participants stay, also those beyond a
+    /// limit.
+    pub fn set_quotas(&mut self, now: Instant, quotas: Quotas, out: &mut Vec<Output>) {
+        self.core.config.quotas = quotas;
+        let Self { core, rooms, .. } = self;
+        let mut ctx = Context { now, core, out };
+        for participant in rooms.values_mut().flat_map(|room| room.participants.values_mut()) {
+            participant.limit_downlink(&mut ctx);
+        }
+    }
+
+    /// Tells the agent of shares that changed.
+    pub(super) fn share_bitrates(&mut self, now: Instant, out: &mut Vec<Output>) {
+        let changed = std::mem::take(&mut self.core.usage.changed);
+        let Self { core, rooms, .. } = self;
+        let is_limited = |key: &String| core.usage.share(&core.config.quotas, key).is_some();
+        let changed: BTreeSet<_> = changed.into_iter().filter(is_limited).collect();
+        if changed.is_empty() {
+            return;
+        }
+        let mut ctx = Context { now, core, out };
+        for participant in rooms.values_mut().flat_map(|room| room.participants.values_mut()) {
+            if changed.contains(&participant.api_key) {
+                participant.limit_downlink(&mut ctx);
+            }
+        }
+    }
+}
