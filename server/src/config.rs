@@ -6,6 +6,7 @@ mod front;
 mod keys;
 mod log;
 mod media;
+mod quotas;
 mod renamed;
 mod rooms;
 mod secrets;
@@ -25,6 +26,7 @@ pub(crate) use keys::{ApiSecrets, KeySources};
 pub(crate) use log::Log;
 use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
+pub(crate) use quotas::Quotas;
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
 pub(crate) use sip::{Interface, Network, Sip};
@@ -54,6 +56,8 @@ pub(crate) struct Config {
     pub keys: Keys,
     /// The places where these keys stand.
     pub key_sources: KeySources,
+    /// Limits of API keys.
+    pub quotas: Quotas,
     /// Rooms.
     pub room: Room,
     /// Voices.
@@ -86,6 +90,7 @@ struct File {
     rtc: RtcFile,
     keys: Keys,
     key_file: Option<PathBuf>,
+    quotas: Quotas,
     room: Room,
     audio: Audio,
     sip: Option<Sip>,
@@ -144,6 +149,7 @@ impl Config {
             },
             keys,
             key_sources,
+            quotas: file.quotas,
             room: file.room,
             audio: file.audio,
             sip: sip.transpose()?,

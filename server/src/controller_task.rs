@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use access::ApiKeys;
 use controller::{
-    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event, RoomEvent,
+    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event, Quotas, RoomEvent,
 };
 use livekit::webhook;
 use livekit::{Admission, Frame, Front, Inbox, Input, Output, Received, Refusal};
@@ -54,6 +54,7 @@ enum ControllerRequest {
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
     ShutDown(oneshot::Sender<()>),
     SetKeys(ApiKeys),
+    SetQuotas(Quotas),
     SetRoomEvents(bool),
     Alive(oneshot::Sender<()>),
 }
@@ -160,6 +161,11 @@ impl Handle {
     /// Has refreshed tokens signed with these keys from now on.
     pub(crate) async fn set_keys(&self, keys: ApiKeys) {
         let _ = self.requests.send(ControllerRequest::SetKeys(keys)).await;
+    }
+
+    /// Limits API keys like this from now on.
+    pub(crate) async fn set_quotas(&self, quotas: Quotas) {
+        let _ = self.requests.send(ControllerRequest::SetQuotas(quotas)).await;
     }
 
     /// Has events of rooms sent to receivers of webhooks from now on, or no longer.
@@ -296,6 +302,13 @@ impl ControllerTask {
                 let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
             }
             ControllerRequest::SetKeys(keys) => self.controller.set_keys(keys),
+            ControllerRequest::SetQuotas(quotas) => {
+                let mut outputs = Vec::new();
+                let now = self.read_clocks();
+                self.controller.set_quotas(now, quotas, &mut outputs);
+                self.front.translate(outputs, &mut self.out);
+                self.flush();
+            }
             ControllerRequest::SetRoomEvents(wanted) => self.controller.set_room_events(wanted),
             ControllerRequest::Alive(answer) => drop(answer.send(())),
             ControllerRequest::ShutDown(answer) => {

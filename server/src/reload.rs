@@ -54,6 +54,7 @@ impl Reload<'_> {
             .iter()
             .for_each(|places| places.set_limits(config.limits.places()));
         self.controller.set_keys(api_keys(&config)).await;
+        self.controller.set_quotas((&config.quotas).into()).await;
         self.configure_webhooks(&config).await;
         let [added, removed, replaced] = differences(&self.config.keys, &config.keys);
         info!(

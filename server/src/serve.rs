@@ -243,6 +243,7 @@ fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
         departure_timeout: config.room.departure_timeout(),
         participants_max: config.room.max_participants.unwrap_or(defaults.participants_max),
         remote_unmute: config.room.enable_remote_unmute,
+        quotas: (&config.quotas).into(),
         visible: config.room.visible.into(),
         voices: config.audio.voices(),
         ..defaults

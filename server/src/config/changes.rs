@@ -3,12 +3,13 @@
 use serde_json::Value;
 
 /// Settings that are taken over while the switch runs, with everything below them.
-const RELOADED: [&str; 7] = [
-    "keys",
+const RELOADED: [&str; 8] = [
     "key_file",
+    "keys",
     "limits",
     "log.level",
     "metrics",
+    "quotas",
     "trusted_proxies",
     "webhook",
 ];
@@ -89,6 +90,7 @@ mod tests {
             "key_file",
             "limits.connections",
             "metrics.token",
+            "quotas.keys.a.rooms",
             "trusted_proxies",
         ] {
             assert!(is_reloaded(name), "{name}");

@@ -55,6 +55,19 @@ fn keys_are_taken_over_and_participants_stay() {
 }
 
 #[test]
+fn limits_of_api_keys_hold_and_are_taken_over() {
+    let keys = [("one", ONE), ("two", OTHER)];
+    let server = Server::start(&with_keys(&keys, "quotas: {keys: {one: {participants: 0}}}\n"));
+    assert_eq!((server.validate("one", ONE), server.validate("two", OTHER)), (429, 200));
+    server.reload(&with_keys(
+        &keys,
+        "quotas: {default: {rooms: 0}, keys: {one: {participants: 1}}}\n",
+    ));
+    server.await_log("configuration reloaded");
+    assert_eq!((server.validate("one", ONE), server.validate("two", OTHER)), (200, 429));
+}
+
+#[test]
 fn settings_that_need_a_restart_are_named_and_others_are_applied() {
     let server = Server::start(&with_keys(&[("one", ONE)], "metrics: {token: 0123456789abcdef}\n"));
     assert_eq!(server.status("/metrics"), 401);
