@@ -118,7 +118,7 @@ impl Config {
             dev: arguments.dev,
             file: key_file.map(Path::to_owned),
             configured: file.keys,
-            given: given_keys(&arguments.keys)?,
+            given: keys::given(&arguments.keys)?,
         };
         let ApiSecrets { keys, dev_key } = key_sources.read()?;
         file.metrics.check()?;
@@ -205,15 +205,6 @@ fn warnings(arguments: &cli::Serve, file: &File) -> Vec<String> {
         warnings.push("with API keys of yours development mode gives the page no tokens".to_owned());
     }
     warnings
-}
-
-/// Keys of arguments, each `key:secret`.
-fn given_keys(pairs: &[String]) -> Result<Keys, ConfigError> {
-    let pairs = pairs.iter().map(|pair| {
-        let (key, secret) = pair.split_once(':').ok_or(ConfigError::Key)?;
-        Ok((key.trim().to_owned(), secret.trim().into()))
-    });
-    pairs.collect()
 }
 
 fn first_of(choices: [Vec<IpAddr>; 2]) -> Option<Vec<IpAddr>> {

@@ -1,5 +1,7 @@
 //! The controller on its task: sockets and the agent feed it, it feeds them.
 
+mod handle;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,13 +11,14 @@ use controller::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event, Quotas, RoomEvent,
 };
 use livekit::webhook;
-use livekit::{Admission, Frame, Front, Inbox, Input, Output, Received, Refusal};
+use livekit::{Admission, Front, Input, Output, Received, Refusal};
 use southbound::Notice;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 
-use crate::clients::outbox::{Outbox, ToSocket, Told, outbox};
+pub(crate) use self::handle::Handle;
+use crate::clients::outbox::{Outbox, ToSocket};
 use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
 use crate::os::clock::{self, Clocks};
@@ -31,10 +34,6 @@ const NOTICES_IN_A_ROW: usize = 16;
 /// the same time. Further ones wait in their sockets: a parsed description takes many times its
 /// length in memory, and all other messages to the controller wait after the parsed ones.
 const DESCRIPTIONS_MAX: usize = 2;
-
-/// The longest frame that is read at once, without waiting for a place among [`DESCRIPTIONS_MAX`],
-/// in bytes.
-const SHORT_FRAME: usize = 1024;
 
 /// The answer to an administrator.
 type AdminAnswer = Result<AdminReply, AdminError>;
@@ -57,135 +56,6 @@ enum ControllerRequest {
     SetQuotas(Quotas),
     SetRoomEvents(bool),
     Alive(oneshot::Sender<()>),
-}
-
-/// The sockets' handle on the controller.
-#[derive(Clone)]
-pub(crate) struct Handle {
-    requests: mpsc::Sender<ControllerRequest>,
-    /// Places for descriptions.
-    descriptions: Arc<Semaphore>,
-    /// The number of tasks that may read at a time: half of the processors, so that the others are
-    /// there for the controller however much is to be read.
-    readers: Arc<Semaphore>,
-}
-
-impl Handle {
-    /// Whether this participant could join now.
-    pub(crate) async fn check_admission(&self, admission: &Admission) -> Result<(), Refusal> {
-        let (answer, answered) = oneshot::channel();
-        let gone = || Refusal {
-            status: 503,
-            text: "the server is shutting down".to_owned(),
-        };
-        self.requests
-            .send(ControllerRequest::Check(Box::new(admission.clone()), answer))
-            .await
-            .map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
-    }
-
-    /// A new connection: its id, and the queue of its messages.
-    pub(crate) async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
-        let (outbox, told) = outbox();
-        let (answer, answered) = oneshot::channel();
-        let place = match admission.offer {
-            Some(_) => {
-                let place = self.descriptions.clone().acquire_owned().await.ok()?;
-                let _reader = self.readers.acquire().await.ok()?;
-                admission.read_offer();
-                Some(place)
-            }
-            None => None,
-        };
-        let ask = ControllerRequest::Open(admission, outbox, answer, place);
-        self.requests.send(ask).await.ok()?;
-        Some((answered.await.ok()?, told))
-    }
-
-    /// A message arrived. It is read here, on the task of its connection.
-    pub(crate) async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
-        let (place, reader) = match frame.len() > SHORT_FRAME {
-            true => (
-                self.descriptions.clone().acquire_owned().await.ok(),
-                self.readers.acquire().await.ok(),
-            ),
-            false => (None, None),
-        };
-        let received = Box::new(inbox.read(clock::now(), &frame));
-        drop((frame, reader));
-        let place = place.filter(|_| received.is_description());
-        // An error means that the controller has ended, and nobody needs the message.
-        let _ = self
-            .requests
-            .send(ControllerRequest::Message(connection, received, place))
-            .await;
-    }
-
-    /// A connection ended.
-    pub(crate) async fn closed(&self, connection: ConnectionId) {
-        let _ = self.requests.send(ControllerRequest::Closed(connection)).await;
-    }
-
-    /// The answer to an administrator's request; `None` if the server is shutting down.
-    pub(crate) async fn administer(&self, request: AdminRequest) -> Option<AdminAnswer> {
-        let (answer, answered) = oneshot::channel();
-        let ask = ControllerRequest::Administer(Box::new(request), answer);
-        self.requests.send(ask).await.ok()?;
-        answered.await.ok()
-    }
-
-    /// A participant's downlink, by room and identity.
-    pub(crate) async fn downlink(&self, room: String, identity: String) -> Option<Downlink> {
-        let (answer, answered) = oneshot::channel();
-        self.requests
-            .send(ControllerRequest::Downlink(room, identity, answer))
-            .await
-            .ok()?;
-        answered.await.ok()?
-    }
-
-    /// At most `max` downlinks, of one room or of all.
-    pub(crate) async fn downlinks(&self, room: Option<String>, max: usize) -> Vec<Downlink> {
-        let (answer, answered) = oneshot::channel();
-        match self
-            .requests
-            .send(ControllerRequest::Downlinks(room, max, answer))
-            .await
-        {
-            Ok(()) => answered.await.unwrap_or_default(),
-            Err(_) => Vec::new(),
-        }
-    }
-
-    /// Has refreshed tokens signed with these keys from now on.
-    pub(crate) async fn set_keys(&self, keys: ApiKeys) {
-        let _ = self.requests.send(ControllerRequest::SetKeys(keys)).await;
-    }
-
-    /// Limits API keys like this from now on.
-    pub(crate) async fn set_quotas(&self, quotas: Quotas) {
-        let _ = self.requests.send(ControllerRequest::SetQuotas(quotas)).await;
-    }
-
-    /// Has events of rooms sent to receivers of webhooks from now on, or no longer.
-    pub(crate) async fn set_room_events(&self, wanted: bool) {
-        let _ = self.requests.send(ControllerRequest::SetRoomEvents(wanted)).await;
-    }
-
-    /// Whether the controller answers. The caller sets the time limit.
-    pub(crate) async fn is_alive(&self) -> bool {
-        let (answer, answered) = oneshot::channel();
-        self.requests.send(ControllerRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
-    }
-
-    /// Tells every client that the server is shutting down; clients reconnect to its successor.
-    pub(crate) async fn shut_down(&self) {
-        let (answer, answered) = oneshot::channel();
-        if self.requests.send(ControllerRequest::ShutDown(answer)).await.is_ok() {
-            let _ = answered.await;
-        }
-    }
 }
 
 /// Starts the controller. The task ends when all handles are dropped, or by a panic.

@@ -1,15 +1,15 @@
 //! From an HTTP request to an admission: who wants into which room, and may they.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use access::{ApiKeys, Claims, verify};
-use controller::{Controller, Description, JoinError, PeerMode};
+use controller::{Controller, Description, PeerMode};
 use livekit_protocol::{AddTrackRequest, ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, SyncState};
 
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
 use crate::query::Query;
+use crate::refusal::Refusal;
 use crate::user_agent;
 use crate::{api, bounds};
 
@@ -135,43 +135,6 @@ pub struct Resume {
     /// The protocol's number for the reason.
     pub reason: i32,
 }
-
-/// Why a request is refused, as the HTTP answer says it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// HTTP status.
-    pub status: u16,
-    /// The answer's body.
-    pub text: String,
-}
-
-impl Refusal {
-    pub(crate) fn new(status: u16, text: impl Into<String>) -> Self {
-        Self {
-            status,
-            text: text.into(),
-        }
-    }
-}
-
-impl From<JoinError> for Refusal {
-    fn from(error: JoinError) -> Self {
-        let status = match error {
-            JoinError::NoSuchRoom => 404,
-            JoinError::NoMediaNode | JoinError::TooManyRooms | JoinError::RoomFull => 503,
-            JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => 429,
-        };
-        Self::new(status, error.to_string())
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.status, self.text)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// Judges a request for any of the protocol's routes by its token and its parameters. `unix` is the
 /// time since 1970.

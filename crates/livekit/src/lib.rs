@@ -40,11 +40,13 @@ mod infos;
 mod limits;
 mod notifications;
 mod query;
+mod refusal;
 mod requests;
 mod traits;
 mod user_agent;
 
-pub use admission::{Admission, HttpRequest, Offer, Refusal, Resume, Route, admit};
+pub use admission::{Admission, HttpRequest, Offer, Resume, Route, admit};
 pub use frame::Frame;
 pub use front::{Front, Input, Output};
 pub use inbox::{Inbox, Received};
+pub use refusal::Refusal;

@@ -49,6 +49,15 @@ impl KeySources {
     }
 }
 
+/// Keys of arguments, each `key:secret`.
+pub(super) fn given(pairs: &[String]) -> Result<Keys, ConfigError> {
+    let pairs = pairs.iter().map(|pair| {
+        let (key, secret) = pair.split_once(':').ok_or(ConfigError::Key)?;
+        Ok((key.trim().to_owned(), secret.trim().into()))
+    });
+    pairs.collect()
+}
+
 fn check(keys: &Keys, dev: bool) -> Result<(), ConfigError> {
     if dev {
         return Ok(());
