@@ -1,6 +1,7 @@
 //! The controller on its task: sockets and the agent feed it, it feeds them.
 
 mod handle;
+mod workers;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use access::ApiKeys;
 use controller::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event, Quotas, RoomEvent,
 };
+use livekit::agents::{AgentRequest, Workers};
 use livekit::webhook;
 use livekit::{Admission, Front, Input, Output, Received, Refusal};
 use southbound::Notice;
@@ -18,6 +20,7 @@ use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 
 pub(crate) use self::handle::Handle;
+use self::workers::WorkerRequest;
 use crate::clients::outbox::{Outbox, ToSocket};
 use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
@@ -48,28 +51,35 @@ enum ControllerRequest {
     ),
     Message(ConnectionId, Box<Received>, Option<OwnedSemaphorePermit>),
     Closed(ConnectionId),
-    Administer(Box<AdminRequest>, oneshot::Sender<AdminAnswer>),
+    Administer(Box<AdminRequest>, Vec<AgentRequest>, oneshot::Sender<AdminAnswer>),
+    Worker(WorkerRequest),
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
     ShutDown(oneshot::Sender<()>),
     SetKeys(ApiKeys),
     SetQuotas(Quotas),
-    SetRoomEvents(bool),
+    SetWebhooks(bool),
     Alive(oneshot::Sender<()>),
 }
 
 /// Starts the controller. The task ends when all handles are dropped, or by a panic.
 pub(crate) fn start(
-    controller: Controller,
+    mut controller: Controller,
+    workers: Workers,
     notices: mpsc::Receiver<Notice>,
     commands: CommandSender,
     metrics: Metrics,
     room_events: mpsc::Sender<Box<RoomEvent>>,
 ) -> (Handle, JoinHandle<()>) {
     let (requests, asked) = mpsc::channel(INPUTS_MAX);
+    // Workers of agents learn of rooms by them.
+    controller.set_room_events(true);
     let task = ControllerTask {
         controller,
         front: Front::default(),
+        workers,
+        founding: Vec::new(),
+        has_webhooks: false,
         commands,
         metrics,
         room_events,
@@ -92,6 +102,11 @@ pub(crate) fn start(
 struct ControllerTask {
     controller: Controller,
     front: Front,
+    workers: Workers,
+    /// The agents of a room that the current input creates.
+    founding: Vec<AgentRequest>,
+    /// Events of rooms are sent to receivers of webhooks.
+    has_webhooks: bool,
     commands: CommandSender,
     metrics: Metrics,
     room_events: mpsc::Sender<Box<RoomEvent>>,
@@ -107,14 +122,14 @@ impl ControllerTask {
     async fn run(mut self, mut asked: mpsc::Receiver<ControllerRequest>, mut notices: mpsc::Receiver<Notice>) {
         let mut in_a_row = 0;
         loop {
-            let timeout = self.controller.poll_timeout();
+            let timeouts = [self.controller.poll_timeout(), self.workers.poll_timeout()];
+            let timeout = timeouts.into_iter().flatten().min();
             if in_a_row >= NOTICES_IN_A_ROW {
                 in_a_row = 0;
                 if let Ok(ask) = asked.try_recv() {
                     self.ask(ask);
                 }
-                self.front
-                    .handle_timeout(&mut self.controller, clock::now(), &mut self.out);
+                self.handle_timeout(clock::now());
                 self.flush();
             }
             tokio::select! {
@@ -130,7 +145,7 @@ impl ControllerTask {
                 },
                 () = sleep_until(timeout) => {
                     let now = self.read_clocks();
-                    self.front.handle_timeout(&mut self.controller, now, &mut self.out);
+                    self.handle_timeout(now);
                 }
             }
             self.flush();
@@ -149,6 +164,7 @@ impl ControllerTask {
                 let connection = ConnectionId(self.connections);
                 self.sockets.insert(connection, socket);
                 let _ = answer.send(connection);
+                self.founding = AgentRequest::of_claims(&admission.claims).unwrap_or_default();
                 self.input(Input::Open { connection, admission });
             }
             ControllerRequest::Message(connection, message, _place) => {
@@ -158,20 +174,21 @@ impl ControllerTask {
                 self.sockets.remove(&connection);
                 self.input(Input::Closed { connection });
             }
-            ControllerRequest::Administer(request, answer) => {
-                self.admin_requests += 1;
-                let request_id = AdminRequestId(self.admin_requests);
-                self.administrators.insert(request_id, answer);
-                let request = *request;
-                self.input(Input::Admin { request_id, request });
+            ControllerRequest::Administer(request, agents, answer) => {
+                self.founding = agents;
+                self.administer(*request, Some(answer));
             }
+            ControllerRequest::Worker(request) => self.worker(request),
             ControllerRequest::Downlink(room, identity, answer) => {
                 let _ = answer.send(self.controller.downlink(&room, &identity));
             }
             ControllerRequest::Downlinks(room, max, answer) => {
                 let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
             }
-            ControllerRequest::SetKeys(keys) => self.controller.set_keys(keys),
+            ControllerRequest::SetKeys(keys) => {
+                self.workers.set_keys(keys.clone());
+                self.controller.set_keys(keys);
+            }
             ControllerRequest::SetQuotas(quotas) => {
                 let mut outputs = Vec::new();
                 let now = self.read_clocks();
@@ -179,7 +196,7 @@ impl ControllerTask {
                 self.front.translate(outputs, &mut self.out);
                 self.flush();
             }
-            ControllerRequest::SetRoomEvents(wanted) => self.controller.set_room_events(wanted),
+            ControllerRequest::SetWebhooks(wanted) => self.has_webhooks = wanted,
             ControllerRequest::Alive(answer) => drop(answer.send(())),
             ControllerRequest::ShutDown(answer) => {
                 let mut outputs = Vec::new();
@@ -191,6 +208,21 @@ impl ControllerTask {
         }
     }
 
+    /// Passes an administrator's request on. Nobody waits for the answer to one of our own.
+    fn administer(&mut self, request: AdminRequest, answer: Option<oneshot::Sender<AdminAnswer>>) {
+        self.admin_requests += 1;
+        let request_id = AdminRequestId(self.admin_requests);
+        if let Some(answer) = answer {
+            self.administrators.insert(request_id, answer);
+        }
+        self.input(Input::Admin { request_id, request });
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.front.handle_timeout(&mut self.controller, now, &mut self.out);
+        self.workers_timeout(now);
+    }
+
     fn input(&mut self, input: Input) {
         let now = self.read_clocks();
         self.front.handle(&mut self.controller, now, input, &mut self.out);
@@ -200,27 +232,41 @@ impl ControllerTask {
     fn read_clocks(&mut self) -> Instant {
         let wall = Clocks::read().wall;
         self.controller.set_clock(wall);
+        self.workers.set_clock(wall);
         wall.now
     }
 
     fn flush(&mut self) {
-        for output in std::mem::take(&mut self.out) {
-            match output {
-                Output::Send { connection, frame } => self.tell(connection, ToSocket::Frame(frame)),
-                Output::Close {
-                    connection,
-                    code,
-                    reason,
-                } => self.tell(connection, ToSocket::Close(code, reason)),
-                Output::Command(command) => self.commands.send(command),
-                Output::Count(counter) => self.metrics.count(counter),
-                Output::Room(event) => self.room_event(event),
-                Output::Event(event) => log(&event),
-                Output::Reply { request_id, reply } => {
-                    if let Some(answer) = self.administrators.remove(&request_id) {
-                        // An error means that the administrator has given up waiting.
-                        let _ = answer.send(reply);
-                    }
+        // An output may lead to an input, and so to more.
+        while !self.out.is_empty() {
+            for output in std::mem::take(&mut self.out) {
+                self.output(output);
+            }
+        }
+        self.founding.clear();
+    }
+
+    fn output(&mut self, output: Output) {
+        match output {
+            Output::Send { connection, frame } => self.tell(connection, ToSocket::Frame(frame)),
+            Output::Close {
+                connection,
+                code,
+                reason,
+            } => self.tell(connection, ToSocket::Close(code, reason)),
+            Output::Command(command) => self.commands.send(command),
+            Output::Count(counter) => self.metrics.count(counter),
+            Output::Room(event) => {
+                self.tell_workers(&event);
+                if self.has_webhooks {
+                    self.room_event(event);
+                }
+            }
+            Output::Event(event) => log(&event),
+            Output::Reply { request_id, reply } => {
+                if let Some(answer) = self.administrators.remove(&request_id) {
+                    // An error means that the administrator has given up waiting.
+                    let _ = answer.send(reply);
                 }
             }
         }

@@ -20,6 +20,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
 use axum::{Router, middleware};
+use livekit::agents;
 use livekit::api::Call;
 use livekit::{Admission, HttpRequest, Refusal, Route, admit};
 use serde::Deserialize;
@@ -185,6 +186,9 @@ async fn other(State(http): State<Arc<Http>>, Extension(guest): Extension<Guest>
         return api::answer(&http, request).await;
     }
     let (parts, _) = request.into_parts();
+    if agents::is_path(parts.uri.path()) {
+        return worker(&http, guest, parts);
+    }
     match Route::from_path(parts.uri.path()) {
         Some(route) => signalling(&http, route, guest, parts).await,
         None if matches!(parts.method, Method::GET | Method::HEAD) => page::file(&parts.uri),
@@ -208,6 +212,30 @@ async fn signalling(http: &Http, route: Route, guest: Guest, mut parts: Parts) -
     };
     let controller = http.controller.clone();
     tokio::spawn(client_session::run(upgrade, Box::new(admission), controller, places));
+    answer
+}
+
+/// The connection of a worker of agents.
+fn worker(http: &Http, guest: Guest, mut parts: Parts) -> Response<Body> {
+    let query = parts.uri.query().unwrap_or_default();
+    let settings = http.settings.get();
+    let claims = match agents::admit(authorization(&parts.headers), query, &settings.keys, clock::unix()) {
+        Ok(claims) => claims,
+        Err(refusal) => return refuse(http, refusal),
+    };
+    let Some((upgrade, answer)) = websocket::upgrade(&mut parts) else {
+        return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
+    };
+    let Some(places) = guest.join() else {
+        return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
+    };
+    let controller = http.controller.clone();
+    tokio::spawn(client_session::run_worker(
+        upgrade,
+        Box::new(claims),
+        controller,
+        places,
+    ));
     answer
 }
 

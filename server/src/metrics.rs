@@ -47,6 +47,7 @@ struct Values {
     api_failed: BTreeMap<&'static str, u64>,
     slow_clients: u64,
     webhooks: livekit::webhook::Counters,
+    workers: livekit::agents::Counters,
     http_closed: BTreeMap<Closed, u64>,
     control_closed: BTreeMap<Closed, u64>,
     /// Lines that the log has lost.
@@ -121,6 +122,11 @@ impl Metrics {
     /// Counts something of the deliveries of webhooks.
     pub(crate) fn webhook(&self, counter: livekit::webhook::Counter) {
         self.values().webhooks.count(counter);
+    }
+
+    /// Counts something of the workers of agents.
+    pub(crate) fn worker(&self, counter: livekit::agents::Counter) {
+        self.values().workers.count(counter);
     }
 
     /// Publishes how calls of SIP proxies stand. Returns whether it was read since the last time.
@@ -231,6 +237,13 @@ impl Collector for Metrics {
             "Attempts to deliver webhooks, and webhooks that were dropped, by result",
             "result",
             values.webhooks.iter().map(|(counter, value)| (counter.name(), value)),
+        )?;
+        family(
+            &mut encoder,
+            "agent_jobs",
+            "Jobs of agents, and failures of their workers, by result",
+            "result",
+            values.workers.iter().map(|(counter, value)| (counter.name(), value)),
         )?;
         let closed = |(why, name)| (name, values.http_closed.get(&why).copied().unwrap_or_default());
         family(

@@ -82,7 +82,7 @@ impl Reload<'_> {
         let settings = config.webhook.settings();
         let wanted = !settings.receivers.is_empty();
         self.webhooks.configure(settings, api_keys(config)).await;
-        self.controller.set_room_events(wanted).await;
+        self.controller.set_webhooks(wanted).await;
     }
 
     /// Reads the file of keys again. One that cannot be used changes nothing: it may be half

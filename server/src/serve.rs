@@ -9,6 +9,7 @@ use std::time::Duration;
 use access::ApiKeys;
 use agent::{Agent, Certificate};
 use controller::Controller;
+use livekit::agents::Workers;
 use southbound::NodeId;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -128,10 +129,17 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         cpu_latency,
     )?;
     let controller = Controller::new(controller_config(&config, api_keys(&config)), clocks.wall, seed()?);
+    let workers = Workers::new(api_keys(&config), clocks.wall, u64::from_ne_bytes(seed()?));
     let (webhooks, webhooks_ended) = webhooks::start(metrics.clone());
     let room_events = webhooks.events();
-    let (controller, controller_ended) =
-        controller_task::start(controller, noticed, commands.clone(), metrics.clone(), room_events);
+    let (controller, controller_ended) = controller_task::start(
+        controller,
+        workers,
+        noticed,
+        commands.clone(),
+        metrics.clone(),
+        room_events,
+    );
     let mut dependencies = Dependencies::new(node_ended, controller_ended);
     dependencies.watch("webhooks", webhooks_ended);
     let mut sip_handle = None;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use access::{ApiKeys, Claims, verify};
+use access::{ApiKeys, Claims};
 use controller::{Controller, Description, PeerMode};
 use livekit_protocol::{AddTrackRequest, ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, SyncState};
 
+use crate::authenticate::authenticate;
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -144,10 +145,7 @@ pub struct Resume {
 pub fn admit(request: HttpRequest<'_>, keys: &ApiKeys, unix: Duration) -> Result<Admission, Refusal> {
     let route = Route::from_path(request.path).ok_or_else(|| Refusal::new(404, "not found"))?;
     let query = Query::parse(request.query);
-    let token = bearer(request.authorization)
-        .or_else(|| query.text("access_token"))
-        .ok_or_else(|| Refusal::new(401, "no permission: there is no access token"))?;
-    let claims = verify(token, keys, unix).map_err(|error| Refusal::new(401, error.to_string()))?;
+    let claims = authenticate(request.authorization, &query, keys, unix)?;
     check_claims(&claims)?;
     let (mode, join) = match query.join_request() {
         Some(join) => (PeerMode::Single, join),
@@ -157,11 +155,6 @@ pub fn admit(request: HttpRequest<'_>, keys: &ApiKeys, unix: Duration) -> Result
     let client = join.client_info.get_or_insert_default();
     user_agent::augment(client, request.user_agent.unwrap_or_default());
     admission(claims, mode, join)
-}
-
-fn bearer(authorization: Option<&str>) -> Option<&str> {
-    let (scheme, token) = authorization?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 fn check_claims(claims: &Claims) -> Result<(), Refusal> {

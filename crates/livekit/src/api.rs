@@ -5,8 +5,10 @@
 //! checks the grants of a token, makes an administrator's request of the body, and writes the
 //! reply. Every error is JSON.
 //!
-//! Sources: the Twirp wire protocol, and LiveKit's `RoomService` of server version 1.13.4.
+//! Sources: the Twirp wire protocol, and LiveKit's `RoomService` and `AgentDispatchService` of
+//! server version 1.13.4.
 
+mod dispatches;
 mod error;
 mod replies;
 mod requests;
@@ -20,10 +22,65 @@ use controller::{AdminReply, AdminRequest};
 pub use error::{ApiError, Code};
 use requests::Asked;
 pub(crate) use requests::set_up;
-use route::Target;
+use route::{Grant, Target};
 
+use crate::agents::{AgentRequest, DispatchReply, DispatchRequest};
 use crate::form::Form;
 use crate::query::Query;
+
+/// The request of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// For the controller.
+    Admin {
+        /// The request.
+        request: AdminRequest,
+        /// The agents of a room that it creates.
+        agents: Vec<AgentRequest>,
+    },
+    /// For the workers of agents.
+    Dispatch(DispatchRequest),
+}
+
+impl Request {
+    /// How long the answer may take beyond what the server needs.
+    pub fn takes(&self) -> Duration {
+        match self {
+            Self::Admin { request, .. } => request.takes(),
+            Self::Dispatch(_) => Duration::ZERO,
+        }
+    }
+}
+
+impl From<AdminRequest> for Request {
+    fn from(request: AdminRequest) -> Self {
+        Self::Admin {
+            request,
+            agents: Vec::new(),
+        }
+    }
+}
+
+/// The answer to a call that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// Of the controller.
+    Admin(Box<AdminReply>),
+    /// Of the workers of agents.
+    Dispatch(DispatchReply),
+}
+
+impl From<AdminReply> for Reply {
+    fn from(reply: AdminReply) -> Self {
+        Self::Admin(Box::new(reply))
+    }
+}
+
+impl From<DispatchReply> for Reply {
+    fn from(reply: DispatchReply) -> Self {
+        Self::Dispatch(reply)
+    }
+}
 
 /// One call of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,33 +116,39 @@ impl Call {
     pub fn check(&self, claims: &Claims) -> Result<(), ApiError> {
         let grant = match self.target {
             Target::Room(method) => method.grant(),
+            Target::Dispatch(_) => Grant::RoomAdmin,
             Target::Absent(grant) => grant,
         };
         if !grant.is_given(claims) {
             return Err(ApiError::denied());
         }
         match self.target {
-            Target::Room(_) => Ok(()),
+            Target::Room(_) | Target::Dispatch(_) => Ok(()),
             Target::Absent(_) => Err(ApiError::new(Code::Unimplemented, "this service is not implemented")),
         }
     }
 
-    /// The administrator's request in a body.
+    /// The request in a body.
     ///
     /// Errors: `malformed` for a body that cannot be read, `unauthenticated` if the token is for
     /// another room, and `invalid_argument`.
-    pub fn read(&self, claims: &Claims, body: &[u8]) -> Result<AdminRequest, ApiError> {
+    pub fn read(&self, claims: &Claims, body: &[u8]) -> Result<Request, ApiError> {
         self.check(claims)?;
         let form = self.form;
+        let asked = Asked { claims, form, body };
         match self.target {
-            Target::Room(method) => Asked { claims, form, body }.read(method),
+            Target::Room(method) => asked.read(method),
+            Target::Dispatch(method) => asked.dispatch(method).map(Request::Dispatch),
             Target::Absent(_) => Err(ApiError::denied()),
         }
     }
 
     /// The answer's body.
-    pub fn write(&self, reply: AdminReply) -> Vec<u8> {
-        replies::write(reply, self.form)
+    pub fn write(&self, reply: impl Into<Reply>) -> Vec<u8> {
+        match reply.into() {
+            Reply::Admin(reply) => replies::write(*reply, self.form),
+            Reply::Dispatch(reply) => dispatches::write(reply, self.form),
+        }
     }
 
     /// The answer's `Content-Type`.

@@ -9,6 +9,8 @@
 //! Requests of the server API are read and answered by a [`Call`](api::Call), which has no state
 //! either.
 //!
+//! Workers of agents register, and get jobs, by [`agents`].
+//!
 //! Events of rooms are delivered to other servers by [`webhook`].
 //!
 //! Everything that knows the protocol's messages is here. Like the controller it has no clock, no
@@ -21,10 +23,12 @@
     reason = "the protocol keeps old fields beside new ones, and old clients read the old"
 )]
 
+pub mod agents;
 pub mod api;
 pub mod webhook;
 
 mod admission;
+mod authenticate;
 mod blobs;
 mod bounds;
 mod client_rules;

@@ -54,3 +54,25 @@ pub(crate) const WEBHOOK_BYTES_MAX: usize = 16 << 20;
 
 /// Attempts at a time to deliver to one receiver. Further messages wait.
 pub(crate) const WEBHOOK_ATTEMPTS_MAX: usize = 16;
+
+/// Workers of agents. A further one is closed with 1013.
+pub(crate) const WORKERS_MAX: usize = 1000;
+
+/// One message of a worker, in bytes. A larger one closes the connection with 1009.
+pub(crate) const WORKER_MESSAGE_MAX: usize = 256 << 10;
+
+/// Jobs that one worker runs. It is offered no further ones.
+pub(crate) const WORKER_JOBS_MAX: usize = 1000;
+
+/// Jobs that are offered to one worker and not answered. Further ones wait.
+pub(crate) const WORKER_OFFERS_MAX: usize = 16;
+
+/// Dispatches of one room. A further one is refused with `resource_exhausted`, and a list of more
+/// in a token or in `CreateRoom` with `invalid_argument`.
+pub(crate) const DISPATCHES_MAX: usize = 64;
+
+/// Ended jobs that a dispatch lists. The oldest ones are left out.
+pub(crate) const ENDED_JOBS_MAX: usize = 100;
+
+/// The name of a deployment, in bytes. A longer one is refused.
+pub(crate) const DEPLOYMENT_MAX: usize = 64;

@@ -1,15 +1,15 @@
-//! One WebSocket of the signalling protocol.
+//! One WebSocket of the signalling protocol, or of a worker of agents.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::Claims;
 use bytes::Bytes;
 use controller::ConnectionId;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use livekit::Frame;
-use livekit::{Admission, Inbox};
+use livekit::{Admission, Frame, Inbox, agents};
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -55,10 +55,52 @@ pub(crate) async fn run(upgrade: Upgrade, admission: Box<Admission>, controller:
     let Some((connection, told)) = controller.open(admission).await else {
         return;
     };
-    let (reader, writer) = websocket::split(stream, MESSAGE_MAX);
+    let inbox = PeerInbox::Client(Inbox::new(clock::now()));
+    converse(stream, inbox, told, connection, &controller).await;
+    controller.closed(connection).await;
+}
+
+/// The same for the connection of a worker, with the claims of its token.
+pub(crate) async fn run_worker(upgrade: Upgrade, claims: Box<Claims>, controller: Handle, _places: Vec<Arc<Place>>) {
+    let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
+        return;
+    };
+    let Some((connection, told)) = controller.open_worker(claims).await else {
+        return;
+    };
+    let inbox = PeerInbox::Worker(agents::Inbox::new(clock::now()));
+    converse(stream, inbox, told, connection, &controller).await;
+    controller.worker_closed(connection).await;
+}
+
+/// The reader of a connection's messages.
+enum PeerInbox {
+    Client(Inbox),
+    Worker(agents::Inbox),
+}
+
+impl PeerInbox {
+    fn message_max(&self) -> usize {
+        match self {
+            PeerInbox::Client(_) => MESSAGE_MAX,
+            PeerInbox::Worker(_) => agents::MESSAGE_MAX,
+        }
+    }
+
+    async fn pass(&mut self, connection: ConnectionId, controller: &Handle, frame: Frame) {
+        match self {
+            PeerInbox::Client(inbox) => controller.message(connection, inbox, frame).await,
+            PeerInbox::Worker(inbox) => controller.worker_message(connection, inbox, frame).await,
+        }
+    }
+}
+
+/// Exchanges messages until either end closes the connection.
+async fn converse(stream: Stream, inbox: PeerInbox, told: Told, connection: ConnectionId, controller: &Handle) {
+    let (reader, writer) = websocket::split(stream, inbox.message_max());
     let (replies, to_reply) = mpsc::channel(REPLIES_MAX);
     let reading = async {
-        read(reader, replies, connection, &controller).await;
+        read(reader, inbox, replies, connection, controller).await;
         // The writing half ends the connection, because only it knows whether a frame is half
         // written.
         std::future::pending::<()>().await;
@@ -67,17 +109,16 @@ pub(crate) async fn run(upgrade: Upgrade, admission: Box<Admission>, controller:
         () = write(writer, told, to_reply) => {}
         () = reading => {}
     }
-    controller.closed(connection).await;
 }
 
 /// Passes the client's messages to the controller, until the client ends.
 async fn read(
     mut reader: Reader<ReadHalf<Stream>>,
+    mut inbox: PeerInbox,
     replies: mpsc::Sender<Reply>,
     connection: ConnectionId,
     controller: &Handle,
 ) {
-    let mut inbox = Inbox::new(clock::now());
     loop {
         let message = match timeout(SILENCE_MAX, reader.next()).await {
             Ok(Some(Ok(message))) => message,
@@ -90,11 +131,8 @@ async fn read(
             Err(_) => return debug!(%connection, "the client fell silent"),
         };
         match message {
-            Message::Binary(bytes) => controller.message(connection, &mut inbox, Frame::Binary(bytes)).await,
-            Message::Text(text) => {
-                let frame = Frame::Text(text.into());
-                controller.message(connection, &mut inbox, frame).await;
-            }
+            Message::Binary(bytes) => inbox.pass(connection, controller, Frame::Binary(bytes)).await,
+            Message::Text(text) => inbox.pass(connection, controller, Frame::Text(text.into())).await,
             // A client that pings faster than it reads the answers gets fewer of them.
             Message::Ping(payload) => drop(replies.try_send(Reply::Pong(payload))),
             Message::Pong => {}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use access::ApiKeys;
 use controller::{AdminRequest, ConnectionId, Downlink, Quotas};
+use livekit::agents::AgentRequest;
 use livekit::{Admission, Frame, Inbox, Refusal};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -83,10 +84,11 @@ impl Handle {
         let _ = self.requests.send(ControllerRequest::Closed(connection)).await;
     }
 
-    /// The answer to an administrator's request; `None` if the server is shutting down.
-    pub(crate) async fn administer(&self, request: AdminRequest) -> Option<AdminAnswer> {
+    /// The answer to an administrator's request; `None` if the server is shutting down. `agents`
+    /// are for a room that the request creates.
+    pub(crate) async fn administer(&self, request: AdminRequest, agents: Vec<AgentRequest>) -> Option<AdminAnswer> {
         let (answer, answered) = oneshot::channel();
-        let ask = ControllerRequest::Administer(Box::new(request), answer);
+        let ask = ControllerRequest::Administer(Box::new(request), agents, answer);
         self.requests.send(ask).await.ok()?;
         answered.await.ok()
     }
@@ -125,8 +127,8 @@ impl Handle {
     }
 
     /// Has events of rooms sent to receivers of webhooks from now on, or no longer.
-    pub(crate) async fn set_room_events(&self, wanted: bool) {
-        let _ = self.requests.send(ControllerRequest::SetRoomEvents(wanted)).await;
+    pub(crate) async fn set_webhooks(&self, wanted: bool) {
+        let _ = self.requests.send(ControllerRequest::SetWebhooks(wanted)).await;
     }
 
     /// Whether the controller answers. The caller sets the time limit.

@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::LengthLimitError;
 use hyper::body::Body as _;
-use livekit::api::{ApiError, Call, Code, authorize};
+use livekit::api::{self, ApiError, Call, Code, Reply, authorize};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tracing::debug;
@@ -98,10 +98,23 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, V
     };
     let late = || ApiError::new(Code::DeadlineExceeded, "the server did not answer in time");
     let patience = http.api.patience + request.takes();
-    let asked = http.controller.administer(request);
-    let reply = timeout(patience, asked).await.map_err(|_| late())?;
+    let reply = timeout(patience, ask(http, request)).await.map_err(|_| late())?;
     let reply = reply.ok_or_else(|| ApiError::new(Code::Unavailable, "the server is shutting down"))?;
-    Ok((call.content_type(), call.write(reply.map_err(ApiError::from)?)))
+    Ok((call.content_type(), call.write(reply?)))
+}
+
+/// The answer to a request; `None` if the server is shutting down.
+async fn ask(http: &Http, request: api::Request) -> Option<Result<Reply, ApiError>> {
+    match request {
+        api::Request::Admin { request, agents } => {
+            let reply = http.controller.administer(request, agents).await?;
+            Some(reply.map(Reply::from).map_err(ApiError::from))
+        }
+        api::Request::Dispatch(request) => {
+            let reply = http.controller.dispatch(request).await?;
+            Some(reply.map(Reply::from).map_err(ApiError::from))
+        }
+    }
 }
 
 async fn read(http: &Http, body: Body) -> Result<Vec<u8>, Failure> {

@@ -2,6 +2,7 @@
 //! data plane.
 
 mod api;
+mod health;
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -17,10 +18,11 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use controller::Controller;
-use dataplane::{Capabilities, Counters, DataPlane, Event, Inject, Update, WriteError};
+use dataplane::DataPlane;
 use hyper::body::Frame;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use livekit::agents::Workers;
 use livekit::{HttpRequest, admit};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -88,7 +90,10 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     };
     let (commands, _) = media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
-    let (controller, task) = controller_task::start(controller, noticed, commands, metrics.clone(), mpsc::channel(1).0);
+    let workers = Workers::new(keys(), clocks.wall, 7);
+    let room_events = mpsc::channel(1).0;
+    let (controller, task) =
+        controller_task::start(controller, workers, noticed, commands, metrics.clone(), room_events);
     let http = Http {
         controller: controller.clone(),
         settings: settings.clone(),
@@ -383,57 +388,4 @@ async fn clients_of_a_proxy_have_a_share_each() {
     };
     assert_eq!(status("198.51.100.1").await, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(status("198.51.100.2").await, StatusCode::OK);
-}
-
-#[tokio::test]
-async fn a_healthy_server_reports_its_health() {
-    let answer = server("{}").get(STRANGER, "/healthz", HeaderMap::new()).await;
-    assert_eq!(
-        (answer.status(), text(answer).await),
-        (StatusCode::OK, "ok\n".to_owned())
-    );
-}
-
-/// A data plane whose workers take no turns.
-struct Stuck(dataplane::Model);
-
-impl DataPlane for Stuck {
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
-
-    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        self.0.write(now, update)
-    }
-
-    fn inject(&mut self, now: Instant, what: Inject<'_>) {
-        self.0.inject(now, what);
-    }
-
-    fn poll(&mut self) -> Option<Event> {
-        self.0.poll()
-    }
-
-    fn counters(&mut self) -> Counters {
-        self.0.counters()
-    }
-
-    fn workers_answered(&mut self) -> bool {
-        false
-    }
-}
-
-#[tokio::test]
-async fn a_part_that_does_not_answer_is_named() {
-    let unwell = async |server: &Server, part: &str| {
-        let answer = server.get(STRANGER, "/healthz", HeaderMap::new()).await;
-        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(text(answer).await, format!("no answer from: {part}\n"));
-    };
-    let stuck = server_on(|clock| Stuck(dataplane::Model::new(clock)), "{}");
-    unwell(&stuck, "data plane").await;
-    let mut gone = server("{}");
-    gone.task.abort();
-    assert!((&mut gone.task).await.is_err());
-    unwell(&gone, "controller").await;
 }

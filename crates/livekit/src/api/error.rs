@@ -5,6 +5,8 @@ use std::fmt;
 use controller::{AdminError, RpcError};
 use serde_json::{Map, Value, json};
 
+use crate::agents::DispatchError;
+
 /// The codes of Twirp that are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
@@ -134,6 +136,16 @@ impl From<AdminError> for ApiError {
             AdminError::Rpc(error) => of_rpc(error),
             AdminError::RemoteUnmuteDisabled => Code::FailedPrecondition,
             AdminError::InvalidArgument(_) => Code::InvalidArgument,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<DispatchError> for ApiError {
+    fn from(error: DispatchError) -> Self {
+        let code = match error {
+            DispatchError::RoomNotFound | DispatchError::DispatchNotFound => Code::NotFound,
+            DispatchError::TooManyDispatches => Code::ResourceExhausted,
         };
         Self::new(code, error.to_string())
     }

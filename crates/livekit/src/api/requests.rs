@@ -9,8 +9,10 @@ use livekit_protocol as proto;
 use livekit_protocol::data_packet::Kind;
 use prost::Message;
 
+use super::Request;
 use super::error::{ApiError, Code};
 use super::route::RoomMethod;
+use crate::agents::AgentRequest;
 use crate::convert::values;
 use crate::form::Form;
 use crate::limits::{METADATA_MAX, TEXT_MAX};
@@ -23,10 +25,10 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The administrator's request.
-    pub(super) fn read(&self, method: RoomMethod) -> Result<AdminRequest, ApiError> {
-        match method {
-            RoomMethod::CreateRoom => create_room(&self.claims.iss, self.message("CreateRoomRequest")?),
+    /// The request of a method of the room service.
+    pub(super) fn read(&self, method: RoomMethod) -> Result<Request, ApiError> {
+        let request = match method {
+            RoomMethod::CreateRoom => return create_room(&self.claims.iss, self.message("CreateRoomRequest")?),
             RoomMethod::ListRooms => {
                 let proto::ListRoomsRequest { names } = self.message("ListRoomsRequest")?;
                 at_most(names.len(), ROOMS_MAX, "room names")?;
@@ -67,11 +69,12 @@ impl Asked<'_> {
                 Err(self.only_in_the_cloud(&request.room, &request.destination_room))
             }
             RoomMethod::PerformRpc => self.perform_rpc(),
-        }
+        };
+        request.map(Request::from)
     }
 
     /// The message of the body, which has this name in the protocol.
-    fn message<T: Message + Default>(&self, name: &str) -> Result<T, ApiError> {
+    pub(super) fn message<T: Message + Default>(&self, name: &str) -> Result<T, ApiError> {
         let form = match self.form {
             Form::Json => "json",
             Form::Protobuf => "protobuf",
@@ -81,7 +84,7 @@ impl Asked<'_> {
     }
 
     /// Whether the token is for this room.
-    fn check_room(&self, room: &str) -> Result<(), ApiError> {
+    pub(super) fn check_room(&self, room: &str) -> Result<(), ApiError> {
         let is_granted = self.claims.video.room_admin && self.claims.video.room == room;
         is_granted.then_some(()).ok_or_else(ApiError::denied)
     }
@@ -184,27 +187,30 @@ fn at_most(count: usize, max: usize, what: &str) -> Result<(), ApiError> {
     }
 }
 
-fn create_room(api_key: &str, request: proto::CreateRoomRequest) -> Result<AdminRequest, ApiError> {
+fn create_room(api_key: &str, request: proto::CreateRoomRequest) -> Result<Request, ApiError> {
     if !request.room_preset.is_empty() {
         return Err(ApiError::invalid("unknown room configuration in create room request"));
     }
     if request.egress.is_some() {
         return Err(ApiError::new(Code::Unimplemented, "egress is not implemented"));
     }
-    Ok(AdminRequest::CreateRoom(CreateRoom {
+    let agents = AgentRequest::list(request.agents).map_err(ApiError::invalid)?;
+    let request = AdminRequest::CreateRoom(CreateRoom {
         api_key: api_key.to_owned(),
         name: request.name,
         empty_timeout: seconds(request.empty_timeout),
         departure_timeout: seconds(request.departure_timeout),
         max_participants: (request.max_participants > 0).then_some(request.max_participants),
         metadata: request.metadata,
-    }))
+    });
+    Ok(Request::Admin { request, agents })
 }
 
-/// How a token sets up the room that joining creates: the claim `roomConfig`. Agents, recordings
-/// and playout delays in it have no effect.
+/// How a token sets up the room that joining creates: the claim `roomConfig`. Recordings and
+/// playout delays in it have no effect. Its agents are read by [`AgentRequest::of_claims`], and
+/// checked here as well.
 ///
-/// Errors: it cannot be read, or is too long.
+/// Errors: it cannot be read, or exceeds a limit.
 pub(crate) fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
     let Some(claim) = &claims.room_config else {
         return Ok(CreateRoom::default());
@@ -215,6 +221,7 @@ pub(crate) fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
     if said.metadata.len() > METADATA_MAX {
         return Err("the metadata in roomConfig is too long");
     }
+    AgentRequest::list(said.agents)?;
     Ok(CreateRoom {
         api_key: String::new(),
         name: String::new(),

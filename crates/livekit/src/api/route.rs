@@ -7,6 +7,8 @@ use access::Claims;
 pub(super) enum Target {
     /// A method of the room service.
     Room(RoomMethod),
+    /// A method of the service of dispatches.
+    Dispatch(DispatchMethod),
     /// A method of a service that this server does not have, and the grant that it would need.
     Absent(Grant),
 }
@@ -35,6 +37,25 @@ impl Grant {
             Self::SipAdmin => sip.admin,
             Self::SipCall => sip.call,
         }
+    }
+}
+
+/// A method of the service of dispatches. Its grant is [`Grant::RoomAdmin`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DispatchMethod {
+    Create,
+    Delete,
+    List,
+}
+
+impl DispatchMethod {
+    fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "CreateDispatch" => Self::Create,
+            "DeleteDispatch" => Self::Delete,
+            "ListDispatch" => Self::List,
+            _ => return None,
+        })
     }
 }
 
@@ -94,6 +115,7 @@ impl Target {
         let (service, method) = parts(path)?.strip_prefix("livekit.")?.split_once('/')?;
         let grant = match (service, method) {
             ("RoomService", _) => return RoomMethod::of_name(method).map(Self::Room),
+            ("AgentDispatchService", _) => return DispatchMethod::of_name(method).map(Self::Dispatch),
             (
                 "Egress",
                 "StartEgress"
@@ -126,7 +148,6 @@ impl Target {
                 | "ListSIPDispatchRule"
                 | "DeleteSIPDispatchRule",
             ) => Grant::SipAdmin,
-            ("AgentDispatchService", "CreateDispatch" | "DeleteDispatch" | "ListDispatch") => Grant::RoomAdmin,
             _ => return None,
         };
         Some(Self::Absent(grant))

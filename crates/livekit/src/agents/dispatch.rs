@@ -1,0 +1,185 @@
+//! Dispatches: requests for agents in a room.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use access::Claims;
+use livekit_protocol as proto;
+use livekit_protocol::JobRestartPolicy;
+
+use super::names::JobKey;
+use crate::form::Form;
+use crate::limits::{ATTRIBUTES_MAX, CID_MAX, DEPLOYMENT_MAX, DISPATCHES_MAX, METADATA_MAX};
+
+/// A request for agents of one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentRequest {
+    /// The name that workers register under; empty is a name as well.
+    pub name: String,
+    /// The application's metadata, for the agent.
+    pub metadata: String,
+    /// The deployment that workers register under.
+    pub deployment: String,
+    /// The application's attributes, for the agent.
+    pub attributes: BTreeMap<String, String>,
+    /// A job whose agent fails is not offered again.
+    pub never_restart: bool,
+}
+
+/// A request for agents in a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    pub(super) id: String,
+    pub(super) agent: AgentRequest,
+    /// Since 1970-01-01 UTC.
+    pub(super) created: Duration,
+    /// In the order they began.
+    pub(super) jobs: Vec<JobKey>,
+}
+
+/// A request of `AgentDispatchService`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DispatchRequest {
+    /// Dispatches an agent to a room.
+    Create {
+        /// The API key that the room counts for if the request creates it.
+        api_key: String,
+        /// The room's name.
+        room: String,
+        /// The agent.
+        agent: AgentRequest,
+    },
+    /// Ends a dispatch and its jobs.
+    Delete {
+        /// The room's name.
+        room: String,
+        /// The dispatch.
+        id: String,
+    },
+    /// Lists the dispatches of a room.
+    List {
+        /// The room's name.
+        room: String,
+        /// Only this dispatch; empty for all.
+        id: String,
+    },
+}
+
+/// The answer to a request that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DispatchReply {
+    /// The dispatch that was created or deleted.
+    One(Box<proto::AgentDispatch>),
+    /// Dispatches, in the order of their creation.
+    All(Vec<proto::AgentDispatch>),
+}
+
+/// Why a request was not done. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DispatchError {
+    /// There is no room of this name.
+    RoomNotFound,
+    /// The room has no such dispatch.
+    DispatchNotFound,
+    /// The room has as many dispatches as it takes.
+    TooManyDispatches,
+}
+
+impl fmt::Display for DispatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RoomNotFound => "requested room does not exist",
+            Self::DispatchNotFound => "dispatch ID not found",
+            Self::TooManyDispatches => "too many dispatches in this room",
+        })
+    }
+}
+
+impl std::error::Error for DispatchError {}
+
+impl AgentRequest {
+    /// The agents that a token asks for in a room that joining creates: the claim `roomConfig`.
+    ///
+    /// Errors: it cannot be read, or exceeds a limit.
+    pub fn of_claims(claims: &Claims) -> Result<Vec<Self>, &'static str> {
+        let Some(claim) = &claims.room_config else {
+            return Ok(Vec::new());
+        };
+        let json = serde_json::to_vec(claim).map_err(|_| "roomConfig cannot be read")?;
+        let said: Option<proto::RoomConfiguration> = Form::Json.read("RoomConfiguration", &json);
+        Self::list(said.ok_or("roomConfig cannot be read")?.agents)
+    }
+
+    /// The agents of a list.
+    ///
+    /// Errors: it exceeds a limit.
+    pub(crate) fn list(said: Vec<proto::RoomAgentDispatch>) -> Result<Vec<Self>, &'static str> {
+        if said.len() > DISPATCHES_MAX {
+            return Err("too many agents");
+        }
+        said.into_iter().map(Self::new).collect()
+    }
+
+    /// Errors: it exceeds a limit.
+    pub(crate) fn new(said: proto::RoomAgentDispatch) -> Result<Self, &'static str> {
+        check_deployment(&said.deployment)?;
+        if said.agent_name.len() > CID_MAX {
+            return Err("agent name length exceeds limits");
+        }
+        if said.metadata.len() > METADATA_MAX {
+            return Err("metadata size exceeds limits");
+        }
+        let attributes = said.attributes.iter();
+        if attributes.map(|(name, value)| name.len() + value.len()).sum::<usize>() > ATTRIBUTES_MAX {
+            return Err("attributes size exceeds limits");
+        }
+        Ok(Self {
+            name: said.agent_name,
+            metadata: said.metadata,
+            deployment: said.deployment,
+            attributes: said.attributes.into_iter().collect(),
+            never_restart: said.restart_policy == i32::from(JobRestartPolicy::JrpNever),
+        })
+    }
+}
+
+/// Whether this can be the name of a deployment, by LiveKit's rules.
+///
+/// Errors: it cannot.
+pub(super) fn check_deployment(name: &str) -> Result<(), &'static str> {
+    if name.len() > DEPLOYMENT_MAX {
+        return Err("deployment exceeds 64 bytes");
+    }
+    if name.bytes().any(|byte| byte == b'_') {
+        return Err("deployment contains reserved character '_'");
+    }
+    match name.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+        true => Err("deployment contains whitespace or control bytes"),
+        false => Ok(()),
+    }
+}
+
+impl Dispatch {
+    /// In the protocol's form, with these jobs.
+    pub(super) fn told(&self, room: &str, jobs: Vec<proto::Job>) -> proto::AgentDispatch {
+        let policy = match self.agent.never_restart {
+            true => JobRestartPolicy::JrpNever,
+            false => JobRestartPolicy::JrpOnFailure,
+        };
+        proto::AgentDispatch {
+            id: self.id.clone(),
+            agent_name: self.agent.name.clone(),
+            room: room.to_owned(),
+            metadata: self.agent.metadata.clone(),
+            state: Some(proto::AgentDispatchState {
+                jobs,
+                created_at: self.created.as_nanos() as i64,
+                deleted_at: 0,
+            }),
+            restart_policy: policy.into(),
+            deployment: self.agent.deployment.clone(),
+            attributes: self.agent.attributes.clone().into_iter().collect(),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Events of rooms, and the dispatches of rooms.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use access::ParticipantKind;
+use controller::{ParticipantInfo, RoomChange, RoomEvent, RoomInfo};
+use livekit_protocol as proto;
+use livekit_protocol::JobType;
+
+use super::dispatch::{AgentRequest, Dispatch, DispatchError, DispatchReply, DispatchRequest};
+use super::job::{Job, Stage, WorkerKind};
+use super::names::JobKey;
+use super::output::Output;
+use super::room::{Member, Room};
+use super::workers::Workers;
+use crate::limits::DISPATCHES_MAX;
+
+/// The subject of a new job.
+type Target = Option<Box<ParticipantInfo>>;
+
+impl Workers {
+    /// Takes an event of a room. `agents` are those that the request that created the room asked
+    /// for; only [`RoomChange::Started`] needs them. A room for which none are asked has a dispatch
+    /// without a name, as in LiveKit.
+    pub fn room_event(&mut self, now: Instant, event: &RoomEvent, agents: Vec<AgentRequest>, out: &mut Vec<Output>) {
+        let name = event.room.name.as_str();
+        if let Some(room) = self.rooms.get_mut(name) {
+            room.info = event.room.clone();
+        }
+        match &event.change {
+            RoomChange::Started => self.room_started(now, event.room.clone(), agents, out),
+            RoomChange::Finished => self.room_finished(name, out),
+            RoomChange::ParticipantJoined(info) if is_agent(info) => self.agent_joined(name, info),
+            RoomChange::ParticipantLeft(info) if is_agent(info) => self.agent_left(now, name, info, true, out),
+            RoomChange::ParticipantAborted(info) if is_agent(info) => self.agent_left(now, name, info, false, out),
+            RoomChange::ParticipantJoined(info) => self.joined(now, name, info, out),
+            RoomChange::ParticipantLeft(info) | RoomChange::ParticipantAborted(info) => self.left(name, &info.sid),
+            RoomChange::TrackPublished(publisher, _) => self.published(now, name, &publisher.sid, out),
+            RoomChange::TrackUnpublished(..) => {}
+        }
+    }
+
+    fn room_started(&mut self, now: Instant, info: RoomInfo, mut agents: Vec<AgentRequest>, out: &mut Vec<Output>) {
+        let name = info.name.clone();
+        let room = Room {
+            info,
+            members: BTreeMap::new(),
+            dispatches: Vec::new(),
+        };
+        self.rooms.insert(name.clone(), room);
+        if agents.is_empty() {
+            agents.push(AgentRequest::default());
+        }
+        for agent in agents {
+            self.dispatch(now, &name, agent, out);
+        }
+    }
+
+    fn room_finished(&mut self, name: &str, out: &mut Vec<Output>) {
+        let Some(room) = self.rooms.get(name) else {
+            return;
+        };
+        let jobs: Vec<_> = room.jobs().collect();
+        for key in jobs {
+            self.terminate(key, out);
+            self.remove_job(key);
+        }
+        self.rooms.remove(name);
+    }
+
+    /// Somebody joined who is no agent.
+    fn joined(&mut self, now: Instant, name: &str, info: &ParticipantInfo, out: &mut Vec<Output>) {
+        let Some(room) = self.rooms.get_mut(name).filter(|_| may_be_target(info)) else {
+            return;
+        };
+        let publishes = info.is_publisher || !info.tracks.is_empty();
+        let member = Member {
+            info: Box::new(info.clone()),
+            publishes,
+        };
+        room.members.insert(info.sid.clone(), member);
+        self.begin_jobs_about(now, name, &info.sid, JobType::JtParticipant, out);
+        if publishes {
+            self.begin_jobs_about(now, name, &info.sid, JobType::JtPublisher, out);
+        }
+    }
+
+    fn published(&mut self, now: Instant, name: &str, sid: &str, out: &mut Vec<Output>) {
+        let room = self.rooms.get_mut(name);
+        let member = room.and_then(|room| room.members.get_mut(sid));
+        let Some(member) = member.filter(|member| !member.publishes) else {
+            return;
+        };
+        member.publishes = true;
+        self.begin_jobs_about(now, name, sid, JobType::JtPublisher, out);
+    }
+
+    /// Jobs about a participant that left are not offered any more. An agent that is there decides
+    /// by itself when to leave.
+    fn left(&mut self, name: &str, sid: &str) {
+        let Some(room) = self.rooms.get_mut(name) else {
+            return;
+        };
+        if room.members.remove(sid).is_none() {
+            return;
+        }
+        let jobs = &self.jobs;
+        let is_over = |key: &JobKey| {
+            let job = jobs.get(key).filter(|job| job.is_about(Some(sid)));
+            job.is_some_and(|job| matches!(job.stage, Stage::Waiting { .. } | Stage::Offered { .. }))
+        };
+        let mut over = Vec::new();
+        for dispatch in &mut room.dispatches {
+            over.extend(dispatch.jobs.iter().copied().filter(is_over));
+            dispatch.jobs.retain(|key| !is_over(key));
+        }
+        for key in over {
+            self.remove_job(key);
+        }
+    }
+
+    /// Adds a dispatch to a room, and begins its jobs. Returns its id.
+    fn dispatch(&mut self, now: Instant, name: &str, agent: AgentRequest, out: &mut Vec<Output>) -> Option<String> {
+        let created = self.unix(now);
+        let room = self.rooms.get_mut(name)?;
+        let id = self.names.next("AD_");
+        room.dispatches.push(Dispatch {
+            id: id.clone(),
+            agent,
+            created,
+            jobs: Vec::new(),
+        });
+        for job_type in [JobType::JtRoom, JobType::JtParticipant, JobType::JtPublisher] {
+            if let Some(kind) = self.begin_jobs(name, &id, job_type) {
+                self.offer_waiting(now, &kind, out);
+            }
+        }
+        Some(id)
+    }
+
+    /// Begins the jobs of all dispatches that workers of a kind may have, and that have not begun:
+    /// there were no such workers.
+    pub(super) fn begin_jobs_of_kind(&mut self, kind: &WorkerKind) {
+        let mut wanted = Vec::new();
+        for (name, room) in &self.rooms {
+            for dispatch in &room.dispatches {
+                let agent = &dispatch.agent;
+                if agent.name == kind.name && agent.deployment == kind.deployment {
+                    wanted.push((name.clone(), dispatch.id.clone()));
+                }
+            }
+        }
+        for (name, id) in wanted {
+            self.begin_jobs(&name, &id, kind.job_type);
+        }
+    }
+
+    /// Begins the jobs of one type of a dispatch. Returns the kind of their workers, if there are
+    /// any.
+    fn begin_jobs(&mut self, name: &str, dispatch: &str, job_type: JobType) -> Option<WorkerKind> {
+        let room = self.rooms.get(name)?;
+        let agent = &room.dispatch(dispatch)?.agent;
+        let kind = WorkerKind {
+            name: agent.name.clone(),
+            deployment: agent.deployment.clone(),
+            job_type,
+        };
+        if !self.has_workers(&kind) {
+            return None;
+        }
+        let members = room.members.values();
+        let targets: Vec<Target> = match job_type {
+            JobType::JtRoom => vec![None],
+            JobType::JtParticipant => members.map(|member| Some(member.info.clone())).collect(),
+            JobType::JtPublisher => {
+                let publishers = members.filter(|member| member.publishes);
+                publishers.map(|member| Some(member.info.clone())).collect()
+            }
+        };
+        for target in targets {
+            self.begin_job(name, dispatch, &kind, target);
+        }
+        Some(kind)
+    }
+
+    /// Begins the jobs of all dispatches of a room that are about one participant.
+    fn begin_jobs_about(&mut self, now: Instant, name: &str, sid: &str, job_type: JobType, out: &mut Vec<Output>) {
+        let Some(room) = self.rooms.get(name) else {
+            return;
+        };
+        let Some(target) = room.members.get(sid).map(|member| member.info.clone()) else {
+            return;
+        };
+        let dispatches = room.dispatches.iter().map(|dispatch| {
+            let kind = WorkerKind {
+                name: dispatch.agent.name.clone(),
+                deployment: dispatch.agent.deployment.clone(),
+                job_type,
+            };
+            (dispatch.id.clone(), kind)
+        });
+        let dispatches: Vec<_> = dispatches.collect();
+        for (id, kind) in dispatches {
+            if self.has_workers(&kind) {
+                self.begin_job(name, &id, &kind, Some(target.clone()));
+                self.offer_waiting(now, &kind, out);
+            }
+        }
+    }
+
+    /// Begins a job, unless the dispatch has it.
+    fn begin_job(&mut self, name: &str, dispatch: &str, kind: &WorkerKind, target: Target) {
+        let key = JobKey(self.begun);
+        let sid = target.as_ref().map(|target| target.sid.as_str());
+        let Some(room) = self.rooms.get_mut(name) else {
+            return;
+        };
+        let Some(dispatch) = room.dispatch_mut(dispatch) else {
+            return;
+        };
+        let jobs = &self.jobs;
+        let mut same = dispatch.jobs.iter().filter_map(|key| jobs.get(key));
+        if same.any(|job| job.kind.job_type == kind.job_type && job.is_about(sid)) {
+            return;
+        }
+        dispatch.jobs.push(key);
+        let id = self.names.next("AJ_");
+        let job = Job {
+            id: id.clone(),
+            room: name.to_owned(),
+            dispatch: dispatch.id.clone(),
+            kind: kind.clone(),
+            target,
+            stage: Stage::Waiting { until: None },
+            declined: BTreeSet::new(),
+            restarts: 0,
+            worker_id: String::new(),
+            error: String::new(),
+            started: Duration::ZERO,
+            updated: Duration::ZERO,
+            ended: Duration::ZERO,
+        };
+        self.begun += 1;
+        self.by_id.insert(id, key);
+        self.jobs.insert(key, job);
+        self.queue(key);
+    }
+
+    /// Does a request of the API.
+    ///
+    /// Errors: any [`DispatchError`].
+    pub fn administer(
+        &mut self,
+        now: Instant,
+        request: DispatchRequest,
+        out: &mut Vec<Output>,
+    ) -> Result<DispatchReply, DispatchError> {
+        match request {
+            DispatchRequest::Create { room, agent, .. } => self.create(now, &room, agent, out),
+            DispatchRequest::Delete { room, id } => self.delete(now, &room, &id, out),
+            DispatchRequest::List { room, id } => {
+                let found = self.rooms.get(&room).ok_or(DispatchError::RoomNotFound)?;
+                let dispatches = found.dispatches.iter();
+                let wanted = dispatches.filter(|dispatch| id.is_empty() || dispatch.id == id);
+                let all = wanted.map(|dispatch| self.told_dispatch(&room, dispatch)).collect();
+                Ok(DispatchReply::All(all))
+            }
+        }
+    }
+
+    fn create(
+        &mut self,
+        now: Instant,
+        name: &str,
+        agent: AgentRequest,
+        out: &mut Vec<Output>,
+    ) -> Result<DispatchReply, DispatchError> {
+        let room = self.rooms.get(name).ok_or(DispatchError::RoomNotFound)?;
+        if room.dispatches.len() >= DISPATCHES_MAX {
+            return Err(DispatchError::TooManyDispatches);
+        }
+        let id = self
+            .dispatch(now, name, agent, out)
+            .ok_or(DispatchError::RoomNotFound)?;
+        let room = self.rooms.get(name).ok_or(DispatchError::RoomNotFound)?;
+        let dispatch = room.dispatch(&id).ok_or(DispatchError::DispatchNotFound)?;
+        Ok(DispatchReply::One(Box::new(self.told_dispatch(name, dispatch))))
+    }
+
+    /// Ends a dispatch. Agents that have not left a while later are removed.
+    fn delete(
+        &mut self,
+        now: Instant,
+        name: &str,
+        id: &str,
+        out: &mut Vec<Output>,
+    ) -> Result<DispatchReply, DispatchError> {
+        let room = self.rooms.get(name).ok_or(DispatchError::RoomNotFound)?;
+        let dispatch = room.dispatch(id).ok_or(DispatchError::DispatchNotFound)?;
+        let mut told = self.told_dispatch(name, dispatch);
+        if let Some(state) = &mut told.state {
+            state.deleted_at = self.unix(now).as_nanos() as i64;
+        }
+        let jobs = dispatch.jobs.clone();
+        for key in jobs {
+            self.dismiss_agent(now, key, out);
+            self.remove_job(key);
+        }
+        if let Some(room) = self.rooms.get_mut(name) {
+            room.dispatches.retain(|dispatch| dispatch.id != id);
+        }
+        Ok(DispatchReply::One(Box::new(told)))
+    }
+
+    fn told_dispatch(&self, room: &str, dispatch: &Dispatch) -> proto::AgentDispatch {
+        let jobs = dispatch.jobs.iter().filter_map(|key| self.told(*key));
+        dispatch.told(room, jobs.collect())
+    }
+}
+
+fn is_agent(info: &ParticipantInfo) -> bool {
+    info.kind == ParticipantKind::Agent
+}
+
+/// Whether jobs may be about a participant: agents and recorders have none of their own.
+fn may_be_target(info: &ParticipantInfo) -> bool {
+    !matches!(info.kind, ParticipantKind::Agent | ParticipantKind::Egress)
+}

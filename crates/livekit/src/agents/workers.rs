@@ -1,0 +1,206 @@
+//! The state of all workers, dispatches and jobs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use access::{ApiKeys, Claims};
+use controller::{ConnectionId, WallClock};
+use livekit_protocol::ServerMessage;
+use livekit_protocol::server_message::Message;
+use prost::Message as _;
+
+use super::job::{Job, WorkerKind};
+use super::names::{JobKey, Names};
+use super::output::{Counter, Event, Output};
+use super::room::Room;
+use super::worker::Worker;
+use crate::frame::Frame;
+use crate::limits::WORKERS_MAX;
+
+/// How long a worker may take to register.
+const REGISTER_MAX: Duration = Duration::from_secs(10);
+
+/// How long a job whose worker is lost is kept for it, while its agent is not in the room.
+const LOST_GRACE: Duration = Duration::from_secs(20);
+
+/// Workers, the dispatches of rooms, and the jobs that bring the two together.
+#[derive(Debug)]
+pub struct Workers {
+    pub(super) clock: WallClock,
+    pub(super) keys: ApiKeys,
+    pub(super) names: Names,
+    pub(super) workers: BTreeMap<ConnectionId, Worker>,
+    pub(super) rooms: BTreeMap<String, Room>,
+    pub(super) jobs: BTreeMap<JobKey, Job>,
+    /// Jobs by the ids that workers know.
+    pub(super) by_id: BTreeMap<String, JobKey>,
+    /// Jobs to be offered, in the order they began.
+    pub(super) waiting: BTreeMap<WorkerKind, BTreeSet<JobKey>>,
+    /// How many jobs there have been.
+    pub(super) begun: u64,
+    timers: BTreeSet<(Instant, Timer)>,
+}
+
+/// The subject of a timer. A timer that fires for nothing does no harm, so none is cancelled.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// A worker has to be registered.
+    Registration(ConnectionId),
+    /// A job waits for something.
+    Job(JobKey),
+    /// An agent has to have left: its room and its identity.
+    Removal(String, String),
+}
+
+impl Workers {
+    /// Without workers and rooms. Tokens are signed with `keys`, and names are made of `seed`.
+    pub fn new(keys: ApiKeys, clock: WallClock, seed: u64) -> Self {
+        Self {
+            clock,
+            keys,
+            names: Names::new(seed),
+            workers: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            by_id: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            begun: 0,
+            timers: BTreeSet::new(),
+        }
+    }
+
+    /// Sets the wall clock from now on.
+    pub fn set_clock(&mut self, clock: WallClock) {
+        self.clock = clock;
+    }
+
+    /// Signs tokens with these keys from now on. A worker whose key is not among them is closed
+    /// when it takes a job.
+    pub fn set_keys(&mut self, keys: ApiKeys) {
+        self.keys = keys;
+    }
+
+    /// Whether there is a room of this name.
+    pub fn has_room(&self, name: &str) -> bool {
+        self.rooms.contains_key(name)
+    }
+
+    /// A worker's request was upgraded to a WebSocket; these are the claims of its token.
+    pub fn open(&mut self, now: Instant, connection: ConnectionId, claims: Claims, out: &mut Vec<Output>) {
+        if self.workers.len() >= WORKERS_MAX {
+            out.push(Output::Count(Counter::TooManyWorkers));
+            let (code, reason) = (1013, Counter::TooManyWorkers.name());
+            out.push(Output::Close {
+                connection,
+                code,
+                reason,
+            });
+            return;
+        }
+        let id = self.names.next("AW_");
+        self.workers.insert(connection, Worker::new(id, claims.iss));
+        self.wake(now + REGISTER_MAX, Timer::Registration(connection));
+    }
+
+    /// A connection ended, whoever ended it.
+    pub fn closed(&mut self, now: Instant, connection: ConnectionId, out: &mut Vec<Output>) {
+        let Some(worker) = self.workers.remove(&connection) else {
+            return;
+        };
+        for key in worker.offers {
+            self.queue(key);
+        }
+        for key in worker.jobs {
+            self.keep_for_worker(now, key);
+        }
+        if let Some(registration) = worker.registration {
+            out.push(Output::Event(Event::Lost { worker: worker.id }));
+            self.offer_waiting(now, &registration.kind, out);
+        }
+    }
+
+    /// The worker of a job is lost. It may come back and report the job.
+    fn keep_for_worker(&mut self, now: Instant, key: JobKey) {
+        let Some(assignment) = self.jobs.get_mut(&key).and_then(Job::assignment_mut) else {
+            return;
+        };
+        assignment.worker = None;
+        if assignment.sid.is_none() {
+            let grace = now + LOST_GRACE;
+            let until = assignment.until.map_or(grace, |until| until.min(grace));
+            assignment.until = Some(until);
+            self.wake(until, Timer::Job(key));
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Does what has become due.
+    pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Output>) {
+        while self.timers.first().is_some_and(|(at, _)| *at <= now) {
+            match self.timers.pop_first() {
+                Some((_, Timer::Registration(connection))) => {
+                    let worker = self.workers.get(&connection);
+                    if worker.is_some_and(|worker| worker.registration.is_none()) {
+                        self.close(now, connection, 1008, Counter::Unregistered, out);
+                    }
+                }
+                Some((_, Timer::Job(key))) => self.job_due(now, key, out),
+                Some((_, Timer::Removal(room, identity))) => self.removal_due(room, identity, out),
+                None => return,
+            }
+        }
+    }
+
+    pub(super) fn wake(&mut self, at: Instant, timer: Timer) {
+        self.timers.insert((at, timer));
+    }
+
+    /// Since 1970-01-01 UTC.
+    pub(super) fn unix(&self, now: Instant) -> Duration {
+        self.clock.unix(now)
+    }
+
+    /// Ends the connection of a worker, for a reason that is counted.
+    pub(super) fn close(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        code: u16,
+        counter: Counter,
+        out: &mut Vec<Output>,
+    ) {
+        out.push(Output::Count(counter));
+        out.push(Output::Close {
+            connection,
+            code,
+            reason: counter.name(),
+        });
+        self.closed(now, connection, out);
+    }
+
+    /// Sends a message in the form that the worker speaks.
+    pub(super) fn send(&self, connection: ConnectionId, message: Message, out: &mut Vec<Output>) {
+        let Some(worker) = self.workers.get(&connection) else {
+            return;
+        };
+        let message = ServerMessage { message: Some(message) };
+        let text = match worker.json {
+            true => serde_json::to_string(&message).ok(),
+            false => None,
+        };
+        let frame = match text {
+            Some(text) => Frame::Text(text.into()),
+            None => Frame::Binary(message.encode_to_vec().into()),
+        };
+        out.push(Output::Send { connection, frame });
+    }
+
+    /// Whether workers of this kind are registered.
+    pub(super) fn has_workers(&self, kind: &WorkerKind) -> bool {
+        self.workers.values().any(|worker| worker.is_of(kind))
+    }
+}
