@@ -329,6 +329,8 @@ impl Controller {
 
     fn remove_if_over(&mut self, now: Instant, key: RoomKey, out: &mut Vec<Output>) {
         if self.in_room(now, key, out, |room, ctx| room.is_over(ctx)) == Some(true) {
+            // Agents and recorders may be left in it.
+            self.in_room(now, key, out, |room, ctx| room.close(ctx, EndReason::RoomDeleted));
             self.forget_room(now, key, out);
         }
     }

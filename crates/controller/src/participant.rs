@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use access::{Claims, Permission};
+use access::{Claims, ParticipantKind, Permission};
 use southbound::{Command, TrackId};
 
 use crate::context::Context;
@@ -212,6 +212,14 @@ impl Participant {
             capabilities: self.traits.capabilities.clone(),
             disconnect_reason: None,
         }
+    }
+
+    /// Whether it is there for others only: rooms do not stay for agents and recorders.
+    pub(crate) fn is_dependent(&self) -> bool {
+        matches!(
+            self.claims.participant_kind(),
+            ParticipantKind::Agent | ParticipantKind::Egress
+        )
     }
 
     /// Whether others are told that it is there.

@@ -36,7 +36,8 @@ pub(crate) struct Room {
     pub(crate) participants: BTreeMap<ParticipantKey, Participant>,
     /// Tracks by their ids.
     track_sids: BTreeMap<String, (ParticipantKey, TrackId)>,
-    /// When the last participant left; `None` while somebody is there.
+    /// When the last participant left; `None` while somebody is there. Agents and recorders do not
+    /// count.
     pub(crate) empty_since: Option<Instant>,
     /// Since 1970-01-01 UTC.
     created: Duration,

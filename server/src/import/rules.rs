@@ -188,10 +188,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     same("webhook.filter_params.include_events", "webhook.include_events"),
     same("webhook.filter_params.exclude_events", "webhook.exclude_events"),
-    nothing(
-        "agents",
-        "there is no dispatch of agents; they can join like any participant",
-    ),
+    nothing("agents", "Weir dispatches agents without settings (docs/agents.md)"),
     nothing("ingress", "there is no ingress service"),
     nothing(
         "sip",

@@ -7,9 +7,9 @@ use crate::Config;
 /// How long a room stays and how many it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lifetime {
-    /// How long it stays while nobody has joined.
+    /// How long it stays while nobody has joined. Agents and recorders do not count.
     pub(crate) empty_timeout: Duration,
-    /// How long it stays after the last participant left.
+    /// How long it stays after the last participant left, agents and recorders apart.
     pub(crate) departure_timeout: Duration,
     pub(crate) participants_max: usize,
     /// Somebody has joined it.

@@ -39,9 +39,12 @@ impl Room {
             connection,
         });
         let starts_recording = participant.permission.recorder && !self.is_recorded();
+        let is_dependent = participant.is_dependent();
         self.participants.insert(key, participant);
-        self.empty_since = None;
-        self.lifetime.was_joined = true;
+        if !is_dependent {
+            self.empty_since = None;
+            self.lifetime.was_joined = true;
+        }
         self.announce(ctx, key);
         self.population_changed(ctx);
         if starts_recording {

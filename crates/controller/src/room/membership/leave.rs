@@ -80,7 +80,7 @@ impl Room {
             identity,
             reason: reason.name(),
         });
-        if self.participants.is_empty() {
+        if self.empty_since.is_none() && self.participants.values().all(Participant::is_dependent) {
             self.empty_since = Some(ctx.now);
             let grace = self.lifetime.grace();
             ctx.wake(grace, Timer::Room(self.key));

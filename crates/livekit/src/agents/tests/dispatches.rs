@@ -17,8 +17,12 @@ impl World {
 
     /// Creates a dispatch and returns its id.
     fn create(&mut self, room: &str, agent: AgentRequest) -> Result<String, DispatchError> {
-        let room = room.to_owned();
-        match self.administer(DispatchRequest::Create { room, agent })? {
+        let request = DispatchRequest::Create {
+            api_key: "devkey".to_owned(),
+            room: room.to_owned(),
+            agent,
+        };
+        match self.administer(request)? {
             DispatchReply::One(dispatch) => Ok(dispatch.id),
             all => panic!("one dispatch, and not {all:?}"),
         }

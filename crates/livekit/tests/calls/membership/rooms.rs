@@ -32,6 +32,19 @@ fn a_room_lives_from_its_first_participant_until_some_time_after_its_last() {
 }
 
 #[test]
+fn a_room_ends_although_an_agent_is_left_in_it() {
+    let mut world = World::new();
+    let ada = world.join("ada", Single);
+    let mut agent = claims("agent");
+    agent.kind = "agent".to_owned();
+    let agent = world.join_as(&agent, Single);
+    world.say(ada.connection, Said::Leave(LeaveRequest::default()));
+    world.advance(Duration::from_secs(21));
+    assert_eq!(world.controller.population(), Population::default());
+    assert_eq!(world.closed[&agent.connection], 1000);
+}
+
+#[test]
 fn a_room_that_is_entered_again_in_time_is_the_same() {
     let mut world = World::new();
     let ada = world.join("ada", Single);
