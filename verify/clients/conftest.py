@@ -35,6 +35,13 @@ class Joining:
         )
         return participant
 
+    async def sdk_with(self, identity: str, access_token: str) -> SdkParticipant:
+        """A participant that joins with a token that somebody else made."""
+        participant = SdkParticipant(identity, SIGNATURES[len(self.present)])
+        self.present.append(participant)
+        await participant.join(self.url, access_token, single=True)
+        return participant
+
     async def aiortc(
         self, identity: str, *, single: bool = False, suites: tuple = (), auto_subscribe: bool = True, **claims
     ) -> AiortcParticipant:

@@ -285,11 +285,10 @@ async def test_without_auto_create_only_some_create_rooms():
         assert not (await admin.room.list_rooms(api.ListRoomsRequest())).rooms
 
 
-async def test_services_that_are_absent_are_unimplemented(admin, joining):
+async def test_services_that_are_absent_are_unimplemented(admin):
     for call in (
         admin.egress.list_egress(api.ListEgressRequest()),
         admin.ingress.list_ingress(api.ListIngressRequest()),
         admin.sip.list_inbound_trunk(api.ListSIPInboundTrunkRequest()),
-        admin.agent_dispatch.list_dispatch(joining.room),
     ):
         assert await refused(call) == ("unimplemented", 501)
