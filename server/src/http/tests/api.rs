@@ -197,6 +197,48 @@ async fn large_bodies_that_do_not_arrive_delay_no_small_one() {
 }
 
 #[tokio::test]
+async fn agents_are_dispatched_listed_and_dismissed() {
+    let server = server("{}");
+    let ask = async |method: &str, request: Value| {
+        let request = Request::post(format!("/twirp/livekit.AgentDispatchService/{method}"))
+            .header(header::AUTHORIZATION, format!("Bearer {}", everything()))
+            .header(header::CONTENT_TYPE, JSON)
+            .body(Body::from(request.to_string()))
+            .unwrap();
+        server.ask(STRANGER, request).await
+    };
+    // The node reports that it is ready as soon as it runs; until then no room is created.
+    let made = loop {
+        let answer = ask("CreateDispatch", json!({"room": "lobby", "agentName": "scribe"})).await;
+        if answer.status() == StatusCode::OK {
+            break body(answer).await;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(
+        (&made["agent_name"], &made["room"]),
+        (&json!("scribe"), &json!("lobby"))
+    );
+    let listed = body(ask("ListDispatch", json!({"room": "lobby", "dispatchId": made["id"]})).await).await;
+    assert_eq!(listed, json!({"agent_dispatches": [made]}));
+    let gone = body(ask("DeleteDispatch", json!({"room": "lobby", "dispatchId": made["id"]})).await).await;
+    assert_eq!(gone["id"], made["id"]);
+    let absent = ask("DeleteDispatch", json!({"room": "lobby", "dispatchId": made["id"]})).await;
+    assert_eq!(failure(absent).await, (404, "not_found".to_owned()));
+    let other = ask("ListDispatch", json!({"room": "attic"})).await;
+    assert_eq!(failure(other).await, (401, "unauthenticated".to_owned()));
+}
+
+#[tokio::test]
+async fn only_workers_with_the_grant_reach_the_path_of_agents() {
+    let server = server("{}");
+    let status = async |token: &str| server.get(STRANGER, "/agent", bearer(token)).await.status();
+    assert_eq!(status(&everything()).await, StatusCode::UNAUTHORIZED);
+    let worker = signed(|claims| claims.video.agent = true);
+    assert_eq!(status(&worker).await, StatusCode::NOT_FOUND, "it is a WebSocket");
+}
+
+#[tokio::test]
 async fn a_server_that_ends_is_unavailable() {
     let mut server = server("{}");
     server.task.abort();
