@@ -45,6 +45,7 @@ mod rtp;
 mod sdp;
 mod signalling;
 mod srtp;
+mod worker;
 
 pub use api::api;
 pub use datagram::{classify, dcep, dtls_records, sctp_packet, stun_username};
@@ -58,6 +59,7 @@ pub use rtp::rtp;
 pub use sdp::{sdp, sdp_read};
 pub use signalling::{admission_query, join_request, signal, signal_json, token_forged};
 pub use srtp::srtp;
+pub use worker::worker;
 
 /// Panics unless `part` lies inside `whole`: a view must not invent bytes.
 fn assert_inside(whole: &[u8], part: &[u8]) {

@@ -1,9 +1,10 @@
 //! Valid signalling to start from.
 
 use livekit_protocol::signal_request::Message;
+use livekit_protocol::worker_message::Message as Said;
 use livekit_protocol::{
-    AddTrackRequest, CreateRoomRequest, SessionDescription, SignalRequest, SyncState, UpdateSubscription,
-    UpdateTrackSettings,
+    AddTrackRequest, AvailabilityResponse, CreateRoomRequest, MigrateJobRequest, SessionDescription, SignalRequest,
+    SyncState, UpdateJobStatus, UpdateSubscription, UpdateTrackSettings, UpdateWorkerStatus, WorkerMessage,
 };
 use prost::Message as _;
 
@@ -73,6 +74,41 @@ pub fn api() -> Vec<Vec<u8>> {
     ];
     let input = |(choice, body): (u8, &[u8])| [&[choice], body].concat();
     calls.map(input).into()
+}
+
+/// Messages of a worker of agents that has registered.
+pub fn worker() -> Vec<Vec<u8>> {
+    let answer = AvailabilityResponse {
+        job_id: "AJ_x".to_owned(),
+        available: true,
+        participant_identity: "agent".to_owned(),
+        participant_attributes: [("a".to_owned(), "b".to_owned())].into(),
+        ..AvailabilityResponse::default()
+    };
+    let status = UpdateWorkerStatus {
+        status: Some(1),
+        load: 0.5,
+        job_count: 1,
+        ..UpdateWorkerStatus::default()
+    };
+    let job = UpdateJobStatus {
+        job_id: "AJ_x".to_owned(),
+        status: 3,
+        error: "it broke".to_owned(),
+    };
+    let report = MigrateJobRequest {
+        job_ids: vec!["AJ_x".to_owned()],
+    };
+    let messages = [
+        Said::Availability(answer),
+        Said::UpdateWorker(status),
+        Said::UpdateJob(job),
+        Said::MigrateJob(report),
+    ];
+    let encoded = messages.map(|said| WorkerMessage { message: Some(said) }.encode_to_vec());
+    let mut seeds = Vec::from(encoded);
+    seeds.push(br#"{"availability":{"jobId":"AJ_x","available":true}}"#.to_vec());
+    seeds
 }
 
 /// Messages of a client that has joined.

@@ -115,6 +115,7 @@ pub const TARGETS: &[Target] = &[
         // The descriptors of messages are read by the first call.
         limit(16 << 20, 256),
     ),
+    target("worker", crate::worker, seeds_signalling::worker, hostile::JSON, WORLD),
     target(
         "receiver_reports",
         crate::receiver_reports,
