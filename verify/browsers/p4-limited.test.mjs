@@ -79,7 +79,9 @@ for (const kind of SWITCHES) {
       await sleep(seconds * 1000);
       const now = await meeting.newest();
       const of = (name) => {
-        const [first, last] = [before, now].map((newest) => newest[name].video[PUBLISHER]);
+        const [first, last] = [before, now].map((newest) => newest[name]?.video[PUBLISHER]);
+        // On a busy machine there may be no frame so far.
+        if (!first || !last) return [name, { rate: 0, freezes: 0 }];
         const time = (now[name].time - before[name].time) / 1000;
         const rate = (last.framesDecoded - first.framesDecoded) / time;
         return [name, { rate, freezes: last.freezeCount - first.freezeCount }];
