@@ -12,13 +12,14 @@
 //!   AES-CM. So we offer AEAD and nothing else. A server without AEAD leaves the extension out
 //!   ([`Failure::NoAead`]), and is offered all profiles next time.
 //!
-//! There are two libraries, because no published one supports both roles: `dimpl` has no choice of
-//! offered profiles, and `rtc-dtls` as server follows the client's order.
+//! There are two libraries, because no published one supports both roles: `dimpl` as client has no
+//! choice of offered profiles and takes no RSA certificates, and `rtc-dtls` as server follows the
+//! client's order. So a peer with an RSA certificate is served where we are the client.
 //!
 //! Source: RFC 5763, RFC 5764, RFC 8122, RFC 8842.
 
-mod aead_client;
 mod any;
+mod client;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,9 +29,9 @@ use southbound::{DtlsRole, Fingerprint};
 use zeroize::Zeroizing;
 
 use crate::config::Certificate;
-use aead_client::AeadClient;
-pub use aead_client::is_whole_records;
 use any::Any;
+use client::Client;
+pub use client::is_whole_records;
 
 /// State that all associations of a node share.
 #[derive(Clone)]
@@ -38,6 +39,7 @@ pub(crate) struct Identity {
     certificate: Certificate,
     any: Arc<dimpl::Config>,
     aead_client: Arc<rtc_dtls::config::HandshakeConfig>,
+    client: Arc<rtc_dtls::config::HandshakeConfig>,
     handshake_timeout: Duration,
 }
 
@@ -45,7 +47,8 @@ impl Identity {
     pub(crate) fn new(certificate: Certificate, handshake_timeout: Duration) -> Self {
         Identity {
             any: Arc::new(any::config(handshake_timeout)),
-            aead_client: Arc::new(aead_client::config(&certificate)),
+            aead_client: Arc::new(client::config(&certificate, Offer::Aead)),
+            client: Arc::new(client::config(&certificate, Offer::Everything)),
             certificate,
             handshake_timeout,
         }
@@ -131,9 +134,9 @@ impl Association {
         promised: Vec<Fingerprint>,
         now: Instant,
     ) -> Self {
-        let engine: Box<dyn Engine> = match (role, offer) {
-            (DtlsRole::Client, Offer::Aead) => Box::new(AeadClient::new(identity, now)),
-            _ => Box::new(Any::new(identity, role, now)),
+        let engine: Box<dyn Engine> = match role {
+            DtlsRole::Client => Box::new(Client::new(identity, offer, now)),
+            DtlsRole::Server => Box::new(Any::new(identity, now)),
         };
         Association {
             engine,

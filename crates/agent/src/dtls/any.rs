@@ -1,10 +1,9 @@
-//! Server, and client that offers every profile.
+//! Server.
 
 use std::time::{Duration, Instant};
 
 use dataplane::SrtpProfile;
 use dimpl::Dtls;
-use southbound::DtlsRole;
 use zeroize::Zeroizing;
 
 use super::{Engine, Failure, Identity, Output};
@@ -30,9 +29,9 @@ pub(super) struct Any {
 }
 
 impl Any {
-    pub(super) fn new(identity: &Identity, role: DtlsRole, now: Instant) -> Self {
+    pub(super) fn new(identity: &Identity, now: Instant) -> Self {
         let mut dtls = Dtls::new_12(identity.any.clone(), identity.certificate.dtls.clone(), now);
-        dtls.set_active(role == DtlsRole::Client);
+        dtls.set_active(false);
         Any { dtls, next: None }
     }
 

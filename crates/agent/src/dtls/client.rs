@@ -1,4 +1,4 @@
-//! Client that offers AEAD profiles only.
+//! Client that offers AEAD profiles only, or every profile.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rtc_dtls::extension::extension_use_srtp::SrtpProtectionProfile;
 use rtc_shared::error::Error;
 use zeroize::Zeroizing;
 
-use super::{Engine, Failure, Identity, Output};
+use super::{Engine, Failure, Identity, Offer, Output};
 use crate::config::Certificate;
 
 /// The library finds an association by its peer's address; there is one, and any address will do.
@@ -23,8 +23,12 @@ const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOS
 /// Datagrams of one handshake. The library keeps early ones, and more than this is a flood.
 const DATAGRAMS_MAX: u32 = 500;
 
-pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
-    use SrtpProtectionProfile::{Srtp_Aead_Aes_128_Gcm, Srtp_Aead_Aes_256_Gcm};
+pub(super) fn config(certificate: &Certificate, offer: Offer) -> HandshakeConfig {
+    use SrtpProtectionProfile::{Srtp_Aead_Aes_128_Gcm, Srtp_Aead_Aes_256_Gcm, Srtp_Aes128_Cm_Hmac_Sha1_80};
+    let mut profiles = vec![Srtp_Aead_Aes_256_Gcm, Srtp_Aead_Aes_128_Gcm];
+    if offer == Offer::Everything {
+        profiles.push(Srtp_Aes128_Cm_Hmac_Sha1_80);
+    }
     let provider = Arc::new(RingProvider::new());
     let key = provider
         .crypto()
@@ -39,7 +43,7 @@ pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
             CipherSuiteId::Tls_Ecdhe_Ecdsa_With_ChaCha20_Poly1305_Sha256,
             CipherSuiteId::Tls_Ecdhe_Rsa_With_Aes_128_Gcm_Sha256,
         ])
-        .with_srtp_protection_profiles(vec![Srtp_Aead_Aes_256_Gcm, Srtp_Aead_Aes_128_Gcm])
+        .with_srtp_protection_profiles(profiles)
         .with_extended_master_secret(ExtendedMasterSecretType::Request)
         .with_flight_interval(Duration::from_millis(500))
         // No authority vouches for these certificates: the fingerprint in the description does.
@@ -51,7 +55,7 @@ pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
 }
 
 /// DTLS by `rtc-dtls`.
-pub(super) struct AeadClient {
+pub(super) struct Client {
     endpoint: Endpoint,
     config: Arc<HandshakeConfig>,
     state: State,
@@ -68,11 +72,14 @@ enum State {
     Done,
 }
 
-impl AeadClient {
-    pub(super) fn new(identity: &Identity, now: Instant) -> Self {
-        AeadClient {
+impl Client {
+    pub(super) fn new(identity: &Identity, offer: Offer, now: Instant) -> Self {
+        Client {
             endpoint: Endpoint::new(PEER, Default::default(), None),
-            config: identity.aead_client.clone(),
+            config: match offer {
+                Offer::Aead => identity.aead_client.clone(),
+                Offer::Everything => identity.client.clone(),
+            },
             state: State::Idle {
                 deadline: now + identity.handshake_timeout,
             },
@@ -92,6 +99,7 @@ impl AeadClient {
         let profile = match state.srtp_protection_profile() {
             SrtpProtectionProfile::Srtp_Aead_Aes_256_Gcm => SrtpProfile::AeadAes256Gcm,
             SrtpProtectionProfile::Srtp_Aead_Aes_128_Gcm => SrtpProfile::AeadAes128Gcm,
+            SrtpProtectionProfile::Srtp_Aes128_Cm_Hmac_Sha1_80 => SrtpProfile::AesCm128HmacSha1_80,
             _ => return Err(Failure::NoAead),
         };
         let len = 2 * (profile.key_len() + profile.salt_len());
@@ -105,7 +113,7 @@ impl AeadClient {
     }
 }
 
-impl Engine for AeadClient {
+impl Engine for Client {
     fn receive(&mut self, now: Instant, datagram: &[u8], output: &mut Vec<Output>) -> Result<(), Failure> {
         if let State::Handshake { datagrams, .. } = &mut self.state {
             *datagrams += 1;
