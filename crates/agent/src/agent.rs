@@ -14,7 +14,6 @@ use crate::context::{Context, Shared};
 use crate::counters::Counters;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken};
-use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::limits::TRANSPORTS_MAX;
 use crate::media::{Current, Media, UnmappedStream};
@@ -53,7 +52,6 @@ impl Agent {
             rng,
             timers: Timers::default(),
             counters: Counters::default(),
-            without_aead: Hosts::default(),
             handshakes: VecDeque::new(),
             ledger: Ledger::new(node),
         };

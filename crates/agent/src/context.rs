@@ -9,7 +9,6 @@ use southbound::{Notice, PayloadFormat, TransportId};
 
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
-use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::owner::Owner;
 use crate::timers::{Timer, Timers};
@@ -25,8 +24,6 @@ pub(crate) struct Shared {
     pub(crate) rng: StdRng,
     pub(crate) timers: Timers,
     pub(crate) counters: Counters,
-    /// Hosts of DTLS servers without AEAD profiles.
-    pub(crate) without_aead: Hosts,
     /// Owners of handshakes that wait to be computed, each once. Some of them may be gone already.
     pub(crate) handshakes: VecDeque<Owner>,
     /// Messages on their way from one peer to others.

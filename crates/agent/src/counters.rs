@@ -39,9 +39,6 @@ counting::counters! {
         HandshakePutOff = "handshake_put_off",
         /// Handshakes dropped for newer ones, because too many were half open.
         HandshakeEvicted = "handshake_evicted",
-        /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; its next
-        /// handshake is offered all profiles.
-        AeadDeclined = "aead_declined",
         /// Handshakes whose certificate was not the promised one.
         FingerprintMismatch = "fingerprint_mismatch",
 

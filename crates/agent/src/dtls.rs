@@ -4,17 +4,17 @@
 //! [`Association`] is self-contained and `Send`: a handshake costs a signature and two key
 //! agreements, and is computed on any thread.
 //!
-//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. SRTP gets an AEAD profile whenever
-//! the peer can do one:
+//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. SRTP gets the best profile that the
+//! server's side chooses:
 //!
 //! - As server we choose: AES-256-GCM, then AES-128-GCM, then AES-CM with HMAC-SHA1.
-//! - As client we offer and the server chooses, by an order of its own; libwebrtc's begins with
-//!   AES-CM. So we offer AEAD and nothing else. A server without AEAD leaves the extension out
-//!   ([`Failure::NoAead`]), and is offered all profiles next time.
+//! - As client we offer all three in this order, and the server chooses. We are the client of peers
+//!   that insist on waiting, or that may have an RSA certificate: FFmpeg and GStreamer, whose only
+//!   profile is AES-CM, and which try once.
 //!
-//! There are two libraries, because no published one supports both roles: `dimpl` as client has no
-//! choice of offered profiles and takes no RSA certificates, and `rtc-dtls` as server follows the
-//! client's order. So a peer with an RSA certificate is served where we are the client.
+//! There are two libraries, because no published one supports both roles: `dimpl` takes no RSA
+//! certificates, and `rtc-dtls` as server follows the client's order of profiles. So a peer with an
+//! RSA certificate is served where we are the client.
 //!
 //! Source: RFC 5763, RFC 5764, RFC 8122, RFC 8842.
 
@@ -38,7 +38,6 @@ pub use client::is_whole_records;
 pub(crate) struct Identity {
     certificate: Certificate,
     any: Arc<dimpl::Config>,
-    aead_client: Arc<rtc_dtls::config::HandshakeConfig>,
     client: Arc<rtc_dtls::config::HandshakeConfig>,
     handshake_timeout: Duration,
 }
@@ -47,21 +46,11 @@ impl Identity {
     pub(crate) fn new(certificate: Certificate, handshake_timeout: Duration) -> Self {
         Identity {
             any: Arc::new(any::config(handshake_timeout)),
-            aead_client: Arc::new(client::config(&certificate, Offer::Aead)),
-            client: Arc::new(client::config(&certificate, Offer::Everything)),
+            client: Arc::new(client::config(&certificate)),
             certificate,
             handshake_timeout,
         }
     }
-}
-
-/// The SRTP profiles that we offer as DTLS client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offer {
-    /// AEAD profiles only.
-    Aead,
-    /// All profiles, AEAD first.
-    Everything,
 }
 
 /// One side of a DTLS association.
@@ -98,8 +87,6 @@ pub(crate) enum Effect {
 pub(crate) enum Failure {
     /// The peer's certificate is not the promised one.
     Fingerprint,
-    /// The peer, as server, has no AEAD profile.
-    NoAead,
     /// The handshake failed or took too long.
     Handshake,
 }
@@ -125,17 +112,10 @@ enum Output {
 }
 
 impl Association {
-    /// Begins a handshake with the peer that promised one of these certificates. `offer` is for
-    /// clients.
-    pub(crate) fn new(
-        identity: &Identity,
-        role: DtlsRole,
-        offer: Offer,
-        promised: Vec<Fingerprint>,
-        now: Instant,
-    ) -> Self {
+    /// Begins a handshake with the peer that promised one of these certificates.
+    pub(crate) fn new(identity: &Identity, role: DtlsRole, promised: Vec<Fingerprint>, now: Instant) -> Self {
         let engine: Box<dyn Engine> = match role {
-            DtlsRole::Client => Box::new(Client::new(identity, offer, now)),
+            DtlsRole::Client => Box::new(Client::new(identity, now)),
             DtlsRole::Server => Box::new(Any::new(identity, now)),
         };
         Association {

@@ -23,7 +23,6 @@ mod departed;
 mod digest;
 mod dtls;
 mod handshake;
-mod hosts;
 mod ice;
 mod ids;
 mod ledger;

@@ -24,10 +24,6 @@ pub const HANDSHAKE_DATAGRAMS_MAX: usize = 16;
 /// dropped, and the peer repeats them.
 pub const EARLY_DTLS_MAX: usize = 4;
 
-/// Hosts whose DTLS servers have no AEAD profile, remembered to be offered everything the next
-/// time; further ones are not remembered.
-pub const HOSTS_MAX: usize = 1_000;
-
 /// Sender reports of one party of a relayed call that are remembered until they are answered; the
 /// oldest is forgotten.
 pub const SENDER_REPORTS_MAX: usize = 8;

@@ -9,7 +9,7 @@ use southbound::{ChannelEnd, CloseReason, DtlsRole, Notice, OpenTransport, Remot
 use crate::channels::{self, Channels, Letter};
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::dtls::{self, Association, Identity, Offer};
+use crate::dtls::{self, Association, Identity};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
 use crate::ice::Ice;
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
@@ -390,11 +390,7 @@ impl Transport {
             return Ok(());
         }
         let datagrams = std::mem::take(&mut early.datagrams);
-        let offer = match cx.shared.without_aead.knows(cx.now, path.remote.ip()) {
-            true => Offer::Everything,
-            false => Offer::Aead,
-        };
-        let association = Association::new(identity, remote.dtls, offer, remote.fingerprints.clone(), cx.now);
+        let association = Association::new(identity, remote.dtls, remote.fingerprints.clone(), cx.now);
         let mut exchange = Exchange::new(association, datagrams, path);
         exchange.list(cx, Owner::Transport(self.id));
         self.security = Security::Handshake(exchange);
@@ -464,18 +460,11 @@ impl Transport {
                 cx.count(Counter::FingerprintMismatch);
                 Err(CloseReason::Fingerprint)
             }
-            Err(dtls::Failure::NoAead) if !self.liveness.has_connected() => {
-                cx.count(Counter::AeadDeclined);
-                if let Some(path) = self.ice.best() {
-                    cx.shared.without_aead.remember(cx.now, path.remote.ip());
-                }
-                Err(CloseReason::Handshake)
-            }
             Err(dtls::Failure::Handshake) if !self.liveness.has_connected() => {
                 cx.count(Counter::HandshakeFailed);
                 Err(CloseReason::Handshake)
             }
-            Err(dtls::Failure::Handshake | dtls::Failure::NoAead) => Err(CloseReason::Peer),
+            Err(dtls::Failure::Handshake) => Err(CloseReason::Peer),
         }
     }
 

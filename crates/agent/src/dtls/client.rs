@@ -1,4 +1,4 @@
-//! Client that offers AEAD profiles only, or every profile.
+//! Client.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rtc_dtls::extension::extension_use_srtp::SrtpProtectionProfile;
 use rtc_shared::error::Error;
 use zeroize::Zeroizing;
 
-use super::{Engine, Failure, Identity, Offer, Output};
+use super::{Engine, Failure, Identity, Output};
 use crate::config::Certificate;
 
 /// The library finds an association by its peer's address; there is one, and any address will do.
@@ -23,12 +23,8 @@ const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOS
 /// Datagrams of one handshake. The library keeps early ones, and more than this is a flood.
 const DATAGRAMS_MAX: u32 = 500;
 
-pub(super) fn config(certificate: &Certificate, offer: Offer) -> HandshakeConfig {
+pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
     use SrtpProtectionProfile::{Srtp_Aead_Aes_128_Gcm, Srtp_Aead_Aes_256_Gcm, Srtp_Aes128_Cm_Hmac_Sha1_80};
-    let mut profiles = vec![Srtp_Aead_Aes_256_Gcm, Srtp_Aead_Aes_128_Gcm];
-    if offer == Offer::Everything {
-        profiles.push(Srtp_Aes128_Cm_Hmac_Sha1_80);
-    }
     let provider = Arc::new(RingProvider::new());
     let key = provider
         .crypto()
@@ -43,7 +39,11 @@ pub(super) fn config(certificate: &Certificate, offer: Offer) -> HandshakeConfig
             CipherSuiteId::Tls_Ecdhe_Ecdsa_With_ChaCha20_Poly1305_Sha256,
             CipherSuiteId::Tls_Ecdhe_Rsa_With_Aes_128_Gcm_Sha256,
         ])
-        .with_srtp_protection_profiles(profiles)
+        .with_srtp_protection_profiles(vec![
+            Srtp_Aead_Aes_256_Gcm,
+            Srtp_Aead_Aes_128_Gcm,
+            Srtp_Aes128_Cm_Hmac_Sha1_80,
+        ])
         .with_extended_master_secret(ExtendedMasterSecretType::Request)
         .with_flight_interval(Duration::from_millis(500))
         // No authority vouches for these certificates: the fingerprint in the description does.
@@ -73,13 +73,10 @@ enum State {
 }
 
 impl Client {
-    pub(super) fn new(identity: &Identity, offer: Offer, now: Instant) -> Self {
+    pub(super) fn new(identity: &Identity, now: Instant) -> Self {
         Client {
             endpoint: Endpoint::new(PEER, Default::default(), None),
-            config: match offer {
-                Offer::Aead => identity.aead_client.clone(),
-                Offer::Everything => identity.client.clone(),
-            },
+            config: identity.client.clone(),
             state: State::Idle {
                 deadline: now + identity.handshake_timeout,
             },
@@ -100,7 +97,7 @@ impl Client {
             SrtpProtectionProfile::Srtp_Aead_Aes_256_Gcm => SrtpProfile::AeadAes256Gcm,
             SrtpProtectionProfile::Srtp_Aead_Aes_128_Gcm => SrtpProfile::AeadAes128Gcm,
             SrtpProtectionProfile::Srtp_Aes128_Cm_Hmac_Sha1_80 => SrtpProfile::AesCm128HmacSha1_80,
-            _ => return Err(Failure::NoAead),
+            _ => return Err(Failure::Handshake),
         };
         let len = 2 * (profile.key_len() + profile.salt_len());
         let material = state
@@ -174,13 +171,9 @@ impl Engine for Client {
     }
 }
 
-fn failure(error: Error) -> Failure {
-    match error {
-        Error::ErrRequestedButNoSrtpExtension | Error::ErrClientNoMatchingSrtpProfile => Failure::NoAead,
-        // Some servers end the handshake over it instead of leaving the extension out.
-        Error::ErrAlertFatalOrClose => Failure::NoAead,
-        _ => Failure::Handshake,
-    }
+/// Any error of the library ends the association.
+fn failure(_: Error) -> Failure {
+    Failure::Handshake
 }
 
 /// Whether a datagram is a sequence of DTLS records: 13 bytes of header, the last two of which are

@@ -11,7 +11,7 @@ use southbound::HashFunction;
 
 /// Runs our client against a server with these profiles, in its order of preference where it has
 /// one.
-fn against(offer: Offer, profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>, Failure>, Option<Profile>) {
+fn against(profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>, Failure>, Option<Profile>) {
     let now = Instant::now();
     let provider = Arc::new(RingProvider::new());
     let crypto = rtc_dtls::crypto_provider::RTCCryptoProvider::crypto(&*provider);
@@ -32,7 +32,7 @@ fn against(offer: Offer, profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>,
         hash: HashFunction::Sha256,
         digest,
     }];
-    let mut client = Association::new(&identity, DtlsRole::Client, offer, promised, now);
+    let mut client = Association::new(&identity, DtlsRole::Client, promised, now);
     let (mut chosen, mut theirs, mut effects) = (None, None, Vec::new());
     let mut result = client.handle_timeout(now, &mut effects);
     for _ in 0..20 {
@@ -61,26 +61,24 @@ fn against(offer: Offer, profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>,
 }
 
 #[test]
-fn a_server_that_prefers_aes_cm_gives_us_aead_all_the_same() {
-    let like_libwebrtc = vec![
-        Profile::Srtp_Aes128_Cm_Hmac_Sha1_80,
-        Profile::Srtp_Aead_Aes_256_Gcm,
-        Profile::Srtp_Aead_Aes_128_Gcm,
-    ];
-    let (ours, theirs) = against(Offer::Aead, like_libwebrtc);
-    assert_eq!(ours, Ok(Some(SrtpProfile::AeadAes256Gcm)));
-    assert_eq!(theirs, Some(Profile::Srtp_Aead_Aes_256_Gcm));
-    let (ours, _) = against(Offer::Aead, vec![Profile::Srtp_Aead_Aes_128_Gcm]);
-    assert_eq!(ours, Ok(Some(SrtpProfile::AeadAes128Gcm)));
+fn a_server_chooses_among_all_profiles() {
+    for (profile, expected) in [
+        (Profile::Srtp_Aead_Aes_256_Gcm, SrtpProfile::AeadAes256Gcm),
+        (Profile::Srtp_Aead_Aes_128_Gcm, SrtpProfile::AeadAes128Gcm),
+        (Profile::Srtp_Aes128_Cm_Hmac_Sha1_80, SrtpProfile::AesCm128HmacSha1_80),
+    ] {
+        let (ours, theirs) = against(vec![profile]);
+        assert_eq!(ours, Ok(Some(expected)));
+        assert_eq!(theirs, Some(profile));
+    }
 }
 
 #[test]
-fn a_server_without_aead_is_recognised_and_served_when_everything_is_offered() {
-    let only_cm = vec![Profile::Srtp_Aes128_Cm_Hmac_Sha1_80];
-    assert_eq!(against(Offer::Aead, only_cm.clone()).0, Err(Failure::NoAead));
-    let (ours, theirs) = against(Offer::Everything, only_cm);
-    assert_eq!(ours, Ok(Some(SrtpProfile::AesCm128HmacSha1_80)));
-    assert_eq!(theirs, Some(Profile::Srtp_Aes128_Cm_Hmac_Sha1_80));
+fn a_server_without_a_known_profile_is_refused() {
+    assert_eq!(
+        against(vec![Profile::Srtp_Aes128_Cm_Hmac_Sha1_32]).0,
+        Err(Failure::Handshake)
+    );
 }
 
 #[test]

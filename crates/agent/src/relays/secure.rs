@@ -9,7 +9,7 @@ use wire::srtp::MasterKey;
 
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::dtls::{Association, Effect, Failure, Identity, Offer};
+use crate::dtls::{Association, Effect, Failure, Identity};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 use crate::owner::Owner;
@@ -108,7 +108,7 @@ impl Secure {
         }
         let datagrams = std::mem::take(early);
         let promised = vec![self.promised.clone()];
-        let association = Association::new(identity, self.role, Offer::Everything, promised, cx.now);
+        let association = Association::new(identity, self.role, promised, cx.now);
         let mut exchange = Exchange::new(association, datagrams, path);
         exchange.list(cx, Owner::Relay(at));
         self.state = State::Handshake(exchange);
@@ -230,7 +230,7 @@ impl Secure {
                 cx.count(Counter::FingerprintMismatch);
                 self.state = State::Refused;
             }
-            Failure::NoAead | Failure::Handshake => {
+            Failure::Handshake => {
                 cx.count(Counter::HandshakeFailed);
                 let begins = self.role == DtlsRole::Client;
                 self.state = State::Idle {
