@@ -1,6 +1,8 @@
 //! The controller on its task: sockets and the agent feed it, it feeds them.
 
+mod events;
 mod handle;
+mod whip_requests;
 mod workers;
 
 use std::collections::HashMap;
@@ -9,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use access::ApiKeys;
 use controller::{
-    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Event, Quotas, RoomEvent,
+    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Quotas, RoomEvent,
 };
 use livekit::agents::{AgentRequest, Workers};
 use livekit::webhook;
@@ -17,11 +19,13 @@ use livekit::{Admission, Front, Input, Output, Received, Refusal};
 use southbound::Notice;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tracing::{debug, info, warn};
+use tracing::warn;
 
 pub(crate) use self::handle::Handle;
+use self::whip_requests::WhipRequest;
 use self::workers::WorkerRequest;
 use crate::clients::outbox::{Outbox, ToSocket};
+use crate::clients::places::Place;
 use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
 use crate::os::clock::{self, Clocks};
@@ -56,6 +60,7 @@ enum ControllerRequest {
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
     ShutDown(oneshot::Sender<()>),
+    Whip(WhipRequest, OwnedSemaphorePermit),
     SetKeys(ApiKeys),
     SetQuotas(Quotas),
     SetWebhooks(bool),
@@ -77,6 +82,8 @@ pub(crate) fn start(
     let task = ControllerTask {
         controller,
         front: Front::default(),
+        whip: whip::Front::default(),
+        whip_places: HashMap::new(),
         workers,
         founding: Vec::new(),
         has_webhooks: false,
@@ -102,6 +109,9 @@ pub(crate) fn start(
 struct ControllerTask {
     controller: Controller,
     front: Front,
+    whip: whip::Front,
+    /// Places of the open sessions of WHIP and WHEP.
+    whip_places: HashMap<ConnectionId, Place>,
     workers: Workers,
     /// The agents of a room that the current input creates.
     founding: Vec<AgentRequest>,
@@ -185,6 +195,7 @@ impl ControllerTask {
             ControllerRequest::Downlinks(room, max, answer) => {
                 let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
             }
+            ControllerRequest::Whip(request, _place) => self.whip(request),
             ControllerRequest::SetKeys(keys) => {
                 self.workers.set_keys(keys.clone());
                 self.controller.set_keys(keys);
@@ -193,15 +204,16 @@ impl ControllerTask {
                 let mut outputs = Vec::new();
                 let now = self.read_clocks();
                 self.controller.set_quotas(now, quotas, &mut outputs);
-                self.front.translate(outputs, &mut self.out);
+                self.translate(now, outputs);
                 self.flush();
             }
             ControllerRequest::SetWebhooks(wanted) => self.has_webhooks = wanted,
             ControllerRequest::Alive(answer) => drop(answer.send(())),
             ControllerRequest::ShutDown(answer) => {
                 let mut outputs = Vec::new();
-                self.controller.shut_down(clock::now(), &mut outputs);
-                self.front.translate(outputs, &mut self.out);
+                let now = clock::now();
+                self.controller.shut_down(now, &mut outputs);
+                self.translate(now, outputs);
                 self.flush();
                 let _ = answer.send(());
             }
@@ -219,13 +231,26 @@ impl ControllerTask {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.front.handle_timeout(&mut self.controller, now, &mut self.out);
+        let mut outputs = Vec::new();
+        self.controller.handle_timeout(now, &mut outputs);
+        self.translate(now, outputs);
         self.workers_timeout(now);
     }
 
     fn input(&mut self, input: Input) {
         let now = self.read_clocks();
-        self.front.handle(&mut self.controller, now, input, &mut self.out);
+        if let Some(input) = self.front.input(input, &mut self.out) {
+            let mut outputs = Vec::new();
+            self.controller.handle(now, input, &mut outputs);
+            self.translate(now, outputs);
+        }
+    }
+
+    /// Hands the controller's outputs to both front ends.
+    fn translate(&mut self, now: Instant, mut outputs: Vec<controller::Output>) {
+        self.whip.follow(&mut self.controller, now, &mut outputs);
+        self.give_places_back();
+        self.front.translate(outputs, &mut self.out);
     }
 
     /// Wall-clock time is read along with the monotonic time, since it may have been corrected.
@@ -262,7 +287,7 @@ impl ControllerTask {
                     self.room_event(event);
                 }
             }
-            Output::Event(event) => log(&event),
+            Output::Event(event) => events::log(&event),
             Output::Reply { request_id, reply } => {
                 if let Some(answer) = self.administrators.remove(&request_id) {
                     // An error means that the administrator has given up waiting.
@@ -297,31 +322,5 @@ async fn sleep_until(instant: Option<Instant>) {
     match instant {
         Some(instant) => tokio::time::sleep_until(instant.into()).await,
         None => tokio::time::sleep(Duration::from_secs(3600)).await,
-    }
-}
-
-fn log(event: &Event) {
-    match event {
-        Event::RoomStarted { room } => info!(room, "room started"),
-        Event::RoomFinished { room } => info!(room, "room finished"),
-        Event::Joined {
-            room,
-            identity,
-            connection,
-        } => info!(room, identity, %connection, "joined"),
-        Event::Resumed {
-            room,
-            identity,
-            connection,
-        } => info!(room, identity, %connection, "resumed"),
-        Event::Left { room, identity, reason } => info!(room, identity, reason, "left"),
-        Event::DataTooSlow { room, identity } => {
-            warn!(
-                room,
-                identity, "its data channels are closed: it did not take reliable data in time"
-            );
-        }
-        Event::Misbehaved { connection, what } => debug!(%connection, what, "misbehaved"),
-        Event::Refused { why } => warn!(why, "refused by the media node"),
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod listen;
 pub(crate) mod page;
 pub(crate) mod receivers;
 pub(crate) mod state;
+mod whip_session;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,6 +76,7 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         // Outside of the time limit: its calls have their own, and say so in their own form.
         .route("/twirp/{*call}", any(api))
         .layer(cors)
+        .layer(middleware::from_fn(whip_session::describe))
         .layer(middleware::from_fn_with_state(http.clone(), welcome))
         .with_state(http)
 }
@@ -184,6 +186,9 @@ async fn api(State(http): State<Arc<Http>>, request: Request) -> Response<Body> 
 async fn other(State(http): State<Arc<Http>>, Extension(guest): Extension<Guest>, request: Request) -> Response<Body> {
     if Call::is_path(request.uri().path()) {
         return api::answer(&http, request).await;
+    }
+    if let Some(route) = whip::Route::from_path(request.uri().path()) {
+        return whip_session::answer(&http, route, guest, request).await;
     }
     let (parts, _) = request.into_parts();
     if agents::is_path(parts.uri.path()) {

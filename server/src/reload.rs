@@ -19,8 +19,8 @@ pub(crate) struct Reload<'a> {
     pub log: &'a Log,
     /// The settings of requests.
     pub settings: Current,
-    /// Places of connections, and of clients behind proxies.
-    pub places: [Places; 2],
+    /// Places of connections, of clients behind proxies, and of sessions of WHIP and WHEP.
+    pub places: [Places; 3],
     /// The controller, which signs refreshed tokens.
     pub controller: Handle,
     /// The sender of webhooks.

@@ -158,7 +158,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     }
 
     let settings = Current::new(Settings::of(&config));
-    let places = [(); 2].map(|()| Places::new(config.limits.places()));
+    let places = [(); 3].map(|()| Places::new(config.limits.places()));
     let request_timeout = config.limits.request_timeout.0;
     let router = http::router(
         Http {
@@ -166,6 +166,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             settings: settings.clone(),
             node_ips: config.rtc.node_ips.clone(),
             proxied: places[1].clone(),
+            sessions: places[2].clone(),
             endpoint: Endpoint::new(metrics.clone(), receiver_query.clone()),
             metrics: metrics.clone(),
             health: Health::new(controller.clone(), receiver_query.clone(), sip_handle),

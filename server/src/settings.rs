@@ -17,6 +17,8 @@ pub(crate) struct Settings {
     pub metrics: config::Metrics,
     /// Proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<Network>,
+    /// Rooms that anybody may watch.
+    pub watch: whip::Watch,
 }
 
 /// The settings there are now. Cheap to clone; all clones change together.
@@ -31,6 +33,7 @@ impl Settings {
             dev_key: config.dev_key.clone(),
             metrics: config.metrics.clone(),
             trusted_proxies: config.trusted_proxies.clone(),
+            watch: whip::Watch::new(config.room.watch.clone()),
         }
     }
 }

@@ -21,7 +21,7 @@ use controller::{AdminReply, AdminRequest};
 
 pub use error::{ApiError, Code};
 use requests::Asked;
-pub(crate) use requests::set_up;
+pub use requests::set_up;
 use route::{Grant, Target};
 
 use crate::agents::{AgentRequest, DispatchReply, DispatchRequest};

@@ -113,7 +113,17 @@ struct Session {
 impl Front {
     /// Passes an input to the controller; what there is to do about it is appended to `out`.
     pub fn handle(&mut self, controller: &mut Controller, now: Instant, input: Input, out: &mut Vec<Output>) {
-        let input = match input {
+        if let Some(input) = self.input(input, out) {
+            let mut outputs = Vec::new();
+            controller.handle(now, input, &mut outputs);
+            self.translate(outputs, out);
+        }
+    }
+
+    /// The controller's input for an input, if there is one. With [`translate`](Self::translate) it
+    /// is the same as [`handle`](Self::handle), for programs with a second front end between.
+    pub fn input(&mut self, input: Input, out: &mut Vec<Output>) -> Option<controller::Input> {
+        match input {
             Input::Open { connection, admission } => Some(self.open(connection, *admission)),
             Input::Message { connection, message } => self.message(connection, *message, out),
             Input::Closed { connection } => {
@@ -122,11 +132,6 @@ impl Front {
             }
             Input::Admin { request_id, request } => Some(controller::Input::Admin { request_id, request }),
             Input::Notice(notice) => Some(notice_input(notice)),
-        };
-        if let Some(input) = input {
-            let mut outputs = Vec::new();
-            controller.handle(now, input, &mut outputs);
-            self.translate(outputs, out);
         }
     }
 

@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 /// Settings that are taken over while the switch runs, with everything below them.
-const RELOADED: [&str; 8] = [
+const RELOADED: [&str; 9] = [
     "key_file",
     "keys",
     "limits",
     "log.level",
     "metrics",
     "quotas",
+    "room.watch",
     "trusted_proxies",
     "webhook",
 ];

@@ -20,6 +20,8 @@ pub(crate) struct Room {
     pub enable_remote_unmute: bool,
     /// The participants of a room that are shown to the others.
     pub visible: Visible,
+    /// Rooms that anybody may watch without a token, by name; a `*` at the end stands for any rest.
+    pub watch: Vec<String>,
 }
 
 impl Default for Room {
@@ -31,6 +33,7 @@ impl Default for Room {
             max_participants: None,
             enable_remote_unmute: false,
             visible: Visible::Everybody,
+            watch: Vec::new(),
         }
     }
 }

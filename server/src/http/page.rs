@@ -33,13 +33,13 @@ const RESERVED: [&str; 12] = [
 ];
 
 /// One file of the page. Paths without a file name are the page itself, which finds its room in the
-/// address.
+/// address; so are those of viewers, whose room may have a dot.
 pub(crate) fn file(uri: &Uri) -> Response<Body> {
     let path = uri.path().trim_matches('/');
     let first = path.split('/').next().unwrap_or_default();
     let found = match Files::get(path) {
         Some(file) => Some((path, file)),
-        None if path.contains('.') || RESERVED.contains(&first) => None,
+        None if RESERVED.contains(&first) || (path.contains('.') && first != "watch") => None,
         None => Files::get("index.html").map(|file| ("index.html", file)),
     };
     match found {
@@ -98,12 +98,13 @@ mod tests {
             "/twirp/livekit.RoomService/ListRooms",
             "/whip/",
             "/settings/regions",
+            "/favicon.ico",
         ] {
             assert_eq!(status(path), StatusCode::NOT_FOUND, "{path}");
         }
         let page = status("/");
         assert!(
-            ["/lobby", "/apiary", "/my/agent"]
+            ["/lobby", "/apiary", "/my/agent", "/watch/show.1"]
                 .iter()
                 .all(|path| status(path) == page || page == StatusCode::NOT_FOUND)
         );

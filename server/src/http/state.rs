@@ -21,6 +21,8 @@ pub(crate) struct Http {
     pub node_ips: Vec<IpAddr>,
     /// Places of clients behind trusted proxies.
     pub proxied: Places,
+    /// Places of sessions of WHIP and WHEP.
+    pub sessions: Places,
     /// The measurements.
     pub metrics: Metrics,
     /// Those of them that are shown.

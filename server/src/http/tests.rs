@@ -3,6 +3,7 @@
 
 mod api;
 mod health;
+mod whip_requests;
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -58,6 +59,7 @@ fn settings(metrics: &str) -> Settings {
         dev_key: Some("devkey".to_owned()),
         metrics: serde_saphyr::from_str(metrics).unwrap(),
         trusted_proxies: vec!["10.0.0.1".parse().unwrap()],
+        watch: whip::Watch::new(vec!["show".to_owned()]),
     }
 }
 
@@ -99,6 +101,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         settings: settings.clone(),
         node_ips: vec![[203, 0, 113, 7].into()],
         proxied: Places::new(LIMITS),
+        sessions: Places::new(LIMITS),
         endpoint: Endpoint::new(metrics.clone(), query.clone()),
         metrics,
         health: Health::new(controller.clone(), query.clone(), None),

@@ -211,7 +211,7 @@ fn create_room(api_key: &str, request: proto::CreateRoomRequest) -> Result<Reque
 /// checked here as well.
 ///
 /// Errors: it cannot be read, or exceeds a limit.
-pub(crate) fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
+pub fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
     let Some(claim) = &claims.room_config else {
         return Ok(CreateRoom::default());
     };

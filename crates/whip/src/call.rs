@@ -1,0 +1,368 @@
+//! From an HTTP request to a call: who asks for what, and may they.
+
+use std::time::Duration;
+
+use access::{ApiKeys, Claims, VideoGrant, verify};
+use controller::{CreateRoom, TrackSource};
+
+use crate::answer::{Answer, FRAGMENT, SDP};
+use crate::choice::Wanted;
+use crate::etag::IfMatch;
+use crate::fragment::Fragment;
+use crate::limits::{FRAGMENT_MAX, NAME_MAX, OFFER_MAX, TRACKS_MAX};
+use crate::offer::Offer;
+use crate::route::{Protocol, Route};
+use crate::token::Token;
+use crate::watch::Watch;
+
+/// Methods of endpoints and of sessions.
+const OF_ENDPOINT: &str = "POST, OPTIONS";
+const OF_SESSION: &str = "PATCH, DELETE, OPTIONS";
+
+/// The parts of a request beside its body.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The path, as it came.
+    pub path: &'a str,
+    /// Behind the question mark, still encoded.
+    pub query: &'a str,
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// The `Content-Type` header.
+    pub content_type: Option<&'a str>,
+    /// The `Accept` header.
+    pub accept: Option<&'a str>,
+    /// The `If-Match` header.
+    pub if_match: Option<&'a str>,
+    /// The `User-Agent` header.
+    pub user_agent: Option<&'a str>,
+}
+
+/// The rules of access.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// Keys that sign good tokens.
+    pub keys: &'a ApiKeys,
+    /// Rooms that need no token to be watched.
+    pub watch: &'a Watch,
+    /// The time since 1970.
+    pub unix: Duration,
+    /// A random number, from which a viewer without a token gets its identity.
+    pub random: u64,
+}
+
+/// A request that may be carried out, apart from its body.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    protocol: Protocol,
+    is_browser: bool,
+    asked: Asked,
+}
+
+/// The content of a request line and of the headers.
+#[derive(Clone, Debug)]
+enum Asked {
+    Open {
+        claims: Box<Claims>,
+        token: Option<Token>,
+        source: TrackSource,
+        wanted: Wanted,
+    },
+    Patch {
+        session: String,
+        bearer: Option<Bearer>,
+        if_match: Option<IfMatch>,
+    },
+    Delete {
+        session: String,
+        bearer: Option<Bearer>,
+    },
+}
+
+/// A request that is to be carried out.
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// Opens a session.
+    Open(Box<Open>),
+    /// Tells of candidates, or restarts ICE.
+    Patch(Patch),
+    /// Ends a session.
+    Delete(Delete),
+}
+
+/// A session to open.
+#[derive(Clone, Debug)]
+pub struct Open {
+    pub(crate) protocol: Protocol,
+    /// The claims of its token, verified, or those of a viewer without one.
+    pub(crate) claims: Claims,
+    pub(crate) token: Option<Token>,
+    pub(crate) offer: Offer,
+    /// The source of a publisher's video.
+    pub(crate) source: TrackSource,
+    /// The tracks that a player asks for.
+    pub(crate) wanted: Wanted,
+    /// How the room is set up if joining creates it. The name is not used.
+    pub room: CreateRoom,
+}
+
+impl Open {
+    /// The claims of the participant.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
+    }
+}
+
+/// Candidates for a session, or new ICE credentials.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    pub(crate) protocol: Protocol,
+    pub(crate) session: String,
+    pub(crate) bearer: Option<Bearer>,
+    pub(crate) if_match: Option<IfMatch>,
+    pub(crate) fragment: Fragment,
+}
+
+/// A session to end.
+#[derive(Clone, Debug)]
+pub struct Delete {
+    pub(crate) protocol: Protocol,
+    pub(crate) session: String,
+    pub(crate) bearer: Option<Bearer>,
+}
+
+/// A token of a request about a session. One that has expired since the session was opened is still
+/// good for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Bearer {
+    pub(crate) token: Token,
+    /// Its claims, where it is good now.
+    pub(crate) claims: Option<Box<Claims>>,
+}
+
+/// The answer to `OPTIONS`: the methods of a path, and the media types of their bodies (RFC 9725
+/// section 4.2).
+pub fn options(route: &Route) -> Answer {
+    let answer = Answer::empty(204);
+    match route.session {
+        None => answer.with("allow", OF_ENDPOINT).with("accept-post", SDP),
+        Some(_) => answer.with("allow", OF_SESSION).with("accept-patch", FRAGMENT),
+    }
+}
+
+/// Judges a request for a path of these protocols by everything but its body.
+///
+/// Errors: the answer, where it does not depend on the body.
+pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<Judged, Answer> {
+    let route = Route::from_path(request.path).ok_or_else(|| Answer::refusal(404, "not found"))?;
+    if request.method == "OPTIONS" {
+        return Err(options(&route));
+    }
+    let protocol = route.protocol;
+    let asked = match (route.session, request.method) {
+        (None, "POST") => open(protocol, request, access)?,
+        (None, _) => return Err(Answer::other_method(OF_ENDPOINT)),
+        (Some(session), "PATCH") => {
+            check_type(request.content_type, FRAGMENT)?;
+            Asked::Patch {
+                session,
+                bearer: bearer_of(request, access),
+                if_match: request.if_match.map(IfMatch::parse),
+            }
+        }
+        (Some(session), "DELETE") => Asked::Delete {
+            session,
+            bearer: bearer_of(request, access),
+        },
+        (Some(_), _) => return Err(Answer::other_method(OF_SESSION)),
+    };
+    // All browsers say so, and no encoder does.
+    let is_browser = request.user_agent.is_some_and(|agent| agent.starts_with("Mozilla/"));
+    Ok(Judged {
+        protocol,
+        is_browser,
+        asked,
+    })
+}
+
+impl Judged {
+    /// The longest body, in bytes. A longer one is answered with 413.
+    pub fn body_max(&self) -> usize {
+        match self.asked {
+            Asked::Open { .. } => OFFER_MAX,
+            Asked::Patch { .. } => FRAGMENT_MAX,
+            Asked::Delete { .. } => 0,
+        }
+    }
+
+    /// Reads the body.
+    ///
+    /// Errors: the answer, for a body that cannot be used.
+    pub fn read(self, body: &[u8]) -> Result<Call, Answer> {
+        let protocol = self.protocol;
+        let text = str::from_utf8(body).map_err(|_| Answer::refusal(400, "the body is not UTF-8"));
+        Ok(match self.asked {
+            Asked::Open {
+                claims,
+                token,
+                source,
+                wanted,
+            } => Call::Open(Box::new(Open {
+                protocol,
+                claims: *claims,
+                token,
+                offer: Offer::read(protocol, text?, self.is_browser)?,
+                source,
+                wanted,
+                room: CreateRoom::default(),
+            })),
+            Asked::Patch {
+                session,
+                bearer,
+                if_match,
+            } => {
+                let fragment = Fragment::read(text?);
+                Call::Patch(Patch {
+                    protocol,
+                    session,
+                    bearer,
+                    if_match,
+                    fragment: fragment
+                        .ok_or_else(|| Answer::refusal(400, "the body is no fragment of a description"))?,
+                })
+            }
+            Asked::Delete { session, bearer } => Call::Delete(Delete {
+                protocol,
+                session,
+                bearer,
+            }),
+        })
+    }
+}
+
+fn open(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<Asked, Answer> {
+    let query = Query::parse(request.query)?;
+    let token = bearer(request.authorization);
+    let claims = match (token, &query.room) {
+        (Some(token), _) => {
+            let claims = verify(token, access.keys, access.unix);
+            claims.map_err(|error| Answer::unauthorized(error.to_string()))?
+        }
+        (None, Some(room)) if protocol == Protocol::Whep && access.watch.admits(room) => {
+            viewer(room.clone(), access.random)
+        }
+        (None, _) => return Err(Answer::unauthorized("there is no access token")),
+    };
+    check_claims(protocol, &claims, query.room.as_deref())?;
+    check_type(request.content_type, SDP)?;
+    if !request.accept.is_none_or(accepts_sdp) {
+        return Err(Answer::refusal(406, "the answer is application/sdp"));
+    }
+    Ok(Asked::Open {
+        claims: Box::new(claims),
+        token: token.map(Token::new),
+        source: query.source,
+        wanted: query.wanted,
+    })
+}
+
+/// A viewer without a token: nobody sees it, and it sends nothing.
+fn viewer(room: String, random: u64) -> Claims {
+    Claims {
+        sub: format!("viewer-{random:016x}"),
+        video: VideoGrant {
+            room_join: true,
+            room,
+            can_publish: Some(false),
+            can_publish_data: Some(false),
+            hidden: true,
+            ..VideoGrant::default()
+        },
+        ..Claims::default()
+    }
+}
+
+fn check_claims(protocol: Protocol, claims: &Claims, room: Option<&str>) -> Result<(), Answer> {
+    let grant = &claims.video;
+    let may = match protocol {
+        Protocol::Whip => grant.can_publish,
+        Protocol::Whep => grant.can_subscribe,
+    };
+    if !grant.room_join || !may.unwrap_or(true) {
+        return Err(Answer::refusal(403, "the token does not allow this"));
+    }
+    if room.is_some_and(|room| room != grant.room) {
+        return Err(Answer::refusal(403, "the token is for another room"));
+    }
+    for (what, text) in [("identity", claims.identity()), ("room name", &grant.room)] {
+        if text.is_empty() || text.len() > NAME_MAX {
+            return Err(Answer::refusal(400, format!("the token has no usable {what}")));
+        }
+    }
+    Ok(())
+}
+
+fn check_type(said: Option<&str>, needed: &'static str) -> Result<(), Answer> {
+    let kind = said.unwrap_or_default().split(';').next().unwrap_or_default();
+    match kind.trim().eq_ignore_ascii_case(needed) {
+        true => Ok(()),
+        false => Err(Answer::refusal(415, format!("the body has to be {needed}"))),
+    }
+}
+
+/// Whether an `Accept` header admits descriptions. Weights are not looked at.
+fn accepts_sdp(value: &str) -> bool {
+    let mut kinds = value.split(',').filter_map(|kind| kind.split(';').next());
+    kinds.any(|kind| matches!(kind.trim().to_ascii_lowercase().as_str(), SDP | "application/*" | "*/*"))
+}
+
+fn bearer(authorization: Option<&str>) -> Option<&str> {
+    let (scheme, token) = authorization?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn bearer_of(request: Request<'_>, access: Access<'_>) -> Option<Bearer> {
+    let token = bearer(request.authorization)?;
+    Some(Bearer {
+        token: Token::new(token),
+        claims: verify(token, access.keys, access.unix).ok().map(Box::new),
+    })
+}
+
+/// The parameters of an endpoint's URL.
+#[derive(Debug, Default)]
+struct Query {
+    room: Option<String>,
+    source: TrackSource,
+    wanted: Wanted,
+}
+
+impl Query {
+    fn parse(query: &str) -> Result<Self, Answer> {
+        let mut read = Self {
+            source: TrackSource::Camera,
+            ..Self::default()
+        };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let too_long = || Answer::refusal(400, format!("the parameter {name} is too long"));
+            if matches!(&*name, "room" | "participant" | "track") && value.len() > NAME_MAX {
+                return Err(too_long());
+            }
+            match &*name {
+                "room" => read.room = Some(value.into_owned()),
+                "participant" => read.wanted.participant = Some(value.into_owned()),
+                "track" if read.wanted.tracks.len() < TRACKS_MAX => read.wanted.tracks.push(value.into_owned()),
+                "track" => return Err(Answer::refusal(400, "too many tracks")),
+                "source" => match TrackSource::from_name(&value) {
+                    Some(source @ (TrackSource::Camera | TrackSource::ScreenShare)) => read.source = source,
+                    _ => return Err(Answer::refusal(400, "a source is camera or screen_share")),
+                },
+                // Of the client's own.
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,312 @@
+//! Requests against a controller: publishers and players of one room.
+
+use std::time::{Duration, Instant};
+
+use access::{ApiKeys, Claims, VideoGrant, sign};
+use controller::{Config, Controller, WallClock};
+use southbound::{Capabilities, Command, Fingerprint, HashFunction, Node, NodeId, Notice};
+
+use super::*;
+use crate::call::{Access, Request as HttpRequest, judge};
+use crate::offer::tests::sdp;
+use crate::watch::Watch;
+
+const UNIX: Duration = Duration::from_secs(1_800_000_000);
+const PASSWORD: &str = "9876543210987654321098";
+
+struct World {
+    controller: Controller,
+    front: Front,
+    now: Instant,
+    keys: ApiKeys,
+    watch: Watch,
+    connections: u64,
+    /// The outputs of the last request.
+    out: Vec<Output>,
+}
+
+impl World {
+    fn new() -> Self {
+        let (now, keys) = (Instant::now(), ApiKeys::default().with("devkey", "secret"));
+        let clock = WallClock { now, unix: UNIX };
+        let mut controller = Controller::new(Config::new(keys.clone()), clock, [7; 32]);
+        let node = Node {
+            node: NodeId(1),
+            addresses: vec!["192.0.2.1:7882".parse().unwrap()],
+            fingerprint: Fingerprint {
+                hash: HashFunction::Sha256,
+                digest: vec![0xab; 32],
+            },
+            clear_rtp: false,
+            capabilities: Capabilities::ALL,
+        };
+        controller.handle(now, Input::Notice(Notice::Node(node)), &mut Vec::new());
+        Self {
+            controller,
+            front: Front::default(),
+            now,
+            keys,
+            watch: Watch::new(vec!["lobby".to_owned()]),
+            connections: 0,
+            out: Vec::new(),
+        }
+    }
+
+    fn authorization(&self, identity: &str, grant: VideoGrant) -> String {
+        let claims = Claims {
+            iss: "devkey".to_owned(),
+            sub: identity.to_owned(),
+            video: VideoGrant {
+                room_join: true,
+                room: "lobby".to_owned(),
+                ..grant
+            },
+            ..Claims::default()
+        };
+        format!("Bearer {}", sign(&claims, &self.keys).unwrap())
+    }
+
+    fn ask(&mut self, request: HttpRequest<'_>, body: &str) -> Answer {
+        self.out.clear();
+        let access = Access {
+            keys: &self.keys,
+            watch: &self.watch,
+            unix: UNIX,
+            random: 7,
+        };
+        let call = match judge(request, access).and_then(|judged| judged.read(body.as_bytes())) {
+            Ok(call) => call,
+            Err(answer) => return answer,
+        };
+        self.connections += 1;
+        let connection = ConnectionId(self.connections);
+        self.front
+            .handle(&mut self.controller, self.now, connection, call, &mut self.out)
+    }
+
+    fn post(&mut self, path: &str, query: &str, identity: Option<&str>, body: &str) -> Answer {
+        let authorization = identity.map(|identity| self.authorization(identity, VideoGrant::default()));
+        let request = HttpRequest {
+            method: "POST",
+            path,
+            query,
+            authorization: authorization.as_deref(),
+            content_type: Some("application/sdp"),
+            ..HttpRequest::default()
+        };
+        self.ask(request, body)
+    }
+
+    fn publish(&mut self, identity: &str) -> Answer {
+        self.post("/whip/v1", "", Some(identity), &published())
+    }
+
+    fn play(&mut self, identity: &str, query: &str) -> Answer {
+        self.post("/whep/v1", query, Some(identity), &played())
+    }
+
+    fn on_session(&mut self, method: &str, path: &str, identity: &str, if_match: Option<&str>, body: &str) -> Answer {
+        let authorization = self.authorization(identity, VideoGrant::default());
+        let request = HttpRequest {
+            method,
+            path,
+            authorization: Some(&authorization),
+            content_type: Some("application/trickle-ice-sdpfrag"),
+            if_match,
+            ..HttpRequest::default()
+        };
+        self.ask(request, body)
+    }
+
+    fn subscriptions(&self) -> usize {
+        let is_one = |output: &&Output| matches!(output, Output::Command(Command::Subscribe(_)));
+        self.out.iter().filter(is_one).count()
+    }
+}
+
+fn published() -> String {
+    sdp(&[("audio", "sendonly", ""), ("video", "sendonly", "")])
+}
+
+fn played() -> String {
+    sdp(&[("audio", "recvonly", ""), ("video", "recvonly", "")])
+}
+
+fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
+    let found = answer.headers.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value.as_str()).unwrap_or_default()
+}
+
+#[test]
+fn a_publisher_is_played() {
+    let mut world = World::new();
+    let ada = world.publish("ada");
+    assert_eq!(
+        (ada.status, header(&ada, "content-type")),
+        (201, "application/sdp"),
+        "{}",
+        ada.body
+    );
+    assert!(header(&ada, "location").starts_with("/whip/v1/PA_"));
+    assert_eq!(ada.body.matches("a=recvonly").count(), 2, "{}", ada.body);
+    assert!(ada.body.contains("a=setup:active"), "{}", ada.body);
+    let ben = world.play("ben", "");
+    assert_eq!(ben.status, 201, "{}", ben.body);
+    assert_eq!(ben.body.matches("a=sendonly").count(), 2, "{}", ben.body);
+    assert!(!ben.body.contains("a=ssrc"), "{}", ben.body);
+    assert!(world.subscriptions() >= 2);
+}
+
+#[test]
+fn a_player_may_get_a_track_that_is_not_published_yet() {
+    let mut world = World::new();
+    let video = sdp(&[("video", "sendonly", "")]);
+    assert_eq!(world.post("/whip/v1", "", Some("ada"), &video).status, 201);
+    let ben = world.play("ben", "");
+    assert_eq!(ben.body.matches("a=sendonly").count(), 2, "{}", ben.body);
+}
+
+#[test]
+fn a_player_has_to_wait_for_a_publisher() {
+    let mut world = World::new();
+    let early = world.play("ben", "");
+    assert_eq!((early.status, header(&early, "retry-after")), (409, "2"));
+    assert_eq!(world.controller.population().rooms, 0, "asking creates no room");
+    assert_eq!(world.publish("ada").status, 201);
+    assert_eq!(world.play("ben", "participant=cyd").status, 409);
+    assert_eq!(world.play("ben", "participant=ada").status, 201);
+}
+
+#[test]
+fn ice_is_restarted_once_for_each_tag() {
+    let mut world = World::new();
+    let ada = world.publish("ada");
+    let (path, tag) = (header(&ada, "location").to_owned(), header(&ada, "etag").to_owned());
+    let candidate = "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n\
+                     a=candidate:1 1 udp 1 192.0.2.9 9 typ host\r\n";
+    let mut status = |if_match: Option<&str>, body: &str| world.on_session("PATCH", &path, "ada", if_match, body);
+    assert_eq!(status(None, candidate).status, 428);
+    assert_eq!(status(Some("\"other\""), candidate).status, 412);
+    assert_eq!(status(Some(&tag), candidate).status, 204);
+    assert_eq!(status(Some(&tag), "hello").status, 400);
+    let restart = format!("a=ice-ufrag:efgh\r\na=ice-pwd:{PASSWORD}\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n");
+    let restarted = status(Some("*"), &restart);
+    assert_eq!(restarted.status, 200, "{}", restarted.body);
+    assert_ne!(header(&restarted, "etag"), tag);
+    assert!(restarted.body.contains("a=candidate:"), "{}", restarted.body);
+    assert_eq!(
+        status(Some(&tag), candidate).status,
+        412,
+        "the tag is of the ICE session before"
+    );
+    assert_eq!(status(Some("*"), &restart).status, 204, "it is the same ICE session");
+}
+
+#[test]
+fn a_session_ends_once_and_only_by_its_token() {
+    let mut world = World::new();
+    let ada = world.publish("ada");
+    let path = header(&ada, "location").to_owned();
+    assert_eq!(world.on_session("DELETE", &path, "ben", None, "").status, 401);
+    assert_eq!(
+        world
+            .on_session("DELETE", &path.replace("whip", "whep"), "ada", None, "")
+            .status,
+        404
+    );
+    assert_eq!(world.on_session("PUT", &path, "ada", None, "").status, 405);
+    assert_eq!(world.on_session("DELETE", &path, "ada", None, "").status, 200);
+    assert_eq!(world.front.take_ended(), [ConnectionId(1)]);
+    assert_eq!(world.on_session("DELETE", &path, "ada", None, "").status, 404);
+    assert_eq!(world.controller.population().participants, 0);
+}
+
+#[test]
+fn a_second_request_with_a_token_takes_the_place_of_the_first() {
+    let mut world = World::new();
+    let first = header(&world.publish("ada"), "location").to_owned();
+    assert_eq!(world.publish("ada").status, 201);
+    assert_eq!(world.on_session("DELETE", &first, "ada", None, "").status, 404);
+    assert_eq!(world.controller.population().participants, 1);
+}
+
+#[test]
+fn anybody_may_watch_a_room_that_allows_it() {
+    let mut world = World::new();
+    assert_eq!(world.publish("ada").status, 201);
+    let viewer = world.post("/whep/v1", "room=lobby", None, &played());
+    assert_eq!(viewer.status, 201, "{}", viewer.body);
+    assert_eq!(world.post("/whep/v1", "room=attic", None, &played()).status, 401);
+    assert_eq!(world.post("/whep/v1", "", None, &played()).status, 401);
+    assert_eq!(world.post("/whip/v1", "room=lobby", None, &published()).status, 401);
+    let path = header(&viewer, "location").to_owned();
+    let request = HttpRequest {
+        method: "DELETE",
+        path: &path,
+        ..HttpRequest::default()
+    };
+    assert_eq!(world.ask(request, "").status, 200);
+}
+
+#[test]
+fn a_player_follows_a_publisher_that_comes_back() {
+    let mut world = World::new();
+    let ada = header(&world.publish("ada"), "location").to_owned();
+    assert_eq!(world.play("ben", "participant=ada").status, 201);
+    assert_eq!(world.on_session("DELETE", &ada, "ada", None, "").status, 200);
+    assert_eq!(world.publish("ada").status, 201);
+    assert!(world.subscriptions() >= 2);
+}
+
+#[test]
+fn grants_and_headers_are_checked() {
+    let mut world = World::new();
+    let listener = VideoGrant {
+        can_publish: Some(false),
+        ..VideoGrant::default()
+    };
+    let (good, listener) = (
+        world.authorization("ada", VideoGrant::default()),
+        world.authorization("ada", listener),
+    );
+    let request = HttpRequest {
+        method: "POST",
+        path: "/whip/v1",
+        authorization: Some(&good),
+        content_type: Some("application/sdp"),
+        ..HttpRequest::default()
+    };
+    let json = HttpRequest {
+        content_type: Some("application/json"),
+        ..request
+    };
+    assert_eq!(world.ask(json, &published()).status, 415);
+    let html = HttpRequest {
+        accept: Some("text/html"),
+        ..request
+    };
+    assert_eq!(world.ask(html, &published()).status, 406);
+    let forbidden = HttpRequest {
+        authorization: Some(&listener),
+        ..request
+    };
+    assert_eq!(world.ask(forbidden, &published()).status, 403);
+    let forged = HttpRequest {
+        authorization: Some("Bearer a.b.c"),
+        ..request
+    };
+    let answer = world.ask(forged, &published());
+    assert_eq!((answer.status, header(&answer, "www-authenticate")), (401, "Bearer"));
+    let other = HttpRequest {
+        query: "room=attic",
+        ..request
+    };
+    assert_eq!(world.ask(other, &published()).status, 403);
+    assert_eq!(world.ask(request, "hello").status, 400);
+    let get = HttpRequest {
+        method: "GET",
+        ..request
+    };
+    assert_eq!(world.ask(get, "").status, 405);
+    assert_eq!(world.ask(request, &published()).status, 201);
+}

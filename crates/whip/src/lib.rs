@@ -1,0 +1,35 @@
+//! WHIP and WHEP, as a front end of the controller: publishing into a room and playing from one by
+//! single HTTP requests.
+//!
+//! [`judge`] checks a request by its line and its headers, before the body is read.
+//! [`Judged::read`] makes a [`Call`] of it and of the body. Neither has state. [`Front`] carries
+//! the call out: it makes inputs of the controller of it, and of the controller's outputs the
+//! [`Answer`]. A session is a participant with one peer connection, whose client offers once.
+//!
+//! Like the controller the crate has no clock, no socket and no thread.
+//!
+//! Sources: RFC 9725 (WHIP), draft-ietf-wish-whep-03 (WHEP), RFC 8840 (fragments of descriptions).
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
+
+pub mod limits;
+
+mod answer;
+mod call;
+mod choice;
+mod etag;
+mod fragment;
+mod front;
+mod offer;
+mod rids;
+mod route;
+mod session;
+mod token;
+mod watch;
+
+pub use answer::Answer;
+pub use call::{Access, Call, Delete, Judged, Open, Patch, Request, judge, options};
+pub use front::Front;
+pub use route::{Protocol, Route};
+pub use watch::Watch;

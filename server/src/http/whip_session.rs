@@ -1,0 +1,123 @@
+//! WHIP and WHEP at `/whip/v1` and `/whep/v1` (docs/whip.md).
+//!
+//! No byte of a body is read before the token was verified.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use axum::middleware::Next;
+use http_body_util::LengthLimitError;
+use tracing::debug;
+use whip::{Access, Answer, Route, judge};
+
+use super::Http;
+use crate::clients::guest::Guest;
+use crate::clients::places::Place;
+use crate::os::clock;
+
+/// The answer to a request for a path of these protocols.
+pub(super) async fn answer(http: &Http, route: Route, guest: Guest, request: Request) -> Response<Body> {
+    let answer = call(http, &route, &guest, request)
+        .await
+        .unwrap_or_else(|refusal| refusal);
+    if answer.status >= 400 {
+        debug!(
+            status = answer.status,
+            protocol = route.protocol.name(),
+            text = answer.body.trim_end(),
+            "refused"
+        );
+        if route.session.is_none() {
+            http.metrics.refused(answer.status);
+        }
+    }
+    respond(answer)
+}
+
+/// Adds the methods and media types of these protocols to answers to `OPTIONS`, which CORS gives.
+pub(super) async fn describe(request: Request, next: Next) -> Response<Body> {
+    let is_options = request.method() == Method::OPTIONS;
+    let route = is_options.then(|| Route::from_path(request.uri().path())).flatten();
+    let mut response = next.run(request).await;
+    if let Some(route) = route {
+        append(response.headers_mut(), whip::options(&route).headers);
+    }
+    response
+}
+
+async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Result<Answer, Answer> {
+    let (parts, body) = request.into_parts();
+    let header = |name| {
+        parts
+            .headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+    };
+    let settings = http.settings.get();
+    let judged = judge(
+        whip::Request {
+            method: parts.method.as_str(),
+            path: parts.uri.path(),
+            query: parts.uri.query().unwrap_or_default(),
+            authorization: header(header::AUTHORIZATION),
+            content_type: header(header::CONTENT_TYPE),
+            accept: header(header::ACCEPT),
+            if_match: header(header::IF_MATCH),
+            user_agent: header(header::USER_AGENT),
+        },
+        Access {
+            keys: &settings.keys,
+            watch: &settings.watch,
+            unix: clock::unix(),
+            random: random()?,
+        },
+    )?;
+    let place = match route.session {
+        None => Some(place(http, guest)?),
+        Some(_) => None,
+    };
+    let body =
+        to_bytes(body, judged.body_max())
+            .await
+            .map_err(|error| match error.into_inner().is::<LengthLimitError>() {
+                true => Answer::refusal(413, "the body is too large"),
+                false => Answer::refusal(400, "the body cannot be read"),
+            })?;
+    let answer = http.controller.whip(judged, &body, place).await;
+    answer.ok_or_else(|| Answer::refusal(503, "the server is shutting down"))
+}
+
+/// A place for a session of this client.
+fn place(http: &Http, guest: &Guest) -> Result<Place, Answer> {
+    let entered = http.sessions.enter(Some(guest.client.address), clock::now());
+    let (place, _) = entered.map_err(|full| {
+        http.metrics.http_closed(full.into());
+        Answer::refusal(429, "too many sessions from this address")
+    })?;
+    // It has no connection that could be closed for the next.
+    place.join();
+    Ok(place)
+}
+
+fn random() -> Result<u64, Answer> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|_| Answer::refusal(503, "the operating system gives no randomness"))?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+fn respond(answer: Answer) -> Response<Body> {
+    let mut response = Response::new(Body::from(answer.body));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    append(headers, answer.headers);
+    response
+}
+
+fn append(headers: &mut HeaderMap, more: Vec<(&'static str, String)>) {
+    for (name, value) in more {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.append(HeaderName::from_static(name), value);
+        }
+    }
+}
