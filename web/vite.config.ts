@@ -17,6 +17,7 @@ export default defineConfig({
     proxy: {
       "/api": server,
       "/rtc": { target: server, ws: true },
+      "/whep": server,
     },
   },
 });

@@ -14,8 +14,8 @@ const here = new URL(".", import.meta.url).pathname;
 const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith("-"));
 const files = given.filter((argument) => !argument.startsWith("-"));
-const all = readdirSync(here)
-  .concat(readdirSync(`${here}sdk`).map((name) => `sdk/${name}`))
+const all = ["", "sdk/", "whip/"]
+  .flatMap((folder) => readdirSync(here + folder).map((name) => folder + name))
   .filter((name) => name.endsWith(".test.mjs"))
   .sort()
   .map((name) => here + name);
