@@ -54,7 +54,7 @@ class Link:
         sdp = _without_placeholders(description.sdp)
         await self.pc.setRemoteDescription(RTCSessionDescription(sdp=sdp, type=description.type))
         self.restrict()
-        await self._add_bundled_candidates(sdp)
+        await add_bundled_candidates(self.pc, sdp)
         self._announce(sdp, description.mid_to_track_id)
         for trickle in self._early:
             await self.trickle(trickle)
@@ -95,14 +95,6 @@ class Link:
             for transport in self.transports():
                 transport._srtp_profiles = list(self._suites)
 
-    async def _add_bundled_candidates(self, sdp: str) -> None:
-        """Adds the first section's candidates: aiortc reads a bundle's last section, which need not repeat them."""
-        section = SessionDescription.parse(sdp).media[0]
-        for candidate in section.ice_candidates:
-            candidate.sdpMid = section.rtp.muxId
-            if candidate.protocol.lower() == "udp":
-                await self.pc.addIceCandidate(candidate)
-
     def _announce(self, sdp: str, named: Mapping[str, str]) -> None:
         """Reports each section that now carries a track, by the server's id for it."""
         sections = {media.rtp.muxId: media for media in SessionDescription.parse(sdp).media}
@@ -119,6 +111,15 @@ class Link:
     def _adopt(self, channel: RTCDataChannel) -> None:
         self.channels[channel.label] = channel
         channel.on("message", lambda data: self._on_data(channel.label, data))
+
+
+async def add_bundled_candidates(pc: RTCPeerConnection, sdp: str) -> None:
+    """Adds the first section's candidates: aiortc reads a bundle's last section, which need not repeat them."""
+    section = SessionDescription.parse(sdp).media[0]
+    for candidate in section.ice_candidates:
+        candidate.sdpMid = section.rtp.muxId
+        if candidate.protocol.lower() == "udp":
+            await pc.addIceCandidate(candidate)
 
 
 def _without_placeholders(sdp: str) -> str:
