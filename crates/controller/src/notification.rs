@@ -1,6 +1,6 @@
 //! Notifications to participants, in no client's protocol.
 
-use wire::Codec;
+use wire::{Codec, MediaKind};
 
 use crate::{
     Blob, BlobKey, ConnectionQuality, DataTrackInfo, DisabledCodecs, ParticipantInfo, PeerMode, Request, RoomInfo,
@@ -170,6 +170,8 @@ pub struct LocalDescription {
 pub struct TrackDemand {
     /// The track.
     pub track_sid: String,
+    /// Audio or video. Audio is wanted or not.
+    pub kind: MediaKind,
     /// In each of its codecs, the first one first.
     pub codecs: Vec<CodecDemand>,
 }

@@ -6,6 +6,7 @@ use wire::{Codec, MediaKind};
 
 use crate::demand::LastSent;
 use crate::ids::{Ids, Random};
+use crate::negotiation::codecs::is_g711;
 use crate::negotiation::{AudioWish, Section};
 use crate::publication_media::PublicationMedia;
 use crate::{AddTrack, AudioFeature, CodecInfo, CodecRequest, DisabledCodecs, LayerMode, TrackInfo};
@@ -28,8 +29,8 @@ pub(crate) struct Track {
     pub(crate) demand: LastSent,
 }
 
-/// The same picture in a second codec, for receivers that cannot decode the first. Its publisher
-/// sends it once it is asked to.
+/// The same picture or sound in a second codec, for receivers that cannot decode the first. Its
+/// publisher sends it once it is asked to.
 pub(crate) struct Backup {
     pub(crate) id: TrackId,
     pub(crate) codec: Codec,
@@ -231,7 +232,7 @@ impl Track {
         let mid = media.mid.to_string();
         let mime = media
             .codec()
-            .filter(|codec| codec.kind() == MediaKind::Video || matches!(codec, Codec::Pcmu | Codec::Pcma))
+            .filter(|codec| codec.kind() == MediaKind::Video || is_g711(*codec))
             .map(mime_type);
         if version == Version::Primary {
             self.info.mid.clone_from(&mid);
@@ -282,22 +283,27 @@ fn stream(request: &AddTrack) -> String {
     }
 }
 
-/// The codecs of the request that we take, and VP8 for one that the client's device handles badly;
-/// the client follows what it is answered.
+/// The codecs of the request that we take, and the usual one for one that the client's device
+/// handles badly; the client follows what it is answered.
 fn wanted_codecs(kind: MediaKind, request: &AddTrack, disabled: DisabledCodecs) -> (Codec, Option<Codec>) {
-    if kind == MediaKind::Audio {
-        return (Codec::Opus, None);
-    }
-    let named = request.codecs.iter().filter_map(video_codec);
-    let mut named = named.map(|codec| if disabled.may_publish(codec) { codec } else { Codec::Vp8 });
-    let first = named.next().unwrap_or(Codec::Vp8);
+    let usual = match kind {
+        MediaKind::Audio => Codec::Opus,
+        MediaKind::Video => Codec::Vp8,
+    };
+    let named = request.codecs.iter().filter_map(|said| named_codec(kind, said));
+    let mut named = named.map(|codec| if disabled.may_publish(codec) { codec } else { usual });
+    let first = named.next().unwrap_or(usual);
     (first, named.find(|codec| *codec != first))
 }
 
 /// The codec of a request's entry, if it is one we take.
-pub(crate) fn video_codec(said: &CodecRequest) -> Option<Codec> {
+pub(crate) fn named_codec(kind: MediaKind, said: &CodecRequest) -> Option<Codec> {
+    let taken: &[Codec] = match kind {
+        MediaKind::Audio => &[Codec::Opus, Codec::Pcmu, Codec::Pcma],
+        MediaKind::Video => &[Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1],
+    };
     let name = said.codec.rsplit('/').next().unwrap_or_default();
-    Codec::from_name(name).filter(|codec| [Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1].contains(codec))
+    Codec::from_name(name).filter(|codec| taken.contains(codec))
 }
 
 fn mime_type(codec: Codec) -> String {

@@ -7,6 +7,7 @@ use controller::{
 use livekit_protocol as proto;
 use livekit_protocol::request_response::{self, Reason};
 use livekit_protocol::signal_response::Message;
+use wire::{Codec, MediaKind};
 
 use crate::blobs;
 use crate::client_rules::{enabled_codecs, told};
@@ -38,7 +39,10 @@ pub(crate) fn message(notification: Notification) -> Option<Message> {
         Notification::MuteTrack { track_sid, muted } => {
             Message::Mute(proto::MuteTrackRequest { sid: track_sid, muted })
         }
-        Notification::TrackDemand(demand) => Message::SubscribedQualityUpdate(track_demand(demand)),
+        Notification::TrackDemand(demand) => match demand.kind {
+            MediaKind::Audio => Message::SubscribedAudioCodecUpdate(audio_demand(demand)),
+            MediaKind::Video => Message::SubscribedQualityUpdate(track_demand(demand)),
+        },
         Notification::Participants(infos) => Message::Update(proto::ParticipantUpdate {
             participants: infos::participants(infos),
         }),
@@ -230,10 +234,27 @@ fn track_demand(demand: TrackDemand) -> proto::SubscribedQualityUpdate {
     }
 }
 
+fn audio_demand(demand: TrackDemand) -> proto::SubscribedAudioCodecUpdate {
+    let codecs = demand.codecs.into_iter().map(|demand| proto::SubscribedAudioCodec {
+        codec: codec_name(demand.codec),
+        enabled: demand.wanted.is_some(),
+    });
+    proto::SubscribedAudioCodecUpdate {
+        track_sid: demand.track_sid,
+        subscribed_audio_codecs: codecs.collect(),
+    }
+}
+
+/// In small letters, without the kind, as publishers compare it.
+fn codec_name(codec: Option<Codec>) -> String {
+    codec
+        .map(|codec| codec.to_string().to_ascii_lowercase())
+        .unwrap_or_default()
+}
+
 fn codec_demand(demand: CodecDemand) -> proto::SubscribedCodec {
-    let name = demand.codec.map(|codec| codec.to_string().to_ascii_lowercase());
     proto::SubscribedCodec {
-        codec: name.unwrap_or_default(),
+        codec: codec_name(demand.codec),
         qualities: qualities(demand.wanted),
     }
 }

@@ -38,19 +38,25 @@ pub(crate) struct AudioWish {
     pub(crate) red: bool,
 }
 
+/// Whether it is a codec of telephones, which is taken where it is announced or nothing else is
+/// there.
+pub(crate) fn is_g711(codec: Codec) -> bool {
+    matches!(codec, Codec::Pcmu | Codec::Pcma)
+}
+
 /// The offered formats that we take, with their retransmission formats, in the offered order.
-pub(crate) fn accept(offered: &[Format], ways: Ways, audio: AudioWish) -> Vec<Format> {
+pub(crate) fn accept(offered: &[Format], ways: Ways, audio: AudioWish, announced: Option<Codec>) -> Vec<Format> {
     let mut accepted: Vec<Format> = Vec::new();
     let repairs = repairs(offered);
     let opus = offered.iter().filter(|format| format.codec() == Some(Codec::Opus));
     let opus: HashSet<PayloadType> = opus.map(|format| format.payload_type).collect();
     let receives = ways.contains(&Some(Flow::Down));
     let takes_red = receives || audio.red;
-    // A publisher that has Opus sends it. Each further format would take entries in the tables of
-    // the data plane.
-    let takes_g711 = receives || opus.is_empty();
+    // A publisher that has Opus sends it, unless it announced another codec. Each further format
+    // would take entries in the tables of the data plane.
+    let takes_g711 = receives || opus.is_empty() || announced.is_some_and(is_g711);
     let taken = |format: &&Format| match format.codec() {
-        Some(Codec::Pcmu | Codec::Pcma) => takes_g711,
+        Some(codec) if is_g711(codec) => takes_g711,
         Some(Codec::Red) => takes_red && is_redundant_opus(format, &opus),
         _ => is_forwarded(format),
     };

@@ -254,7 +254,7 @@ impl Section {
             None => (placeholder, None),
         };
         let ways = [Flow::Up, Flow::Down].map(|flow| self.is_for(flow).then_some(flow));
-        let mut formats = codecs::accept(&theirs.formats, ways, audio);
+        let mut formats = codecs::accept(&theirs.formats, ways, audio, codec);
         // A section has one list for both directions.
         codecs::leave_out(&mut formats, |codec| match ways {
             [Some(Flow::Up), None] => !disabled.may_publish(codec),

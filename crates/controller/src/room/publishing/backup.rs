@@ -1,4 +1,4 @@
-//! The second codec of a video, for receivers that cannot decode the first.
+//! The second codec of a track, for receivers that cannot decode the first.
 //!
 //! A publisher announces it with the track and does not send it. Once a receiver needs it, the
 //! publisher is told that it is wanted, announces it by the track's own id and offers a second
@@ -11,7 +11,7 @@ use crate::ids::ParticipantKey;
 use crate::participant::Participant;
 use crate::room::Room;
 use crate::subscription::SubscriptionState;
-use crate::track::{Version, video_codec};
+use crate::track::{Version, named_codec};
 use crate::{AddTrack, Notification, RefusalReason};
 
 impl Room {
@@ -78,7 +78,7 @@ pub(in crate::room) fn check_backup(
     let track = participant
         .track_by_sid(&request.sid)
         .ok_or((RefusalReason::NotFound, "no track with this id"))?;
-    let said = request.codecs.first().and_then(video_codec);
+    let said = request.codecs.first().and_then(|said| named_codec(track.kind, said));
     match &track.backup {
         Some(backup) if said.is_some_and(|codec| codec != backup.codec) => {
             Err((RefusalReason::UnsupportedType, "not the codec that was announced"))

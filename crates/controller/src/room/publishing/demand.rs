@@ -55,10 +55,11 @@ impl Room {
         }
     }
 
-    /// The demand for a video; `None` for tracks without a choice.
+    /// The demand for a track; `None` for tracks without a choice.
     fn demand_for(&self, publisher: ParticipantKey, id: TrackId) -> Option<Demand> {
         let track = self.participants.get(&publisher)?.tracks.get(&id)?;
-        if track.kind != MediaKind::Video || track.media.is_none() {
+        let has_choice = track.kind == MediaKind::Video || track.backup.is_some();
+        if !has_choice || track.media.is_none() {
             return None;
         }
         let mut demand = Demand::default();
@@ -92,6 +93,7 @@ fn track_demand(track: &Track) -> TrackDemand {
     });
     TrackDemand {
         track_sid: track.sid().to_owned(),
+        kind: track.kind,
         codecs: std::iter::once(first).chain(second).collect(),
     }
 }

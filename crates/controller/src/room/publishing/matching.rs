@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use southbound::TrackId;
 use wire::{MediaKind, Mid};
 
+use crate::negotiation::codecs::is_g711;
 use crate::negotiation::{Section, Uplink};
 use crate::participant::Participant;
 use crate::track::{Expected, Track};
@@ -72,9 +73,12 @@ fn names(section: &Section) -> impl Iterator<Item = &str> {
 }
 
 fn uplink(track: &Track, expected: &Expected<'_>) -> Uplink {
+    let mut audio = track.audio_wish();
+    // Redundancy is of Opus.
+    audio.red &= !expected.codec.is_some_and(is_g711);
     Uplink {
         track: expected.id,
-        audio: track.audio_wish(),
+        audio,
         codec: expected.codec,
     }
 }
