@@ -300,7 +300,7 @@ fn wanted_codecs(kind: MediaKind, request: &AddTrack, disabled: DisabledCodecs) 
 pub(crate) fn named_codec(kind: MediaKind, said: &CodecRequest) -> Option<Codec> {
     let taken: &[Codec] = match kind {
         MediaKind::Audio => &[Codec::Opus, Codec::Pcmu, Codec::Pcma],
-        MediaKind::Video => &[Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1],
+        MediaKind::Video => &[Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1, Codec::H265],
     };
     let name = said.codec.rsplit('/').next().unwrap_or_default();
     Codec::from_name(name).filter(|codec| taken.contains(codec))

@@ -18,13 +18,16 @@ const AUDIO_FEEDBACK: [&str; 1] = ["transport-cc"];
 /// The codecs that publishers may send, by their MIME types; clients choose their publishing codec
 /// from them. Video comes first, and the most widely known of it: some clients look no further than
 /// the first, as in LiveKit.
-pub const MIME_TYPES: [(&str, Codec); 6] = [
+pub const MIME_TYPES: [(&str, Codec); 9] = [
     ("video/VP8", Codec::Vp8),
     ("video/H264", Codec::H264),
     ("video/VP9", Codec::Vp9),
     ("video/AV1", Codec::Av1),
+    ("video/H265", Codec::H265),
     ("audio/opus", Codec::Opus),
     ("audio/red", Codec::Red),
+    ("audio/PCMU", Codec::Pcmu),
+    ("audio/PCMA", Codec::Pcma),
 ];
 
 /// How an audio track wants to be encoded.
@@ -140,6 +143,8 @@ fn is_forwarded(format: &Format) -> bool {
             format.parameters.value("packetization-mode") == Some("1")
                 && matches!(h264_profile(format), Some(0x42 | 0x4d))
         }
+        // All layers on one stream (RFC 7798 section 7.1).
+        Some(Codec::H265) => format.parameters.value("tx-mode").is_none_or(|mode| mode == "SRST"),
         _ => false,
     }
 }
@@ -215,7 +220,8 @@ pub(crate) fn translate(publisher: &[Format], receiver: &[Format]) -> Vec<(Paylo
 struct Coded<'a> {
     format: &'a Format,
     codec: Codec,
-    /// Parameters that must match for a decoder: profile and, of H.264, how it is packed.
+    /// Parameters that must match for a decoder: profile and, of H.264, how it is packed, of H.265
+    /// the tier.
     class: (&'a str, Option<u8>),
     /// Parameters that should match.
     constraints: Option<String>,
@@ -226,6 +232,10 @@ impl<'a> Coded<'a> {
         let codec = format.codec()?;
         let class = match codec {
             Codec::Vp9 | Codec::Av1 => (profile(format), None),
+            Codec::H265 => {
+                let tier = format.parameters.value("tier-flag").unwrap_or("0");
+                (profile(format), tier.parse().ok())
+            }
             Codec::H264 => {
                 let mode = format.parameters.value("packetization-mode").unwrap_or("0");
                 (mode, h264_profile(format))
@@ -252,12 +262,12 @@ impl<'a> Coded<'a> {
 }
 
 fn profile(format: &Format) -> &str {
-    let name = if format.codec() == Some(Codec::Av1) {
-        "profile"
-    } else {
-        "profile-id"
+    let (name, usual) = match format.codec() {
+        Some(Codec::Av1) => ("profile", "0"),
+        Some(Codec::H265) => ("profile-id", "1"),
+        _ => ("profile-id", "0"),
     };
-    format.parameters.value(name).unwrap_or("0")
+    format.parameters.value(name).unwrap_or(usual)
 }
 
 /// `profile_idc`, the first byte of `profile-level-id` (RFC 6184 section 8.1).
@@ -311,6 +321,8 @@ pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
                     "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=4d001f",
                 ),
                 (35, "AV1", ""),
+                // Level 6, so that it is the receiver's that limits.
+                (49, "H265", "level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST"),
             ] {
                 formats.push(format(number, name, 90_000, 1, parameters, &VIDEO_FEEDBACK));
                 formats.push(format(number + 1, "rtx", 90_000, 1, &format!("apt={number}"), &[]));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use controller::PeerMode;
 use wire::MediaKind;
 use wire::Mid;
-use wire::sdp::{Direction, IceCredentials, MediaSection, Msid, SectionKind, SessionDescription, Setup};
+use wire::sdp::{Direction, Format, IceCredentials, MediaSection, Msid, SectionKind, SessionDescription, Setup};
 
 const JOINING: &str = include_str!("fixtures/chromium-single-1-join.sdp");
 const PUBLISHING: &str = include_str!("fixtures/chromium-single-2-publish.sdp");
@@ -93,6 +93,15 @@ impl Browser {
             section
                 .formats
                 .retain(|format| !is_gone(format.payload_type) && !format.retransmits().is_some_and(is_gone));
+        }
+    }
+
+    /// Adds a format to all there is to receive video on.
+    pub(crate) fn learn(&mut self, format: &Format) {
+        let video = SectionKind::Media(MediaKind::Video);
+        let sections = self.description.sections.iter_mut();
+        for section in sections.filter(|section| section.kind == video && section.direction == Direction::RecvOnly) {
+            section.formats.push(format.clone());
         }
     }
 

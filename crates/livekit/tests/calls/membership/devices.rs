@@ -71,7 +71,16 @@ fn a_device_is_told_what_it_does_badly() {
     );
     assert_eq!(
         names(&firefox.enabled_publish_codecs),
-        ["video/VP8", "video/VP9", "video/AV1", "audio/opus", "audio/red"]
+        [
+            "video/VP8",
+            "video/VP9",
+            "video/AV1",
+            "video/H265",
+            "audio/opus",
+            "audio/red",
+            "audio/PCMU",
+            "audio/PCMA"
+        ]
     );
     let (_, safari) = join(&mut world, "safari", "18.4", "mac os x", Single);
     let disabled = safari.client_configuration.unwrap().disabled_codecs.unwrap();
@@ -81,11 +90,19 @@ fn a_device_is_told_what_it_does_badly() {
     );
     assert_eq!(
         names(&safari.enabled_publish_codecs),
-        ["video/VP8", "video/H264", "audio/opus", "audio/red"]
+        [
+            "video/VP8",
+            "video/H264",
+            "video/H265",
+            "audio/opus",
+            "audio/red",
+            "audio/PCMU",
+            "audio/PCMA"
+        ]
     );
     let (_, chrome) = join(&mut world, "chrome", "140", "linux", Single);
     assert_eq!(chrome.client_configuration.unwrap().disabled_codecs, None);
-    assert_eq!(chrome.enabled_publish_codecs.len(), 6);
+    assert_eq!(chrome.enabled_publish_codecs.len(), 9);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod both_ways;
 mod data_tracks;
 mod demand;
 mod g711;
+mod h265;
 mod matching;
 mod permissions;
 mod redundancy;
