@@ -130,15 +130,7 @@ impl Controller {
     fn join(&mut self, now: Instant, connection: ConnectionId, join: Join, out: &mut Vec<Output>) {
         let name = &join.claims.video.room;
         // The rooms may have changed since the front end asked.
-        if self
-            .check_admission(
-                &join.claims.iss,
-                name,
-                join.claims.identity(),
-                join.claims.video.room_create,
-            )
-            .is_err()
-        {
+        if self.check_claims(&join.claims).is_err() {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }
         let is_new = !self.by_name.contains_key(name);

@@ -214,12 +214,9 @@ impl Participant {
         }
     }
 
-    /// Whether it is there for others only: rooms do not stay for agents and recorders.
+    /// Whether it is there for others only, as agents and recorders are.
     pub(crate) fn is_dependent(&self) -> bool {
-        matches!(
-            self.claims.participant_kind(),
-            ParticipantKind::Agent | ParticipantKind::Egress
-        )
+        is_dependent(&self.claims)
     }
 
     /// Whether others are told that it is there.
@@ -304,4 +301,13 @@ impl Participant {
     pub(crate) fn announced(&self) -> usize {
         self.tracks.values().filter(|track| track.media.is_none()).count()
     }
+}
+
+/// Whether the bearer of a token is there for others only: rooms do not stay for agents and
+/// recorders, and do not count them.
+pub(crate) fn is_dependent(claims: &Claims) -> bool {
+    matches!(
+        claims.participant_kind(),
+        ParticipantKind::Agent | ParticipantKind::Egress
+    )
 }

@@ -23,6 +23,7 @@ use self::membership::Membership;
 use self::speaking::Speaking;
 use crate::context::{Context, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
+use crate::limits::PARTICIPANTS_MAX;
 use crate::participant::Participant;
 use crate::{Config, Notification, Output, RoomInfo};
 
@@ -108,15 +109,18 @@ impl Room {
             max_participants: self.lifetime.participants_max as u32,
             created: self.created,
             metadata: self.metadata.clone(),
-            num_participants: visible.count() as u32,
+            num_participants: visible.filter(|participant| !participant.is_dependent()).count() as u32,
             num_publishers: publishers.count() as u32,
             active_recording: self.is_recorded(),
         }
     }
 
-    /// Whether it takes nobody who is not in it.
-    pub(crate) fn is_full(&self, config: &Config) -> bool {
-        self.participants.len() >= self.lifetime.participants_max.min(config.participants_max)
+    /// Whether it takes nobody who is not in it. Agents and recorders do not count for the room's
+    /// own limit, and are bounded together with all others.
+    pub(crate) fn is_full(&self, config: &Config, is_dependent: bool) -> bool {
+        let others = self.participants.values().filter(|other| !other.is_dependent());
+        self.participants.len() >= config.participants_max.max(PARTICIPANTS_MAX)
+            || (!is_dependent && others.count() >= self.lifetime.participants_max.min(config.participants_max))
     }
 
     /// Whether somebody records, seen or not.

@@ -95,13 +95,7 @@ impl Admission {
     /// Errors: 404 when the room does not exist and is not created by joining, 503 when there is no
     /// room for it, 429 when the token's API key has as many rooms or participants as it may.
     pub fn check(&self, controller: &Controller) -> Result<(), Refusal> {
-        let outcome = controller.check_admission(
-            &self.claims.iss,
-            self.room(),
-            self.identity(),
-            self.claims.video.room_create,
-        );
-        outcome.map_err(Refusal::from)
+        controller.check_claims(&self.claims).map_err(Refusal::from)
     }
 
     /// The identity that joins.

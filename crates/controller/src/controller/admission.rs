@@ -2,9 +2,12 @@
 
 use std::fmt;
 
+use access::Claims;
+
 use super::Controller;
 use crate::context::Core;
 use crate::limits::ROOMS_MAX;
+use crate::participant::is_dependent;
 
 /// Why nobody can join as the rooms are now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,26 @@ impl Controller {
     ///
     /// Errors: any [`JoinError`].
     pub fn check_admission(&self, api_key: &str, room: &str, identity: &str, creates: bool) -> Result<(), JoinError> {
+        self.check(api_key, room, identity, creates, false)
+    }
+
+    /// The same for the bearer of a token, who may be an agent or a recorder: they do not count for
+    /// `max_participants`.
+    ///
+    /// Errors: any [`JoinError`].
+    pub fn check_claims(&self, claims: &Claims) -> Result<(), JoinError> {
+        let (room, creates) = (&claims.video.room, claims.video.room_create);
+        self.check(&claims.iss, room, claims.identity(), creates, is_dependent(claims))
+    }
+
+    fn check(
+        &self,
+        api_key: &str,
+        room: &str,
+        identity: &str,
+        creates: bool,
+        is_dependent: bool,
+    ) -> Result<(), JoinError> {
         let Core { config, usage, .. } = &self.core;
         if self.core.node.is_none() {
             return Err(JoinError::NoMediaNode);
@@ -53,7 +76,7 @@ impl Controller {
         match found {
             // The participant is replaced.
             Some(room) if room.by_identity(identity).is_some() => return Ok(()),
-            Some(room) if room.is_full(config) => return Err(JoinError::RoomFull),
+            Some(room) if room.is_full(config, is_dependent) => return Err(JoinError::RoomFull),
             Some(_) => {}
             None if !config.auto_create && !creates => return Err(JoinError::NoSuchRoom),
             None if self.rooms.len() >= ROOMS_MAX => return Err(JoinError::TooManyRooms),

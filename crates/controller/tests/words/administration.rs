@@ -7,7 +7,7 @@ use controller::{
     Notification, Output, PeerMode, Population, RoomInfo, SendData,
 };
 
-use crate::world::{UNIX, World, keys};
+use crate::world::{UNIX, World, joining, keys};
 
 fn room(reply: Result<AdminReply, AdminError>) -> RoomInfo {
     match reply {
@@ -37,6 +37,36 @@ fn rooms_are_listed_all_or_by_name() {
     };
     assert_eq!(names(&[]), ["attic", "lobby"]);
     assert_eq!(names(&["lobby", "cellar"]), ["lobby"]);
+}
+
+#[test]
+fn agents_and_recorders_are_not_counted() {
+    let mut world = World::new();
+    let made = room(world.ask(AdminRequest::CreateRoom(CreateRoom {
+        name: "lobby".to_owned(),
+        max_participants: Some(1),
+        ..CreateRoom::default()
+    })));
+    assert_eq!(made.num_participants, 0);
+    let agent = |identity: &str| {
+        let mut join = joining(identity);
+        join.claims.kind = "agent".to_owned();
+        join
+    };
+    world.join_with(agent("helper"));
+    let ada = world.join("ada", PeerMode::Dual);
+    assert_eq!(
+        world.controller.check_claims(&joining("bob").claims),
+        Err(JoinError::RoomFull)
+    );
+    assert_eq!(world.controller.check_claims(&agent("scribe").claims), Ok(()));
+    world.join_with(agent("scribe"));
+    assert_eq!(world.controller.population().participants, 3);
+    match world.ask(AdminRequest::ListRooms { names: Vec::new() }) {
+        Ok(AdminReply::Rooms(rooms)) => assert_eq!(rooms[0].num_participants, 1),
+        other => panic!("the room, and not {other:?}"),
+    }
+    world.request(ada, controller::Request::Leave);
 }
 
 #[test]

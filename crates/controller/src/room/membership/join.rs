@@ -111,7 +111,7 @@ impl Room {
             .collect();
         participant.version += 1;
         let mut room = self.info();
-        room.num_participants += u32::from(!participant.permission.hidden);
+        room.num_participants += u32::from(!participant.permission.hidden && !participant.is_dependent());
         room.active_recording |= participant.permission.recorder;
         let joined = Joined {
             room,
