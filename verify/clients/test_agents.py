@@ -13,7 +13,7 @@ from support.wait import until
 from support.workers import AGENTS, raw_worker, sdk_worker
 
 needs_sdk = pytest.mark.skipif(
-    not (AGENTS / ".venv").exists(), reason="LiveKit's agents SDK is not installed (scripts/venv verify/clients/agents)"
+    not (AGENTS / ".venv/requirements.txt").exists(), reason="LiveKit's agents SDK is not installed (scripts/venv verify/clients/agents)"
 )
 
 
