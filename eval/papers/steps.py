@@ -82,7 +82,7 @@ STEPS = [
         ],
     ),
     Step("packets", 2, True, ["ip", "node"], [["node", "eval/papers/packets.mjs"]]),
-    Step("two-party", 6, True, ["ip"], [compare("two-party", *(f"--only={name}" for name in ("weir-afxdp", "livekit", "janus")))]),
+    Step("two-party", 10, True, ["ip"], [compare("two-party", *(f"--only={name}" for name in ("weir-afxdp", "livekit", "janus")))]),
     Step("relays", 13, True, ["ip"], [relays("calls"), relays("ramp", "--calls", "900")]),
     Step("adaptation", 10, True, ["ip", "node"], [["eval/adaptation/run", "scallop"], ["eval/adaptation/run", "report"]]),
     Step("recirculation", 11, True, ["ip", "simple_switch_grpc"], [["eval/recirculation/run", "--write"]]),
@@ -90,7 +90,7 @@ STEPS = [
     # Beyond the hour.
     Step("hd", 15, True, ["ip"], [compare("hd", "--seconds", "3", "--settle", "2")]),
     Step("sessions", 10, True, ["ip"], [relays("sessions")]),
-    Step("conferences", 25, True, ["ip"], [compare("conferences", "--seconds", "3", "--settle", "2")]),
+    Step("conferences", 45, True, ["ip"], [compare("conferences", "--seconds", "3", "--settle", "2")]),
 ]
 
 
