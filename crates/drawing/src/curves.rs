@@ -49,6 +49,8 @@ const LEFT: f64 = 52.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 44.0;
 const RIGHT: f64 = 12.0;
+/// The least space between names.
+const APART_MIN: f64 = 4.0;
 const COLOURS: [&str; 7] = [
     "#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#8a8a8a", "#7d5ba6", "#1aa6a6",
 ];
@@ -56,12 +58,13 @@ const COLOURS: [&str; 7] = [
 impl Drawing {
     /// A whole SVG file.
     pub fn svg(&self) -> String {
-        let width = PANEL_WIDTH * self.panels.len() as f64;
-        let mut svg = begin(width, HEIGHT);
-        text(&mut svg, (width / 2.0, 18.0), "middle", &self.title);
         let names = self.names();
         let taken: f64 = names.iter().map(|name| legend_width(name)).sum();
-        let apart = f64::clamp((width - LEFT - taken) / names.len() as f64, 4.0, 24.0);
+        let legend = LEFT + taken + APART_MIN * names.len() as f64;
+        let width = f64::max(PANEL_WIDTH * self.panels.len() as f64, legend.ceil());
+        let mut svg = begin(width, HEIGHT);
+        text(&mut svg, (width / 2.0, 18.0), "middle", &self.title);
+        let apart = f64::clamp((width - LEFT - taken) / names.len() as f64, APART_MIN, 24.0);
         let mut x = LEFT;
         for (place, name) in names.iter().enumerate() {
             let _ = writeln!(
@@ -297,5 +300,25 @@ mod tests {
         };
         assert_eq!(drawing.names(), ["a", "b"]);
         assert_eq!(drawing.svg().matches(COLOURS[1]).count(), 3, "legend and both panels");
+    }
+
+    #[test]
+    fn a_drawing_is_as_wide_as_its_legend() {
+        let names = ["weir", "livekit", "janus", "weir-afxdp", "floor"];
+        let curves = names.map(|name| Curve {
+            name: name.into(),
+            points: vec![(1.0, 0.0), (2.0, 1.0)],
+        });
+        let panel = Panel {
+            across: "x".into(),
+            up: "y".into(),
+            scale: Scale::Linear,
+            curves: curves.into(),
+        };
+        let drawing = Drawing {
+            title: "t".into(),
+            panels: vec![panel],
+        };
+        assert!(drawing.svg().contains("viewBox=\"0 0 341 300\""), "and not 320");
     }
 }
