@@ -3,24 +3,22 @@
 //! Reading is the part of a message that costs by its length. It needs nothing of the rooms, so it
 //! is done on the connection's own task: what one client has read keeps nobody else waiting.
 
+mod budget;
+
 use std::time::Instant;
 
-use controller::{Budget, Counter, Description, Rate};
+use controller::{Counter, Description};
 use livekit_protocol::SessionDescription as Described;
 use livekit_protocol::signal_request::Message as Said;
 
+pub(crate) use self::budget::MessageBudget;
 use crate::frame::{self, Frame};
-use crate::limits::{MESSAGE_MAX, MESSAGE_UNIT, MESSAGES_BURST, MESSAGES_PER_SECOND, SECTIONS_UNIT};
-
-const RATE: Rate = Rate {
-    per_second: MESSAGES_PER_SECOND,
-    burst: MESSAGES_BURST,
-};
+use crate::limits::{MESSAGE_MAX, SECTIONS_UNIT};
 
 /// Reads the frames of one connection, as far as its client may say so much.
 #[derive(Debug)]
 pub struct Inbox {
-    budget: Budget,
+    budget: MessageBudget,
 }
 
 /// A frame that was read.
@@ -56,7 +54,7 @@ impl Inbox {
     /// For a connection that is opened now.
     pub fn new(now: Instant) -> Self {
         Self {
-            budget: Budget::new(now, RATE),
+            budget: MessageBudget::new(now),
         }
     }
 
@@ -72,9 +70,7 @@ impl Inbox {
         if frame.len() > MESSAGE_MAX {
             return Err(Unusable::new(1009, Counter::OversizedMessage, "message too large"));
         }
-        // Large messages take longer to read.
-        let cost = 1.0 + frame.len() as f64 / MESSAGE_UNIT as f64;
-        if !self.budget.take(now, RATE, cost) {
+        if !self.budget.take_frame(now, frame) {
             return Err(Unusable::new(1008, Counter::FloodingConnection, "too many messages"));
         }
         if !frame::fits(frame) {
@@ -97,7 +93,7 @@ impl Inbox {
     fn description(&mut self, now: Instant, described: &Described) -> Result<Description, Unusable> {
         let description = Description::read(described.id, &described.sdp);
         let sections = description.read.as_ref().map_or(0, |(read, _)| read.sections.len());
-        match self.budget.take(now, RATE, sections as f64 / SECTIONS_UNIT as f64) {
+        match self.budget.take(now, sections as f64 / SECTIONS_UNIT as f64) {
             true => Ok(description),
             false => Err(Unusable::new(
                 1008,

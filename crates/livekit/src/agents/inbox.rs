@@ -2,24 +2,19 @@
 
 use std::time::Instant;
 
-use controller::{Budget, Rate};
 use livekit_protocol::WorkerMessage;
 use livekit_protocol::worker_message::Message as Said;
 use prost::Message;
 
 use super::output::Counter;
 use crate::frame::Frame;
-use crate::limits::{MESSAGE_UNIT, MESSAGES_BURST, MESSAGES_PER_SECOND, WORKER_MESSAGE_MAX};
-
-const RATE: Rate = Rate {
-    per_second: MESSAGES_PER_SECOND,
-    burst: MESSAGES_BURST,
-};
+use crate::inbox::MessageBudget;
+use crate::limits::WORKER_MESSAGE_MAX;
 
 /// Reads the frames of one connection, as far as its worker may say so much.
 #[derive(Debug)]
 pub struct Inbox {
-    budget: Budget,
+    budget: MessageBudget,
 }
 
 /// A frame that was read.
@@ -43,7 +38,7 @@ impl Inbox {
     /// For a connection that is opened now.
     pub fn new(now: Instant) -> Self {
         Self {
-            budget: Budget::new(now, RATE),
+            budget: MessageBudget::new(now),
         }
     }
 
@@ -60,9 +55,7 @@ impl Inbox {
         if frame.len() > WORKER_MESSAGE_MAX {
             return Err(unusable(1009, Counter::Oversized));
         }
-        // Large messages take longer to read.
-        let cost = 1.0 + frame.len() as f64 / MESSAGE_UNIT as f64;
-        if !self.budget.take(now, RATE, cost) {
+        if !self.budget.take_frame(now, frame) {
             return Err(unusable(1008, Counter::Flood));
         }
         let read = match frame {
