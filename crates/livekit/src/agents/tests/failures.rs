@@ -13,6 +13,15 @@ use crate::agents::Counter;
 
 const ONE_SECOND: Duration = Duration::from_secs(1);
 
+/// A room whose job is offered to the only worker.
+fn offered() -> (World, proto::Job) {
+    let mut world = World::new();
+    world.worker(FIRST, "", JobType::JtRoom);
+    world.room("lobby", &[]);
+    let (job, _) = world.offer(FIRST).expect("a job");
+    (world, job)
+}
+
 /// A room whose job the first of two workers runs; returns the job.
 fn running() -> (World, String) {
     let mut world = World::new();
@@ -25,10 +34,7 @@ fn running() -> (World, String) {
 
 #[test]
 fn a_declined_job_goes_to_the_next_worker_and_comes_back_after_a_while() {
-    let mut world = World::new();
-    world.worker(FIRST, "", JobType::JtRoom);
-    world.room("lobby", &[]);
-    let (job, _) = world.offer(FIRST).expect("a job");
+    let (mut world, job) = offered();
     world.decline(FIRST, &job.id);
     assert!(world.offer(FIRST).is_none());
     world.worker(SECOND, "", JobType::JtRoom);
@@ -42,10 +48,7 @@ fn a_declined_job_goes_to_the_next_worker_and_comes_back_after_a_while() {
 
 #[test]
 fn a_job_that_its_worker_turns_down_for_good_is_over() {
-    let mut world = World::new();
-    world.worker(FIRST, "", JobType::JtRoom);
-    world.room("lobby", &[]);
-    let (job, _) = world.offer(FIRST).expect("a job");
+    let (mut world, job) = offered();
     let answer = proto::AvailabilityResponse {
         job_id: job.id,
         terminate: true,
@@ -75,10 +78,7 @@ fn a_worker_that_does_not_answer_loses_the_job_and_in_the_end_its_connection() {
 
 #[test]
 fn a_worker_that_takes_jobs_and_does_nothing_is_replaced() {
-    let mut world = World::new();
-    world.worker(FIRST, "", JobType::JtRoom);
-    world.room("lobby", &[]);
-    let (job, _) = world.offer(FIRST).expect("a job");
+    let (mut world, job) = offered();
     world.accept(FIRST, &job.id, "agent-1");
     world.worker(SECOND, "", JobType::JtRoom);
     world.pass(Duration::from_secs(60));
@@ -108,10 +108,7 @@ fn a_worker_that_dies_with_its_agent_is_replaced() {
 
 #[test]
 fn a_worker_that_dies_before_its_agent_joined_is_replaced_after_a_while() {
-    let mut world = World::new();
-    world.worker(FIRST, "", JobType::JtRoom);
-    world.room("lobby", &[]);
-    let (job, _) = world.offer(FIRST).expect("a job");
+    let (mut world, job) = offered();
     world.accept(FIRST, &job.id, "agent-1");
     world.worker(SECOND, "", JobType::JtRoom);
     world.lose(FIRST);
@@ -124,10 +121,7 @@ fn a_worker_that_dies_before_its_agent_joined_is_replaced_after_a_while() {
 #[test]
 fn an_agent_whose_media_never_connected_is_lost_with_its_worker_or_leaves_by_itself() {
     let begun = || {
-        let mut world = World::new();
-        world.worker(FIRST, "", JobType::JtRoom);
-        world.room("lobby", &[]);
-        let (job, _) = world.offer(FIRST).expect("a job");
+        let (mut world, job) = offered();
         world.accept(FIRST, &job.id, "agent-1");
         world.worker(SECOND, "", JobType::JtRoom);
         world
