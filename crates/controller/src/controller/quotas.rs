@@ -1,6 +1,5 @@
 //! Limits for API keys, as they change.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::Controller;
@@ -22,10 +21,9 @@ impl Controller {
 
     /// Tells the agent of shares that changed.
     pub(super) fn share_bitrates(&mut self, now: Instant, out: &mut Vec<Output>) {
-        let changed = std::mem::take(&mut self.core.usage.changed);
+        let mut changed = std::mem::take(&mut self.core.usage.changed);
         let Self { core, rooms, .. } = self;
-        let is_limited = |key: &String| core.usage.share(&core.config.quotas, key).is_some();
-        let changed: BTreeSet<_> = changed.into_iter().filter(is_limited).collect();
+        changed.retain(|key| core.usage.share(&core.config.quotas, key).is_some());
         if changed.is_empty() {
             return;
         }
