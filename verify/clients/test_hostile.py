@@ -13,7 +13,7 @@ from websockets.exceptions import WebSocketException
 from websockets.exceptions import ConnectionClosed
 
 from support import chatter, descriptions, sluggish
-from support.bystander import Bystander
+from support.bystander import Bystander, calling
 from support.server import server
 from support.tokens import token
 from support.wait import until
@@ -22,17 +22,6 @@ from support.wait import until
 # be served for ever.
 REQUEST_TIMEOUT_S = 2
 BRIEF = f"limits: {{request_timeout: {REQUEST_TIMEOUT_S}}}\n"
-
-
-@contextlib.asynccontextmanager
-async def calling(url: str):
-    """A bystander's call on a server of the test's own."""
-    call = Bystander(url)
-    try:
-        await call.join()
-        yield call
-    finally:
-        await call.leave()
 
 
 async def test_slow_clients_are_cut_off_and_cost_nobody_anything():

@@ -1,7 +1,6 @@
 """Webhooks as LiveKit's SDK receives them, and receivers that fail, hang and never end."""
 
 import asyncio
-import contextlib
 import json
 
 from livekit import api
@@ -9,7 +8,7 @@ from livekit.protocol import models
 
 from conftest import Joining
 from support.administrator import sdk
-from support.bystander import Bystander
+from support.bystander import calling
 from support.certificates import authority_and_server
 from support.receivers import KINDS, Receiver, bad_receivers, receiver
 from support.server import Server, server
@@ -143,14 +142,3 @@ async def test_https_needs_a_certificate_that_is_trusted(tmp_path, monkeypatch):
             await until("the trusted one is told", lambda: good.names == told, 30, lambda: good.names)
             await counted(weir, "failed")
         assert not other.events
-
-
-@contextlib.asynccontextmanager
-async def calling(url: str):
-    """A bystander's call on a server of the test's own."""
-    call = Bystander(url)
-    try:
-        await call.join()
-        yield call
-    finally:
-        await call.leave()

@@ -161,3 +161,14 @@ class Bystander:
             asked = self._asked.pop(response.pong_resp.last_ping_timestamp, None)
             if asked is not None:
                 self._answers.append(time.monotonic() - asked)
+
+
+@contextlib.asynccontextmanager
+async def calling(url: str) -> AsyncIterator[Bystander]:
+    """A bystander's call on a server of the test's own."""
+    call = Bystander(url)
+    try:
+        await call.join()
+        yield call
+    finally:
+        await call.leave()
