@@ -1,13 +1,21 @@
 //! The meeting page, out of the binary.
 
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, Uri, header};
 use rust_embed::{Embed, EmbeddedFile};
 
-/// The page runs nothing but its own files; it may connect to any server, since its address can
-/// name one.
-const POLICY: &str = "default-src 'self'; connect-src *; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; \
-                      style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; frame-ancestors 'self'; base-uri 'none'";
+/// The page runs and shows nothing but its own files, and is shown in no other. It may connect to
+/// any server, since its address can name one. Under HTTPS, browsers let it connect over TLS only.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src *; \
+                      img-src 'self' data: blob:; media-src 'self' blob: mediastream:; worker-src 'self' blob:; \
+                      manifest-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'";
+
+/// The devices that the page uses, and the capabilities that no script of it gets.
+const PERMISSIONS: &str =
+    "camera=(self), microphone=(self), display-capture=(self), geolocation=(), payment=(), usb=()";
+
+const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
+const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 /// The output of `make page`.
 #[derive(Embed)]
@@ -67,9 +75,10 @@ fn respond(path: &str, file: EmbeddedFile) -> Response<Body> {
         HeaderValue::from_str(kind.as_ref()).expect("media types are ASCII"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(PERMISSIONS_POLICY, HeaderValue::from_static(PERMISSIONS));
+    headers.insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
 
