@@ -25,6 +25,7 @@ mod serve;
 mod settings;
 mod sip;
 mod switch_sim;
+mod tls;
 mod token;
 mod webhooks;
 mod websocket;
