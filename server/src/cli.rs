@@ -54,6 +54,10 @@ pub(crate) struct Serve {
     /// itself, loopback only.
     #[arg(long, env = "WEIR_DEV")]
     pub dev: bool,
+    /// With --dev: also HTTPS at this port, on all addresses, with a certificate that is made at
+    /// the start. For phones in the same network.
+    #[arg(long, value_name = "PORT", env = "WEIR_DEV_TLS", num_args = 0..=1, default_missing_value = "7443")]
+    pub dev_tls: Option<u16>,
     /// Configuration file (YAML).
     #[arg(long, value_name = "FILE", env = "WEIR_CONFIG")]
     pub config: Option<PathBuf>,

@@ -11,6 +11,7 @@ mod renamed;
 mod rooms;
 mod secrets;
 mod sip;
+mod tls;
 mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -30,6 +31,7 @@ pub(crate) use quotas::Quotas;
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
 pub(crate) use sip::{Interface, Network, Sip};
+pub(crate) use tls::Tls;
 pub(crate) use webhook::{Webhook, is_url};
 
 use crate::cli;
@@ -50,6 +52,8 @@ pub(crate) struct Config {
     pub bind: Vec<IpAddr>,
     /// HTTP and WebSocket.
     pub port: u16,
+    /// The same over TLS, if there is to be any.
+    pub tls: Option<Tls>,
     /// Media.
     pub rtc: Rtc,
     /// The keys that may sign tokens.
@@ -87,6 +91,7 @@ struct File {
     #[serde(alias = "bind_addresses")]
     bind: Vec<IpAddr>,
     port: Option<u16>,
+    tls: Option<Tls>,
     rtc: RtcFile,
     keys: Keys,
     key_file: Option<PathBuf>,
@@ -124,7 +129,9 @@ impl Config {
         file.metrics.check()?;
         file.limits.check()?;
         file.webhook.check(&keys)?;
-        let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
+        let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments));
+        let port = arguments.port.or(file.port).unwrap_or(7880);
+        let tls = Tls::complete(file.tls, arguments.dev, arguments.dev_tls, port)?;
         let dataplane = file.rtc.dataplane(arguments.workers)?;
         let node_ips = first_of([arguments.node_ip.clone(), file.rtc.node_ip]).unwrap_or_default();
         let sip = file.sip.map(|sip| sip.complete(|| media_interface(&bind, &node_ips)));
@@ -132,7 +139,8 @@ impl Config {
             dev: arguments.dev,
             dev_key,
             bind,
-            port: arguments.port.or(file.port).unwrap_or(7880),
+            port,
+            tls,
             rtc: Rtc {
                 port: arguments.rtc_port.or(file.rtc.port).unwrap_or(7882),
                 node_ips,
@@ -211,10 +219,10 @@ fn first_of(choices: [Vec<IpAddr>; 2]) -> Option<Vec<IpAddr>> {
     choices.into_iter().find(|choice| !choice.is_empty())
 }
 
-/// In development mode only this machine may connect; otherwise anybody. Both families, because
-/// `localhost` may be either.
-fn default_bind(dev: bool) -> Vec<IpAddr> {
-    let mut addresses: Vec<IpAddr> = match dev {
+/// In development mode only this machine may connect, unless TLS was asked for; otherwise anybody.
+/// Both families, because `localhost` may be either.
+fn default_bind(arguments: &cli::Serve) -> Vec<IpAddr> {
+    let mut addresses: Vec<IpAddr> = match arguments.dev && arguments.dev_tls.is_none() {
         true => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         false => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
     };

@@ -5,6 +5,7 @@ mod api;
 pub(crate) mod closed;
 mod dev;
 pub(crate) mod health;
+mod https;
 pub(crate) mod listen;
 pub(crate) mod page;
 pub(crate) mod receivers;
@@ -36,7 +37,7 @@ use crate::websocket;
 pub(crate) use api::Api;
 use health::Unwell;
 use receivers::{Denial, ReceiverView, ReceiversView};
-pub(crate) use state::Http;
+pub(crate) use state::{Http, Https};
 
 /// The largest body of a request, apart from those of the server API.
 const BODY_MAX: usize = 4 << 10;
@@ -66,6 +67,7 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         .route("/api/dev-token", post(dev_token))
         .route("/api/receivers", get(all_receivers))
         .route("/api/receivers/me", get(own_receiver))
+        .route("/.well-known/acme-challenge/{token}", get(https::challenge))
         // Signalling paths may have doubled slashes, so they are recognised rather than routed.
         .fallback(other)
         .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -77,6 +79,7 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         .route("/twirp/{*call}", any(api))
         .layer(cors)
         .layer(middleware::from_fn(whip_session::describe))
+        .layer(middleware::from_fn_with_state(http.clone(), https::guard))
         .layer(middleware::from_fn_with_state(http.clone(), welcome))
         .with_state(http)
 }

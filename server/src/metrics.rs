@@ -6,6 +6,7 @@ mod receivers;
 mod rtpengine;
 mod sip;
 mod text;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +25,9 @@ pub(crate) use text::Text;
 
 use crate::http::closed::Closed;
 use crate::log::Lost;
+use crate::os::clock;
 use crate::sip::stats::Stats;
+use crate::tls::Certificates;
 
 /// Bounds of how long the agent's turns take, in seconds.
 const TURNS: [f64; 11] = [
@@ -58,6 +61,8 @@ struct Values {
     sip: Option<Stats>,
     is_read: bool,
     sip_denied: u64,
+    /// The certificates of HTTPS.
+    certificates: Option<Certificates>,
 }
 
 impl fmt::Debug for Metrics {
@@ -161,6 +166,11 @@ impl Metrics {
         self.values().log = Some(lost);
     }
 
+    /// Shows the certificates of HTTPS, too.
+    pub(crate) fn watch_certificates(&self, certificates: Certificates) {
+        self.values().certificates = Some(certificates);
+    }
+
     /// The counters in text form, to which others can be appended.
     pub(crate) fn encode(&self) -> Text {
         let mut registry = Registry::with_prefix("weir");
@@ -173,6 +183,9 @@ impl Metrics {
         values.is_read = true;
         if let Some(stats) = &values.sip {
             sip::write_sip(stats, values.sip_denied, &values.control_closed, &mut text);
+        }
+        if let Some(certificates) = &values.certificates {
+            tls::write(certificates, clock::unix(), &mut text);
         }
         let devices = values.devices.clone();
         drop(values);

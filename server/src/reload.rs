@@ -1,5 +1,5 @@
-//! SIGHUP applies changes of the configuration, as far as that is possible during calls. A file or
-//! a folder of keys is also read when it changes.
+//! SIGHUP applies changes of the configuration, as far as that is possible during calls. Files of
+//! keys and of certificates are also read when they change.
 
 use tracing::{error, info, warn};
 
@@ -9,6 +9,7 @@ use crate::config::{ApiSecrets, Config, Keys, changes, is_reloaded};
 use crate::controller_task::Handle;
 use crate::log::Log;
 use crate::settings::{Current, Settings, api_keys};
+use crate::tls;
 use crate::webhooks::Webhooks;
 
 /// Everything that a new configuration reaches.
@@ -25,6 +26,8 @@ pub(crate) struct Reload<'a> {
     pub controller: Handle,
     /// The sender of webhooks.
     pub webhooks: Webhooks,
+    /// The certificates in files, if there is HTTPS.
+    pub certificates: Option<tls::Files>,
     /// The configuration there is.
     pub config: Config,
     /// The reason why the file of keys cannot be used, for the log.
@@ -56,6 +59,7 @@ impl Reload<'_> {
         self.controller.set_keys(api_keys(&config)).await;
         self.controller.set_quotas((&config.quotas).into()).await;
         self.configure_webhooks(&config).await;
+        self.read_certificates_of(&config).await;
         let [added, removed, replaced] = differences(&self.config.keys, &config.keys);
         info!(
             keys_added = added,
@@ -67,9 +71,26 @@ impl Reload<'_> {
         self.config = config;
     }
 
-    /// Whether keys stand in a file or a folder that may change.
-    pub(crate) fn has_key_file(&self) -> bool {
-        self.config.key_sources.file.is_some()
+    /// Reads the files that may change without a signal.
+    pub(crate) async fn read_files(&mut self) {
+        if self.config.key_sources.file.is_some() {
+            self.read_keys().await;
+        }
+        if let Some(certificates) = &mut self.certificates {
+            certificates.follow().await;
+        }
+    }
+
+    /// Serves the certificates that a configuration names.
+    async fn read_certificates_of(&mut self, config: &Config) {
+        match (&mut self.certificates, &config.tls) {
+            (Some(certificates), Some(tls)) => certificates.set_paths(tls.certificates.clone()).await,
+            (None, None) => {}
+            _ => warn!(
+                setting = "tls",
+                "changed in the configuration, but only a restart takes it over"
+            ),
+        }
     }
 
     /// Begins to send webhooks, if the configuration has any.
@@ -87,7 +108,7 @@ impl Reload<'_> {
 
     /// Reads the file of keys again. One that cannot be used changes nothing: it may be half
     /// written.
-    pub(crate) async fn read_keys(&mut self) {
+    async fn read_keys(&mut self) {
         let sources = self.config.key_sources.clone();
         let Ok(read) = tokio::task::spawn_blocking(move || sources.read()).await else {
             return;

@@ -11,7 +11,6 @@ use agent::{Agent, Certificate};
 use controller::Controller;
 use livekit::agents::Workers;
 use southbound::NodeId;
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tracing::{error, info, warn};
 
@@ -23,8 +22,8 @@ use crate::dataplane;
 use crate::dependencies::Dependencies;
 use crate::http::health::Health;
 use crate::http::listen;
-use crate::http::listen::Front;
-use crate::http::{self, Api, Http};
+use crate::http::listen::{Front, Port};
+use crate::http::{self, Api, Http, Https};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
 use crate::media::media_thread;
@@ -37,13 +36,14 @@ use crate::os::signals::{Asked, Signals};
 use crate::reload::Reload;
 use crate::settings::{Current, Settings, api_keys};
 use crate::sip;
+use crate::tls::{self, Certificates};
 use crate::webhooks;
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
 
-/// The interval at which a file or a folder of keys is read again.
-const KEYS_EVERY: Duration = Duration::from_secs(2);
+/// The interval at which files of keys and of certificates are read again.
+const FILES_EVERY: Duration = Duration::from_secs(2);
 
 /// How long the last messages to clients may take to be sent.
 const GOODBYE: Duration = Duration::from_millis(300);
@@ -157,6 +157,15 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         sip_handle = Some(handle);
     }
 
+    let (mut https, mut certificates, mut acme) = (None, None, None);
+    if let Some(config) = &config.tls {
+        let opened = tls::open(sources(config, &candidates))?;
+        metrics.watch_certificates(opened.certificates.clone());
+        acme = opened.acme;
+        https = Some(Https::new(config, opened.certificates));
+        certificates = Some(opened.files);
+    }
+
     let settings = Current::new(Settings::of(&config));
     let places = [(); 3].map(|()| Places::new(config.limits.places()));
     let request_timeout = config.limits.request_timeout.0;
@@ -172,18 +181,23 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             health: Health::new(controller.clone(), receiver_query.clone(), sip_handle),
             receivers: receiver_query,
             api: Api::new(request_timeout),
+            https: https.clone(),
         },
         request_timeout,
     );
     if config.rtc.clear_rtp {
         warn!("rtc.clear_rtp: who offers media without encryption gets it without; for laboratories only");
     }
-    let listeners = listen(&config).await?;
+    let mut ports = Vec::new();
+    if let Some(https) = &https {
+        ports.extend(listen(&config.bind, https.port, Some(&https.certificates))?);
+    }
+    ports.extend(listen(&config.bind, config.port, None)?);
     for candidate in &candidates {
         info!(address = %candidate, "media");
     }
     if config.dev {
-        announce(&config);
+        announce(&config, &candidates, https.as_ref());
     }
     let front = Front {
         router,
@@ -199,19 +213,23 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         places,
         controller: controller.clone(),
         webhooks,
+        certificates,
         config,
         key_error: None,
     };
     reload.start_webhooks().await;
-    let mut servers = listen::serve(listeners, &front);
-    let mut keys_due = tokio::time::interval(KEYS_EVERY);
+    let mut servers = listen::serve(ports, &front);
+    if let Some(acme) = acme {
+        dependencies.watch("ACME", tokio::spawn(acme.run()));
+    }
+    let mut files_due = tokio::time::interval(FILES_EVERY);
     let outcome = loop {
         tokio::select! {
             asked = signals.next() => match asked {
                 Asked::Reload => reload.run().await,
                 Asked::End => break Ok(()),
             },
-            _ = keys_due.tick(), if reload.has_key_file() => reload.read_keys().await,
+            _ = files_due.tick() => reload.read_files().await,
             ended = dependencies.ended() => break Err(ended.into()),
             Some(_) = servers.join_next() => break Err("the HTTP port is not served any more".into()),
         }
@@ -235,13 +253,31 @@ fn calls(sip: &config::Sip) -> dataplane::Calls {
     }
 }
 
-fn announce(config: &Config) {
+/// The sources of certificates. In development, one is made for the addresses of this machine.
+fn sources(config: &config::Tls, candidates: &[SocketAddr]) -> tls::Settings {
+    let addresses = candidates.iter().map(SocketAddr::ip);
+    tls::Settings {
+        files: config.certificates.clone(),
+        acme: config.acme.clone(),
+        development: config.development.then(|| addresses.collect()),
+    }
+}
+
+fn announce(config: &Config, candidates: &[SocketAddr], https: Option<&Https>) {
     match &config.dev_key {
         Some(key) => info!(key, "development mode: everybody who reaches this server may join"),
         None => info!("development mode"),
     }
-    // An error is ignored: the line is only for readers.
-    let _ = writeln!(io::stdout(), "\n  Weir is at http://localhost:{}\n", config.port);
+    let mut text = format!("\n  Weir is at http://localhost:{}\n", config.port);
+    let fingerprint = https.and_then(|https| Some((https.port, https.certificates.fingerprint()?)));
+    if let Some((port, fingerprint)) = fingerprint {
+        for candidate in candidates {
+            text += &format!("  and at https://{}\n", SocketAddr::new(candidate.ip(), port));
+        }
+        text += &format!("  with a certificate of the SHA-256 fingerprint {fingerprint}\n");
+    }
+    // An error is ignored: the lines are only for readers.
+    let _ = writeln!(io::stdout(), "{text}");
 }
 
 fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
@@ -259,27 +295,31 @@ fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
     }
 }
 
-/// Opens the HTTP port on every address; one family may be missing on this machine, but not all.
-async fn listen(config: &Config) -> Result<Vec<TcpListener>, Box<dyn Error>> {
-    let mut listeners = Vec::new();
+/// Opens a port of HTTP, or with certificates of HTTPS, on every address; one family may be missing
+/// on this machine, but not all.
+fn listen(bind: &[IpAddr], port: u16, tls: Option<&Certificates>) -> Result<Vec<Port>, Box<dyn Error>> {
+    let mut ports = Vec::new();
     let mut last = None;
-    for address in &config.bind {
-        let address = SocketAddr::new(*address, config.port);
+    for address in bind {
+        let address = SocketAddr::new(*address, port);
         match listen::bind(address) {
             Ok(listener) => {
-                info!(%address, "signalling");
-                listeners.push(listener);
+                info!(%address, tls = tls.is_some(), "signalling");
+                ports.push(Port {
+                    listener,
+                    tls: tls.cloned(),
+                });
             }
-            Err(error) if config.bind.len() > 1 && error.kind() != std::io::ErrorKind::AddrInUse => {
+            Err(error) if bind.len() > 1 && error.kind() != std::io::ErrorKind::AddrInUse => {
                 warn!(%address, %error, "not listening");
                 last = Some(error);
             }
             Err(error) => return Err(format!("cannot listen on {address}: {error}").into()),
         }
     }
-    match (listeners.is_empty(), last) {
-        (true, Some(error)) => Err(format!("cannot listen on port {}: {error}", config.port).into()),
-        _ => Ok(listeners),
+    match (ports.is_empty(), last) {
+        (true, Some(error)) => Err(format!("cannot listen on port {port}: {error}").into()),
+        _ => Ok(ports),
     }
 }
 

@@ -53,7 +53,8 @@ impl Guest {
         }
     }
 
-    fn is_on_this_machine(&self) -> bool {
+    /// Whether its connection was made on this machine, with no proxy between.
+    pub(crate) fn is_on_this_machine(&self) -> bool {
         self.client.is_local() || self.client.is_direct && self.client.address == self.local
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Settings that are taken over while the switch runs, with everything below them.
-const RELOADED: [&str; 9] = [
+const RELOADED: [&str; 10] = [
     "key_file",
     "keys",
     "limits",
@@ -11,6 +11,7 @@ const RELOADED: [&str; 9] = [
     "metrics",
     "quotas",
     "room.watch",
+    "tls.certificates",
     "trusted_proxies",
     "webhook",
 ];
@@ -92,11 +93,19 @@ mod tests {
             "limits.connections",
             "metrics.token",
             "quotas.keys.a.rooms",
+            "tls.certificates",
             "trusted_proxies",
         ] {
             assert!(is_reloaded(name), "{name}");
         }
-        for name in ["limits.request_timeout", "keysets", "log.json", "port", "sip.allow"] {
+        for name in [
+            "limits.request_timeout",
+            "keysets",
+            "log.json",
+            "port",
+            "sip.allow",
+            "tls.port",
+        ] {
             assert!(!is_reloaded(name), "{name}");
         }
     }

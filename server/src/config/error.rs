@@ -28,6 +28,8 @@ pub(crate) enum ConfigError {
     NoPlaces,
     /// Webhooks cannot be sent as they are configured.
     Webhook(String),
+    /// Nothing can be served over TLS as it is configured.
+    Tls(String),
     /// The offload is a switch, and none is described.
     NoSwitch,
 }
@@ -70,6 +72,7 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::NoPlaces => write!(f, "`limits:` need values above 0"),
             ConfigError::Webhook(why) => write!(f, "`webhook:` {why}"),
+            ConfigError::Tls(why) => write!(f, "`tls:` {why}"),
             ConfigError::NoSwitch => write!(
                 f,
                 "`rtc: {{offload: p4}}` needs the switch and its ports in `p4:` beside it"

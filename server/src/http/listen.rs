@@ -1,21 +1,25 @@
-//! The HTTP port: accepts connections up to the limits, from clients that make progress.
+//! The ports of HTTP and HTTPS: accept connections up to the limits, from clients that make
+//! progress.
 //!
-//! Each wait for a client has a time limit: for a request's header in `hyper`, for the whole
-//! request in the router, for a client that does not read its response in [`WriteTimeout`], and for
-//! the whole connection here.
+//! Each wait for a client has a time limit: for the handshake of TLS and for the whole connection
+//! here, for a request's header in `hyper`, for the whole request in the router, and for a client
+//! that does not read its response in [`WriteTimeout`].
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tower_http::add_extension::AddExtension;
 use tracing::{debug, warn};
 
@@ -26,10 +30,16 @@ use crate::clients::write_timeout::WriteTimeout;
 use crate::metrics::Metrics;
 use crate::os::clock;
 use crate::settings::Current;
+use crate::tls::Certificates;
+use crate::tls::accept::{self, Accepted};
+use crate::tls::counters::HandshakeResult;
 
 /// The longest header: a request line with all parameters of a joining client, and the other
 /// headers.
-const HEADER_LEN_MAX: usize = 128 << 10;
+const HEADER_LEN_MAX: u32 = 128 << 10;
+
+/// How many requests at once a connection of HTTP/2 may have.
+const STREAMS_MAX: u32 = 32;
 
 /// How many requests' time a connection may last. A client that is not done then, however slowly it
 /// reads, gets one request's time to finish.
@@ -41,6 +51,14 @@ const UNSENT_MAX: u32 = 128 << 10;
 /// How long to wait when no connection can be taken: one that ends will help, asking again at once
 /// will not.
 const RESPITE: Duration = Duration::from_millis(100);
+
+/// A port that is served.
+pub(crate) struct Port {
+    /// Its socket.
+    pub listener: TcpListener,
+    /// The certificates, if it is one of HTTPS.
+    pub tls: Option<Certificates>,
+}
 
 /// Everything a connection needs.
 #[derive(Clone)]
@@ -64,6 +82,8 @@ pub(crate) struct Connection {
     pub peer: IpAddr,
     /// The local address that it connected to.
     pub local: IpAddr,
+    /// Whether it is one of TLS.
+    pub is_tls: bool,
     /// Its place, which a WebSocket keeps.
     pub place: Arc<Place>,
 }
@@ -92,16 +112,16 @@ pub(crate) fn tune(stream: &TcpStream, patience: Duration) {
     let _ = socket.set_tcp_notsent_lowat(UNSENT_MAX);
 }
 
-/// Serves `listeners` until the returned tasks are dropped. None of them ends by itself.
-pub(crate) fn serve(listeners: Vec<TcpListener>, front: &Front) -> JoinSet<()> {
-    let accept = |listener| accept(listener, front.clone());
-    listeners.into_iter().map(accept).collect()
+/// Serves these ports until the returned tasks are dropped. None of them ends by itself.
+pub(crate) fn serve(ports: Vec<Port>, front: &Front) -> JoinSet<()> {
+    let accept = |port| accept_all(port, front.clone());
+    ports.into_iter().map(accept).collect()
 }
 
-async fn accept(listener: TcpListener, front: Front) {
+async fn accept_all(port: Port, front: Front) {
     loop {
-        match listener.accept().await {
-            Ok((stream, from)) => admit(stream, from.ip(), &front),
+        match port.listener.accept().await {
+            Ok((stream, from)) => admit(stream, from.ip(), port.tls.as_ref(), &front),
             Err(error) => {
                 // Out of file descriptors, most likely.
                 warn!(%error, "cannot accept a connection");
@@ -112,7 +132,7 @@ async fn accept(listener: TcpListener, front: Front) {
     }
 }
 
-fn admit(stream: TcpStream, peer: IpAddr, front: &Front) {
+fn admit(stream: TcpStream, peer: IpAddr, tls: Option<&Certificates>, front: &Front) {
     let Ok(local) = stream.local_addr() else { return };
     // Clients of a proxy are only known from its requests, and are counted with those.
     let counted = Some(peer).filter(|peer| !is_trusted(*peer, &front.settings.get().trusted_proxies));
@@ -121,45 +141,117 @@ fn admit(stream: TcpStream, peer: IpAddr, front: &Front) {
             let connection = Connection {
                 peer: peer.to_canonical(),
                 local: local.ip().to_canonical(),
+                is_tls: tls.is_some(),
                 place: Arc::new(place),
             };
-            tokio::spawn(serve_one(stream, connection, evicted, front.clone()));
+            let service = TowerToHyperService::new(AddExtension::new(front.router.clone(), connection));
+            let running = Running {
+                evicted,
+                metrics: front.metrics.clone(),
+                patience: front.request_timeout,
+            };
+            tune(&stream, 2 * running.patience);
+            let stream = WriteTimeout::new(stream, running.patience);
+            match tls.cloned() {
+                Some(certificates) => tokio::spawn(running.shake_hands(stream, service, certificates)),
+                None => tokio::spawn(running.serve_http1(stream, service)),
+            };
         }
         Err(full) => front.metrics.http_closed(full.into()),
     }
 }
 
-async fn serve_one(stream: TcpStream, connection: Connection, mut evicted: Evicted, front: Front) {
-    let patience = front.request_timeout;
-    tune(&stream, 2 * patience);
-    let service = AddExtension::new(front.router, connection);
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience)
-        .max_buf_size(HEADER_LEN_MAX)
-        .serve_connection(
-            TokioIo::new(WriteTimeout::new(stream, patience)),
-            TowerToHyperService::new(service),
-        )
-        .with_upgrades();
-    let mut served = std::pin::pin!(served);
-    let ended = tokio::select! {
-        ended = &mut served => ended,
-        Ok(full) = &mut evicted => return front.metrics.http_closed(full.into()),
-        () = tokio::time::sleep(LIFE * patience) => {
-            served.as_mut().graceful_shutdown();
-            match tokio::time::timeout(patience, served).await {
-                Ok(ended) => ended,
-                Err(_) => return front.metrics.http_closed(Closed::Slow),
+/// The routes, for the requests of one connection.
+type Service = TowerToHyperService<AddExtension<Router, Connection>>;
+
+/// A connection that is served.
+struct Running {
+    evicted: Evicted,
+    metrics: Metrics,
+    patience: Duration,
+}
+
+impl Running {
+    async fn shake_hands(mut self, stream: WriteTimeout, service: Service, certificates: Certificates) {
+        let accepted = tokio::select! {
+            accepted = timeout(self.patience, accept::accept(stream, &certificates)) => accepted,
+            Ok(full) = &mut self.evicted => return self.metrics.http_closed(full.into()),
+        };
+        match accepted {
+            Ok(Ok(accepted)) => {
+                certificates.count(HandshakeResult::Completed);
+                match accepted {
+                    Accepted::Http1(stream) => self.serve_http1(stream, service).await,
+                    Accepted::Http2(stream) => self.serve_http2(stream, service).await,
+                }
+            }
+            Ok(Err(ended)) => certificates.count(ended),
+            Err(_) => {
+                certificates.count(HandshakeResult::Slow);
+                self.metrics.http_closed(Closed::Slow);
             }
         }
-    };
-    if let Err(error) = ended {
-        debug!(%error, "an HTTP connection failed");
-        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
-        let timed_out = source.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
-        if error.is_timeout() || timed_out {
-            front.metrics.http_closed(Closed::Slow);
+    }
+
+    async fn serve_http1<S>(self, stream: S, service: Service)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let served = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.patience)
+            .max_buf_size(HEADER_LEN_MAX as usize)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        self.run(served, |served| served.graceful_shutdown()).await;
+    }
+
+    /// A WebSocket is not offered here (RFC 8441): it would end with its connection, which lasts no
+    /// longer than requests may.
+    async fn serve_http2<S>(self, stream: S, service: Service)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let served = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS_MAX)
+            .max_header_list_size(HEADER_LEN_MAX)
+            .keep_alive_interval(self.patience)
+            .keep_alive_timeout(self.patience)
+            .serve_connection(TokioIo::new(stream), service);
+        self.run(served, |served| served.graceful_shutdown()).await;
+    }
+
+    /// Runs a connection until it ends, is evicted, or has lasted too long. `finish` lets it end
+    /// with the requests there are.
+    async fn run<C>(self, served: C, finish: impl FnOnce(Pin<&mut C>))
+    where
+        C: Future<Output = hyper::Result<()>>,
+    {
+        let Running {
+            mut evicted,
+            metrics,
+            patience,
+        } = self;
+        let mut served = pin!(served);
+        let ended = tokio::select! {
+            ended = &mut served => ended,
+            Ok(full) = &mut evicted => return metrics.http_closed(full.into()),
+            () = tokio::time::sleep(LIFE * patience) => {
+                finish(served.as_mut());
+                match timeout(patience, served).await {
+                    Ok(ended) => ended,
+                    Err(_) => return metrics.http_closed(Closed::Slow),
+                }
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "an HTTP connection failed");
+            let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
+            let timed_out = source.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
+            if error.is_timeout() || timed_out {
+                metrics.http_closed(Closed::Slow);
+            }
         }
     }
 }

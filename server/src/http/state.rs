@@ -2,14 +2,18 @@
 
 use std::net::IpAddr;
 
+use axum::http::HeaderValue;
+
 use super::api::Api;
 use super::health::Health;
 use crate::clients::places::Places;
+use crate::config;
 use crate::controller_task::Handle;
 use crate::media::ReceiverQuery;
 use crate::metrics::Metrics;
 use crate::metrics::endpoint::Endpoint;
 use crate::settings::Current;
+use crate::tls::Certificates;
 
 /// The parts that requests need.
 pub(crate) struct Http {
@@ -33,4 +37,33 @@ pub(crate) struct Http {
     pub api: Api,
     /// The check of all parts.
     pub health: Health,
+    /// HTTPS, if there is any.
+    pub https: Option<Https>,
+}
+
+/// HTTPS as clients find it.
+#[derive(Clone)]
+pub(crate) struct Https {
+    /// Its port.
+    pub port: u16,
+    /// Whether requests without TLS are redirected to it.
+    pub redirect: bool,
+    /// The time for which browsers use nothing else, if they are told to.
+    pub hsts: Option<HeaderValue>,
+    /// The certificates, with the answers to checks.
+    pub certificates: Certificates,
+}
+
+impl Https {
+    /// As it is configured, with these certificates.
+    pub(crate) fn new(config: &config::Tls, certificates: Certificates) -> Self {
+        let hsts = Some(config.hsts).filter(|seconds| *seconds > 0);
+        let hsts = hsts.and_then(|seconds| HeaderValue::try_from(format!("max-age={seconds}")).ok());
+        Https {
+            port: config.port,
+            redirect: config.redirect,
+            hsts,
+            certificates,
+        }
+    }
 }

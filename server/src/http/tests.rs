@@ -3,6 +3,7 @@
 
 mod api;
 mod health;
+mod https;
 mod whip_requests;
 
 use std::convert::Infallible;
@@ -107,6 +108,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         health: Health::new(controller.clone(), query.clone(), None),
         receivers: query,
         api: Api::new(TIMEOUT),
+        https: Some(https::https("{port: 7443, hsts: 60}")),
     };
     Server {
         router: router(http, TIMEOUT),
@@ -118,12 +120,13 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
 }
 
 impl Server {
-    /// The answer to a request from this peer.
+    /// The answer to a request from this peer: over TLS, unless its URL begins with `http:`.
     async fn ask(&self, peer: &str, request: Request<Body>) -> Response<Body> {
         let peer: IpAddr = peer.parse().unwrap();
         let connection = Connection {
             peer,
             local: [192, 0, 2, 1].into(),
+            is_tls: request.uri().scheme_str() != Some("http"),
             place: Arc::new(self.places.enter(None, clock::now()).unwrap().0),
         };
         let service = AddExtension::new(self.router.clone(), connection);
