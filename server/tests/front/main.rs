@@ -1,4 +1,10 @@
-//! The program's front, from outside: what it takes over while it runs, and how it ends.
+//! The program's front, from outside: what it takes over while it runs, and how it ends; HTTPS, and
+//! certificates of an ACME directory.
 
+mod acme;
+mod authority;
+mod checks;
+mod directory;
+mod https;
 mod reload;
 mod server;

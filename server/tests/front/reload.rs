@@ -17,7 +17,7 @@ fn with_keys(keys: &[(&str, &str)], more: &str) -> String {
 }
 
 /// Whether a participant's signalling is served: its ping is answered.
-fn is_served(socket: &mut tungstenite::WebSocket<impl std::io::Read + std::io::Write>) -> bool {
+pub(crate) fn is_served(socket: &mut tungstenite::WebSocket<impl std::io::Read + std::io::Write>) -> bool {
     let ping = Message::text(r#"{"pingReq":{"timestamp":"1"}}"#);
     let answers = socket.send(ping).and_then(|()| {
         loop {

@@ -28,15 +28,15 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it with these lines in its file, beside where it listens.
     pub(crate) fn start(config: &str) -> Self {
+        Self::start_at(free_port(), config)
+    }
+
+    /// The same at this port of HTTP.
+    pub(crate) fn start_at(port: u16, config: &str) -> Self {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("weir-front-{}-{nth}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        let port = TcpListener::bind("127.0.0.1:0")
-            .expect("a port")
-            .local_addr()
-            .expect("bound")
-            .port();
         let media = UdpSocket::bind("127.0.0.1:0")
             .expect("a port")
             .local_addr()
@@ -106,6 +106,16 @@ impl Server {
 
     /// The status of an answer.
     pub(crate) fn status(&self, path: &str) -> u16 {
+        let answer = self.get(path);
+        answer
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .expect("HTTP")
+    }
+
+    /// An answer, head and body.
+    pub(crate) fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         write!(
             stream,
@@ -115,10 +125,6 @@ impl Server {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
         answer
-            .split(' ')
-            .nth(1)
-            .and_then(|status| status.parse().ok())
-            .expect("HTTP")
     }
 
     /// The status that a token with this key gets at joining.
@@ -138,7 +144,8 @@ impl Server {
         socket
     }
 
-    fn wait(&self, what: &str, is_so: impl Fn() -> bool) {
+    /// Waits until something is so.
+    pub(crate) fn wait(&self, what: &str, is_so: impl Fn() -> bool) {
         let begun = now();
         while !is_so() {
             let log = || self.log.lock().expect("nobody panics with it").clone();
@@ -157,7 +164,14 @@ impl Drop for Server {
     }
 }
 
-fn token(key: &str, secret: &str) -> String {
+/// A port of TCP that nobody has.
+pub(crate) fn free_port() -> u16 {
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+    socket.local_addr().expect("bound").port()
+}
+
+/// A token for ada in the lobby.
+pub(crate) fn token(key: &str, secret: &str) -> String {
     let claims = Claims {
         iss: key.to_owned(),
         sub: "ada".to_owned(),
