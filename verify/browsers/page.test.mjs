@@ -210,3 +210,37 @@ describe("the meeting page in trouble", { skip: await pageIsMissing(), timeout: 
     await bob.tile("Ada").locator(".avatar").waitFor();
   });
 });
+
+describe("the meeting page over HTTPS", { skip: await pageIsMissing(), timeout: 120_000 }, () => {
+  const secure = {};
+  before(async () => {
+    secure.server = await startServer({ tls: true });
+    // Nobody has signed the certificate.
+    secure.browser = await launchBrowser(["--ignore-certificate-errors"]);
+  });
+  after(async () => {
+    await secure.browser?.close();
+    await secure.server?.stop();
+  });
+
+  it("comes by HTTP/2, and brings two people together within its policy", async () => {
+    const blocked = [];
+    const prepare = (page) =>
+      page.on("console", (message) => {
+        if (message.text().includes("Content Security Policy")) blocked.push(message.text());
+      });
+    const room = freshRoom("https");
+    const [ada, bob] = [await Visitor.open(secure, room, { prepare }), await Visitor.open(secure, room, { prepare })];
+    const protocol = () => performance.getEntriesByType("navigation")[0].nextHopProtocol;
+    assert.equal(await ada.page.evaluate(protocol), "h2");
+    await ada.enter("Ada");
+    await bob.enter("Bob");
+    await ada.sees("Bob");
+    await bob.sees("Ada");
+    await ada.says("Is this encrypted?");
+    await bob.page.getByRole("button", { name: "Chat, 1 unread" }).click();
+    assert.deepEqual(blocked, []);
+    assert.deepEqual([ada.errors, bob.errors], [[], []], "errors on the pages");
+    await Promise.all([ada.close(), bob.close()]);
+  });
+});

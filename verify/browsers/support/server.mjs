@@ -18,11 +18,11 @@ const notStarted = (binary) => `${binary} did not start. Build it first, or name
  * The server under test: the one in `WEIR_URL`, or a Weir of our own on free ports.
  *
  * `own` says that it is a Weir started for the tests, which then must serve everything they need. A
- * test that needs other settings than the defaults gives the text of a configuration, or another
- * address than loopback, and gets a Weir of its own.
+ * test that needs other settings than the defaults gives the text of a configuration, another
+ * address than loopback, or wants TLS, and gets a Weir of its own.
  */
-export async function startServer({ configuration, address = LOOPBACK } = {}) {
-  if (process.env.WEIR_URL && configuration === undefined && address === LOOPBACK) {
+export async function startServer({ configuration, address = LOOPBACK, tls = false } = {}) {
+  if (process.env.WEIR_URL && configuration === undefined && address === LOOPBACK && !tls) {
     return { url: process.env.WEIR_URL.replace(/\/$/, ""), own: process.env.WEIR_OWN === "1", stop: async () => {} };
   }
   const folder = mkdtempSync(join(tmpdir(), "weir-server-"));
@@ -33,6 +33,8 @@ export async function startServer({ configuration, address = LOOPBACK } = {}) {
   const settings = join(folder, "weir.yaml");
   if (configuration !== undefined) writeFileSync(settings, configuration);
   const given = configuration === undefined ? [] : ["--config", settings];
+  const tlsPort = tls ? await freeTcpPort() : undefined;
+  if (tls) given.push(`--dev-tls=${tlsPort}`);
   const child = spawn(binary, [...serveArguments(address, port, rtcPort), ...given], { stdio: ["ignore", log, log] });
   closeSync(log);
   const ended = new Promise((resolve) => {
@@ -52,7 +54,7 @@ export async function startServer({ configuration, address = LOOPBACK } = {}) {
     await stop({ showLog: true });
     throw error;
   }
-  return { url, own: true, stop };
+  return { url: tls ? `https://${address}:${tlsPort}` : url, own: true, stop };
 }
 
 /** A server that has no page to serve can be named in WEIR_URL; a Weir of our own must have one. */
