@@ -1,8 +1,8 @@
 //! Certificates of an ACME directory: a test's own, and Let's Encrypt's Pebble where it is on the
 //! path.
 
-use std::io::{Write, stderr};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::io::{self, ErrorKind, Read, Write, stderr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -101,19 +101,31 @@ impl Drop for Pebble {
     }
 }
 
-/// A server of names to which all names are this machine's, until the end of the process.
+/// A server of names to which all names are this machine's, until the end of the process. It
+/// speaks TCP, as Pebble does: each message has its length in front (RFC 1035 section 4.2.2).
 fn names() -> SocketAddr {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let address = socket.local_addr().expect("bound");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
     std::thread::spawn(move || {
-        let mut query = [0; 512];
-        while let Ok((len, from)) = socket.recv_from(&mut query) {
-            if let Some(answer) = answer(&query[..len]) {
-                let _ = socket.send_to(&answer, from);
-            }
+        for stream in listener.incoming().map_while(Result::ok) {
+            // A client that goes away has its answer, or wants none.
+            std::thread::spawn(move || answer_all(stream));
         }
     });
     address
+}
+
+/// Answers the queries of a connection until it ends.
+fn answer_all(mut stream: TcpStream) -> io::Result<()> {
+    loop {
+        let mut len = [0; 2];
+        stream.read_exact(&mut len)?;
+        let mut query = vec![0; usize::from(u16::from_be_bytes(len))];
+        stream.read_exact(&mut query)?;
+        let answer = answer(&query).ok_or(ErrorKind::InvalidData)?;
+        let len = u16::try_from(answer.len()).map_err(io::Error::other)?;
+        stream.write_all(&[&len.to_be_bytes()[..], &answer].concat())?;
+    }
 }
 
 /// The answer to a query of one question (RFC 1035 section 4).
