@@ -5,6 +5,7 @@
 
 mod accepted;
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::slice::from_ref;
 use std::time::Instant;
@@ -33,6 +34,9 @@ const QUESTION: AdminRequestId = AdminRequestId(u64::MAX);
 pub struct Front {
     sessions: BTreeMap<ConnectionId, Session>,
     by_sid: HashMap<String, ConnectionId>,
+    /// The number of viewers without a token, by room. Anybody may ask for one more, so they are not
+    /// counted for each request.
+    viewers: HashMap<String, usize>,
     ended: Vec<ConnectionId>,
 }
 
@@ -170,8 +174,7 @@ impl Front {
                     .with("etag", quoted(&session.tag))
                     .with("accept-patch", FRAGMENT)
                     .with_ice_servers(&accepted.ice_servers);
-                self.by_sid.insert(session.sid.clone(), connection);
-                self.sessions.insert(connection, session);
+                self.remember(connection, session);
                 Ok(answer)
             }
             Err(refusal) => {
@@ -235,10 +238,7 @@ impl Front {
 
     /// The number of viewers of a room without a token.
     fn viewers(&self, room: &str) -> usize {
-        let sessions = self.sessions.values();
-        sessions
-            .filter(|session| session.token.is_none() && session.room == room)
-            .count()
+        self.viewers.get(room).copied().unwrap_or_default()
     }
 
     fn find(&self, protocol: Protocol, sid: &str, bearer: Option<&Bearer>) -> Result<ConnectionId, Answer> {
@@ -270,10 +270,31 @@ impl Front {
         out.append(&mut outputs);
     }
 
+    fn remember(&mut self, connection: ConnectionId, session: Session) {
+        if session.token.is_none() {
+            *self.viewers.entry(session.room.clone()).or_default() += 1;
+        }
+        self.by_sid.insert(session.sid.clone(), connection);
+        self.sessions.insert(connection, session);
+    }
+
     fn forget(&mut self, connection: ConnectionId) {
-        if let Some(session) = self.sessions.remove(&connection) {
-            self.by_sid.remove(&session.sid);
-            self.ended.push(connection);
+        let Some(session) = self.sessions.remove(&connection) else {
+            return;
+        };
+        if session.token.is_none() {
+            self.viewer_left(session.room);
+        }
+        self.by_sid.remove(&session.sid);
+        self.ended.push(connection);
+    }
+
+    fn viewer_left(&mut self, room: String) {
+        if let Entry::Occupied(mut count) = self.viewers.entry(room) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 

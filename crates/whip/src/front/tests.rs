@@ -68,17 +68,17 @@ impl World {
 
     fn ask(&mut self, request: HttpRequest<'_>, body: &str) -> Answer {
         self.out.clear();
+        self.connections += 1;
         let access = Access {
             keys: &self.keys,
             watch: &self.watch,
             unix: UNIX,
-            random: 7,
+            random: self.connections,
         };
         let call = match judge(request, access).and_then(|judged| judged.read(body.as_bytes())) {
             Ok(call) => call,
             Err(answer) => return answer,
         };
-        self.connections += 1;
         let connection = ConnectionId(self.connections);
         self.front
             .handle(&mut self.controller, self.now, connection, call, &mut self.out)
@@ -189,8 +189,7 @@ fn ice_is_restarted_once_for_each_tag() {
     assert_eq!(status(Some("\"other\""), candidate).status, 412);
     assert_eq!(status(Some(&tag), candidate).status, 204);
     assert_eq!(status(Some(&tag), "hello").status, 400);
-    let restart = format!("a=ice-ufrag:efgh\r\na=ice-pwd:{PASSWORD}\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n");
-    let restarted = status(Some("*"), &restart);
+    let restarted = status(Some("*"), &restart());
     assert_eq!(restarted.status, 200, "{}", restarted.body);
     assert_ne!(header(&restarted, "etag"), tag);
     assert!(restarted.body.contains("a=candidate:"), "{}", restarted.body);
@@ -199,7 +198,58 @@ fn ice_is_restarted_once_for_each_tag() {
         412,
         "the tag is of the ICE session before"
     );
-    assert_eq!(status(Some("*"), &restart).status, 204, "it is the same ICE session");
+    assert_eq!(status(Some("*"), &restart()).status, 204, "it is the same ICE session");
+}
+
+/// A fragment that restarts ICE.
+fn restart() -> String {
+    format!("a=ice-ufrag:efgh\r\na=ice-pwd:{PASSWORD}\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n")
+}
+
+#[test]
+fn a_restart_that_is_not_answered_leaves_the_ice_session_as_it_is() {
+    let mut world = World::new();
+    let ada = world.publish("ada");
+    let (path, tag) = (header(&ada, "location").to_owned(), header(&ada, "etag").to_owned());
+    // A controller that does not know the participant answers no offer.
+    let clock = WallClock {
+        now: world.now,
+        unix: UNIX,
+    };
+    let other = Controller::new(Config::new(world.keys.clone()), clock, [8; 32]);
+    let known = std::mem::replace(&mut world.controller, other);
+    let refused = world.on_session("PATCH", &path, "ada", Some("*"), &restart());
+    assert_eq!(
+        (refused.status, header(&refused, "etag")),
+        (422, ""),
+        "{}",
+        refused.body
+    );
+    world.controller = known;
+    let candidates = "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\n";
+    let candidates = world.on_session("PATCH", &path, "ada", Some(&tag), candidates);
+    assert_eq!(
+        candidates.status, 204,
+        "it is the ICE session with the client's first credentials"
+    );
+    let restarted = world.on_session("PATCH", &path, "ada", Some(&tag), &restart());
+    assert_eq!(restarted.status, 200, "{}", restarted.body);
+    assert_ne!(header(&restarted, "etag"), tag);
+}
+
+#[test]
+fn a_session_that_ends_by_a_restart_is_gone() {
+    let mut world = World::new();
+    let ada = world.publish("ada");
+    let path = header(&ada, "location").to_owned();
+    // The controller ends a connection whose offers have fewer media sections than before.
+    let session = world.front.sessions.get_mut(&ConnectionId(1)).unwrap();
+    session.offer.sections.truncate(1);
+    let answer = world.on_session("PATCH", &path, "ada", Some("*"), &restart());
+    assert_eq!(answer.status, 404, "{}", answer.body);
+    assert_eq!(world.front.take_ended(), [ConnectionId(1)]);
+    assert_eq!(world.controller.population().participants, 0);
+    assert_eq!(world.publish("ada").status, 201);
 }
 
 #[test]
@@ -246,6 +296,42 @@ fn anybody_may_watch_a_room_that_allows_it() {
         ..HttpRequest::default()
     };
     assert_eq!(world.ask(request, "").status, 200);
+}
+
+#[test]
+fn viewers_are_counted_for_each_room() {
+    let mut world = World::new();
+    assert_eq!(world.publish("ada").status, 201);
+    let watch = |world: &mut World| world.post("/whep/v1", "room=lobby", None, &played());
+    let paths = [(); 2].map(|()| header(&watch(&mut world), "location").to_owned());
+    assert_eq!(world.play("ben", "").status, 201);
+    assert_eq!(
+        world.front.viewers("lobby"),
+        2,
+        "a player with a token is not one of them"
+    );
+    world.front.viewers.insert("lobby".to_owned(), VIEWERS_MAX);
+    world.front.viewers.insert("attic".to_owned(), VIEWERS_MAX);
+    let full = watch(&mut world);
+    assert_eq!((full.status, header(&full, "retry-after")), (503, "2"));
+    assert_eq!(world.play("cyd", "").status, 201);
+    world.front.viewers.insert("lobby".to_owned(), VIEWERS_MAX - 1);
+    assert_eq!(watch(&mut world).status, 201, "another room is full");
+    assert_eq!(watch(&mut world).status, 503);
+    world.front.viewers.insert("lobby".to_owned(), 2);
+    for path in paths {
+        let request = HttpRequest {
+            method: "DELETE",
+            path: &path,
+            ..HttpRequest::default()
+        };
+        assert_eq!(world.ask(request, "").status, 200);
+        assert_eq!(world.ask(request, "").status, 404);
+    }
+    assert!(
+        !world.front.viewers.contains_key("lobby"),
+        "nothing is kept of a room without viewers"
+    );
 }
 
 #[test]
