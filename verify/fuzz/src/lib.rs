@@ -45,6 +45,8 @@ mod rtp;
 mod sdp;
 mod signalling;
 mod srtp;
+mod stage;
+mod whip_request;
 mod worker;
 
 pub use api::api;
@@ -59,6 +61,7 @@ pub use rtp::rtp;
 pub use sdp::{sdp, sdp_read};
 pub use signalling::{admission_query, join_request, signal, signal_json, token_forged};
 pub use srtp::srtp;
+pub use whip_request::whip_request;
 pub use worker::worker;
 
 /// Panics unless `part` lies inside `whole`: a view must not invent bytes.

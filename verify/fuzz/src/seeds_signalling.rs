@@ -8,6 +8,8 @@ use livekit_protocol::{
 };
 use prost::Message as _;
 
+use crate::stage;
+
 /// A real browser's offer.
 const OFFER: &str = include_str!("../../../crates/wire/src/sdp/fixtures/chromium-v0-publish.sdp");
 
@@ -74,6 +76,33 @@ pub fn api() -> Vec<Vec<u8>> {
     ];
     let input = |(choice, body): (u8, &[u8])| [&[choice], body].concat();
     calls.map(input).into()
+}
+
+/// Requests of WHIP and WHEP, in the form that the target reads.
+pub fn whip() -> Vec<Vec<u8>> {
+    let [published, played] = ["sendonly", "recvonly"].map(stage::offer);
+    let layers = "a=rid:0 send\r\na=rid:1 send\r\na=simulcast:send 0;1\r\n";
+    let of_offer = "authorization: ada\ncontent-type: application/sdp\n";
+    let of_fragment = "authorization: ada\ncontent-type: application/trickle-ice-sdpfrag\n";
+    let section = "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n";
+    let candidate = "a=candidate:1 1 udp 1 192.0.2.9 9 typ host\r\na=end-of-candidates\r\n";
+    let restart = "a=ice-ufrag:efgh\r\na=ice-pwd:9876543210987654321098\r\n";
+    let requests = [
+        format!("POST /whip/v1\n{of_offer}\n{published}"),
+        format!("POST /whip/v1?source=screen_share\n{of_offer}user-agent: Mozilla/5.0\n\n{published}{layers}"),
+        format!("POST /whep/v1?participant=ben&track=TR_x\n{of_offer}accept: text/html, */*;q=0.1\n\n{played}"),
+        format!("POST /whep/v1?participant=ben\n{of_offer}\n{played}"),
+        format!("POST /whep/v1?room=lobby\ncontent-type: application/sdp; charset=utf-8\n\n{played}"),
+        format!("POST //whip/v1/\nauthorization: eve\ncontent-type: application/sdp\n\n{published}"),
+        format!("PATCH $OWN\n{of_fragment}if-match: $TAG\n\n{section}{candidate}"),
+        format!("PATCH $OWN\n{of_fragment}if-match: *\n\n{restart}{section}{candidate}"),
+        format!("PATCH $OWN\n{of_fragment}if-match: W/\"x\", $TAG\n\n{restart}{section}"),
+        format!("PATCH $OTHER\n{of_fragment}if-match: *\n\n{restart}{section}"),
+        "DELETE $OWN\nauthorization: ada\n\n".to_owned(),
+        "DELETE $OTHER\nauthorization: ada\n\n".to_owned(),
+        "OPTIONS /whep/v1\n\n".to_owned(),
+    ];
+    requests.map(String::into_bytes).into()
 }
 
 /// Messages of a worker of agents that has registered.

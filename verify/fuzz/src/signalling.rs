@@ -42,7 +42,7 @@ fn admission(identity: &str) -> Box<Admission> {
     Box::new(admit(request, &keys(), UNIX).expect("the token is good"))
 }
 
-fn node() -> Node {
+pub(crate) fn node() -> Node {
     Node {
         node: NodeId(1),
         addresses: vec![([192, 0, 2, 1], 7882).into()],

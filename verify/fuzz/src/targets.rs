@@ -115,6 +115,14 @@ pub const TARGETS: &[Target] = &[
         // The descriptors of messages are read by the first call.
         limit(16 << 20, 256),
     ),
+    target(
+        "whip_request",
+        crate::whip_request,
+        seeds_signalling::whip,
+        hostile::REQUESTS,
+        // An offer is read, kept twice, and answered; the answer is read as well.
+        limit(1 << 20, 64),
+    ),
     target("worker", crate::worker, seeds_signalling::worker, hostile::JSON, WORLD),
     target(
         "receiver_reports",
