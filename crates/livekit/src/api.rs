@@ -25,6 +25,7 @@ pub use requests::set_up;
 use route::{Grant, Target};
 
 use crate::agents::{AgentRequest, DispatchReply, DispatchRequest};
+pub use crate::form::DESCRIPTORS;
 use crate::form::Form;
 use crate::query::Query;
 

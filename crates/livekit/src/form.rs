@@ -52,10 +52,11 @@ impl Form {
     }
 }
 
-static MESSAGES: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    let descriptors = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
-    DescriptorPool::decode(&descriptors[..]).expect("the descriptors were written by the build")
-});
+/// The services of the API and their messages: an encoded `google.protobuf.FileDescriptorSet`.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
+static MESSAGES: LazyLock<DescriptorPool> =
+    LazyLock::new(|| DescriptorPool::decode(DESCRIPTORS).expect("the descriptors were written by the build"));
 
 fn descriptor(name: &str) -> MessageDescriptor {
     let name = format!("livekit.{name}");

@@ -36,6 +36,13 @@ pub fn run(target: &Target, otherwise: Duration, measured: impl Fn(&Target, &[u8
     println!("{}: {tried} inputs", target.name);
 }
 
+/// Runs a target over one input.
+///
+/// Panics: when the target does, after printing the input.
+pub fn once(target: &Target, input: &[u8]) {
+    try_input(target, |target, input| (target.run)(input), input);
+}
+
 fn try_input(target: &Target, measured: impl Fn(&Target, &[u8]), input: &[u8]) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| measured(target, input))) {
         eprintln!("{} failed on {} bytes: {}", target.name, input.len(), hex(input));

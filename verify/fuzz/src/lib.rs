@@ -33,6 +33,7 @@ pub mod seeds_signalling;
 pub mod targets;
 
 mod api;
+mod api_schema;
 mod datagram;
 mod descriptor;
 mod mutator;
@@ -50,6 +51,7 @@ mod whip_request;
 mod worker;
 
 pub use api::api;
+pub use api_schema::{api_schema, every_field};
 pub use datagram::{classify, dcep, dtls_records, sctp_packet, stun_username};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
 pub use receiver::receiver_reports;

@@ -116,6 +116,14 @@ pub const TARGETS: &[Target] = &[
         limit(16 << 20, 256),
     ),
     target(
+        "api_schema",
+        crate::api_schema,
+        crate::api_schema::seeds,
+        &[],
+        // A few bytes are a body of up to 64 KiB and one field more.
+        WORLD,
+    ),
+    target(
         "whip_request",
         crate::whip_request,
         seeds_signalling::whip,

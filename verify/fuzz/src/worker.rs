@@ -88,7 +88,8 @@ fn offered(output: &Output) -> Option<String> {
     }
 }
 
-fn started() -> RoomEvent {
+/// A room named `lobby` has opened.
+pub(crate) fn started() -> RoomEvent {
     RoomEvent {
         id: "EV_1".to_owned(),
         room: RoomInfo {
