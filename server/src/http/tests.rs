@@ -3,6 +3,7 @@
 
 mod api;
 mod health;
+mod hostile;
 mod https;
 mod whip_requests;
 

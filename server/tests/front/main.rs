@@ -1,5 +1,5 @@
-//! The program's front, from outside: what it takes over while it runs, and how it ends; HTTPS, and
-//! certificates of an ACME directory.
+//! The program's front, from outside: what it takes over while it runs, requests that are never
+//! whole, and how it ends; HTTPS, and certificates of an ACME directory.
 
 mod acme;
 mod authority;
@@ -8,3 +8,4 @@ mod directory;
 mod https;
 mod reload;
 mod server;
+mod slow;

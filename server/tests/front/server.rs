@@ -104,6 +104,15 @@ impl Server {
         }
     }
 
+    /// A connection that nothing was said on. It fails when it has nothing to read for long.
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("it is longer than nothing");
+        stream
+    }
+
     /// The status of an answer.
     pub(crate) fn status(&self, path: &str) -> u16 {
         let answer = self.get(path);

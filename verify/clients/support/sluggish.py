@@ -5,6 +5,8 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .tokens import token
+
 # Their source address, which no well-behaved client shares.
 ADDRESS = "127.0.0.2"
 
@@ -13,16 +15,34 @@ _ELSEWHERE = b"POST /elsewhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60
 _UPGRADE = (
     b"GET /rtc HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
 )
+# Requests whose bodies are read: only those with a good token are.
+_BEARER = token("sluggish", "sluggish", grants={"roomList": True}, lifetime_s=3600)
+_WORKER = token("", "", grants={"agent": True}, lifetime_s=3600)
+
+
+def _request(line: str, kind: str) -> bytes:
+    """The header of a request with a body of 60,000 bytes."""
+    fields = ("Host: localhost", f"Authorization: Bearer {_BEARER}", f"Content-Type: {kind}", "Content-Length: 60000")
+    return "\r\n".join((f"{line} HTTP/1.1", *fields, "", "")).encode()
+
+
+_CALL = _request("POST /twirp/livekit.RoomService/ListRooms", "application/json")
+_PUBLISHER = _request("POST /whip/v1", "application/sdp")
+_PLAYER = _request("POST /whep/v1", "application/sdp")
+_FRAGMENT = _request("PATCH /whip/v1/PA_nobody", "application/trickle-ice-sdpfrag").replace(b" 60000", b" 16000")
+_AGENT = _UPGRADE.replace(b"/rtc", b"/agent") + f"Authorization: Bearer {_WORKER}\r\n".encode()
+_KEY = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One way to be slow: what is sent at once, what is sent every now and then, whether answers are read."""
+    """One way to be slow: what is sent at once, what is sent every now and then, whether answers are read, whether its half is closed."""
 
     name: str
     first: bytes
     drip: bytes = b""
     reads: bool = True
+    half: bool = False
 
 
 KINDS = (
@@ -35,6 +55,18 @@ KINDS = (
     Kind("stops within a body nobody wants", _ELSEWHERE),
     Kind("drips its body", _BODY, b" "),
     Kind("does not read answers", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3000, reads=False),
+    Kind("stops within a call of the API", _CALL + b"{"),
+    Kind("drips a call of the API", _CALL, b" "),
+    Kind("stops within a publisher's offer", _PUBLISHER + b"v=0\r\n"),
+    Kind("drips a publisher's offer", _PUBLISHER, b"a"),
+    Kind("drips a player's offer", _PLAYER, b"a"),
+    Kind("stops within a fragment", _FRAGMENT + b"a=ice-lite\r\n"),
+    Kind("stops within the header of a worker", _AGENT),
+    Kind("closes its half at once", b"", half=True),
+    Kind("closes its half within the header", b"GET / HTTP/1.1\r\nHost: x\r\n", half=True),
+    Kind("closes its half within a call of the API", _CALL + b"{", half=True),
+    Kind("closes its half within an offer", _PUBLISHER + b"v=0\r\n", half=True),
+    Kind("closes its half as a worker", _AGENT + _KEY, half=True),
 )
 
 
@@ -47,6 +79,8 @@ def connect(port: int, kind: Kind) -> socket.socket:
     stream.connect(("127.0.0.1", port))
     stream.setblocking(False)
     _quietly(lambda: stream.send(kind.first))
+    if kind.half:
+        stream.shutdown(socket.SHUT_WR)
     return stream
 
 
