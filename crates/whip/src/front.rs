@@ -34,8 +34,8 @@ const QUESTION: AdminRequestId = AdminRequestId(u64::MAX);
 pub struct Front {
     sessions: BTreeMap<ConnectionId, Session>,
     by_sid: HashMap<String, ConnectionId>,
-    /// The number of viewers without a token, by room. Anybody may ask for one more, so they are not
-    /// counted for each request.
+    /// The number of viewers without a token, by room. Anybody may ask for one more, so they are
+    /// not counted for each request.
     viewers: HashMap<String, usize>,
     ended: Vec<ConnectionId>,
 }

@@ -61,6 +61,8 @@ class Bad:
 
     def __init__(self, act: Callable[["Bad", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> None:
         self.url = ""
+        # The target of its redirections.
+        self.elsewhere = ""
         self.requests = 0
         self._act = act
 
@@ -81,9 +83,10 @@ async def _answers_slowly(bad: Bad, reader: asyncio.StreamReader, writer: asynci
         await asyncio.sleep(1)
 
 
-async def _redirects_to_itself(bad: Bad, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _redirects(bad: Bad, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await _request(reader)
-    writer.write(f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {bad.url}\r\nContent-Length: 0\r\n\r\n".encode())
+    target = bad.elsewhere or bad.url
+    writer.write(f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode())
     await writer.drain()
 
 
@@ -116,10 +119,12 @@ async def _hangs_up(bad: Bad, reader: asyncio.StreamReader, writer: asyncio.Stre
 KINDS = {
     "hangs": _hangs,
     "answers slowly": _answers_slowly,
-    "redirects to itself": _redirects_to_itself,
+    "redirects to itself": _redirects,
+    "redirects elsewhere": _redirects,
     "answers for ever": _answers_for_ever,
     "has endless headers": _has_endless_headers,
     "continues for ever": _continues_for_ever,
+    "begins no TLS": _hangs,
     "is no HTTP": _is_no_http,
     "hangs up": _hangs_up,
 }
@@ -132,7 +137,8 @@ async def bad_receivers() -> AsyncIterator[dict[str, Bad]]:
         all_kinds = {name: Bad(act) for name, act in KINDS.items()}
         for bad in all_kinds.values():
             port = await stack.enter_async_context(_listening(bad.answer))
-            bad.url = f"http://127.0.0.1:{port}/hook"
+            scheme = "https" if bad is all_kinds["begins no TLS"] else "http"
+            bad.url = f"{scheme}://127.0.0.1:{port}/hook"
         yield all_kinds
 
 

@@ -1,4 +1,4 @@
-//! A call that nobody else may disturb: a publisher by WHIP and a player by WHEP, with media agreed.
+//! A call that nobody else may disturb: a publisher by WHIP and a player by WHEP, with media.
 
 use std::time::{Duration, Instant};
 
