@@ -123,6 +123,11 @@ fn a_body_that_does_not_come_gets_an_answer_of_its_protocol() {
         assert!(head.starts_with("HTTP/1.1 408 "), "{}: {answer}", request.line);
         assert!(body.starts_with(request.answer), "{}: {answer}", request.line);
     }
+    let mut stream = server.connect();
+    // It fails as soon as the server has read enough.
+    let _ = write!(stream, "GET /rtc?access_token={}", "a".repeat(4 << 20));
+    let answer = rest(stream);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     assert!(is_served(&mut bystander));
 }
 

@@ -1,4 +1,4 @@
-//! Requests whose headers and paths are no text: a refusal, as if the header was not there.
+//! Requests whose headers, paths and bodies are not what they have to be.
 
 use super::*;
 
@@ -90,5 +90,25 @@ async fn paths_that_are_no_text_lead_nowhere() {
             404,
             "{method} {path}"
         );
+    }
+}
+
+#[tokio::test]
+async fn requests_for_a_token_of_the_page_are_checked() {
+    let server = server("{}");
+    let deep = format!("{{\"x\": {}", "[".repeat(3000)).into_bytes();
+    for (content_type, body, expected) in [
+        ("text/plain", b"{}".to_vec(), 415),
+        ("application/json", Vec::new(), 400),
+        ("application/json", b"[".to_vec(), 400),
+        ("application/json", b"{\"room\": \"\xff\"}".to_vec(), 400),
+        ("application/json", b"{\"room\": 1, \"name\": \"ada\"}".to_vec(), 422),
+        ("application/json", deep, 400),
+        ("application/json", vec![b' '; 5 << 10], 413),
+    ] {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
+        let request = Request::post("/api/dev-token").header(header::CONTENT_TYPE, content_type);
+        let answer = server.ask("127.0.0.1", request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(answer.status().as_u16(), expected, "{shown}");
     }
 }
