@@ -72,10 +72,6 @@ async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Re
             random: random()?,
         },
     )?;
-    let place = match route.session {
-        None => Some(place(http, guest)?),
-        Some(_) => None,
-    };
     let body =
         to_bytes(body, judged.body_max())
             .await
@@ -83,6 +79,12 @@ async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Re
                 true => Answer::refusal(413, "the body is too large"),
                 false => Answer::refusal(400, "the body cannot be read"),
             })?;
+    // Taken once the offer is there: a place is not lost to another, so an offer that does not come
+    // must not hold one.
+    let place = match route.session {
+        None => Some(place(http, guest)?),
+        Some(_) => None,
+    };
     let answer = http.controller.whip(judged, &body, place).await;
     answer.ok_or_else(|| Answer::refusal(503, "the server is shutting down"))
 }

@@ -3,7 +3,7 @@
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response, StatusCode, header};
 
-use super::{STRANGER, Server, access_token, server};
+use super::{LIMITS, Never, STRANGER, Server, access_token, server};
 
 /// An offer of one audio section.
 fn offer(direction: &str) -> String {
@@ -65,6 +65,19 @@ async fn bodies_are_bounded() {
         post(&server, "/whip/v1", "hello").await.status(),
         StatusCode::BAD_REQUEST
     );
+}
+
+#[tokio::test]
+async fn offers_that_do_not_come_take_no_places_of_sessions() {
+    let server = server("{}");
+    let mut stalled = Vec::new();
+    for _ in 0..2 * LIMITS.per_address {
+        let mut opening = Box::pin(post(&server, "/whip/v1", Body::new(Never)));
+        let polled = tokio::time::timeout(std::time::Duration::ZERO, &mut opening).await;
+        assert!(polled.is_err(), "the offer has not come");
+        stalled.push(opening);
+    }
+    assert_eq!(publish(&server).await.status(), StatusCode::CREATED);
 }
 
 #[tokio::test]
