@@ -3,14 +3,16 @@
 //!
 //! Nothing here depends on the subject of the measurement. [`Place`] and [`RunningServer`] put a
 //! server within reach of a generator. [`Machine`], [`process`] and [`Processes`] read its cost,
-//! and [`Instructions`] counts in a way that noise does not affect. A [`Stamp`] in each payload and
-//! a [`Tally`] track packets. [`Histogram`] and [`Spread`] summarise; [`bars`] and [`curves`] draw.
+//! [`Datagrams`] counts those of a namespace, and [`Instructions`] counts in a way that noise does
+//! not affect. A [`Stamp`] in each payload and a [`Tally`] track packets. [`Histogram`] and
+//! [`Spread`] summarise; [`bars`] and [`curves`] draw.
 
 #![forbid(unsafe_code)]
 
 pub mod bars;
 pub mod clock;
 pub mod csv;
+mod datagrams;
 mod histogram;
 mod instructions;
 mod machine;
@@ -23,6 +25,7 @@ mod spread;
 mod stamp;
 mod tally;
 
+pub use datagrams::Datagrams;
 pub use drawing::curves;
 pub use histogram::Histogram;
 pub use instructions::Instructions;

@@ -87,6 +87,8 @@ pub struct ProcessSample {
     pub resident_bytes: u64,
     /// Threads alive.
     pub threads: u64,
+    /// Times that its living threads went to sleep.
+    pub sleeps: u64,
 }
 
 /// Reads a process's processor time and memory.
@@ -112,6 +114,7 @@ pub fn process(pid: u32) -> Option<ProcessSample> {
         cpu,
         resident_bytes: status_kilobytes(pid, "VmRSS:").unwrap_or(0) * 1024,
         threads: fields.get(17)?.parse().ok()?,
+        sleeps: sleeps(pid),
     })
 }
 
@@ -136,15 +139,30 @@ pub fn kernel_threads(name: &str) -> Vec<u32> {
 
 /// The scheduler's account of the living threads' run time.
 fn scheduled(pid: u32) -> Duration {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Duration::ZERO;
-    };
-    let nanoseconds = tasks
-        .flatten()
-        .filter_map(|task| fs::read_to_string(task.path().join("schedstat")).ok())
+    let nanoseconds = of_threads(pid, "schedstat")
         .filter_map(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok())
         .sum();
     Duration::from_nanos(nanoseconds)
+}
+
+/// The times that the living threads gave up their processor to wait.
+fn sleeps(pid: u32) -> u64 {
+    let count = |status: String| {
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line?.trim().parse::<u64>().ok()
+    };
+    of_threads(pid, "status").filter_map(count).sum()
+}
+
+/// A file of each living thread.
+fn of_threads(pid: u32, file: &'static str) -> impl Iterator<Item = String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    tasks.filter_map(move |task| fs::read_to_string(task.path().join(file)).ok())
 }
 
 fn status_kilobytes(pid: u32, name: &str) -> Option<u64> {

@@ -86,6 +86,12 @@ pub struct Report {
     pub first_room: Option<Quality>,
     /// The server's cost, where its process is known.
     pub server: Option<Cost>,
+    /// Datagrams that the server read, where its process is known.
+    #[serde(default)]
+    pub read_by_server: u64,
+    /// Times that its threads went to sleep.
+    #[serde(default)]
+    pub server_sleeps: u64,
     /// The generator's own cost.
     pub generator: Cost,
     /// The share of all processors that was idle.

@@ -9,7 +9,7 @@ use super::world::World;
 use super::{Settings, Window};
 use crate::client::{Mode, Participant, Purpose};
 use crate::clock;
-use crate::measure::{Machine, MachineSample, ProcessSample, Processes, SocketDrops, process};
+use crate::measure::{Datagrams, Machine, MachineSample, ProcessSample, Processes, SocketDrops, process};
 use crate::report::{Changes, Cost, Joining, Latency, Quality, Report, Signalling, Spread};
 
 /// The machine at one instant.
@@ -17,6 +17,8 @@ pub(crate) struct Sample {
     at: Instant,
     machine: MachineSample,
     server: Option<ProcessSample>,
+    /// Datagrams of the server's network namespace.
+    datagrams: Option<Datagrams>,
     generator: ProcessSample,
     drops: Drops,
     others: Processes,
@@ -55,6 +57,7 @@ impl Sample {
             at: clock::now(),
             machine: Machine::sample(),
             server: None,
+            datagrams: None,
             generator: ProcessSample::default(),
         }
     }
@@ -65,6 +68,7 @@ impl Sample {
             at: clock::now(),
             machine: Machine::sample(),
             server: settings.server_pid.and_then(process),
+            datagrams: settings.server_pid.map(Datagrams::sample_of),
             generator: process(std::process::id()).unwrap_or_default(),
             ..self
         }
@@ -75,6 +79,16 @@ impl Sample {
             (Some(last), Some(first)) => last.cpu.saturating_sub(first.cpu),
             _ => Duration::ZERO,
         }
+    }
+
+    fn server_sleeps_since(&self, earlier: &Self) -> u64 {
+        let sleeps = |sample: &Self| sample.server.map_or(0, |server| server.sleeps);
+        sleeps(self).saturating_sub(sleeps(earlier))
+    }
+
+    fn read_by_server_since(&self, earlier: &Self) -> u64 {
+        let both = self.datagrams.zip(earlier.datagrams);
+        both.map_or(0, |(last, first)| last.since(&first).read)
     }
 
     fn generator_cpu_since(&self, earlier: &Self) -> Duration {
@@ -131,6 +145,8 @@ impl World {
             let cost = Cost::of(end.server_cpu_since(start), seconds, replicas);
             let grown = (before.resident_bytes, last.resident_bytes);
             report.server = Some(cost.with_memory(grown.0, grown.1, report.participants, report.subscriptions));
+            report.server_sleeps = end.server_sleeps_since(start);
+            report.read_by_server = end.read_by_server_since(start);
             let media_ms = cost.cpu_us_per_replica * joined.replicas as f64 / 1e3;
             let joins = self.participants.len() as f64;
             report.joining.iter_mut().for_each(|it| it.take_media(media_ms / joins));
