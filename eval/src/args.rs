@@ -208,6 +208,10 @@ pub(crate) struct Load {
     /// The part in the DTLS handshake of clients that may choose.
     #[arg(long, value_enum, default_value_t = DtlsArgument::Client)]
     pub dtls: DtlsArgument,
+    /// Clients' sockets get each datagram of a run by itself, as clients without UDP_GRO do. The
+    /// floor's do not.
+    #[arg(long)]
+    pub single_datagrams: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -281,6 +285,7 @@ impl Load {
                 ModeArgument::Janus => Mode::Janus,
             },
             dtls_client: matches!(self.dtls, DtlsArgument::Client),
+            single_datagrams: self.single_datagrams,
             impairment: Impairment {
                 up: self.loss_up / 100.0,
                 down: self.loss_down / 100.0,

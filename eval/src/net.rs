@@ -43,6 +43,11 @@ pub fn open(local: IpAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
+/// Has the kernel deliver each datagram of a run by itself, as to clients without `UDP_GRO`.
+pub fn deliver_singly(socket: &UdpSocket) -> io::Result<()> {
+    Ok(setsockopt(socket, sockopt::UdpGroSegment, &false)?)
+}
+
 /// The address from which this machine would reach `remote`.
 pub fn local_ip_towards(remote: SocketAddr) -> io::Result<IpAddr> {
     let any: IpAddr = if remote.is_ipv4() {

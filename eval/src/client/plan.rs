@@ -42,6 +42,8 @@ pub struct Plan {
     pub mode: Mode,
     /// Whether it takes the DTLS client's part where it may choose, as browsers do.
     pub dtls_client: bool,
+    /// Whether its sockets get each datagram of a run by itself.
+    pub single_datagrams: bool,
     /// Loss and delay in its network.
     pub impairment: Impairment,
     /// When in each frame interval its frames are due, so that publishers do not send all at once.

@@ -42,6 +42,8 @@ pub struct Behaviour {
     pub mode: Mode,
     /// Whether clients take the DTLS client's part where they may choose, as browsers do.
     pub dtls_client: bool,
+    /// Whether the kernel delivers each datagram of a run by itself to clients.
+    pub single_datagrams: bool,
     /// Loss and delay in the clients' own networks.
     pub impairment: Impairment,
     /// In a crowd: publishers that each client shows.

@@ -89,6 +89,7 @@ fn plan(number: u32, behaviour: &Behaviour) -> Plan {
         speech: Speech::Always,
         mode: behaviour.mode,
         dtls_client: behaviour.dtls_client,
+        single_datagrams: behaviour.single_datagrams,
         impairment: behaviour.impairment,
         phase: Duration::ZERO,
     }
@@ -115,6 +116,7 @@ mod tests {
         },
         mode: Mode::V0,
         dtls_client: true,
+        single_datagrams: false,
         impairment: Impairment {
             up: 0.0,
             down: 0.0,

@@ -13,7 +13,8 @@ use crate::client::error::ParticipantError;
 use crate::client::offer;
 use crate::client::plan::Mode;
 use crate::client::sdp::{Description, Kind, Setup};
-use crate::client::transport::Transport;
+use crate::client::transport::{Transport, TransportError};
+use crate::net;
 
 /// Receiving sections of each kind that a `/rtc/v1` client offers at first.
 const FIRST_SECTIONS: u32 = 3;
@@ -232,6 +233,9 @@ impl Participant {
     fn transport(&mut self, which: usize, now: Instant, epoll: &Epoll) -> Result<&mut Transport, ParticipantError> {
         if self.transports[which].is_none() {
             let transport = Transport::new(self.identity.clone(), self.local_ip, which == PUBLISHER, now)?;
+            if self.plan.single_datagrams {
+                net::deliver_singly(transport.socket()).map_err(TransportError::Socket)?;
+            }
             let event = EpollEvent::new(EpollFlags::EPOLLIN, media_token(&self.plan, which));
             epoll.add(transport.socket(), event).map_err(ParticipantError::Wait)?;
             self.transports[which] = Some(transport);
