@@ -7,7 +7,7 @@ use eval::compare::{self, EXPERIMENTS, Experiment};
 #[derive(Args)]
 pub(crate) struct CompareArguments {
     /// The experiments: video, video-awake, audio, audio-awake, floor, paced, paced-awake, heavy,
-    /// two-party, conferences, capacity, hd, rooms.
+    /// two-party, conferences, capacity, hd, rooms, load-test.
     #[arg(required = true, value_parser = experiment)]
     pub experiments: Vec<&'static Experiment>,
     /// Only the load with this name; may be given several times.

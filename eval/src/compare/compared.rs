@@ -113,12 +113,12 @@ fn row(text: &mut String, case: &Case, runs: &Runs) {
     );
 }
 
-fn cell(spread: Option<Spread>, digits: usize) -> String {
+pub(crate) fn cell(spread: Option<Spread>, digits: usize) -> String {
     spread.map_or_else(|| "-".into(), |it| format!("{it:.digits$}"))
 }
 
 /// Notes on negotiated forms, failures and doubts.
-fn notes(text: &mut String, found: &[Found]) {
+pub(crate) fn notes(text: &mut String, found: &[Found]) {
     let mut lines: Vec<String> = Vec::new();
     for (found, runs) in found
         .iter()

@@ -81,6 +81,11 @@ impl ServerEntry {
         harness::software::installed(&self.program, &self.variable)
     }
 
+    /// Whether it speaks LiveKit's protocol.
+    pub(crate) fn speaks_livekit(&self) -> bool {
+        !self.clients.split_whitespace().any(|word| word == "janus")
+    }
+
     /// The words that start it.
     pub(crate) fn command(&self, program: &Path, address: &str, folder: &Path) -> Vec<String> {
         let filled = fill(&self.arguments, address, folder);
@@ -152,5 +157,12 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("compare/servers.yaml");
         let read = Configuration::read(&path).expect("valid");
         assert_eq!(read.subject, "weir");
+        let others: Vec<&str> = read
+            .servers
+            .iter()
+            .filter(|it| !it.speaks_livekit())
+            .map(|it| it.name.as_str())
+            .collect();
+        assert_eq!(others, ["janus"]);
     }
 }

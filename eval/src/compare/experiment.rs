@@ -26,6 +26,18 @@ pub enum Method {
     /// Each server on a processor of its own under more and more clients, until it no longer serves
     /// them.
     Search(&'static [Climb]),
+    /// The servers of LiveKit's protocol by turns, each under the generator and under LiveKit's own
+    /// load tester.
+    LoadTest(&'static [Pair]),
+}
+
+/// A load that both clients make.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The load as the generator makes it.
+    pub case: Case,
+    /// The arguments of `lk perf load-test`.
+    pub tester: &'static str,
 }
 
 /// One load.
@@ -206,6 +218,22 @@ const CONFERENCES: &[Climb] = &[
     conference("720p of 100", "--bitrate 1500K --fps 24 --key-interval 3600", 100),
 ];
 
+/// `--layout 4x4` has each tester subscribe to 16 participants. The default is 6.
+const LOAD_TEST: &[Pair] = &[
+    Pair {
+        case: both("1x50", "--bitrate 2M 1x50"),
+        tester: "--video-publishers 1 --subscribers 50 --video-codec vp8 --no-simulcast",
+    },
+    Pair {
+        case: both("1x50 of 3 layers", "--bitrate 2M 1x50"),
+        tester: "--video-publishers 1 --subscribers 50 --video-codec vp8",
+    },
+    Pair {
+        case: both("audio 10 to 30", "--bitrate 0 10x30"),
+        tester: "--audio-publishers 10 --subscribers 30 --layout 4x4",
+    },
+];
+
 const fn conference(name: &'static str, load: &'static str, users: u32) -> Climb {
     Climb {
         name,
@@ -289,6 +317,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "The first room while rooms are added on one core",
         Method::Search(ROOMS),
     ),
+    experiment(
+        "load-test",
+        "LiveKit's load tester as the client",
+        Method::LoadTest(LOAD_TEST),
+    ),
 ];
 
 impl Experiment {
@@ -308,6 +341,7 @@ impl Experiment {
         match self.method {
             Method::Rounds(cases) => cases.iter().map(|case| case.name).collect(),
             Method::Search(climbs) => climbs.iter().map(|climb| climb.name).collect(),
+            Method::LoadTest(pairs) => pairs.iter().map(|pair| pair.case.name).collect(),
         }
     }
 }

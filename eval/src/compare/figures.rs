@@ -17,6 +17,12 @@ pub(crate) struct Figures {
     pub machine_us: Option<f64>,
     /// Microseconds of the whole machine, less the generator's in this run.
     pub rest_us: f64,
+    /// Datagrams that the server read for each replica that arrived.
+    pub read: f64,
+    /// Times that the server's threads went to sleep for each replica that arrived.
+    pub sleeps: f64,
+    /// Processors that the clients kept busy.
+    pub clients: f64,
     /// Latency in microseconds: half of the packets were faster.
     pub p50: f64,
     /// Of a hundred packets, 99.
@@ -59,7 +65,8 @@ const LATE_PER_THOUSAND: u64 = 10;
 impl Figures {
     /// Of a report, beside the generator-only run of the same round.
     pub(crate) fn of(report: &Report, generator_only: Option<&Report>) -> Self {
-        let per_replica = |cores: f64| cores * report.seconds * 1e6 / report.replicas_received.max(1) as f64;
+        let replicas = report.replicas_received.max(1) as f64;
+        let per_replica = |cores: f64| cores * report.seconds * 1e6 / replicas;
         // The machine's time beside the ideal server is the cost of the generator.
         let generator = generator_only.map(|alone| alone.busy_cores - server_cores(alone));
         Self {
@@ -69,6 +76,9 @@ impl Figures {
             process_us: per_replica(server_cores(report)),
             machine_us: generator.map(|generator| per_replica(report.busy_cores - generator)),
             rest_us: per_replica(report.busy_cores - report.generator.cores),
+            read: report.read_by_server as f64 / replicas,
+            sleeps: report.server_sleeps as f64 / replicas,
+            clients: report.generator.cores,
             p50: report.latency.p50,
             p99: report.latency.p99,
             p999: report.latency.p999,

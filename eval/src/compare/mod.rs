@@ -3,8 +3,9 @@
 //!
 //! [`compare`] carries out the command line. An [`Experiment`] is either rounds, in each of which
 //! every server and the floor are measured once under the same load ([`rounds`]), or a search for
-//! what one processor carries ([`search`]). Each single measurement is made by a [`Subprocess`], in
-//! a process of its own. Results go to the terminal, to a table of all runs, to a drawing, and
+//! what one processor carries ([`search`]), or rounds with LiveKit's load tester as another client
+//! ([`load_test`]). Each single measurement is made by a [`Subprocess`], in a process of its own.
+//! Results go to the terminal, to a table of all runs, to a drawing, and
 //! between the markers of a page ([`document`]).
 
 mod compared;
@@ -15,11 +16,13 @@ mod document;
 mod error;
 mod experiment;
 mod figures;
+mod load_test;
 mod ramp;
 mod round;
 mod rounds;
 mod search;
 mod targets;
+mod tester;
 
 use std::path::PathBuf;
 
@@ -93,6 +96,7 @@ pub fn compare(options: &Options) -> Result<bool, CompareError> {
         let section = match experiment.method {
             Method::Rounds(cases) => rounds::measure(&targets, options, experiment, cases)?,
             Method::Search(climbs) => search::measure(&targets, options, experiment, climbs)?,
+            Method::LoadTest(pairs) => load_test::measure(&targets, options, experiment, pairs)?,
         };
         println!("{}", section.text);
         complete &= section.complete;

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::ramp::Ramp;
+use super::tester::LoadTest;
 use crate::report::Report;
 
 /// The work of one turn, as given to the process that does it.
@@ -57,6 +58,13 @@ pub enum Job {
         /// The generator's arguments for it.
         clients: Vec<String>,
     },
+    /// A server under LiveKit's load tester in place of the generator.
+    LoadTest {
+        /// The server's own job.
+        server: Box<Job>,
+        /// The load.
+        test: LoadTest,
+    },
     /// The floor, which is the generator-only run too.
     Floor {
         /// The words that put a command into the ideal server's network.
@@ -73,6 +81,7 @@ impl Job {
     pub fn name(&self) -> &str {
         match self {
             Self::Server { name, .. } => name,
+            Self::LoadTest { test, .. } => &test.name,
             Self::Floor { .. } => FLOOR,
         }
     }
@@ -132,16 +141,14 @@ impl Bench {
                 .map(String::from);
                 self.generate([&["floor".to_owned()], cable.as_slice()].concat(), load)
             }
-            Job::Server {
-                name,
-                place,
-                command,
-                address,
-                clients,
-            } => {
-                let words = [self.pinned(0).as_slice(), place, command].concat();
-                let log = self.folder.join(format!("{name}.log"));
-                let mut server = RunningServer::start(&words, *address, log)?;
+            Job::LoadTest { server, test } => {
+                let (mut server, address) = self.start(server)?;
+                let report = test.perform(address, server.pid(), &self.folder)?;
+                server.check()?;
+                Ok(report)
+            }
+            Job::Server { name, clients, .. } => {
+                let (mut server, address) = self.start(job)?;
                 let (url, pid) = (format!("ws://{address}"), server.pid().to_string());
                 let target = ["--name", name, "--url", &url, "--server-pid", &pid].map(String::from);
                 let report = self.generate([target.as_slice(), clients].concat(), load);
@@ -149,6 +156,23 @@ impl Bench {
                 report
             }
         }
+    }
+
+    /// Starts the server of a job that has one of its own; returns it and its address.
+    fn start(&self, job: &Job) -> io::Result<(RunningServer, SocketAddr)> {
+        let Job::Server {
+            name,
+            place,
+            command,
+            address,
+            ..
+        } = job
+        else {
+            return Err(io::Error::other(format!("{} is no server", job.name())));
+        };
+        let words = [self.pinned(0).as_slice(), place, command].concat();
+        let log = self.folder.join(format!("{name}.log"));
+        Ok((RunningServer::start(&words, *address, log)?, *address))
     }
 
     /// Runs the generator in a process of its own, and reads its report.

@@ -13,7 +13,7 @@ use super::{CompareError, Options};
 use crate::report::Report;
 
 /// The default number of rounds.
-const ROUNDS: u32 = 7;
+pub(crate) const ROUNDS: u32 = 7;
 
 /// Measures, and writes up.
 pub(crate) fn measure(
@@ -55,6 +55,20 @@ fn measure_case(targets: &Targets, options: &Options, case: &Case, rounds: u32) 
         .take(if case.beside_others { usize::MAX } else { 1 });
     let mut jobs: Vec<Job> = servers.map(|server| targets.job(server)).collect::<Result<_, _>>()?;
     jobs.push(targets.floor());
+    Ok(Found {
+        case: *case,
+        servers: run_by_turns(targets, options, case, jobs, rounds)?,
+    })
+}
+
+/// Measures the jobs round after round under this load.
+pub(crate) fn run_by_turns(
+    targets: &Targets,
+    options: &Options,
+    case: &Case,
+    mut jobs: Vec<Job>,
+    rounds: u32,
+) -> Result<Vec<Runs>, CompareError> {
     let mut runs: Vec<Runs> = jobs.iter().map(|job| Runs::new(job.name())).collect();
     let mut left = rounds as usize;
     while left > 0 {
@@ -75,10 +89,7 @@ fn measure_case(targets: &Targets, options: &Options, case: &Case, rounds: u32) 
         }
         left -= together;
     }
-    Ok(Found {
-        case: *case,
-        servers: runs,
-    })
+    Ok(runs)
 }
 
 /// Rounds of these jobs. The first job changes, so that periodic load of the machine meets every
