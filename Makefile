@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation papers bench-crowd lint deny fuzz p4-check setup-build setup-test clean
+.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation connect papers bench-crowd lint deny fuzz p4-check setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -51,6 +51,9 @@ scaling: setup-build ## Measure how cost grows with receivers, rooms and tables,
 
 adaptation: build setup-test browsers-packages ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
 	eval/adaptation/run $(ARGS)
+
+connect: build setup-test browsers-packages ## Measure the time to the first frame in Chromium beside LiveKit, as root; eval/connect/README.md.
+	eval/connect/run $(ARGS)
 
 papers: ## Measure the papers' figures for an hour, as root, into docs/papers.md: ARGS=--draw, ARGS="--only NAME".
 	eval/papers/run $(ARGS)
