@@ -12,6 +12,7 @@
 
 pub mod codec;
 pub mod extension;
+pub mod framing;
 pub mod limits;
 pub mod red;
 pub mod rtcp;

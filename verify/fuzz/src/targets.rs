@@ -55,6 +55,7 @@ pub const TARGETS: &[Target] = &[
     target("sctp_packet", crate::sctp_packet, seeds::sctp, hostile::SCTP, PACKET),
     target("dtls_records", crate::dtls_records, seeds::dtls, hostile::DTLS, PACKET),
     target("classify", crate::classify, seeds::datagrams, &[], PACKET),
+    target("framing", crate::framing, framed, &[], PACKET),
     target("srtp", crate::srtp, seeds::rtp, &[], limit(256 << 10, 256)),
     target(
         "sdp_read",
@@ -208,4 +209,18 @@ impl Target {
 
 fn relayed() -> Vec<Vec<u8>> {
     [seeds::rtp(), seeds::rtcp(), seeds::datagrams()].concat()
+}
+
+/// All datagrams in one stream, and each alone.
+fn framed() -> Vec<Vec<u8>> {
+    let mut stream = Vec::new();
+    let mut seeds = Vec::new();
+    for datagram in seeds::datagrams() {
+        wire::framing::write(&datagram, &mut stream);
+        let mut alone = Vec::new();
+        wire::framing::write(&datagram, &mut alone);
+        seeds.push(alone);
+    }
+    seeds.push(stream);
+    seeds
 }
