@@ -99,12 +99,15 @@ impl Network for RingNetwork {
         self.sockets.take_dropped()
     }
 
-    fn sleep(&mut self, event_fd: &EventFd, at_most: Option<Duration>) {
+    fn sleep(&mut self, event_fd: &EventFd, beside: Option<RawFd>, at_most: Option<Duration>) {
         let at_most = match self.rings.backlog {
             true => Some(at_most.map_or(BACKLOG_WAIT, |time| time.min(BACKLOG_WAIT))),
             false => at_most,
         };
+        let rings = self.rings.descriptors.len();
+        self.rings.descriptors.extend(beside);
         self.sockets_ready |= self.sockets.sleep_beside(&self.rings.descriptors, event_fd, at_most);
+        self.rings.descriptors.truncate(rings);
     }
 
     fn queue(&mut self, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {

@@ -265,7 +265,9 @@ impl DataPlane for AfxdpPlane {
     }
 
     fn statistics(&self) -> Vec<Arc<dyn dataplane::Statistics>> {
-        vec![Arc::new(self.statistics.clone())]
+        let mut all = self.plane.statistics();
+        all.push(Arc::new(self.statistics.clone()));
+        all
     }
 
     fn ping_workers(&mut self) {

@@ -13,6 +13,10 @@ pub struct UdpConfig {
     /// The addresses to bind, at most 16. `[::]` takes IPv4 too, unless `0.0.0.0` is in the list as
     /// well. A port of 0 is chosen by the system, once for all addresses.
     pub addresses: Vec<SocketAddr>,
+    /// The TCP port that is opened on the same addresses for datagrams in connections (RFC 4571),
+    /// if any. It must not be the UDP port, because a path's local port says which of the two its
+    /// datagrams use. 0 is chosen by the system.
+    pub tcp_port: Option<u16>,
     /// How many workers, at most 64; 0 for one a core.
     pub workers: usize,
     /// Bytes of each socket's receive buffer, as far as the system lets us.
@@ -35,6 +39,7 @@ impl Default for UdpConfig {
     fn default() -> Self {
         UdpConfig {
             addresses: vec![SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)],
+            tcp_port: None,
             workers: 0,
             receive_buffer: 8 << 20,
             send_buffer: 8 << 20,

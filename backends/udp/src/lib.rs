@@ -1,4 +1,5 @@
-//! The userspace data plane over UDP sockets: portable, the default, always there.
+//! The userspace data plane over UDP sockets, and over TCP connections where UDP does not pass:
+//! portable, the default, always there.
 //!
 //! Three layers, each usable without the one above it:
 //!
@@ -13,7 +14,8 @@
 //!    deterministic tests.
 //!
 //! `channel` has the rings between a control handle and a worker. `packing` chooses the worker of
-//! new legs while few are connected. `relays` have sockets and workers of their own, and no legs.
+//! new legs while few are connected. `tcp` has the connections, beside any network. `relays` have
+//! sockets and workers of their own, and no legs.
 //!
 //! Read [`shard`] first: its folders follow a packet through the pipeline. `srtp` protects packets.
 //! `net` is the only module that calls the operating system; only `net` and `prefetch` have
@@ -27,6 +29,7 @@ pub mod control;
 pub mod shard;
 pub mod srtp;
 
+mod abort;
 mod channel;
 mod config;
 mod hash;
@@ -40,6 +43,7 @@ mod relays;
 mod replay_window;
 mod slab;
 mod sorted;
+mod tcp;
 mod wakeup;
 mod worker;
 
@@ -48,5 +52,6 @@ pub use inline::InlinePlane;
 pub use net::{EventFd, SharedPort, Sockets};
 pub use plane::UdpPlane;
 pub use relays::RtpBypass;
+pub use tcp::TcpStatistics;
 pub use wakeup::Wakeup;
 pub use worker::Network;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
+use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Statistics, Update, WriteError};
 
 use crate::config::UdpConfig;
 use crate::control::Control;
@@ -15,6 +15,7 @@ use crate::heartbeat::Ping;
 use crate::net::{EventFd, RealtimePriority, ReuseportGroup, SharedPort, ThreadCpuClock, raise_open_files};
 use crate::packing::WorkerPacking;
 use crate::relays::{BypassLink, BypassPorts, BypassWorker, RELAYS_MAX, RelayWorkers, RtpBypass};
+use crate::tcp::TcpPort;
 use crate::wakeup::Wakeup;
 use crate::worker::{Network, Shared, Worker, wakeup_by};
 
@@ -30,6 +31,8 @@ pub struct UdpPlane {
     control: Control,
     local: Vec<SocketAddr>,
     workers: Vec<RunningWorker>,
+    /// The TCP port, if there is one.
+    tcp: Option<TcpPort>,
     /// Wakes the agent.
     agent: Arc<Wakeup>,
     /// The choice of workers for new legs.
@@ -76,7 +79,8 @@ impl UdpPlane {
     /// opened with `shared_port`: the same data plane on something else than sockets alone. With a
     /// `bypass`, networks also hear what is for relays.
     ///
-    /// Errors: the operating system's, when a thread cannot be started.
+    /// Errors: the operating system's, when the TCP port cannot be opened or a thread cannot be
+    /// started; `InvalidInput` when the TCP port is the UDP port.
     pub fn start_on(
         config: &UdpConfig,
         shared_port: SharedPort,
@@ -92,12 +96,14 @@ impl UdpPlane {
             .collect::<io::Result<Vec<EventFd>>>()?;
         let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(wakeup_by).collect();
         let agent = Arc::new(Wakeup::new(move || waker()));
+        let (tcp, tcp_workers) = TcpPort::open_beside(&local, config, &event_fds)?;
         let (control, shards) = Control::new(clock, &wakeups, agent.clone());
         let mut plane = UdpPlane {
             control,
             bypass: bypass.map(|bypass| Arc::new(BypassPorts::new(bypass, local[0].port()))),
             local,
             workers: Vec::new(),
+            tcp,
             agent,
             packing: None,
             relays: None,
@@ -107,6 +113,7 @@ impl UdpPlane {
             realtime_workers: config.realtime_workers,
             pings: Vec::new(),
         };
+        let mut tcp_workers = tcp_workers.into_iter();
         for (index, ((shard, network), (event_fd, wakeup))) in shards
             .into_iter()
             .zip(networks)
@@ -116,6 +123,7 @@ impl UdpPlane {
             let worker = Worker {
                 shard,
                 network,
+                tcp: tcp_workers.next(),
                 relays: plane.bypass_worker(&wakeup),
                 event_fd,
                 wakeup,
@@ -153,6 +161,11 @@ impl UdpPlane {
         &self.local
     }
 
+    /// The addresses at which it takes connections, with their real port.
+    pub fn tcp_addrs(&self) -> &[SocketAddr] {
+        self.tcp.as_ref().map_or(&[][..], TcpPort::local)
+    }
+
     /// Whether the workers have taken every entry written so far. Packets they receive from then on
     /// meet all of them; before, an entry that [`write`](DataPlane::write) has accepted may not be
     /// there yet.
@@ -186,6 +199,9 @@ impl UdpPlane {
     /// Stops the workers and waits for them. Datagrams that are not sent yet are dropped.
     pub fn shutdown(&mut self) {
         (self.relays, self.packing) = (None, None);
+        if let Some(tcp) = &mut self.tcp {
+            tcp.close();
+        }
         for worker in &self.workers {
             worker.shared.stop.store(true, Ordering::Relaxed);
             worker.event_fd.wake();
@@ -261,6 +277,10 @@ impl DataPlane for UdpPlane {
             .for_each(|bypass_worker| counters.add(&bypass_worker.counters()));
         counters[Counter::ReceiveOverflow] += self.receive_overflows();
         counters
+    }
+
+    fn statistics(&self) -> Vec<Arc<dyn Statistics>> {
+        self.tcp.iter().map(TcpPort::statistics).collect()
     }
 
     fn ping_workers(&mut self) {

@@ -1,5 +1,6 @@
 //! A shard with a thread, a network and a clock.
 
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -7,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use dataplane::Path;
 
+use crate::abort::AbortOnPanic;
 use crate::heartbeat::Heartbeat;
 use crate::net::{EventFd, RealtimePriority, set_timer_slack};
 use crate::relays::BypassWorker;
 use crate::shard::{Shard, Transmit};
+use crate::tcp::{Beside, TcpWorker};
 use crate::wakeup::Wakeup;
 
 /// How long to wait for the rest of a frame, and how often if each wait brings more: a frame that
@@ -33,8 +36,9 @@ pub trait Network: Transmit + Send + 'static {
     /// How many datagrams were dropped since the last call because they were not read in time.
     fn take_dropped(&mut self) -> u64;
 
-    /// Sleeps until something arrives, the event file descriptor is signalled or the time is up.
-    fn sleep(&mut self, event_fd: &EventFd, at_most: Option<Duration>);
+    /// Sleeps until something arrives, the event file descriptor is signalled, the descriptor
+    /// `beside` the network's own has something to read, or the time is up.
+    fn sleep(&mut self, event_fd: &EventFd, beside: Option<RawFd>, at_most: Option<Duration>);
 
     /// Queues a datagram from a port which need not be the network's own, with these differentiated
     /// services; false when the network cannot send it, and the port's socket has to.
@@ -61,6 +65,8 @@ pub(crate) struct Shared {
 pub(crate) struct Worker<N> {
     pub(crate) shard: Shard,
     pub(crate) network: N,
+    /// The worker's connections, where there is a TCP port.
+    pub(crate) tcp: Option<TcpWorker>,
     /// The worker's part in relays, where the network receives for them.
     pub(crate) relays: Option<BypassWorker>,
     pub(crate) event_fd: EventFd,
@@ -88,8 +94,9 @@ impl<N: Network> Worker<N> {
                 false => now,
             };
             self.shard.work(now);
-            self.shard.flush(&mut self.network);
+            self.flush();
             self.shard.settle(now);
+            self.sweep(now);
             if let Some(relays) = &mut self.relays {
                 relays.flush(&mut self.network);
                 relays.settle(now);
@@ -144,21 +151,52 @@ impl<N: Network> Worker<N> {
         if dropped > 0 {
             self.shared.overflows.fetch_add(dropped, Ordering::Relaxed);
         }
-        received
+        match &mut self.tcp {
+            None => received,
+            Some(tcp) => {
+                let shard = &mut self.shard;
+                received + tcp.receive(now, &mut |path, datagram: &[u8]| shard.receive(now, path, datagram))
+            }
+        }
+    }
+
+    /// Sends everything that was written.
+    fn flush(&mut self) {
+        match &mut self.tcp {
+            None => self.shard.flush(&mut self.network),
+            Some(tcp) => self.shard.flush(&mut Beside {
+                network: &mut self.network,
+                tcp,
+            }),
+        }
+    }
+
+    /// Closes connections that are no leg's.
+    fn sweep(&mut self, now: Instant) {
+        if let Some(tcp) = &mut self.tcp {
+            let shard = &mut self.shard;
+            tcp.sweep(now, |path| shard.has_leg_at(path));
+        }
     }
 
     /// Sleeps until there is something to do. A message between the last look and the sleep signals
     /// the event file descriptor.
     fn sleep(&mut self, now: Instant) {
         self.wakeup.arm();
-        if !self.shard.has_messages() && !self.shared.stop.load(Ordering::Relaxed) {
-            let due = [self.shard.due(), self.relays.as_ref().and_then(BypassWorker::due)];
+        let has_input = self.shard.has_messages() || self.tcp.as_ref().is_some_and(TcpWorker::has_work);
+        if !has_input && !self.shared.stop.load(Ordering::Relaxed) {
+            let due = [
+                self.shard.due(),
+                self.relays.as_ref().and_then(BypassWorker::due),
+                self.tcp.as_ref().and_then(TcpWorker::due),
+            ];
             let at_most = due
                 .into_iter()
                 .flatten()
                 .min()
                 .map(|due| due.saturating_duration_since(now));
-            self.network.sleep(&self.event_fd, at_most);
+            let beside = self.tcp.as_ref().and_then(TcpWorker::descriptor);
+            self.network.sleep(&self.event_fd, beside, at_most);
         }
         self.wakeup.disarm();
     }
@@ -168,19 +206,6 @@ impl<N: Network> Worker<N> {
 pub(crate) fn wakeup_by(event_fd: &EventFd) -> Arc<Wakeup> {
     let event_fd = event_fd.clone();
     Arc::new(Wakeup::new(move || event_fd.wake()))
-}
-
-/// Ends the process when a worker panics, which is a bug. The other workers would keep handing
-/// packets to one that is gone, and its calls would hang unnoticed. A process that ends is started
-/// again.
-pub(crate) struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            std::process::abort();
-        }
-    }
 }
 
 /// The only place in this crate where time is read: once a batch, because packets of one batch

@@ -10,10 +10,12 @@ impl Control {
     /// Passes on an injection of the agent. One that finds no room is counted and lost.
     pub fn inject(&mut self, what: Inject<'_>) {
         let (shard, command) = match what {
-            Inject::Datagram { path, bytes } => (
-                self.index.owner_of_path(&path).unwrap_or(0),
-                ShardCommand::Datagram(path, bytes.into()),
-            ),
+            Inject::Datagram { path, bytes } => {
+                // Any shard could send it. That at which the path's datagrams arrive is awake.
+                let heard_by = || self.affinity.of(&path);
+                let shard = self.index.owner_of_path(&path).or_else(heard_by).unwrap_or(0);
+                (shard, ShardCommand::Datagram(path, bytes.into()))
+            }
             Inject::Rtcp { leg, bytes } => match self.index.owner_of_leg(leg) {
                 Some(owner) => (owner, ShardCommand::Rtcp(leg, bytes.into())),
                 None => return self.counters.count(Counter::NotReady),

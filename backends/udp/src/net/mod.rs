@@ -5,6 +5,7 @@
 
 mod address;
 mod cmsg;
+mod epoll;
 mod event_fd;
 mod feedback;
 mod poller;
@@ -18,8 +19,10 @@ mod shared_port;
 mod sleep;
 mod socket;
 mod sockets;
+mod stream;
 mod thread_cpu;
 
+pub(crate) use epoll::{Epoll, Readiness};
 pub use event_fd::EventFd;
 pub(crate) use poller::Poller;
 pub(crate) use port::PortSocket;
@@ -29,4 +32,5 @@ pub(crate) use rlimit::raise_open_files;
 pub use shared_port::SharedPort;
 pub(crate) use sleep::set_timer_slack;
 pub use sockets::Sockets;
+pub(crate) use stream::{listen, tune};
 pub(crate) use thread_cpu::ThreadCpuClock;

@@ -46,7 +46,7 @@ pub(super) fn sleep(
         fd: -1,
         events: 0,
         revents: 0,
-    }; 2 * SOCKETS_MAX + OTHERS_MAX + 1];
+    }; 2 * SOCKETS_MAX + OTHERS_MAX + 2];
     let fds = sockets
         .iter()
         .map(Socket::raw)

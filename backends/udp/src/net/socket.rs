@@ -113,13 +113,19 @@ impl Socket {
     }
 
     fn set(&self, level: i32, option: i32, value: i32) -> io::Result<()> {
-        let len = mem::size_of::<i32>() as libc::socklen_t;
-        // SAFETY: the value is an int, and lives for the time of the call.
-        check(unsafe { libc::setsockopt(self.raw(), level, option, (&raw const value).cast(), len) }).map(drop)
+        set_option(self.raw(), level, option, value)
     }
 }
 
-fn has_no_ipv6(error: &io::Error) -> bool {
+/// Sets an option of a socket whose value is a number.
+pub(super) fn set_option(socket: RawFd, level: i32, option: i32, value: i32) -> io::Result<()> {
+    let len = mem::size_of::<i32>() as libc::socklen_t;
+    // SAFETY: the value is an int, and lives for the time of the call.
+    check(unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), len) }).map(drop)
+}
+
+/// Whether binding to an IPv6 address failed because this machine has no IPv6.
+pub(super) fn has_no_ipv6(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL))
 }
 

@@ -31,7 +31,8 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// The most descriptors [`sleep_beside`](Self::sleep_beside) takes.
+    /// The most descriptors [`sleep_beside`](Self::sleep_beside) takes, besides that of
+    /// connections.
     pub const OTHERS_MAX: usize = OTHERS_MAX;
 
     /// For each worker, a socket on every address; all share one port where the system was to
@@ -95,9 +96,9 @@ impl Sockets {
     /// As [`sleep`](Network::sleep), and until one of `others` has something to read. Whether one
     /// of the sockets has.
     ///
-    /// Panics when there are more than [`OTHERS_MAX`](Self::OTHERS_MAX) others.
+    /// Panics when there are more than [`OTHERS_MAX`](Self::OTHERS_MAX) others and one.
     pub fn sleep_beside(&mut self, others: &[RawFd], event_fd: &EventFd, at_most: Option<Duration>) -> bool {
-        assert!(others.len() <= OTHERS_MAX, "more descriptors than can be watched");
+        assert!(others.len() <= OTHERS_MAX + 1, "more descriptors than can be watched");
         let (more, at_most) = match (&self.feedback, self.looked) {
             (Some(feedback), Some(looked)) => feedback.to_poll(looked, at_most),
             _ => (&[][..], at_most),
@@ -132,8 +133,8 @@ impl Network for Sockets {
         std::mem::take(&mut self.dropped)
     }
 
-    fn sleep(&mut self, event_fd: &EventFd, at_most: Option<Duration>) {
-        let has_come = self.sleep_beside(&[], event_fd, at_most);
+    fn sleep(&mut self, event_fd: &EventFd, beside: Option<RawFd>, at_most: Option<Duration>) {
+        let has_come = self.sleep_beside(beside.as_slice(), event_fd, at_most);
         if has_come && !self.coalesce.is_zero() {
             thread::sleep(self.coalesce);
         }

@@ -12,10 +12,11 @@ use super::bypass::BypassPorts;
 use super::shard::{RelayShard, RelaySlot, SocketRegistry};
 use super::table::Relays;
 use super::{BUFFER, RelaySocket, SocketFactory};
+use crate::abort::AbortOnPanic;
 use crate::heartbeat::{Heartbeat, Ping};
 use crate::net::{EventFd, Poller, PortSocket, RealtimePriority};
 use crate::wakeup::Wakeup;
-use crate::worker::{AbortOnPanic, now, wakeup_by};
+use crate::worker::{now, wakeup_by};
 
 impl RelaySocket for Arc<PortSocket> {
     fn send(&self, to: SocketAddr, tos: Option<u8>, bytes: &[u8]) -> bool {

@@ -36,7 +36,7 @@ pub use egress::{Run, Transmit};
 use std::sync::Arc;
 use std::time::Instant;
 
-use dataplane::{Clock, Counter};
+use dataplane::{Clock, Counter, Path};
 use rtrb::Consumer;
 
 use crate::channel::{CounterPage, Reports, ShardCommand};
@@ -114,6 +114,11 @@ impl Shard {
     pub fn has_messages(&self) -> bool {
         let has_handoffs = self.rings.iter().flatten().any(|ring| !ring.from.is_empty());
         has_handoffs || !self.commands.is_empty()
+    }
+
+    /// Whether a leg has this path, here or at another shard.
+    pub(crate) fn has_leg_at(&mut self, path: &Path) -> bool {
+        self.tables.routes.find(path).is_some()
     }
 
     /// Sends everything written since the last time.

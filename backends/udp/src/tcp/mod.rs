@@ -1,0 +1,59 @@
+//! TCP connections that carry the datagrams of legs (RFC 6544, RFC 4571).
+//!
+//! A connection is a path like any other: its local address has the TCP port, which is not the UDP
+//! port, and its remote address is the other end's. So neither tables nor shards differ between the
+//! two. Below them:
+//!
+//! 1. An [`acceptor`] thread opens the port. It keeps each connection until its first frame, which
+//!    has to be STUN.
+//! 2. A [`TcpWorker`] reads the connections that it was given, beside the worker's network, and
+//!    writes what its shard sends to any connection.
+//! 3. A [`connection`] is the half that is written. It queues what the other end does not take in
+//!    time, up to a limit, and drops the rest.
+//! 4. The [`registry`] finds connections by path, and [`places`] counts them by address.
+//!
+//! Each connection has one lock, for its queue. It is taken once for a run of datagrams, and is
+//! contended only when the owner of a leg is not the worker that reads its connection.
+
+mod acceptor;
+mod connection;
+mod places;
+mod port;
+mod registry;
+mod statistics;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::time::Duration;
+
+use dataplane::limits::DATAGRAM_MAX;
+use wire::framing::HEADER;
+
+pub(crate) use port::TcpPort;
+pub use statistics::TcpStatistics;
+pub(crate) use worker::{Beside, TcpWorker};
+
+/// How many connections there may be. More are closed at once.
+const CONNECTIONS_MAX: usize = 8_192;
+/// How many of them may be from one IPv4 address or one IPv6 network of 64 bits: a company's people
+/// have one address. More are closed at once.
+const CONNECTIONS_PER_ADDRESS_MAX: usize = 512;
+/// How many of them may be without a first frame. For one more, the oldest is closed.
+const UNOPENED_MAX: usize = 512;
+/// How long the first frame may take.
+const UNOPENED_FOR: Duration = Duration::from_secs(5);
+/// How long a connection may be without a leg, before the check that makes it one's and after.
+const UNCLAIMED_FOR: Duration = Duration::from_secs(15);
+/// How long the other end may acknowledge nothing.
+const DEAD_AFTER: Duration = Duration::from_secs(15);
+/// Bytes that the kernel holds of a connection and has not sent. They cannot be dropped any more.
+const UNSENT_MAX: i32 = 32 << 10;
+/// Bytes that wait in a connection's queue: half a second at 2 Mbit/s. Datagrams that find no room
+/// are dropped.
+const QUEUE_MAX: usize = 128 << 10;
+/// Bytes that wait in all queues together. Above it, queues take only the rest of a frame that was
+/// begun.
+const QUEUES_MAX: usize = 256 << 20;
+/// The longest frame, which is as long as a datagram may be. A longer one ends its connection.
+const FRAME_MAX: usize = HEADER + DATAGRAM_MAX;
