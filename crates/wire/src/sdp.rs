@@ -31,7 +31,7 @@ use std::sync::Arc;
 use crate::limits::DESCRIPTION_MAX;
 use crate::{MediaKind, Mid, Rid, Ssrc};
 
-pub use candidate::Candidate;
+pub use candidate::{Candidate, CandidateTransport};
 pub use feedback::Feedback;
 pub use format::{Format, Parameters};
 pub use left_out::{Flaw, LeftOut};

@@ -6,19 +6,34 @@ use std::net::SocketAddr;
 /// The longest foundation and the longest name of a type, in characters.
 const WORD_MAX: usize = 32;
 
-/// A UDP host or reflexive address. Candidates of other protocols, or with a name in place of an
-/// address (mDNS), are not read: an ICE-lite agent learns where its peer is from the peer's checks.
+/// An address at which UDP datagrams or TCP connections arrive. Candidates of other protocols, of
+/// connections that are only made from there, or with a name in place of an address (mDNS), are not
+/// read: an ICE-lite agent learns where its peer is from the peer's checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// The same for candidates of one kind from one address.
     pub foundation: String,
     /// The greater is tried first.
     pub priority: u32,
+    /// How it is reached.
+    pub transport: CandidateTransport,
     /// The address.
     pub address: SocketAddr,
     /// `host`, `srflx`, `prflx` or `relay`.
     pub kind: String,
 }
+
+/// How a candidate is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CandidateTransport {
+    /// By UDP.
+    Udp,
+    /// By a TCP connection, which the other side opens (RFC 6544).
+    TcpPassive,
+}
+
+/// The component of RTP, and of everything that is multiplexed with it.
+const RTP: u32 = 1;
 
 impl Candidate {
     /// A host candidate, the `preference`th best of its agent: 0 is tried first.
@@ -26,11 +41,28 @@ impl Candidate {
     /// Source: RFC 8445 section 5.1.2.1.
     pub fn host(address: SocketAddr, preference: u16) -> Self {
         const HOST: u32 = 126;
-        const RTP: u32 = 1;
         let local = u32::from(u16::MAX - preference);
         Self {
             foundation: (preference + 1).to_string(),
             priority: HOST << 24 | local << 8 | (256 - RTP),
+            transport: CandidateTransport::Udp,
+            address,
+            kind: "host".to_owned(),
+        }
+    }
+
+    /// A passive TCP host candidate, the `preference`th best of those of its agent, at most 8191.
+    /// All UDP candidates are tried before it.
+    ///
+    /// Source: RFC 6544 section 4.2, with the type preference that libwebrtc has for it.
+    pub fn tcp_host(address: SocketAddr, preference: u16) -> Self {
+        const HOST_TCP: u32 = 90;
+        const PASSIVE: u32 = 4;
+        let other = 8_191_u32.saturating_sub(preference.into());
+        Self {
+            foundation: format!("tcp{}", preference + 1),
+            priority: HOST_TCP << 24 | (PASSIVE << 13 | other) << 8 | (256 - RTP),
+            transport: CandidateTransport::TcpPassive,
             address,
             kind: "host".to_owned(),
         }
@@ -53,10 +85,13 @@ impl Candidate {
         let Ok(ip) = address.parse() else {
             return Some(None);
         };
-        let is_read = component == 1 && protocol.eq_ignore_ascii_case("udp");
-        Some(is_read.then(|| Self {
+        let Some(transport) = transport(protocol, words).filter(|_| component == 1) else {
+            return Some(None);
+        };
+        Some(Some(Self {
             foundation: foundation.to_owned(),
             priority,
+            transport,
             address: SocketAddr::new(ip, port),
             kind: kind.to_owned(),
         }))
@@ -64,8 +99,12 @@ impl Candidate {
 
     pub(super) fn write(&self) -> String {
         let (ip, port) = (self.address.ip(), self.address.port());
+        let protocol = match self.transport {
+            CandidateTransport::Udp => "udp",
+            CandidateTransport::TcpPassive => "tcp",
+        };
         let mut text = format!(
-            "{} 1 udp {} {ip} {port} typ {}",
+            "{} 1 {protocol} {} {ip} {port} typ {}",
             self.foundation, self.priority, self.kind
         );
         if self.kind != "host" {
@@ -73,6 +112,25 @@ impl Candidate {
             // revealed.
             let _ = write!(text, " raddr 0.0.0.0 rport 0");
         }
+        if self.transport == CandidateTransport::TcpPassive {
+            text.push_str(" tcptype passive");
+        }
         text
     }
+}
+
+/// The transport of a candidate, with the names and values after its type.
+fn transport<'a>(protocol: &str, mut attributes: impl Iterator<Item = &'a str>) -> Option<CandidateTransport> {
+    if protocol.eq_ignore_ascii_case("udp") {
+        return Some(CandidateTransport::Udp);
+    }
+    if !protocol.eq_ignore_ascii_case("tcp") {
+        return None;
+    }
+    while let (Some(name), Some(value)) = (attributes.next(), attributes.next()) {
+        if name == "tcptype" {
+            return (value == "passive").then_some(CandidateTransport::TcpPassive);
+        }
+    }
+    None
 }

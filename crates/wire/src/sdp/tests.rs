@@ -108,6 +108,23 @@ fn candidates_with_an_address_are_read_and_names_are_not() {
 }
 
 #[test]
+fn passive_tcp_candidates_are_written_as_they_are_read() {
+    let address = "192.0.2.7:7881".parse().unwrap();
+    let line = "a=candidate:tcp1 1 tcp 1520435199 192.0.2.7 7881 typ host tcptype passive";
+    let text = V0_GATHERED.replace("a=mid:0", &format!("a=mid:0\r\n{line}"));
+    let description = parse(&text);
+    let found = &description.sections[0].candidates;
+    assert!(found.contains(&Candidate::tcp_host(address, 0)), "{found:?}");
+    assert!(description.to_string().contains(&format!("{line}\r\n")));
+    let udp = Candidate::host(address, 1_000);
+    assert!(
+        udp.priority > Candidate::tcp_host(address, 0).priority,
+        "UDP is tried first"
+    );
+    assert!(Candidate::tcp_host(address, 0).priority > Candidate::tcp_host(address, 1).priority);
+}
+
+#[test]
 fn the_session_speaks_for_sections_that_say_nothing() {
     let text = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\na=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\n\
         a=setup:active\r\na=sendonly\r\na=ice-lite\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 8\r\na=recvonly\r\na=setup:passive\r\n";
