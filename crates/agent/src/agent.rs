@@ -309,6 +309,7 @@ impl Agent {
         let Config {
             node,
             addresses,
+            tcp_addresses,
             certificate,
             clear_rtp,
             ..
@@ -316,6 +317,7 @@ impl Agent {
         Node {
             node: *node,
             addresses: addresses.clone(),
+            tcp_addresses: tcp_addresses.clone(),
             fingerprint: certificate.fingerprint(),
             clear_rtp: *clear_rtp,
             capabilities: told(plane.capabilities()),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use dataplane::Rewriting;
+use dataplane::{Path, Rewriting};
 use southbound::{Fingerprint, HashFunction, NodeId};
 
 /// How a node's agent behaves.
@@ -14,6 +14,9 @@ pub struct Config {
     pub node: NodeId,
     /// UDP addresses peers reach the node at, best first: its host candidates.
     pub addresses: Vec<SocketAddr>,
+    /// TCP addresses peers reach the node at, best first: its passive candidates. Their port is no
+    /// UDP port of the node's, so that a path's local port says which of the two it uses.
+    pub tcp_addresses: Vec<SocketAddr>,
     /// The certificate that the node presents in every DTLS handshake.
     pub certificate: Certificate,
     /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: such
@@ -73,6 +76,7 @@ impl Config {
         Config {
             node: NodeId(0),
             addresses,
+            tcp_addresses: Vec::new(),
             certificate,
             clear_rtp: false,
             connect_timeout: Duration::from_secs(60),
@@ -86,6 +90,13 @@ impl Config {
             playout_delay_max: Duration::from_millis(400),
             last_n: 0,
         }
+    }
+
+    /// Whether a path is a TCP connection.
+    pub(crate) fn is_tcp(&self, path: &Path) -> bool {
+        self.tcp_addresses
+            .iter()
+            .any(|address| address.port() == path.local.port())
     }
 }
 

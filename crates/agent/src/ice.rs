@@ -10,12 +10,13 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use dataplane::Path;
 use dataplane::limits::PATHS_MAX;
+use dataplane::{Path, Protection};
 use is::stun::StunMessage;
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
 use southbound::IceCredentials;
 
+use crate::config::Config;
 use crate::counters::Counter;
 use crate::limits::GENERATIONS_MAX;
 
@@ -112,6 +113,13 @@ impl Ice {
     /// The nominated pair first; the others in the order they were proved.
     pub(crate) fn paths(&self) -> impl Iterator<Item = Path> {
         self.proven.iter().map(|proven| proven.path)
+    }
+
+    /// The pairs that a leg has. A leg without encryption has none over TCP, because the offloads
+    /// that take such legs send datagrams.
+    pub(crate) fn leg_paths(&self, protection: &Protection, config: &Config) -> Vec<Path> {
+        let is_clear = *protection == Protection::Clear;
+        self.paths().filter(|path| !(is_clear && config.is_tcp(path))).collect()
     }
 
     /// The path to send on: the nominated pair, or the first one that was proved.

@@ -513,7 +513,7 @@ impl Transport {
         cx.write(Update::SetLeg(
             leg,
             Leg {
-                paths: self.ice.paths().collect(),
+                paths: self.ice.leg_paths(&protection, &cx.shared.config),
                 protection,
                 extensions_in,
                 extensions_out,

@@ -116,6 +116,8 @@ pub struct Node {
     pub node: NodeId,
     /// UDP addresses for host candidates, best first.
     pub addresses: Vec<SocketAddr>,
+    /// TCP addresses for passive host candidates (RFC 6544), best first.
+    pub tcp_addresses: Vec<SocketAddr>,
     /// The node's certificate.
     pub fingerprint: Fingerprint,
     /// Whether a peer that offers no encryption gets none. For laboratories only.

@@ -46,6 +46,7 @@ pub(crate) fn node() -> Node {
     Node {
         node: NodeId(1),
         addresses: vec![([192, 0, 2, 1], 7882).into()],
+        tcp_addresses: Vec::new(),
         fingerprint: Fingerprint {
             hash: HashFunction::Sha256,
             digest: vec![0xab; 32],

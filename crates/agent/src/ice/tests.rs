@@ -145,3 +145,22 @@ fn the_stalest_pair_makes_room_and_never_the_nominated_one() {
     assert!(ice.prune(start + Duration::from_secs(46), Duration::from_secs(30)));
     assert_eq!(ice.paths().collect::<Vec<_>>(), [path(0), path(17), path(18), path(19)]);
 }
+
+#[test]
+fn a_leg_without_encryption_has_no_path_over_tcp() {
+    let (now, local) = (Instant::now(), credentials("ours"));
+    let mut ice = Ice::new(local.clone());
+    let tcp = Path {
+        local: "192.0.2.1:7881".parse().unwrap(),
+        ..path(2)
+    };
+    for at in [tcp, path(1)] {
+        ice.check(now, at, &request(&local, "theirs", true, false)).unwrap();
+    }
+    let config = Config {
+        tcp_addresses: vec![tcp.local],
+        ..Config::new(vec![path(1).local], crate::Certificate::generate().unwrap())
+    };
+    assert_eq!(ice.leg_paths(&Protection::Pending, &config), [tcp, path(1)]);
+    assert_eq!(ice.leg_paths(&Protection::Clear, &config), [path(1)]);
+}

@@ -79,6 +79,7 @@ impl World {
         world.handle(Input::Notice(Notice::Node(Node {
             node: NodeId(1),
             addresses: vec!["192.0.2.1:7882".parse().unwrap()],
+            tcp_addresses: Vec::new(),
             fingerprint: Fingerprint {
                 hash: HashFunction::Sha256,
                 digest: vec![0xab; 32],

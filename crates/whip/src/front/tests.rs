@@ -33,6 +33,7 @@ impl World {
         let node = Node {
             node: NodeId(1),
             addresses: vec!["192.0.2.1:7882".parse().unwrap()],
+            tcp_addresses: Vec::new(),
             fingerprint: Fingerprint {
                 hash: HashFunction::Sha256,
                 digest: vec![0xab; 32],
