@@ -68,9 +68,9 @@ pub use notification::{
 };
 pub use quota::{Quota, Quotas};
 pub use request::{
-    AddTrack, CodecRequest, Description, GetBlob, Join, MuteTrack, PeerMode, Ping, PublishDataTrack, Request, Resume,
-    Scenario, StoreBlob, SyncState, TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata,
-    UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
+    AddTrack, CodecRequest, Description, GetBlob, IceProtocol, Join, MuteTrack, PeerMode, Ping, PublishDataTrack,
+    Request, Resume, Scenario, StoreBlob, SyncState, TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers,
+    UpdateMetadata, UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
 };
 pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
 pub use room_event::{Publisher, RoomChange, RoomEvent};

@@ -84,6 +84,11 @@ pub const NEWS_PER_SECOND: u32 = 128 << 10;
 /// Identities of a room whose news are accounted for beyond those who are there. Of the others it
 /// is forgotten what they were told.
 pub const NEWS_REMEMBERED_MAX: usize = 1000;
+/// Identities of a room whose choice of a protocol for media is remembered. At the limit the oldest
+/// choice is forgotten.
+pub const PROTOCOLS_REMEMBERED_MAX: usize = 100;
+/// How long a choice is remembered.
+pub const PROTOCOL_REMEMBERED_FOR: Duration = Duration::from_secs(300);
 
 /// A participant whose media is not connected in this time is removed.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -14,8 +14,8 @@ use crate::room::data::{Blobs, DataState, OwnDataTracks};
 use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{
-    ClientTraits, ConnectionId, Description, Join, Notification, Output, ParticipantInfo, ParticipantState, PeerMode,
-    UpdateTrackPermissions, Visible,
+    ClientTraits, ConnectionId, Description, IceProtocol, Join, Notification, Output, ParticipantInfo,
+    ParticipantState, PeerMode, UpdateTrackPermissions, Visible,
 };
 
 /// One person, or program, in a room.
@@ -35,6 +35,8 @@ pub(crate) struct Participant {
     pub(crate) claims: Claims,
     /// Special needs of its client.
     pub(crate) traits: ClientTraits,
+    /// The protocol it reaches media by.
+    pub(crate) protocol: IceProtocol,
     /// The offer it joined with, until it can take an answer.
     pub(crate) first_offer: Option<FirstOffer>,
     pub(crate) mode: PeerMode,
@@ -160,6 +162,7 @@ impl Participant {
             published: false,
             claims,
             traits,
+            protocol: IceProtocol::Any,
             first_offer: None,
             mode,
             auto_subscribe,

@@ -356,8 +356,20 @@ pub enum Scenario {
     DisconnectOnResume,
     /// When it resumes its connection breaks before any message.
     DisconnectOnResumeSilently,
-    /// It changes to another transport protocol by itself.
-    SwitchCandidateProtocol,
+    /// It starts over by itself, and is then to find candidates of this protocol only.
+    SwitchCandidateProtocol(IceProtocol),
     /// Its downlink carries no more than this; `None` ends that. Shape: bits per second.
     DownlinkLimit(Option<u64>),
+}
+
+/// The protocol by which a client reaches the server's media.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IceProtocol {
+    /// UDP where it passes, and TCP elsewhere.
+    #[default]
+    Any,
+    /// TCP.
+    Tcp,
+    /// TLS to a TURN server.
+    Tls,
 }

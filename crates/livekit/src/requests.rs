@@ -2,9 +2,9 @@
 //! request in its answer.
 
 use controller::{
-    AddTrack, CodecRequest, Counter, GetBlob, MuteTrack, Ping, RefusalReason, Request, Scenario, StoreBlob, SyncState,
-    TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata, UpdateSubscription,
-    UpdateTrackPermissions, UpdateVideoTrack,
+    AddTrack, CodecRequest, Counter, GetBlob, IceProtocol, MuteTrack, Ping, RefusalReason, Request, Scenario,
+    StoreBlob, SyncState, TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata,
+    UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
 };
 use livekit_protocol as proto;
 use livekit_protocol::request_response;
@@ -318,7 +318,13 @@ fn scenario(scenario: ProtoScenario) -> Option<Scenario> {
         ProtoScenario::Migration(_) => Scenario::Migration,
         ProtoScenario::DisconnectSignalOnResume(_) => Scenario::DisconnectOnResume,
         ProtoScenario::DisconnectSignalOnResumeNoMessages(_) => Scenario::DisconnectOnResumeSilently,
-        ProtoScenario::SwitchCandidateProtocol(_) => Scenario::SwitchCandidateProtocol,
+        ProtoScenario::SwitchCandidateProtocol(protocol) => {
+            Scenario::SwitchCandidateProtocol(match proto::CandidateProtocol::try_from(protocol).ok()? {
+                proto::CandidateProtocol::Udp => IceProtocol::Any,
+                proto::CandidateProtocol::Tcp => IceProtocol::Tcp,
+                proto::CandidateProtocol::Tls => IceProtocol::Tls,
+            })
+        }
         // Zero ends the limit; a negative one is none.
         ProtoScenario::SubscriberBandwidth(limit) => {
             Scenario::DownlinkLimit(u64::try_from(limit).ok().filter(|it| *it > 0))

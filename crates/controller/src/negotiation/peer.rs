@@ -14,8 +14,8 @@ use super::offer::Offering;
 use super::remote::Agreed;
 use super::section::{Section, Terms};
 use super::{Flow, SCTP_PORT, clear_rtp, extensions};
-use crate::DisabledCodecs;
 use crate::ids::{Random, Ssrcs};
+use crate::{DisabledCodecs, IceProtocol};
 
 /// One peer connection, from our side.
 pub(crate) struct Peer {
@@ -35,6 +35,8 @@ pub(crate) struct Peer {
     opens: Vec<Channel>,
     /// Codecs the peer must do without.
     pub(super) disabled: DisabledCodecs,
+    /// The protocol it is to reach us by.
+    protocol: IceProtocol,
 }
 
 /// Whether media flows.
@@ -105,6 +107,7 @@ impl Peer {
         random: &mut Random,
         opens: Vec<Channel>,
         disabled: DisabledCodecs,
+        protocol: IceProtocol,
     ) -> Self {
         Self {
             transport,
@@ -120,6 +123,7 @@ impl Peer {
             version: 0,
             opens,
             disabled,
+            protocol,
         }
     }
 
@@ -230,7 +234,7 @@ impl Peer {
         for (position, media_section) in live.enumerate() {
             self.describe_transport(media_section, node, setup);
             if position == 0 {
-                media_section.candidates = candidates(node);
+                media_section.candidates = candidates(node, self.protocol);
                 media_section.end_of_candidates = true;
             }
         }
@@ -295,10 +299,14 @@ fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
     Some(data.sctp_port.unwrap_or(SCTP_PORT))
 }
 
-fn candidates(node: &Node) -> Vec<Candidate> {
-    let addresses = (0u16..).zip(&node.addresses);
-    addresses
-        .map(|(preference, address)| Candidate::host(*address, preference))
+/// The candidates of a node for a peer that is to reach it by `protocol`. A node without TCP has
+/// the same ones for everybody.
+fn candidates(node: &Node, protocol: IceProtocol) -> Vec<Candidate> {
+    let has_udp = protocol == IceProtocol::Any || node.tcp_addresses.is_empty();
+    let udp = (0u16..).zip(&node.addresses).filter(|_| has_udp);
+    let tcp = (0u16..).zip(&node.tcp_addresses);
+    udp.map(|(preference, address)| Candidate::host(*address, preference))
+        .chain(tcp.map(|(preference, address)| Candidate::tcp_host(*address, preference)))
         .collect()
 }
 

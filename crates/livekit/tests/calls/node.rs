@@ -17,6 +17,7 @@ pub(crate) fn node(clear_rtp: bool, copies: bool) -> Node {
     Node {
         node: NODE,
         addresses: vec!["192.0.2.1:7882".parse().unwrap(), "[2001:db8::1]:7882".parse().unwrap()],
+        tcp_addresses: vec!["192.0.2.1:7881".parse().unwrap()],
         fingerprint: Fingerprint {
             hash: HashFunction::Sha256,
             digest: vec![0xab; 32],

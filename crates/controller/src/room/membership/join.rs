@@ -25,6 +25,7 @@ impl Room {
         let (tracks, offer) = (std::mem::take(&mut join.tracks), join.offer.take());
         let mut participant = Participant::new(ctx, connection, join);
         let key = participant.key;
+        participant.protocol = self.membership.protocols.of(ctx.now, &participant.identity);
         ctx.core.usage.participant_joined(&participant.api_key);
         self.acts(key);
         let participant_ref = self.participant_ref(key);
@@ -87,6 +88,7 @@ impl Room {
             &mut ctx.core.random,
             channels,
             participant.traits.disabled_codecs,
+            participant.protocol,
         );
         peer.add_data_section();
         peer.offering.needed = true;

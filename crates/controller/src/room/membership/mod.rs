@@ -6,6 +6,7 @@ pub(in crate::room) mod budgets;
 pub(in crate::room) mod join;
 mod leave;
 mod metadata;
+mod protocols;
 mod resume;
 mod rights;
 mod simulate;
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use self::batching::Batch;
+use self::protocols::Protocols;
 use crate::ParticipantInfo;
 use crate::budget::Budget;
 
@@ -30,4 +32,6 @@ pub(in crate::room) struct Membership {
     budgets: BTreeMap<String, Budget>,
     /// When everybody is told how many are here; `None` while they know.
     census: Option<Instant>,
+    /// The protocols that participants chose for their next connections, by identity.
+    protocols: Protocols,
 }

@@ -27,8 +27,10 @@ impl Room {
             Some(Scenario::DisconnectOnResumeSilently) => {
                 participant.simulated_fault = Some(SimulatedFault::DisconnectSilently)
             }
-            // There is only UDP here; the client starts over by itself and finds it again.
-            Some(Scenario::SwitchCandidateProtocol) => {}
+            Some(Scenario::SwitchCandidateProtocol(protocol)) => {
+                let protocols = &mut self.membership.protocols;
+                protocols.remember(ctx.now, &participant.identity, protocol);
+            }
             Some(Scenario::DownlinkLimit(limit)) => {
                 participant.simulated_limit = limit;
                 participant.limit_downlink(ctx);

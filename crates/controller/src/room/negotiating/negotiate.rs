@@ -157,6 +157,7 @@ impl Room {
             &mut ctx.core.random,
             Vec::new(),
             participant.traits.disabled_codecs,
+            participant.protocol,
         );
         ctx.core.index.transports.insert(transport, participant_ref);
         ctx.command(peer.open());

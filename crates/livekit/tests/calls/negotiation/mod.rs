@@ -3,4 +3,5 @@
 mod clear;
 mod dual;
 mod odd_descriptions;
+mod protocols;
 mod single;

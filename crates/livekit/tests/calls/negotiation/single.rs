@@ -47,7 +47,7 @@ fn an_offer_is_answered_by_an_ice_lite_server_that_waits_for_the_handshake() {
     let (answer, message) = world.offer(&mut ada);
     assert!(answer.ice_lite && answer.extmap_allow_mixed);
     assert_eq!(message.r#type, "answer");
-    assert_eq!(answer.sections[0].candidates.len(), 2);
+    assert_eq!(answer.sections[0].candidates.len(), 3);
     assert_eq!(answer.sections[0].candidates[0].address.to_string(), "192.0.2.1:7882");
     assert!(answer.sections[0].candidates[0].priority > answer.sections[0].candidates[1].priority);
     let [Command::Open(open), Command::Connect { remote, transport }] = &world.commands[..] else {
