@@ -70,6 +70,9 @@ pub(crate) struct Serve {
     /// UDP port of media.
     #[arg(long, env = "WEIR_RTC_PORT")]
     pub rtc_port: Option<u16>,
+    /// TCP port of media, for clients whose network lets no UDP pass; 0 for none.
+    #[arg(long, env = "WEIR_RTC_TCP_PORT")]
+    pub rtc_tcp_port: Option<u16>,
     /// Address clients reach this machine at, when it is not one of its own (behind a NAT); may be
     /// given several times.
     #[arg(long, value_name = "ADDR", env = "WEIR_NODE_IP", value_delimiter = ',')]

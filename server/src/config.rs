@@ -6,6 +6,7 @@ mod front;
 mod keys;
 mod log;
 mod media;
+mod ports;
 mod quotas;
 mod renamed;
 mod rooms;
@@ -16,7 +17,6 @@ mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -132,35 +132,25 @@ impl Config {
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments));
         let port = arguments.port.or(file.port).unwrap_or(7880);
         let tls = Tls::complete(file.tls, arguments.dev, arguments.dev_tls, port)?;
-        let dataplane = file.rtc.dataplane(arguments.workers)?;
-        let node_ips = first_of([arguments.node_ip.clone(), file.rtc.node_ip]).unwrap_or_default();
-        let sip = file.sip.map(|sip| sip.complete(|| media_interface(&bind, &node_ips)));
+        let rtc = file.rtc.complete(arguments)?;
+        let sip = file
+            .sip
+            .map(|sip| sip.complete(|| media_interface(&bind, &rtc.node_ips)));
+        let sip = sip.transpose()?;
+        ports::check(port, &rtc, sip.as_ref())?;
         Ok(Config {
             dev: arguments.dev,
             dev_key,
             bind,
             port,
             tls,
-            rtc: Rtc {
-                port: arguments.rtc_port.or(file.rtc.port).unwrap_or(7882),
-                node_ips,
-                dataplane,
-                cpu_latency: file.rtc.cpu_latency_us,
-                crypto: file.rtc.crypto,
-                adaptation: file.rtc.adaptation.unwrap_or(true),
-                policy: file.rtc.policy,
-                rewriter: file.rtc.rewriter,
-                feedback: file.rtc.feedback,
-                playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
-                last_n: file.rtc.last_n,
-                clear_rtp: file.rtc.clear_rtp,
-            },
+            rtc,
             keys,
             key_sources,
             quotas: file.quotas,
             room: file.room,
             audio: file.audio,
-            sip: sip.transpose()?,
+            sip,
             metrics: file.metrics,
             limits: file.limits,
             trusted_proxies: file.trusted_proxies,

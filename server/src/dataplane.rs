@@ -10,7 +10,7 @@ pub(crate) mod ebpf;
 pub(crate) mod p4;
 
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(crate) struct Settings {
     pub coalesce: Duration,
     /// Whether lightly loaded workers run at real-time priority.
     pub realtime_workers: bool,
+    /// The TCP port, if there is to be one.
+    pub tcp: Option<TcpPort>,
     /// The base.
     pub base: Base,
     /// Settings of AF_XDP.
@@ -45,6 +47,15 @@ pub(crate) struct Settings {
     pub ebpf: ebpf::Settings,
     /// Settings of forwarding by a switch.
     pub p4: Option<p4::Settings>,
+}
+
+/// A TCP port for media.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TcpPort {
+    /// Its number.
+    pub port: u16,
+    /// Whether the operator named it. If not, the server runs without it where it is taken.
+    pub is_named: bool,
 }
 
 /// The bases.
@@ -87,6 +98,8 @@ pub(crate) struct Calls {
 pub(crate) struct Opened {
     /// The data plane.
     pub plane: AnyPlane,
+    /// The TCP port that is open for media.
+    pub tcp_port: Option<u16>,
     /// Its parts as operators see them, and those that could not be started.
     pub statistics: Vec<Arc<dyn Statistics>>,
 }
@@ -102,13 +115,17 @@ pub(crate) fn open(
     clock: Clock,
     wake: Wake,
 ) -> Result<Opened, Box<dyn Error>> {
-    let base = open_base(settings, addresses, clock, wake.clone())?;
+    let tcp_port = tcp_port(settings.tcp, &addresses);
+    let base = open_base(settings, addresses, tcp_port, clock, wake.clone())?;
     let (offloads, absent) = match settings.offload {
         Offload::None => ebpf::none("rtc.offload is none"),
         Offload::Auto | Offload::Ebpf => ebpf::start(settings, calls, wake),
         Offload::P4 => start_switch(settings, wake),
     };
-    Ok(compose(base, offloads, absent))
+    Ok(Opened {
+        tcp_port,
+        ..compose(base, offloads, absent)
+    })
 }
 
 /// Starts the driver of the switch, whether the switch is there or not.
@@ -130,19 +147,39 @@ fn compose(base: AnyPlane, offloads: Offloads, absent: Vec<Arc<dyn Statistics>>)
     let plane = offloads.in_front_of(base);
     let mut statistics = plane.statistics();
     statistics.extend(absent);
-    Opened { plane, statistics }
+    Opened {
+        plane,
+        tcp_port: None,
+        statistics,
+    }
+}
+
+/// The TCP port to open on these addresses. One that nobody named is left out where another program
+/// has it.
+fn tcp_port(wanted: Option<TcpPort>, addresses: &[SocketAddr]) -> Option<u16> {
+    let TcpPort { port, is_named } = wanted?;
+    let mut tried = addresses.iter().map(|address| TcpListener::bind((address.ip(), port)));
+    match tried.find_map(Result::err) {
+        Some(error) if !is_named => {
+            warn!(port, %error, "no media over TCP: name another port in rtc.tcp_port");
+            None
+        }
+        _ => Some(port),
+    }
 }
 
 /// Starts what can do everything.
 fn open_base(
     settings: &Settings,
     addresses: Vec<SocketAddr>,
+    tcp_port: Option<u16>,
     clock: Clock,
     wake: Wake,
 ) -> Result<AnyPlane, Box<dyn Error>> {
     let port = addresses.first().map_or(0, SocketAddr::port);
     let udp = UdpConfig {
         addresses,
+        tcp_port,
         workers: settings.workers,
         coalesce: settings.coalesce,
         pack_legs: FEW_LEGS,
@@ -156,7 +193,10 @@ fn open_base(
             Err(reason) => warn!(%reason, "no AF_XDP, packets go through sockets"),
         },
     }
-    let plane = UdpPlane::start(udp, clock, wake).map_err(|error| format!("cannot open UDP port {port}: {error}"))?;
+    let plane = UdpPlane::start(udp, clock, wake).map_err(|error| match tcp_port {
+        None => format!("cannot open UDP port {port}: {error}"),
+        Some(tcp) => format!("cannot open UDP port {port} and TCP port {tcp}: {error}"),
+    })?;
     Ok(Box::new(plane))
 }
 

@@ -1,5 +1,6 @@
 //! The media node: the agent and its data plane on a thread, and the ways to reach it.
 
+pub(crate) mod addresses;
 pub(crate) mod handshakes;
 pub(crate) mod media_thread;
 pub(crate) mod receiver_query;

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ use crate::http::listen::{Front, Port};
 use crate::http::{self, Api, Http, Https};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
+use crate::media::addresses;
 use crate::media::media_thread;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
@@ -95,7 +96,9 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let calls = config.sip.as_ref().map(calls);
     let opened = dataplane::open(&config.rtc.dataplane, bound, calls.as_ref(), clocks.media, wake)?;
     metrics.watch_dataplane(opened.statistics);
-    let candidates = candidates(&config)?;
+    let node_addresses = addresses::of(&config)?;
+    let candidates = addresses::at(&node_addresses, config.rtc.port);
+    let tcp_candidates = opened.tcp_port.map(|port| addresses::at(&node_addresses, port));
     let certificate = Certificate::generate()?;
     let fingerprints = certificate.fingerprints();
     let agent = Agent::new(
@@ -108,6 +111,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             last_n: config.rtc.last_n,
             clear_rtp: config.rtc.clear_rtp,
             node: NodeId(u64::from_ne_bytes(seed()?)),
+            tcp_addresses: tcp_candidates.clone().unwrap_or_default(),
             ..agent::Config::new(candidates.clone(), certificate)
         },
         clocks.media,
@@ -195,6 +199,9 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     ports.extend(listen(&config.bind, config.port, None)?);
     for candidate in &candidates {
         info!(address = %candidate, "media");
+    }
+    for candidate in tcp_candidates.iter().flatten() {
+        info!(address = %candidate, "media over TCP");
     }
     if config.dev {
         announce(&config, &candidates, https.as_ref());
@@ -321,41 +328,6 @@ fn listen(bind: &[IpAddr], port: u16, tls: Option<&Certificates>) -> Result<Vec<
         (true, Some(error)) => Err(format!("cannot listen on port {port}: {error}").into()),
         _ => Ok(ports),
     }
-}
-
-/// The addresses that peers send media to: the configured ones, or else this machine's own.
-fn candidates(config: &Config) -> Result<Vec<SocketAddr>, Box<dyn Error>> {
-    let mut addresses = config.rtc.node_ips.clone();
-    if addresses.is_empty() {
-        let own: Vec<IpAddr> = if_addrs::get_if_addrs()?
-            .iter()
-            .map(|interface| interface.ip())
-            .collect();
-        addresses = config.bind.iter().flat_map(|bound| reached_by(*bound, &own)).collect();
-    }
-    addresses.sort_by_key(|address| (address.is_ipv6(), *address));
-    addresses.dedup();
-    if addresses.is_empty() {
-        return Err("no address for media: this machine has none but loopback; say one with --node-ip".into());
-    }
-    Ok(addresses
-        .into_iter()
-        .map(|address| SocketAddr::new(address, config.rtc.port))
-        .collect())
-}
-
-/// The addresses of this machine that reach a socket bound to `bound`. Link-local ones need a zone
-/// and are left out.
-fn reached_by(bound: IpAddr, own: &[IpAddr]) -> Vec<IpAddr> {
-    if !bound.is_unspecified() {
-        return vec![bound];
-    }
-    let link_local = |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
-    let same_family = own.iter().filter(|address| address.is_ipv4() == bound.is_ipv4());
-    same_family
-        .filter(|address| !address.is_loopback() && !link_local(address))
-        .copied()
-        .collect()
 }
 
 fn seed<const N: usize>() -> Result<[u8; N], Box<dyn Error>> {

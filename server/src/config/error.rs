@@ -32,6 +32,8 @@ pub(crate) enum ConfigError {
     Tls(String),
     /// The offload is a switch, and none is described.
     NoSwitch,
+    /// The TCP port of media is also another port, which the text names.
+    TcpPort(u16, &'static str),
 }
 
 impl fmt::Display for ConfigError {
@@ -76,6 +78,10 @@ impl fmt::Display for ConfigError {
             ConfigError::NoSwitch => write!(
                 f,
                 "`rtc: {{offload: p4}}` needs the switch and its ports in `p4:` beside it"
+            ),
+            ConfigError::TcpPort(port, other) => write!(
+                f,
+                "port {port} is both `rtc.tcp_port` and {other}: name another, or 0 for no media over TCP"
             ),
         }
     }

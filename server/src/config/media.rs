@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::ConfigError;
+use super::{ConfigError, first_of, ports};
+use crate::cli;
 use crate::dataplane::{self, Base, Offload, afxdp, ebpf, p4};
 
 /// The file's form.
@@ -13,6 +14,7 @@ use crate::dataplane::{self, Base, Offload, afxdp, ebpf, p4};
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RtcFile {
     pub(super) port: Option<u16>,
+    pub(super) tcp_port: Option<u16>,
     pub(super) node_ip: Vec<IpAddr>,
     pub(super) workers: Option<usize>,
     pub(super) dataplane: Base,
@@ -38,10 +40,37 @@ pub(super) struct RtcFile {
 const COALESCE_MAX: u64 = 5_000;
 
 impl RtcFile {
+    /// All settings of media; the command line's are preferred.
+    ///
+    /// Errors: the offload is a switch, and none is described.
+    pub(super) fn complete(self, arguments: &cli::Serve) -> Result<Rtc, ConfigError> {
+        let port = arguments.rtc_port.or(self.port).unwrap_or(ports::MEDIA);
+        let named = arguments.rtc_tcp_port.or(self.tcp_port);
+        let dataplane = self.dataplane(arguments.workers, ports::tcp(port, named))?;
+        Ok(Rtc {
+            port,
+            node_ips: first_of([arguments.node_ip.clone(), self.node_ip]).unwrap_or_default(),
+            dataplane,
+            cpu_latency: self.cpu_latency_us,
+            crypto: self.crypto,
+            adaptation: self.adaptation.unwrap_or(true),
+            policy: self.policy,
+            rewriter: self.rewriter,
+            feedback: self.feedback,
+            playout_delay_max: Duration::from_millis(self.playout_delay_max.unwrap_or(400)),
+            last_n: self.last_n,
+            clear_rtp: self.clear_rtp,
+        })
+    }
+
     /// The settings of the data plane, with this many workers if the command line says so.
     ///
     /// Errors: the offload is a switch, and none is described.
-    pub(super) fn dataplane(&self, workers: Option<usize>) -> Result<dataplane::Settings, ConfigError> {
+    fn dataplane(
+        &self,
+        workers: Option<usize>,
+        tcp: Option<dataplane::TcpPort>,
+    ) -> Result<dataplane::Settings, ConfigError> {
         if self.offload == Offload::P4 && self.p4.is_none() {
             return Err(ConfigError::NoSwitch);
         }
@@ -50,6 +79,7 @@ impl RtcFile {
             workers: workers.unwrap_or_else(cores),
             coalesce: Duration::from_micros(self.coalesce_us.min(COALESCE_MAX)),
             realtime_workers: self.realtime_workers.unwrap_or(true),
+            tcp,
             base: self.dataplane,
             afxdp: self.afxdp.clone(),
             offload: self.offload,
@@ -197,8 +227,11 @@ mod tests {
 
     #[test]
     fn a_switch_is_described_where_it_is_the_offload() {
-        assert!(rtc("rtc: {}\n").dataplane(None).is_ok());
-        let error = rtc("rtc: {offload: p4}\n").dataplane(None).unwrap_err().to_string();
+        assert!(rtc("rtc: {}\n").dataplane(None, None).is_ok());
+        let error = rtc("rtc: {offload: p4}\n")
+            .dataplane(None, None)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("p4"), "{error}");
     }
 

@@ -64,7 +64,7 @@ const fn nothing(key: &'static str, note: &'static str) -> Rule {
 }
 
 const ONE_PORT: &str = "media uses one UDP port, `rtc: {port: 7882}`; open that one";
-const NO_TCP: &str = "media uses UDP only";
+const TCP_ELSEWHERE: &str = "clients use TCP by themselves where UDP does not pass (docs/networks.md)";
 const NO_TURN: &str = "there is no TURN server, and clients are told of none";
 const BY_ADDRESS: &str = "name the addresses to listen on in `bind`";
 const EXTERNAL: &str = "name the address in `rtc: {node_ip: [...]}`";
@@ -107,11 +107,11 @@ pub(super) const RULES: &[Rule] = &[
     converted("rtc.udp_port", "rtc.port", first_port),
     nothing("rtc.port_range_start", ONE_PORT),
     nothing("rtc.port_range_end", ONE_PORT),
-    nothing("rtc.tcp_port", NO_TCP),
-    nothing("rtc.allow_tcp_fallback", NO_TCP),
-    nothing("rtc.tcp_fallback_rtt_threshold", NO_TCP),
-    nothing("rtc.allow_udp_unstable_fallback", NO_TCP),
-    nothing("rtc.force_tcp", NO_TCP),
+    same("rtc.tcp_port", "rtc.tcp_port"),
+    nothing("rtc.allow_tcp_fallback", TCP_ELSEWHERE),
+    nothing("rtc.tcp_fallback_rtt_threshold", TCP_ELSEWHERE),
+    nothing("rtc.allow_udp_unstable_fallback", TCP_ELSEWHERE),
+    nothing("rtc.force_tcp", TCP_ELSEWHERE),
     converted("rtc.node_ip", "rtc.node_ip", node_ips),
     nothing("rtc.node_ip_auto_generated", EXTERNAL),
     nothing("rtc.use_external_ip", EXTERNAL),

@@ -42,18 +42,14 @@ redis: {address: 'redis.host:6379'}
     assert_eq!(config.keys.len(), 2);
     assert_eq!((config.log.level.as_str(), config.log.json), ("debug", true));
     assert_eq!((config.rtc.port, config.rtc.adaptation), (7882, false));
+    assert_eq!(config.rtc.dataplane.tcp.map(|tcp| tcp.port), Some(7881));
     assert_eq!(
         config.rtc.node_ips,
         ["203.0.113.7".parse::<std::net::IpAddr>().unwrap()]
     );
     assert_eq!((config.room.auto_create, config.room.max_participants), (false, None));
     let notes: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();
-    let expected = [
-        "logging.pion_level",
-        "redis",
-        "rtc.congestion_control.allow_pause",
-        "rtc.tcp_port",
-    ];
+    let expected = ["logging.pion_level", "redis", "rtc.congestion_control.allow_pause"];
     assert_eq!(notes, expected);
 }
 
