@@ -81,7 +81,8 @@ async function end(child, ended) {
   clearTimeout(late);
 }
 
-function freeTcpPort() {
+/** A TCP port that nobody has. */
+export function freeTcpPort() {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);
     server.listen(0, LOOPBACK, () => {
