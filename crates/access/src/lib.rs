@@ -15,8 +15,10 @@ mod kind;
 mod permission;
 mod reading;
 mod token;
+mod turn;
 
 pub use claims::{AgentGrant, Claims, InferenceGrant, ObservabilityGrant, SipGrant, VideoGrant};
 pub use kind::{KindDetail, ParticipantKind, TrackSource};
 pub use permission::Permission;
 pub use token::{ApiKeys, TokenError, sign, verify};
+pub use turn::{TurnCredentials, TurnSecret};

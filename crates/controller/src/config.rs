@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use allocation::Loudest;
 
-use access::ApiKeys;
+use access::{ApiKeys, TurnSecret};
 
+use crate::IceProtocol;
 use crate::quota::Quotas;
 
 /// Settings of the operator.
@@ -32,8 +33,11 @@ pub struct Config {
     /// How the voices are chosen that a large room hears; `None` for all of them, however many
     /// there are.
     pub voices: Option<Loudest>,
-    /// STUN and TURN servers for clients. Ours needs none: it is reached at its own address.
+    /// STUN and TURN servers for clients whose access does not change. Ours needs none: it is
+    /// reached at its own address.
     pub ice_servers: Vec<IceServer>,
+    /// A TURN server that shares a secret with this one.
+    pub turn: Option<TurnServer>,
     /// The region of this server, as shown to clients.
     pub region: String,
     /// The name of this server among others, as shown to clients.
@@ -56,6 +60,7 @@ impl Config {
             room_events: false,
             voices: Some(Loudest::default()),
             ice_servers: Vec::new(),
+            turn: None,
             region: String::new(),
             node_id: "weir".to_owned(),
         }
@@ -82,6 +87,40 @@ pub struct IceServer {
     pub username: String,
     /// Password, empty for STUN.
     pub credential: String,
+}
+
+/// A TURN server that shares a secret with this one: each participant gets credentials of its own.
+#[derive(Clone, Debug)]
+pub struct TurnServer {
+    /// `turn:` and `turns:` addresses.
+    pub urls: Vec<String>,
+    /// The secret.
+    pub secret: TurnSecret,
+    /// How long credentials are valid.
+    pub valid_for: Duration,
+}
+
+impl TurnServer {
+    /// Whether it is reached over TLS.
+    pub(crate) fn has_tls(&self) -> bool {
+        self.urls.iter().any(|url| is_tls(url))
+    }
+
+    /// The server for one participant, valid from `unix` on, since 1970-01-01 UTC. Of its addresses
+    /// only those over TLS if that is what the participant asked for.
+    pub(crate) fn for_participant(&self, sid: &str, protocol: IceProtocol, unix: Duration) -> IceServer {
+        let is_wanted = |url: &&String| protocol != IceProtocol::Tls || is_tls(url);
+        let credentials = self.secret.credentials(sid, unix + self.valid_for);
+        IceServer {
+            urls: self.urls.iter().filter(is_wanted).cloned().collect(),
+            username: credentials.username,
+            credential: credentials.password,
+        }
+    }
+}
+
+fn is_tls(url: &str) -> bool {
+    url.starts_with("turns:")
 }
 
 /// Ties the monotonic clock to the calendar: tokens expire and rooms are created at calendar times.

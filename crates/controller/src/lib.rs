@@ -52,7 +52,7 @@ pub use admin::{
 pub use allocation::Loudest;
 pub use blob::{Blob, BlobKey};
 pub use budget::{Budget, Rate};
-pub use config::{Config, IceServer, Visible, WallClock};
+pub use config::{Config, IceServer, TurnServer, Visible, WallClock};
 pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
 pub use info::{
     AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, DataEncoding, DataSchema,

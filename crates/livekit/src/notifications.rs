@@ -153,6 +153,7 @@ fn leave(reason: EndReason, action: EndAction) -> Message {
 /// The first message: everything there is to know.
 fn join(joined: Joined) -> proto::JoinResponse {
     let fast_publish = joined.participant.permission.publish;
+    let configuration = configuration(joined.disabled_codecs, joined.server.relay_only);
     proto::JoinResponse {
         room: Some(infos::room(joined.room)),
         participant: Some(infos::participant(joined.participant)),
@@ -161,7 +162,7 @@ fn join(joined: Joined) -> proto::JoinResponse {
         server_info: Some(infos::server(&joined.server)),
         ice_servers: infos::ice_servers(joined.server.ice_servers),
         subscriber_primary: joined.mode == PeerMode::Dual,
-        client_configuration: Some(configuration(joined.disabled_codecs)),
+        client_configuration: Some(configuration),
         server_region: joined.server.region,
         ping_timeout: PING_TIMEOUT,
         ping_interval: PING_INTERVAL,
@@ -173,15 +174,20 @@ fn join(joined: Joined) -> proto::JoinResponse {
 
 fn reconnect(resumed: Resumed) -> proto::ReconnectResponse {
     proto::ReconnectResponse {
-        client_configuration: Some(configuration(resumed.disabled_codecs)),
+        client_configuration: Some(configuration(resumed.disabled_codecs, resumed.server.relay_only)),
         server_info: Some(infos::server(&resumed.server)),
         ice_servers: infos::ice_servers(resumed.server.ice_servers),
         last_message_seq: resumed.last_sequence,
     }
 }
 
-fn configuration(disabled: DisabledCodecs) -> proto::ClientConfiguration {
+fn configuration(disabled: DisabledCodecs, relay_only: bool) -> proto::ClientConfiguration {
+    let force_relay = match relay_only {
+        true => proto::ClientConfigSetting::Enabled,
+        false => proto::ClientConfigSetting::Unset,
+    };
     proto::ClientConfiguration {
+        force_relay: force_relay.into(),
         disabled_codecs: told(disabled),
         ..proto::ClientConfiguration::default()
     }

@@ -34,6 +34,8 @@ pub struct RoomInfo {
 pub struct ServerInfo {
     /// STUN and TURN servers for the client.
     pub ice_servers: Vec<IceServer>,
+    /// Whether the client is to reach media by TURN servers only.
+    pub relay_only: bool,
     /// The region of the server.
     pub region: String,
     /// The name of the server among others.

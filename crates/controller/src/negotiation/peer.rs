@@ -300,9 +300,9 @@ fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
 }
 
 /// The candidates of a node for a peer that is to reach it by `protocol`. A node without TCP has
-/// the same ones for everybody.
+/// the same ones for everybody, and a TURN server reaches it by UDP.
 fn candidates(node: &Node, protocol: IceProtocol) -> Vec<Candidate> {
-    let has_udp = protocol == IceProtocol::Any || node.tcp_addresses.is_empty();
+    let has_udp = protocol != IceProtocol::Tcp || node.tcp_addresses.is_empty();
     let udp = (0u16..).zip(&node.addresses).filter(|_| has_udp);
     let tcp = (0u16..).zip(&node.tcp_addresses);
     udp.map(|(preference, address)| Candidate::host(*address, preference))

@@ -84,6 +84,7 @@ impl Workers {
         }));
         let unnamed = ServerInfo {
             ice_servers: Vec::new(),
+            relay_only: false,
             region: String::new(),
             node_id: String::new(),
         };

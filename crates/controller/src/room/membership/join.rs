@@ -12,7 +12,8 @@ use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE};
 use crate::{
-    ConnectionId, EndAction, EndReason, Event, Join, Joined, Notification, ParticipantState, PeerMode, ServerInfo,
+    ConnectionId, EndAction, EndReason, Event, IceProtocol, Join, Joined, Notification, ParticipantState, PeerMode,
+    ServerInfo,
 };
 
 impl Room {
@@ -121,17 +122,22 @@ impl Room {
             others,
             mode: participant.mode,
             disabled_codecs: participant.traits.disabled_codecs,
-            server: server_info(ctx),
+            server: server_info(ctx, participant),
         };
         participant.notify(ctx, Notification::Joined(Box::new(joined)));
         participant.state = ParticipantState::Joined;
     }
 }
 
-pub(in crate::room) fn server_info(ctx: &Context<'_>) -> ServerInfo {
+/// The server for a participant.
+pub(in crate::room) fn server_info(ctx: &Context<'_>, participant: &Participant) -> ServerInfo {
     let config = &ctx.core.config;
+    let Participant { sid, protocol, .. } = participant;
+    let turn = config.turn.as_ref();
+    let turn = turn.map(|turn| turn.for_participant(sid, *protocol, ctx.unix()));
     ServerInfo {
-        ice_servers: config.ice_servers.clone(),
+        ice_servers: config.ice_servers.iter().cloned().chain(turn).collect(),
+        relay_only: *protocol == IceProtocol::Tls,
         region: config.region.clone(),
         node_id: config.node_id.clone(),
     }

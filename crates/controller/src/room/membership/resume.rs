@@ -57,7 +57,7 @@ impl Room {
         });
         let resumed = Resumed {
             disabled_codecs: participant.traits.disabled_codecs,
-            server: server_info(ctx),
+            server: server_info(ctx, participant),
             last_sequence: participant.data.last_sequence,
         };
         participant.notify(ctx, Notification::Resumed(resumed));

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::{Link, SimulatedFault};
 use crate::room::Room;
-use crate::{Counter, EndAction, EndCause, EndReason, Notification, Output, Scenario};
+use crate::{Counter, EndAction, EndCause, EndReason, IceProtocol, Notification, Output, Scenario, TurnServer};
 
 impl Room {
     /// The failure happens to the participant that asks for it, and to nobody else.
@@ -28,6 +28,12 @@ impl Room {
                 participant.simulated_fault = Some(SimulatedFault::DisconnectSilently)
             }
             Some(Scenario::SwitchCandidateProtocol(protocol)) => {
+                let has_tls = ctx.core.config.turn.as_ref().is_some_and(TurnServer::has_tls);
+                // TCP is the nearest there is.
+                let protocol = match protocol {
+                    IceProtocol::Tls if !has_tls => IceProtocol::Tcp,
+                    protocol => protocol,
+                };
                 let protocols = &mut self.membership.protocols;
                 protocols.remember(ctx.now, &participant.identity, protocol);
             }

@@ -1,14 +1,18 @@
 //! The protocols by which clients reach media.
 
+use std::time::Duration;
+
+use access::TurnSecret;
 use controller::PeerMode::{Dual, Single};
+use controller::{Config, TurnServer};
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::simulate_scenario::Scenario;
-use livekit_protocol::{CandidateProtocol, SimulateScenario};
+use livekit_protocol::{CandidateProtocol, ClientConfigSetting, JoinResponse, SimulateScenario};
 use wire::sdp::{CandidateTransport, SessionDescription};
 
 use crate::browser::parse;
-use crate::world::{Client, World, claims};
+use crate::world::{Client, World, claims, keys};
 
 fn transports(description: &SessionDescription) -> Vec<CandidateTransport> {
     let candidates = description.sections[0].candidates.iter();
@@ -68,4 +72,49 @@ fn both_connections_are_found_by_the_protocol_that_was_asked_for() {
     assert_eq!(transports(&parse(&offer.sdp)), [CandidateTransport::TcpPassive]);
     let (answer, _) = world.offer(&mut again);
     assert_eq!(transports(&answer), [CandidateTransport::TcpPassive]);
+}
+
+/// Comes in, as the client is told of it.
+fn greeted(world: &mut World, identity: &str) -> (Client, JoinResponse) {
+    let admission = world.admission(&claims(identity), Single, "");
+    let connection = world.open(admission);
+    let joined = world.expect(connection, "join", |message| match message {
+        Message::Join(join) => Some(join.clone()),
+        _ => None,
+    });
+    (Client::at(connection, identity, Single), joined)
+}
+
+#[test]
+fn each_participant_gets_credentials_of_its_own() {
+    let urls = ["turn:turn.example.net:3478", "turns:turn.example.net:443?transport=tcp"];
+    let secret = TurnSecret::new("north");
+    let turn = TurnServer {
+        urls: urls.map(str::to_owned).into(),
+        secret: secret.clone(),
+        valid_for: Duration::from_secs(3_600),
+    };
+    let mut world = World::with(Config {
+        turn: Some(turn),
+        ..Config::new(keys())
+    });
+    let (ada, joined) = greeted(&mut world, "ada");
+    let [server] = &joined.ice_servers[..] else {
+        panic!("{:?}", joined.ice_servers)
+    };
+    assert_eq!(server.urls, urls);
+    let (until, whose) = server.username.split_once(':').unwrap();
+    assert_eq!(whose, joined.participant.as_ref().unwrap().sid);
+    let expected = secret.credentials(whose, Duration::from_secs(until.parse().unwrap()));
+    assert_eq!(server.credential, expected.password);
+    let (_, other) = greeted(&mut world, "bob");
+    assert_ne!(other.ice_servers[0].username, server.username);
+
+    ask_for(&mut world, &ada, CandidateProtocol::Tls as i32);
+    let (mut again, joined) = greeted(&mut world, "ada");
+    assert_eq!(joined.ice_servers[0].urls, urls[1..]);
+    let setting = joined.client_configuration.unwrap().force_relay();
+    assert_eq!(setting, ClientConfigSetting::Enabled);
+    let (answer, _) = world.offer(&mut again);
+    assert_eq!(transports(&answer).len(), 3, "the TURN server reaches media by UDP");
 }
