@@ -13,11 +13,13 @@ mod rooms;
 mod secrets;
 mod sip;
 mod tls;
+mod turn;
 mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 
+use controller::TurnServer;
 use serde::Deserialize;
 
 pub(crate) use changes::{changes, is_reloaded};
@@ -30,8 +32,9 @@ pub(crate) use media::{Crypto, Rtc};
 pub(crate) use quotas::Quotas;
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
-pub(crate) use sip::{Interface, Network, Sip};
+pub(crate) use sip::{Network, Sip};
 pub(crate) use tls::Tls;
+use turn::Turn;
 pub(crate) use webhook::{Webhook, is_url};
 
 use crate::cli;
@@ -68,6 +71,8 @@ pub(crate) struct Config {
     pub audio: Audio,
     /// Calls of SIP proxies, if there are to be any.
     pub sip: Option<Sip>,
+    /// A TURN server for clients, if there is one.
+    pub turn: Option<TurnServer>,
     /// Access to `/metrics`.
     pub metrics: Metrics,
     /// Limits for clients.
@@ -99,6 +104,7 @@ struct File {
     room: Room,
     audio: Audio,
     sip: Option<Sip>,
+    turn: Option<Turn>,
     metrics: Metrics,
     limits: Limits,
     trusted_proxies: Vec<Network>,
@@ -135,7 +141,7 @@ impl Config {
         let rtc = file.rtc.complete(arguments)?;
         let sip = file
             .sip
-            .map(|sip| sip.complete(|| media_interface(&bind, &rtc.node_ips)));
+            .map(|sip| sip.complete(|| sip::media_interface(&bind, &rtc.node_ips)));
         let sip = sip.transpose()?;
         ports::check(port, &rtc, sip.as_ref())?;
         Ok(Config {
@@ -151,6 +157,7 @@ impl Config {
             room: file.room,
             audio: file.audio,
             sip,
+            turn: file.turn.as_ref().map(Turn::complete).transpose()?,
             metrics: file.metrics,
             limits: file.limits,
             trusted_proxies: file.trusted_proxies,
@@ -175,8 +182,10 @@ impl File {
         // Secrets are taken over in any case, and need no second copy.
         if let Some(written) = written.as_object_mut() {
             written.remove("keys");
-            let metrics = written.get_mut("metrics").and_then(serde_json::Value::as_object_mut);
-            metrics.map(|metrics| metrics.remove("token"));
+            for (section, secret) in [("metrics", "token"), ("turn", "secret")] {
+                let section = written.get_mut(section).and_then(serde_json::Value::as_object_mut);
+                section.map(|section| section.remove(secret));
+            }
         }
         Ok((file, written))
     }
@@ -191,7 +200,7 @@ impl File {
 
 /// Settings that are legal and unwise.
 fn warnings(arguments: &cli::Serve, file: &File) -> Vec<String> {
-    let has_secrets = !file.keys.is_empty() || file.metrics.token.is_some();
+    let has_secrets = !file.keys.is_empty() || file.metrics.token.is_some() || file.turn.is_some();
     let config = arguments.config.as_deref().filter(|_| has_secrets);
     let mut warnings: Vec<String> = config.and_then(secrets::warn_of_readers).into_iter().collect();
     if cli::has_keys_argument() {
@@ -220,26 +229,6 @@ fn default_bind(arguments: &cli::Serve) -> Vec<IpAddr> {
     let exists = |address: &IpAddr| address.is_ipv4() || UdpSocket::bind((*address, 0)).is_ok();
     addresses.retain(exists);
     addresses
-}
-
-/// The default interface for media of SIP calls: an address that is bound, or else this machine's
-/// first. Descriptions advertise it by the address that clients are given.
-fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
-    let bound = bind.iter().copied().find(|address| !address.is_unspecified());
-    let own = || {
-        let interfaces = if_addrs::get_if_addrs().ok()?;
-        let mut addresses = interfaces.iter().map(if_addrs::Interface::ip);
-        addresses.find(|address| address.is_ipv4() && !address.is_loopback())
-    };
-    let address = bound.or_else(own)?;
-    let mut advertised = node_ips
-        .iter()
-        .copied()
-        .filter(|other| other.is_ipv4() == address.is_ipv4());
-    Some(Interface::default_at(
-        address,
-        advertised.find(|other| *other != address),
-    ))
 }
 
 #[cfg(test)]

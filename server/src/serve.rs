@@ -298,6 +298,7 @@ fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
         quotas: (&config.quotas).into(),
         visible: config.room.visible.into(),
         voices: config.audio.voices(),
+        turn: config.turn.clone(),
         ..defaults
     }
 }

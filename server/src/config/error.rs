@@ -32,6 +32,8 @@ pub(crate) enum ConfigError {
     Tls(String),
     /// The offload is a switch, and none is described.
     NoSwitch,
+    /// The TURN server is not described as it has to be.
+    Turn(&'static str),
     /// The TCP port of media is also another port, which the text names.
     TcpPort(u16, &'static str),
 }
@@ -79,6 +81,7 @@ impl fmt::Display for ConfigError {
                 f,
                 "`rtc: {{offload: p4}}` needs the switch and its ports in `p4:` beside it"
             ),
+            ConfigError::Turn(why) => write!(f, "`turn:` {why}"),
             ConfigError::TcpPort(port, other) => write!(
                 f,
                 "port {port} is both `rtc.tcp_port` and {other}: name another, or 0 for no media over TCP"

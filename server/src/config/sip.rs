@@ -186,6 +186,26 @@ impl Interface {
     }
 }
 
+/// The default interface for media of SIP calls: an address that is bound, or else this machine's
+/// first. Descriptions advertise it by the address that clients are given.
+pub(super) fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
+    let bound = bind.iter().copied().find(|address| !address.is_unspecified());
+    let own = || {
+        let interfaces = if_addrs::get_if_addrs().ok()?;
+        let mut addresses = interfaces.iter().map(if_addrs::Interface::ip);
+        addresses.find(|address| address.is_ipv4() && !address.is_loopback())
+    };
+    let address = bound.or_else(own)?;
+    let mut advertised = node_ips
+        .iter()
+        .copied()
+        .filter(|other| other.is_ipv4() == address.is_ipv4());
+    Some(Interface::default_at(
+        address,
+        advertised.find(|other| *other != address),
+    ))
+}
+
 impl Default for Sip {
     fn default() -> Self {
         let seconds = |seconds| Seconds(Duration::from_secs(seconds));

@@ -65,7 +65,8 @@ const fn nothing(key: &'static str, note: &'static str) -> Rule {
 
 const ONE_PORT: &str = "media uses one UDP port, `rtc: {port: 7882}`; open that one";
 const TCP_ELSEWHERE: &str = "clients use TCP by themselves where UDP does not pass (docs/networks.md)";
-const NO_TURN: &str = "there is no TURN server, and clients are told of none";
+const TURN_ELSEWHERE: &str =
+    "name a TURN server and the secret it shares with Weir in `turn: {...}` (docs/networks.md)";
 const BY_ADDRESS: &str = "name the addresses to listen on in `bind`";
 const EXTERNAL: &str = "name the address in `rtc: {node_ip: [...]}`";
 const ITSELF: &str = "Weir does this by itself";
@@ -120,7 +121,7 @@ pub(super) const RULES: &[Rule] = &[
     nothing("rtc.skip_external_ip_validation", EXTERNAL),
     nothing("rtc.use_ice_lite", "Weir always uses ICE lite"),
     nothing("rtc.stun_servers", "clients reach Weir's address without STUN servers"),
-    nothing("rtc.turn_servers", NO_TURN),
+    nothing("rtc.turn_servers", TURN_ELSEWHERE),
     converted("rtc.congestion_control.enabled", "rtc.adaptation", boolean),
     nothing(
         "rtc.congestion_control",
@@ -173,7 +174,7 @@ pub(super) const RULES: &[Rule] = &[
         "`audio: {loudest: ..., from: ...}` says how many voices a large room hears",
     ),
     nothing("video", ITSELF),
-    nothing("turn", NO_TURN),
+    nothing("turn", TURN_ELSEWHERE),
     converted("webhook.urls", "webhook.urls", urls),
     same("webhook.api_key", "webhook.api_key"),
     nothing(
