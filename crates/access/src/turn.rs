@@ -31,11 +31,23 @@ impl TurnSecret {
         TurnSecret(hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.as_bytes()))
     }
 
+    /// The password of a name that was made with this secret and is valid at `unix`, since
+    /// 1970-01-01 UTC. `None` for a name that is not valid any more, or has another form.
+    pub fn password(&self, username: &str, unix: Duration) -> Option<String> {
+        let (until, _) = username.split_once(':')?;
+        let until: u64 = until.parse().ok()?;
+        (unix.as_secs() < until).then(|| self.sign(username))
+    }
+
     /// Credentials for `whom`, valid until a time since 1970-01-01 UTC, in whole seconds.
     pub fn credentials(&self, whom: &str, until: Duration) -> TurnCredentials {
         let username = format!("{}:{whom}", until.as_secs());
-        let password = STANDARD.encode(hmac::sign(&self.0, username.as_bytes()));
+        let password = self.sign(&username);
         TurnCredentials { username, password }
+    }
+
+    fn sign(&self, username: &str) -> String {
+        STANDARD.encode(hmac::sign(&self.0, username.as_bytes()))
     }
 }
 
@@ -59,6 +71,10 @@ mod tests {
             password: "yuzthm71VtVn1yeF250w4pJ16B4=".to_owned(),
         };
         assert_eq!(credentials, expected);
+        let password = |name, unix| TurnSecret::new("north").password(name, Duration::from_secs(unix));
+        assert_eq!(password("1700003600:PA_1", 1_700_003_599), Some(expected.password));
+        assert_eq!(password("1700003600:PA_1", 1_700_003_600), None, "too late");
+        assert_eq!(password("PA_1", 0), None);
         assert!(!format!("{:?}", TurnSecret::new("north")).contains("north"));
     }
 }

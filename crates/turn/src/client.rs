@@ -1,0 +1,317 @@
+//! One client: its allocation, and what becomes of its messages.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use is::stun::{Class, Method, StunMessage, TransId};
+
+use crate::Server;
+use crate::attributes::{requested_family, requested_transport};
+use crate::limits::{CHANNELS_MAX, DATA_MAX, LIFETIME, LIFETIME_MAX};
+use crate::message;
+
+/// The number of UDP among protocols.
+const UDP: u8 = 17;
+
+/// The time by the monotonic clock, and since 1970-01-01 UTC.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// The monotonic clock's.
+    pub now: Instant,
+    /// Since 1970-01-01 UTC.
+    pub unix: Duration,
+}
+
+/// The family of a relayed address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// The consequence of a client's message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// There is none.
+    Nothing,
+    /// The client is answered.
+    Answer(Vec<u8>),
+    /// A peer is sent a datagram from the relayed address.
+    Forward {
+        /// The peer.
+        peer: SocketAddr,
+        /// The datagram.
+        data: &'a [u8],
+    },
+}
+
+/// One client, at one address and port.
+#[derive(Debug)]
+pub struct Client {
+    address: SocketAddr,
+    allocation: Option<Allocation>,
+}
+
+#[derive(Debug)]
+struct Allocation {
+    username: String,
+    relayed: SocketAddr,
+    /// The request that made it.
+    made_by: TransId,
+    lifetime: Duration,
+    expires: Instant,
+    /// The peers of channels.
+    channels: BTreeMap<u16, SocketAddr>,
+}
+
+/// A valid request of a client.
+struct Request<'a> {
+    message: StunMessage<'a>,
+    bytes: &'a [u8],
+    key: [u8; 16],
+}
+
+impl Client {
+    /// A client without an allocation.
+    pub fn new(address: SocketAddr) -> Self {
+        Client {
+            address,
+            allocation: None,
+        }
+    }
+
+    /// The relayed address of its allocation. Once it is gone its port is to be closed.
+    pub fn relayed(&self) -> Option<SocketAddr> {
+        self.allocation.as_ref().map(|allocation| allocation.relayed)
+    }
+
+    /// When its allocation expires, unless it is refreshed.
+    pub fn due(&self) -> Option<Instant> {
+        self.allocation.as_ref().map(|allocation| allocation.expires)
+    }
+
+    /// Removes an allocation that has expired.
+    pub fn expire(&mut self, now: Instant) {
+        self.allocation.take_if(|allocation| allocation.expires <= now);
+    }
+
+    /// Takes one message. `open` opens a port for an allocation, if there may be one more.
+    pub fn receive<'a>(
+        &mut self,
+        server: &Server,
+        times: Times,
+        bytes: &'a [u8],
+        open: impl FnOnce(Family) -> Option<SocketAddr>,
+    ) -> Outcome<'a> {
+        self.expire(times.now);
+        match bytes.first() {
+            Some(0..=3) => {}
+            Some(64..=79) => return self.channel_data(bytes).unwrap_or(Outcome::Nothing),
+            _ => return Outcome::Nothing,
+        }
+        let Ok(message) = StunMessage::parse(bytes) else {
+            return Outcome::Nothing;
+        };
+        let answer = match message.class() {
+            Class::Request => self.request(server, times, message, bytes, open),
+            Class::Indication if message.is_send_indication() => return self.send(server, &message),
+            _ => None,
+        };
+        answer.map_or(Outcome::Nothing, Outcome::Answer)
+    }
+
+    /// Takes a datagram that arrived at the relayed address; returns the message for the client, if
+    /// it comes from a peer.
+    pub fn receive_from_peer(&self, server: &Server, peer: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
+        let allocation = self.allocation.as_ref()?;
+        if !server.is_peer(peer) || data.len() > DATA_MAX {
+            return None;
+        }
+        let mut channels = allocation.channels.iter();
+        match channels.find(|(_, bound)| **bound == peer) {
+            Some((channel, _)) => {
+                let len = data.len() as u16;
+                Some([&channel.to_be_bytes()[..], &len.to_be_bytes(), data].concat())
+            }
+            None => message::data(peer, data),
+        }
+    }
+
+    fn channel_data<'a>(&self, bytes: &'a [u8]) -> Option<Outcome<'a>> {
+        let ([first, second, high, low], after) = bytes.split_first_chunk::<4>()?;
+        let channel = u16::from_be_bytes([*first, *second]);
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        let data = after.get(..len).filter(|data| data.len() <= DATA_MAX)?;
+        let peer = *self.allocation.as_ref()?.channels.get(&channel)?;
+        Some(Outcome::Forward { peer, data })
+    }
+
+    fn send<'a>(&self, server: &Server, message: &StunMessage<'a>) -> Outcome<'a> {
+        let peer = message.xor_peer_address().filter(|peer| server.is_peer(*peer));
+        let data = message.data().filter(|data| data.len() <= DATA_MAX);
+        match (&self.allocation, peer, data) {
+            (Some(_), Some(peer), Some(data)) => Outcome::Forward { peer, data },
+            _ => Outcome::Nothing,
+        }
+    }
+
+    /// The answer to a request.
+    fn request(
+        &mut self,
+        server: &Server,
+        times: Times,
+        message: StunMessage<'_>,
+        bytes: &[u8],
+        open: impl FnOnce(Family) -> Option<SocketAddr>,
+    ) -> Option<Vec<u8>> {
+        let (method, id) = (message.method(), message.trans_id());
+        let key = match self.authenticate(server, times.unix, &message) {
+            Ok(key) => key,
+            Err(code) => {
+                let nonce = server.nonce(times.unix, self.address);
+                return message::refused(method, id, code, Some((server.realm(), nonce.as_str())), None);
+            }
+        };
+        let request = Request { message, bytes, key };
+        let answered = match method {
+            Method::Allocate => self.allocate(times.now, &request, open),
+            Method::Refresh => self.refresh(times.now, &request),
+            Method::CreatePermission => self.permit(server, &request),
+            Method::ChannelBind => self.bind(server, &request),
+            _ => return None,
+        };
+        match answered {
+            Ok(answer) => Some(answer),
+            Err(code) => message::refused(method, id, code, None, Some(&key)),
+        }
+    }
+
+    /// The key of a request's credentials, or the code of the refusal.
+    fn authenticate(&self, server: &Server, unix: Duration, message: &StunMessage<'_>) -> Result<[u8; 16], u16> {
+        let (Some(username), Some(nonce)) = (message.username(), message.nonce()) else {
+            return Err(401);
+        };
+        let key = server.key(username, unix).ok_or(401_u16)?;
+        if message.realm() != Some(server.realm()) || !message.verify(&key, message::hmac_sha1) {
+            return Err(401);
+        }
+        if !server.is_current(nonce, unix, self.address) {
+            return Err(438);
+        }
+        Ok(key)
+    }
+
+    fn allocate(
+        &mut self,
+        now: Instant,
+        request: &Request<'_>,
+        open: impl FnOnce(Family) -> Option<SocketAddr>,
+    ) -> Result<Vec<u8>, u16> {
+        let id = request.message.trans_id();
+        if let Some(allocation) = &self.allocation {
+            // The answer was lost, and the client asks again.
+            return match allocation.made_by == id {
+                true => Ok(self.allocated(allocation, &request.key)),
+                false => Err(437),
+            };
+        }
+        if requested_transport(request.bytes).is_some_and(|protocol| protocol != UDP) {
+            return Err(442);
+        }
+        let family = match requested_family(request.bytes) {
+            None | Some(1) => Family::V4,
+            Some(2) => Family::V6,
+            Some(_) => return Err(440),
+        };
+        let relayed = open(family).ok_or(508_u16)?;
+        let lifetime = lifetime(request.message.lifetime());
+        let allocation = Allocation {
+            username: request.message.username().unwrap_or_default().to_owned(),
+            relayed,
+            made_by: id,
+            lifetime,
+            expires: now + lifetime,
+            channels: BTreeMap::new(),
+        };
+        let answer = self.allocated(&allocation, &request.key);
+        self.allocation = Some(allocation);
+        Ok(answer)
+    }
+
+    fn allocated(&self, allocation: &Allocation, key: &[u8]) -> Vec<u8> {
+        message::allocated(
+            allocation.made_by,
+            allocation.relayed,
+            self.address,
+            allocation.lifetime,
+            key,
+        )
+    }
+
+    fn refresh(&mut self, now: Instant, request: &Request<'_>) -> Result<Vec<u8>, u16> {
+        let id = request.message.trans_id();
+        if request.message.lifetime() == Some(0) {
+            // One that is gone already is no error.
+            if self.allocation.is_some() {
+                self.own(request)?;
+            }
+            self.allocation = None;
+            return Ok(message::refreshed(id, Duration::ZERO, &request.key));
+        }
+        let allocation = self.own(request)?;
+        allocation.lifetime = lifetime(request.message.lifetime());
+        allocation.expires = now + allocation.lifetime;
+        Ok(message::refreshed(id, allocation.lifetime, &request.key))
+    }
+
+    fn permit(&mut self, server: &Server, request: &Request<'_>) -> Result<Vec<u8>, u16> {
+        self.own(request)?;
+        let peer = request.message.xor_peer_address().ok_or(400_u16)?;
+        match server.has_peer_at(peer.ip()) {
+            true => Ok(message::permitted(request.message.trans_id(), &request.key)),
+            false => Err(403),
+        }
+    }
+
+    fn bind(&mut self, server: &Server, request: &Request<'_>) -> Result<Vec<u8>, u16> {
+        let allocation = self.own(request)?;
+        let message = &request.message;
+        let (Some(channel), Some(peer)) = (message.channel_number(), message.xor_peer_address()) else {
+            return Err(400);
+        };
+        if !(0x4000..=0x4fff).contains(&channel) {
+            return Err(400);
+        }
+        if !server.is_peer(peer) {
+            return Err(403);
+        }
+        // A channel has one peer, and a peer one channel.
+        let differs = |(number, bound): (&u16, &SocketAddr)| (*number == channel) != (*bound == peer);
+        if allocation.channels.iter().any(differs) {
+            return Err(400);
+        }
+        if allocation.channels.len() >= CHANNELS_MAX && !allocation.channels.contains_key(&channel) {
+            return Err(508);
+        }
+        allocation.channels.insert(channel, peer);
+        Ok(message::bound(message.trans_id(), &request.key))
+    }
+
+    /// The allocation, if it is the requester's.
+    fn own(&mut self, request: &Request<'_>) -> Result<&mut Allocation, u16> {
+        let allocation = self.allocation.as_mut().ok_or(437_u16)?;
+        match request.message.username() == Some(allocation.username.as_str()) {
+            true => Ok(allocation),
+            false => Err(441),
+        }
+    }
+}
+
+/// The lifetime of an allocation that asks for so many seconds.
+fn lifetime(asked: Option<u32>) -> Duration {
+    let asked = asked.map_or(LIFETIME, |seconds| Duration::from_secs(seconds.into()));
+    asked.clamp(LIFETIME, LIFETIME_MAX)
+}
