@@ -19,7 +19,6 @@ mod webhook;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 
-use controller::TurnServer;
 use serde::Deserialize;
 
 pub(crate) use changes::{changes, is_reloaded};
@@ -34,7 +33,8 @@ pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
 pub(crate) use sip::{Network, Sip};
 pub(crate) use tls::Tls;
-use turn::Turn;
+pub(crate) use turn::Turn;
+use turn::TurnFile;
 pub(crate) use webhook::{Webhook, is_url};
 
 use crate::cli;
@@ -72,7 +72,7 @@ pub(crate) struct Config {
     /// Calls of SIP proxies, if there are to be any.
     pub sip: Option<Sip>,
     /// A TURN server for clients, if there is one.
-    pub turn: Option<TurnServer>,
+    pub turn: Option<Turn>,
     /// Access to `/metrics`.
     pub metrics: Metrics,
     /// Limits for clients.
@@ -104,7 +104,7 @@ struct File {
     room: Room,
     audio: Audio,
     sip: Option<Sip>,
-    turn: Option<Turn>,
+    turn: Option<TurnFile>,
     metrics: Metrics,
     limits: Limits,
     trusted_proxies: Vec<Network>,
@@ -157,7 +157,7 @@ impl Config {
             room: file.room,
             audio: file.audio,
             sip,
-            turn: file.turn.as_ref().map(Turn::complete).transpose()?,
+            turn: file.turn.as_ref().map(TurnFile::complete).transpose()?,
             metrics: file.metrics,
             limits: file.limits,
             trusted_proxies: file.trusted_proxies,

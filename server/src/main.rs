@@ -27,6 +27,7 @@ mod sip;
 mod switch_sim;
 mod tls;
 mod token;
+mod turn_server;
 mod webhooks;
 mod websocket;
 

@@ -2,10 +2,11 @@
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::dataplane::Statistics;
 use access::ApiKeys;
 use agent::{Agent, Certificate};
 use controller::Controller;
@@ -38,6 +39,7 @@ use crate::reload::Reload;
 use crate::settings::{Current, Settings, api_keys};
 use crate::sip;
 use crate::tls::{self, Certificates};
+use crate::turn_server::{self, Peer, TurnServer};
 use crate::webhooks;
 
 /// How many notices may wait for the controller before the agent waits for it.
@@ -95,8 +97,10 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         .collect();
     let calls = config.sip.as_ref().map(calls);
     let opened = dataplane::open(&config.rtc.dataplane, bound, calls.as_ref(), clocks.media, wake)?;
-    metrics.watch_dataplane(opened.statistics);
     let node_addresses = addresses::of(&config)?;
+    let turn = start_turn(&config, &node_addresses)?;
+    let turn_statistics = turn.map(|turn| Arc::new(turn.statistics()) as Arc<dyn Statistics>);
+    metrics.watch_dataplane(opened.statistics.into_iter().chain(turn_statistics).collect());
     let candidates = addresses::at(&node_addresses, config.rtc.port);
     let tcp_candidates = opened.tcp_port.map(|port| addresses::at(&node_addresses, port));
     let certificate = Certificate::generate()?;
@@ -132,7 +136,11 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         metrics.clone(),
         cpu_latency,
     )?;
-    let controller = Controller::new(controller_config(&config, api_keys(&config)), clocks.wall, seed()?);
+    let controller = Controller::new(
+        controller_config(&config, api_keys(&config), &node_addresses),
+        clocks.wall,
+        seed()?,
+    );
     let workers = Workers::new(api_keys(&config), clocks.wall, u64::from_ne_bytes(seed()?));
     let (webhooks, webhooks_ended) = webhooks::start(metrics.clone());
     let room_events = webhooks.events();
@@ -287,7 +295,7 @@ fn announce(config: &Config, candidates: &[SocketAddr], https: Option<&Https>) {
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
+fn controller_config(config: &Config, keys: ApiKeys, node_addresses: &[IpAddr]) -> controller::Config {
     let defaults = controller::Config::new(keys);
     controller::Config {
         auto_create: config.room.auto_create,
@@ -298,9 +306,35 @@ fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
         quotas: (&config.quotas).into(),
         visible: config.room.visible.into(),
         voices: config.audio.voices(),
-        turn: config.turn.clone(),
+        turn: config.turn.as_ref().map(|turn| turn_for_clients(turn, node_addresses)),
         ..defaults
     }
+}
+
+/// Starts the TURN server, if there is to be one.
+fn start_turn(config: &Config, node_addresses: &[IpAddr]) -> Result<Option<Arc<TurnServer>>, Box<dyn Error>> {
+    let Some((turn, port)) = config.turn.as_ref().and_then(|turn| Some((turn, turn.port?))) else {
+        return Ok(None);
+    };
+    let peers = addresses::local(config, node_addresses)?.into_iter();
+    let peers = peers.map(|(advertised, local)| Peer {
+        advertised: SocketAddr::new(advertised, config.rtc.port),
+        local: SocketAddr::new(local, config.rtc.port),
+    });
+    let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed()?, peers.collect()));
+    turn_server::serve(&server, &config.bind, port)
+        .map_err(|error| format!("cannot open TURN port {port}: {error}"))?;
+    Ok(Some(server))
+}
+
+/// A TURN server as clients get to know it. Weir's own is where media is, unless it has other
+/// addresses.
+fn turn_for_clients(turn: &config::Turn, node_addresses: &[IpAddr]) -> controller::TurnServer {
+    let mut server = turn.server.clone();
+    if let Some(port) = turn.port.filter(|_| server.urls.is_empty()) {
+        server.urls = turn_server::urls(node_addresses, port);
+    }
+    server
 }
 
 /// Opens a port of HTTP, or with certificates of HTTPS, on every address; one family may be missing

@@ -1,4 +1,4 @@
-//! The configuration of a TURN server for clients.
+//! The configuration of a TURN server for clients: Weir's own, another one, or both.
 
 use std::time::Duration;
 
@@ -16,10 +16,12 @@ const URLS_MAX: usize = 8;
 /// it stays.
 const VALID: std::ops::RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(7 * 86_400);
 
-/// A TURN server that shares a secret with Weir. Only there when the file has a section `turn`.
+/// The file's form of a TURN server. Only there when the file has a section `turn`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Turn {
+pub(super) struct TurnFile {
+    /// The UDP and TCP port of Weir's own; without one there is none.
+    pub port: Option<u16>,
     /// Its addresses as clients are told them: `turn:HOST:PORT?transport=udp`.
     pub urls: Vec<String>,
     /// The secret that both share.
@@ -28,9 +30,19 @@ pub(crate) struct Turn {
     pub ttl: Seconds,
 }
 
-impl Default for Turn {
+/// A TURN server for clients.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    /// The server as clients get to know it. Without addresses it is at those of media.
+    pub server: TurnServer,
+    /// The UDP and TCP port of Weir's own, if it is that.
+    pub port: Option<u16>,
+}
+
+impl Default for TurnFile {
     fn default() -> Self {
-        Turn {
+        TurnFile {
+            port: None,
             urls: Vec::new(),
             secret: None,
             ttl: Seconds(Duration::from_secs(14_400)),
@@ -38,32 +50,50 @@ impl Default for Turn {
     }
 }
 
-impl Turn {
-    /// The server as the controller knows it.
+impl TurnFile {
+    /// The complete settings. Weir's own server needs neither addresses nor a secret: it is where
+    /// media is, and makes a secret.
     ///
     /// Errors: an address or the secret is missing or unusable, or credentials would be valid for
     /// too short or too long a time.
-    pub(super) fn complete(&self) -> Result<TurnServer, ConfigError> {
+    pub(super) fn complete(&self) -> Result<Turn, ConfigError> {
         let is_turn = |url: &String| {
             let host = url.strip_prefix("turns:").or_else(|| url.strip_prefix("turn:"));
             host.is_some_and(|host| !host.is_empty() && !host.starts_with(['/', '?']))
         };
-        if self.urls.is_empty() || self.urls.len() > URLS_MAX || !self.urls.iter().all(is_turn) {
+        let is_own = self.port.is_some();
+        let has_urls = is_own || !self.urls.is_empty();
+        if !has_urls || self.urls.len() > URLS_MAX || !self.urls.iter().all(is_turn) {
             return Err(ConfigError::Turn(
                 "needs one to eight `urls`, each as \"turn:HOST:PORT?transport=udp\"",
             ));
         }
-        let secret = self.secret.as_ref().filter(|secret| !secret.is_empty());
-        let secret = secret.ok_or(ConfigError::Turn("needs the `secret` that it shares with Weir"))?;
+        let secret = match self.secret.as_ref().filter(|secret| !secret.is_empty()) {
+            Some(secret) => TurnSecret::new(secret),
+            None if is_own => made_up()?,
+            None => return Err(ConfigError::Turn("needs the `secret` that it shares with Weir")),
+        };
         if !VALID.contains(&self.ttl.0) {
             return Err(ConfigError::Turn("needs a `ttl` of 60 seconds to a week"));
         }
-        Ok(TurnServer {
+        let server = TurnServer {
             urls: self.urls.clone(),
-            secret: TurnSecret::new(secret),
+            secret,
             valid_for: self.ttl.0,
+        };
+        Ok(Turn {
+            server,
+            port: self.port,
         })
     }
+}
+
+/// A secret of this process alone.
+fn made_up() -> Result<TurnSecret, ConfigError> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|_| ConfigError::Turn("gets no randomness from the operating system"))?;
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(TurnSecret::new(&digits))
 }
 
 #[cfg(test)]
@@ -71,7 +101,7 @@ mod tests {
     use super::super::File;
     use super::*;
 
-    fn completed(text: &str) -> Result<TurnServer, String> {
+    fn completed(text: &str) -> Result<Turn, String> {
         let file = File::parse("weir.yaml", text).expect("a configuration");
         let turn = file.turn.expect("a TURN server");
         turn.complete().map_err(|error| error.to_string())
@@ -80,10 +110,12 @@ mod tests {
     #[test]
     fn a_turn_server_has_addresses_and_a_secret() {
         let turn = completed("turn: {urls: ['turn:turn.example.net:3478'], secret: north}").unwrap();
-        assert_eq!(turn.urls, ["turn:turn.example.net:3478"]);
-        assert_eq!(turn.valid_for, Duration::from_secs(14_400));
+        assert_eq!(turn.server.urls, ["turn:turn.example.net:3478"]);
+        assert_eq!((turn.server.valid_for, turn.port), (Duration::from_secs(14_400), None));
+        let own = completed("turn: {port: 3478}").unwrap();
+        assert_eq!((own.server.urls.len(), own.port), (0, Some(3478)));
         let tls = completed("turn: {urls: ['turns:turn.example.net:443?transport=tcp'], secret: north, ttl: 60}");
-        assert_eq!(tls.unwrap().valid_for, Duration::from_secs(60));
+        assert_eq!(tls.unwrap().server.valid_for, Duration::from_secs(60));
         for (text, part) in [
             ("turn: {secret: north}", "urls"),
             ("turn: {urls: ['turn.example.net'], secret: north}", "urls"),

@@ -1,0 +1,138 @@
+//! The TURN server: clients that reach only one port of this machine get media through it.
+//!
+//! Each client is a task of its own, over UDP or a stream. It relays to this server's media and to
+//! nothing else ([`turn::Server`]), from a port that is opened for its allocation.
+
+mod client;
+mod counts;
+mod datagrams;
+mod link;
+mod streams;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use access::TurnSecret;
+use tokio::net::UdpSocket;
+use tracing::info;
+use turn::Family;
+
+use crate::clients::places::{Limits, Places};
+use crate::http::listen;
+pub(crate) use counts::TurnStatistics;
+use counts::Counts;
+
+/// The realm of credentials.
+const REALM: &str = "weir";
+
+/// How many clients there may be. Those without an allocation give way to the next.
+const LIMITS: Limits = Limits {
+    all: 4_096,
+    per_address: 256,
+    pending_per_address: 64,
+};
+
+/// An address of media as clients know it, and as this machine reaches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// In descriptions.
+    pub advertised: SocketAddr,
+    /// On this machine.
+    pub local: SocketAddr,
+}
+
+/// The parts that all clients share.
+pub(crate) struct TurnServer {
+    server: turn::Server,
+    peers: Vec<Peer>,
+    places: Places,
+    counts: Arc<Counts>,
+}
+
+impl TurnServer {
+    /// A server that gives access by `secret` to `peers`. `seed` is random.
+    pub(crate) fn new(secret: TurnSecret, seed: &[u8; 32], peers: Vec<Peer>) -> Self {
+        let advertised = peers.iter().map(|peer| peer.advertised).collect();
+        TurnServer {
+            server: turn::Server::new(REALM, secret, seed, advertised),
+            peers,
+            places: Places::new(LIMITS),
+            counts: Arc::default(),
+        }
+    }
+
+    /// The counts, for operators.
+    pub(crate) fn statistics(&self) -> TurnStatistics {
+        TurnStatistics(self.counts.clone())
+    }
+
+    /// Opens a port for an allocation. Clients are told of an address of media with that port: only
+    /// media is to reach it, and does not need it.
+    fn open(&self, family: Family) -> Option<(UdpSocket, SocketAddr)> {
+        let (any, is_v4): (IpAddr, bool) = match family {
+            Family::V4 => (Ipv4Addr::UNSPECIFIED.into(), true),
+            Family::V6 => (Ipv6Addr::UNSPECIFIED.into(), false),
+        };
+        let peer = self.peers.iter().find(|peer| peer.advertised.is_ipv4() == is_v4)?;
+        let opened = bind(SocketAddr::new(any, 0)).and_then(|socket| {
+            let port = socket.local_addr()?.port();
+            Ok((socket, SocketAddr::new(peer.advertised.ip(), port)))
+        });
+        if opened.is_err() {
+            self.counts.add(TurnEvent::NoPort);
+        }
+        opened.ok()
+    }
+
+    /// The address on this machine of a peer that clients know.
+    fn local_of(&self, advertised: SocketAddr) -> Option<SocketAddr> {
+        let peer = self.peers.iter().find(|peer| peer.advertised == advertised)?;
+        Some(peer.local)
+    }
+
+    /// The address by which clients know a peer.
+    fn advertised_of(&self, local: SocketAddr) -> Option<SocketAddr> {
+        let local = SocketAddr::new(local.ip().to_canonical(), local.port());
+        let peer = self.peers.iter().find(|peer| peer.local == local)?;
+        Some(peer.advertised)
+    }
+}
+
+/// Opens a UDP and a TCP port on all addresses, and serves clients there from now on.
+///
+/// Errors: the operating system's.
+pub(crate) fn serve(server: &Arc<TurnServer>, addresses: &[IpAddr], port: u16) -> io::Result<()> {
+    for address in addresses {
+        let at = SocketAddr::new(*address, port);
+        let (socket, listener) = (bind(at)?, listen::bind(at)?);
+        tokio::spawn(datagrams::serve(server.clone(), Arc::new(socket)));
+        tokio::spawn(streams::serve(server.clone(), listener));
+        info!(address = %at, "TURN");
+    }
+    Ok(())
+}
+
+/// Opens a UDP port. An IPv6 one does not take IPv4, which has a port of its own.
+fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
+    use socket2::{Domain, Protocol, Socket, Type};
+    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
+    if at.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&at.into())?;
+    UdpSocket::from_std(socket.into())
+}
+
+/// The addresses of the server as clients are told them.
+pub(crate) fn urls(addresses: &[IpAddr], port: u16) -> Vec<String> {
+    let of = |address: &IpAddr| {
+        let at = SocketAddr::new(*address, port);
+        ["udp", "tcp"].map(|transport| format!("turn:{at}?transport={transport}"))
+    };
+    addresses.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests;

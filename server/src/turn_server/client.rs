@@ -1,0 +1,128 @@
+//! The task of one client.
+
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::UdpSocket;
+use tracing::debug;
+use turn::limits::DATA_MAX;
+use turn::{Client, Outcome, Times};
+
+use super::TurnServer;
+use super::counts::{Counted, TurnEvent};
+use super::link::Link;
+use crate::clients::places::{Evicted, Place};
+use crate::os::clock;
+
+/// How long a client may be without an allocation.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Something that a client's task waits for.
+enum Event {
+    /// A message of the client; `None` is its last.
+    Message(Option<Vec<u8>>),
+    /// So many bytes from this address arrived at the relayed port.
+    Relayed(io::Result<(usize, SocketAddr)>),
+    /// The allocation may have expired.
+    Due,
+}
+
+/// The port of an allocation.
+struct Port {
+    socket: UdpSocket,
+    _counted: Counted,
+}
+
+/// Serves a client at `address` as long as it is there and has its place.
+pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: SocketAddr, place: (Place, Evicted)) {
+    let (place, mut evicted) = place;
+    let mut client = Client::new(address);
+    let mut port: Option<Port> = None;
+    let mut is_joined = false;
+    let mut idle_until = clock::now() + IDLE;
+    let mut buffer = vec![0; DATA_MAX + 1];
+    loop {
+        let now = clock::now();
+        let wait = client.due().unwrap_or(idle_until).saturating_duration_since(now);
+        let event = tokio::select! {
+            message = link.next() => Event::Message(message),
+            received = receive(port.as_ref(), &mut buffer) => Event::Relayed(received),
+            () = tokio::time::sleep(wait) => Event::Due,
+            Ok(_) = &mut evicted, if !is_joined => {
+                server.counts.add(TurnEvent::Full);
+                return;
+            }
+        };
+        let answer = match event {
+            Event::Message(None) => return,
+            Event::Message(Some(message)) => take(&server, &mut client, &mut port, &message),
+            Event::Relayed(Ok((len, from))) => server
+                .advertised_of(from)
+                .and_then(|peer| client.receive_from_peer(&server.server, peer, &buffer[..len])),
+            // An error is that of an earlier datagram.
+            Event::Relayed(Err(_)) => None,
+            Event::Due => {
+                client.expire(clock::now());
+                if client.relayed().is_none() {
+                    return;
+                }
+                None
+            }
+        };
+        if client.relayed().is_none() {
+            if port.take().is_some() {
+                idle_until = clock::now() + IDLE;
+            }
+        } else if !is_joined {
+            is_joined = place.join();
+            if !is_joined {
+                return;
+            }
+        }
+        if let Some(answer) = answer
+            && let Err(error) = link.send(answer).await
+        {
+            debug!(%error, "a TURN client failed");
+            server.counts.add(TurnEvent::Slow);
+            return;
+        }
+    }
+}
+
+/// Takes a message of the client; returns the answer, if there is one.
+fn take(server: &TurnServer, client: &mut Client, port: &mut Option<Port>, message: &[u8]) -> Option<Vec<u8>> {
+    let times = Times {
+        now: clock::now(),
+        unix: clock::unix(),
+    };
+    let outcome = client.receive(&server.server, times, message, |family| {
+        let (socket, relayed) = server.open(family)?;
+        *port = Some(Port {
+            socket,
+            _counted: server.counts.allocated(),
+        });
+        Some(relayed)
+    });
+    match outcome {
+        Outcome::Nothing => None,
+        Outcome::Answer(answer) => Some(answer),
+        Outcome::Forward { peer, data } => {
+            if let (Some(port), Some(to)) = (port, server.local_of(peer)) {
+                // A full buffer drops it, as on any path.
+                let _ = port.socket.try_send_to(data, to);
+            }
+            None
+        }
+    }
+}
+
+/// Waits for a datagram at the relayed port, if there is one.
+async fn receive(port: Option<&Port>, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    match port {
+        Some(port) => port.socket.recv_from(buffer).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,82 @@
+//! The way to one client.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use turn::framing;
+
+/// How long a client may take nothing of what it is sent.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A stream of bytes in both directions, encrypted or not.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// The way to one client.
+pub(super) enum Link {
+    /// By datagrams of one address.
+    Datagrams {
+        /// Its messages.
+        incoming: mpsc::Receiver<Vec<u8>>,
+        socket: Arc<UdpSocket>,
+        client: SocketAddr,
+    },
+    /// By a stream.
+    Stream {
+        stream: Box<dyn Stream>,
+        /// The beginning of the next message.
+        buffer: Vec<u8>,
+    },
+}
+
+impl Link {
+    /// The way over a stream.
+    pub(super) fn stream(stream: Box<dyn Stream>) -> Self {
+        Link::Stream {
+            stream,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The next message; `None` when there is no more. Dropped before it is done, it has taken
+    /// nothing.
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Link::Datagrams { incoming, .. } => incoming.recv().await,
+            Link::Stream { stream, buffer } => loop {
+                if let Some(len) = framing::first(buffer).ok()?.filter(|len| *len <= buffer.len()) {
+                    return Some(buffer.drain(..len).collect());
+                }
+                if stream.read_buf(buffer).await.ok()? == 0 {
+                    return None;
+                }
+            },
+        }
+    }
+
+    /// Sends a message. Datagrams that do not fit into the socket's buffer are dropped.
+    ///
+    /// Errors: the stream has failed, or its other end takes nothing.
+    pub(super) async fn send(&mut self, mut message: Vec<u8>) -> io::Result<()> {
+        match self {
+            Link::Datagrams { socket, client, .. } => {
+                let _ = socket.try_send_to(&message, *client);
+                Ok(())
+            }
+            Link::Stream { stream, .. } => {
+                framing::pad(&mut message);
+                let sent = tokio::time::timeout(PATIENCE, async {
+                    stream.write_all(&message).await?;
+                    stream.flush().await
+                });
+                sent.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Clients over TCP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tracing::warn;
+
+use super::counts::TurnEvent;
+use super::link::{Link, Stream};
+use super::{TurnServer, client};
+use crate::http::listen::tune;
+use crate::os::clock;
+
+/// How long a client may acknowledge nothing.
+const DEAD_AFTER: Duration = Duration::from_secs(15);
+/// How long to wait where no connection can be accepted.
+const RESPITE: Duration = Duration::from_millis(100);
+
+/// Serves the clients that connect to a port.
+pub(super) async fn serve(server: Arc<TurnServer>, listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, from)) => {
+                tune(&stream, DEAD_AFTER);
+                admit(&server, Box::new(stream), from);
+            }
+            Err(error) => {
+                // Out of file descriptors, most likely.
+                warn!(%error, "cannot accept a TURN client");
+                server.places.evict_oldest(clock::now());
+                tokio::time::sleep(RESPITE).await;
+            }
+        }
+    }
+}
+
+/// Serves a client over a stream, if it may be one more.
+pub(super) fn admit(server: &Arc<TurnServer>, stream: Box<dyn Stream>, from: SocketAddr) {
+    let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+    match server.places.enter(Some(from.ip()), clock::now()) {
+        Ok(place) => {
+            tokio::spawn(client::serve(server.clone(), Link::stream(stream), from, place));
+        }
+        Err(_) => server.counts.add(TurnEvent::Full),
+    }
+}

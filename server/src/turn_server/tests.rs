@@ -1,0 +1,98 @@
+//! Strangers at the ports, and the addresses of peers.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::*;
+
+/// A request for an allocation without credentials.
+const ALLOCATE: [u8; 20] = [
+    0, 3, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+];
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn server() -> Arc<TurnServer> {
+    let peer = Peer {
+        advertised: "203.0.113.7:7882".parse().unwrap(),
+        local: "127.0.0.1:7882".parse().unwrap(),
+    };
+    Arc::new(TurnServer::new(TurnSecret::new("north"), &[7; 32], vec![peer]))
+}
+
+/// Whether this answer asks for credentials.
+fn is_challenge(answer: &[u8]) -> bool {
+    answer.starts_with(&[1, 0x13]) && answer[8..20] == ALLOCATE[8..20] && answer.windows(4).any(|part| part == b"weir")
+}
+
+#[tokio::test]
+async fn strangers_are_asked_for_credentials_over_udp() {
+    let server = server();
+    let socket = Arc::new(bind("127.0.0.1:0".parse().unwrap()).unwrap());
+    let at = socket.local_addr().unwrap();
+    tokio::spawn(datagrams::serve(server.clone(), socket));
+    let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    // Nobody is answered who does not begin with an allocation.
+    client.send_to(b"hello", at).await.unwrap();
+    let mut buffer = [0; 2_000];
+    for _ in 0..100 {
+        client.send_to(&ALLOCATE, at).await.unwrap();
+        let received = client.recv_from(&mut buffer);
+        if let Ok(received) = tokio::time::timeout(Duration::from_millis(200), received).await {
+            let (len, _) = received.unwrap();
+            assert!(is_challenge(&buffer[..len]), "{:?}", &buffer[..len]);
+            return;
+        }
+    }
+    panic!("there is no answer");
+}
+
+#[tokio::test]
+async fn strangers_are_asked_for_credentials_over_tcp() {
+    let server = server();
+    let listener = listen::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let at = listener.local_addr().unwrap();
+    tokio::spawn(streams::serve(server.clone(), listener));
+    let mut client = TcpStream::connect(at).await.unwrap();
+    let mut buffer = [0; 2_000];
+    for part in ALLOCATE.chunks(7) {
+        client.write_all(part).await.unwrap();
+    }
+    let received = tokio::time::timeout(PATIENCE, client.read(&mut buffer));
+    let len = received.await.unwrap().unwrap();
+    assert!(is_challenge(&buffer[..len]), "{:?}", &buffer[..len]);
+
+    let mut other = TcpStream::connect(at).await.unwrap();
+    other.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let ended = tokio::time::timeout(PATIENCE, other.read(&mut buffer)).await.unwrap();
+    assert!(matches!(ended, Ok(0) | Err(_)), "another protocol");
+    let silent = tokio::time::timeout(PATIENCE, client.read(&mut buffer)).await.unwrap();
+    assert!(matches!(silent, Ok(0)), "no allocation in time");
+}
+
+#[test]
+fn peers_are_known_by_both_addresses() {
+    let server = server();
+    let [advertised, local] = [server.peers[0].advertised, server.peers[0].local];
+    assert_eq!(server.local_of(advertised), Some(local));
+    assert_eq!(server.local_of(local), None);
+    assert_eq!(server.advertised_of(local), Some(advertised));
+    assert_eq!(
+        server.advertised_of("[::ffff:127.0.0.1]:7882".parse().unwrap()),
+        Some(advertised)
+    );
+    assert_eq!(server.advertised_of("127.0.0.1:7881".parse().unwrap()), None);
+}
+
+#[test]
+fn clients_are_told_of_each_address_over_both_protocols() {
+    let addresses = ["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
+    let expected = [
+        "turn:192.0.2.1:3478?transport=udp",
+        "turn:192.0.2.1:3478?transport=tcp",
+        "turn:[2001:db8::1]:3478?transport=udp",
+        "turn:[2001:db8::1]:3478?transport=tcp",
+    ];
+    assert_eq!(urls(&addresses, 3478), expected);
+}
