@@ -1,13 +1,20 @@
-//! Parses just enough STUN to find the agent of a connectivity check, before any allocation for it.
+//! Parses just enough STUN to find the agent of a connectivity check, before any allocation for it,
+//! and asks STUN servers for this machine's address.
 //!
-//! Nothing here is authenticated: the result only selects the agent that verifies
+//! Nothing here is authenticated: of a check, the result only selects the agent that verifies
 //! MESSAGE-INTEGRITY.
 //!
 //! Source: RFC 8489 sections 5 and 14; RFC 8445 section 7.2.2.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use crate::bytes::Reader;
 
 const BINDING_REQUEST: u16 = 0x0001;
+const BINDING_SUCCESS: u16 = 0x0101;
+const XOR_MAPPED_ADDRESS: u16 = 0x0020;
+const IPV4: u8 = 1;
+const IPV6: u8 = 2;
 const MAGIC_COOKIE: u32 = 0x2112_a442;
 const USERNAME: u16 = 0x0006;
 const MESSAGE_INTEGRITY: u16 = 0x0008;
@@ -37,15 +44,70 @@ pub fn username(datagram: &[u8]) -> Option<(&str, &str)> {
     }
 }
 
+/// A binding request without attributes: it asks a STUN server for the address it comes from.
+pub fn binding_request(id: &[u8; TRANSACTION_ID_LEN]) -> [u8; 20] {
+    let mut request = [0; 20];
+    request[..2].copy_from_slice(&BINDING_REQUEST.to_be_bytes());
+    request[4..8].copy_from_slice(&MAGIC_COOKIE.to_be_bytes());
+    request[8..].copy_from_slice(id);
+    request
+}
+
+/// The address that a server's answer to such a request names.
+///
+/// Errors: `None` when the datagram is no success response to the request with this id, or names no
+/// address.
+pub fn mapped_address(datagram: &[u8], id: &[u8; TRANSACTION_ID_LEN]) -> Option<SocketAddr> {
+    let (kind, found, mut attributes) = message(datagram)?;
+    if kind != BINDING_SUCCESS || found != id {
+        return None;
+    }
+    loop {
+        let kind = attributes.u16()?;
+        let len = usize::from(attributes.u16()?);
+        let value = attributes.take(len)?;
+        match kind {
+            XOR_MAPPED_ADDRESS => return xored(value, id),
+            _ => attributes.take(len.next_multiple_of(4) - len)?,
+        };
+    }
+}
+
+/// The address in a value that is combined with the cookie and the transaction id.
+fn xored(value: &[u8], id: &[u8; TRANSACTION_ID_LEN]) -> Option<SocketAddr> {
+    let mut reader = Reader::new(value);
+    let [_, family] = reader.array()?;
+    let port = reader.u16()? ^ (MAGIC_COOKIE >> 16) as u16;
+    let ip: IpAddr = match family {
+        IPV4 => Ipv4Addr::from_bits(reader.u32()? ^ MAGIC_COOKIE).into(),
+        IPV6 => {
+            let mut mask = [0; 16];
+            mask[..4].copy_from_slice(&MAGIC_COOKIE.to_be_bytes());
+            mask[4..].copy_from_slice(id);
+            let bits = u128::from_be_bytes(reader.array()?) ^ u128::from_be_bytes(mask);
+            Ipv6Addr::from_bits(bits).into()
+        }
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
 /// The attributes of a binding request whose length is that of the datagram.
 fn request_attributes(datagram: &[u8]) -> Option<Reader<'_>> {
+    let (kind, _, attributes) = message(datagram)?;
+    (kind == BINDING_REQUEST).then_some(attributes)
+}
+
+/// The type, the transaction id and the attributes of a message whose length is that of the
+/// datagram.
+fn message(datagram: &[u8]) -> Option<(u16, &[u8], Reader<'_>)> {
     let mut reader = Reader::new(datagram);
     let kind = reader.u16()?;
     let len = usize::from(reader.u16()?);
     let cookie = reader.u32()?;
-    reader.take(TRANSACTION_ID_LEN)?;
-    let is_request = kind == BINDING_REQUEST && cookie == MAGIC_COOKIE && len == reader.len() && len.is_multiple_of(4);
-    is_request.then_some(reader)
+    let id = reader.take(TRANSACTION_ID_LEN)?;
+    let is_whole = cookie == MAGIC_COOKIE && len == reader.len() && len.is_multiple_of(4);
+    is_whole.then_some((kind, id, reader))
 }
 
 fn split_username(value: &[u8]) -> Option<(&str, &str)> {
@@ -89,6 +151,33 @@ mod tests {
         ]);
         assert!(is_binding_request(&sample));
         assert_eq!(username(&sample), Some(("evtj", "h6vY")));
+    }
+
+    /// The responses of RFC 5769 sections 2.2 and 2.3, without integrity and fingerprint.
+    #[test]
+    fn the_sample_responses_of_rfc_5769_have_their_addresses() {
+        let id = [0xb7, 0xe7, 0xa7, 0x01, 0xbc, 0x34, 0xd6, 0x86, 0xfa, 0x87, 0xdf, 0xae];
+        let response = |value: &[u8]| {
+            let mut datagram = request(&[(0x8022, b"test vector"), (XOR_MAPPED_ADDRESS, value)]);
+            datagram[..2].copy_from_slice(&[1, 1]);
+            datagram[8..20].copy_from_slice(&id);
+            datagram
+        };
+        let v4 = response(&[0, 1, 0xa1, 0x47, 0xe1, 0x12, 0xa6, 0x43]);
+        assert_eq!(mapped_address(&v4, &id), Some("192.0.2.1:32853".parse().unwrap()));
+        let v6 = response(&[
+            0, 2, 0xa1, 0x47, 0x01, 0x13, 0xa9, 0xfa, 0xa5, 0xd3, 0xf1, 0x79, 0xbc, 0x25, 0xf4, 0xb5, 0xbe, 0xd2, 0xb9,
+            0xd9,
+        ]);
+        let expected = "[2001:db8:1234:5678:11:2233:4455:6677]:32853".parse().unwrap();
+        assert_eq!(mapped_address(&v6, &id), Some(expected));
+        assert_eq!(mapped_address(&v4, &[0; 12]), None, "another request's");
+        for len in 0..v4.len() {
+            assert_eq!(mapped_address(&v4[..len], &id), None, "{len} bytes");
+        }
+        assert_eq!(mapped_address(&response(&[0, 3, 0, 0, 0, 0, 0, 0]), &id), None);
+        assert_eq!(mapped_address(&binding_request(&id), &id), None);
+        assert!(is_binding_request(&binding_request(&id)));
     }
 
     #[test]
