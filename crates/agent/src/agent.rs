@@ -1,6 +1,7 @@
 //! The state machine a program drives.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::{Clock, DataPlane, Event, PuntKind};
@@ -302,6 +303,22 @@ impl Agent {
     /// How one transport does, if it gets something.
     pub fn receiver(&self, transport: TransportId) -> Option<Receiver> {
         self.media.receiver(transport)
+    }
+
+    /// Has the controller describe other addresses from now on. The TCP port stays.
+    pub fn set_addresses(
+        &mut self,
+        addresses: Vec<SocketAddr>,
+        tcp_addresses: Vec<SocketAddr>,
+        plane: &dyn DataPlane,
+        out: &mut Vec<Notice>,
+    ) {
+        self.shared.config.addresses = addresses;
+        self.shared.config.tcp_addresses = tcp_addresses;
+        // The first notice is still to be given.
+        if self.announced {
+            out.push(Notice::Node(self.node(plane)));
+        }
     }
 
     /// The description of the node for the controller.

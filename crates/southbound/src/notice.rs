@@ -11,7 +11,7 @@ use crate::{Capabilities, Fingerprint, MessageId, NodeId, SubscriptionId, TrackI
 /// One thing that happened on the media node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
-    /// The node is ready; said once, before everything else.
+    /// The node is ready; said before everything else, and again when its addresses change.
     Node(Node),
     /// ICE and DTLS are done: media flows, in both directions.
     Connected {

@@ -28,6 +28,22 @@ fn the_node_identifies_itself_first() {
 }
 
 #[test]
+fn addresses_that_change_are_told() {
+    let mut world = World::new();
+    world.take_notices();
+    let [udp, tcp] = ["198.51.100.1:7882", "198.51.100.1:7881"].map(|address| vec![address.parse().unwrap()]);
+    let World {
+        agent, model, notices, ..
+    } = &mut world;
+    agent.set_addresses(udp.clone(), tcp.clone(), model, notices);
+    let told = world.take_notices();
+    let [Notice::Node(node)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((&node.addresses, &node.tcp_addresses), (&udp, &tcp));
+}
+
+#[test]
 fn a_check_and_a_handshake_as_server_give_the_leg_the_peer_s_keys() {
     let mut world = World::new();
     let peer = world.add_peer(DtlsRole::Server, Vec::new());
