@@ -2,6 +2,7 @@
 
 mod changes;
 mod error;
+mod filter;
 mod front;
 mod keys;
 mod log;
@@ -23,6 +24,7 @@ use serde::Deserialize;
 
 pub(crate) use changes::{changes, is_reloaded};
 pub(crate) use error::ConfigError;
+pub(crate) use filter::Filter;
 pub(crate) use front::{Limits, Metrics};
 pub(crate) use keys::{ApiSecrets, KeySources};
 pub(crate) use log::Log;

@@ -13,6 +13,7 @@ use controller::Controller;
 use livekit::agents::Workers;
 use southbound::NodeId;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tracing::{error, info, warn};
 
 use crate::cli;
@@ -27,7 +28,7 @@ use crate::http::listen::{Front, Port};
 use crate::http::{self, Api, Http, Https};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
-use crate::media::addresses;
+use crate::media::addresses::{self, Addresses, Reached};
 use crate::media::media_thread;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
@@ -97,9 +98,13 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         .collect();
     let calls = config.sip.as_ref().map(calls);
     let opened = dataplane::open(&config.rtc.dataplane, bound, calls.as_ref(), clocks.media, wake)?;
-    let node_addresses = addresses::of(&config)?;
-    let turn = start_turn(&config, &node_addresses)?;
-    let turn_statistics = turn.map(|turn| Arc::new(turn.statistics()) as Arc<dyn Statistics>);
+    let addresses = Addresses::of(&config);
+    let reached = addresses.now().await?;
+    let node_addresses = addresses::advertised(&reached);
+    let turn = start_turn(&config, &reached)?;
+    let turn_statistics = turn
+        .as_ref()
+        .map(|turn| Arc::new(turn.statistics()) as Arc<dyn Statistics>);
     metrics.watch_dataplane(opened.statistics.into_iter().chain(turn_statistics).collect());
     let candidates = addresses::at(&node_addresses, config.rtc.port);
     let tcp_candidates = opened.tcp_port.map(|port| addresses::at(&node_addresses, port));
@@ -126,6 +131,10 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let (relay_notices, relay_notices_in) = mpsc::channel(NOTICES_MAX);
     let listeners = media_thread::Listeners { notices, relay_notices };
     let (receiver_query, questions) = ReceiverQuery::new(waker.clone());
+    // Aborted when it is dropped.
+    let mut following = JoinSet::new();
+    let ports = (config.rtc.port, opened.tcp_port);
+    following.spawn(follow(addresses, reached, ports, receiver_query.clone(), turn));
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let (commands, node_ended) = media_thread::start(
         agent,
@@ -312,19 +321,47 @@ fn controller_config(config: &Config, keys: ApiKeys, node_addresses: &[IpAddr]) 
 }
 
 /// Starts the TURN server, if there is to be one.
-fn start_turn(config: &Config, node_addresses: &[IpAddr]) -> Result<Option<Arc<TurnServer>>, Box<dyn Error>> {
+fn start_turn(config: &Config, reached: &[Reached]) -> Result<Option<Arc<TurnServer>>, Box<dyn Error>> {
     let Some((turn, port)) = config.turn.as_ref().and_then(|turn| Some((turn, turn.port?))) else {
         return Ok(None);
     };
-    let peers = addresses::local(config, node_addresses)?.into_iter();
-    let peers = peers.map(|(advertised, local)| Peer {
-        advertised: SocketAddr::new(advertised, config.rtc.port),
-        local: SocketAddr::new(local, config.rtc.port),
-    });
-    let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed()?, peers.collect()));
+    let peers = peers(reached, config.rtc.port);
+    let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed()?, peers));
     turn_server::serve(&server, &config.bind, port)
         .map_err(|error| format!("cannot open TURN port {port}: {error}"))?;
     Ok(Some(server))
+}
+
+/// Media as clients of the TURN server reach it.
+fn peers(reached: &[Reached], port: u16) -> Vec<Peer> {
+    let peer = |reached: &Reached| Peer {
+        advertised: SocketAddr::new(reached.advertised, port),
+        local: SocketAddr::new(reached.local, port),
+    };
+    reached.iter().map(peer).collect()
+}
+
+/// Tells the node and the TURN server of every change of this machine's addresses. `ports` are
+/// those of UDP and, if it is open, TCP.
+async fn follow(
+    addresses: Addresses,
+    mut reached: Vec<Reached>,
+    ports: (u16, Option<u16>),
+    node: ReceiverQuery,
+    turn: Option<Arc<TurnServer>>,
+) {
+    let (udp, tcp) = ports;
+    loop {
+        addresses.changed(&mut reached).await;
+        let advertised = addresses::advertised(&reached);
+        info!(addresses = ?advertised, "this machine's addresses have changed");
+        let over_tcp = tcp.map(|port| addresses::at(&advertised, port));
+        node.set_addresses([addresses::at(&advertised, udp), over_tcp.unwrap_or_default()])
+            .await;
+        if let Some(turn) = &turn {
+            turn.set_peers(peers(&reached, udp));
+        }
+    }
 }
 
 /// A TURN server as clients get to know it. Weir's own is where media is, unless it has other

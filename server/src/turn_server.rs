@@ -11,7 +11,7 @@ mod streams;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use access::TurnSecret;
 use tokio::net::UdpSocket;
@@ -44,22 +44,33 @@ pub(crate) struct Peer {
 
 /// The parts that all clients share.
 pub(crate) struct TurnServer {
-    server: turn::Server,
-    peers: Vec<Peer>,
+    access: RwLock<Arc<Access>>,
     places: Places,
     counts: Arc<Counts>,
+}
+
+/// The peers that clients have access to, and by which secret.
+struct Access {
+    server: turn::Server,
+    peers: Vec<Peer>,
 }
 
 impl TurnServer {
     /// A server that gives access by `secret` to `peers`. `seed` is random.
     pub(crate) fn new(secret: TurnSecret, seed: &[u8; 32], peers: Vec<Peer>) -> Self {
-        let advertised = peers.iter().map(|peer| peer.advertised).collect();
+        let server = turn::Server::new(REALM, secret, seed, advertised(&peers));
         TurnServer {
-            server: turn::Server::new(REALM, secret, seed, advertised),
-            peers,
+            access: RwLock::new(Arc::new(Access { server, peers })),
             places: Places::new(LIMITS),
             counts: Arc::default(),
         }
+    }
+
+    /// Gives access to these peers from now on, instead of the earlier ones.
+    pub(crate) fn set_peers(&self, peers: Vec<Peer>) {
+        let server = self.access().server.with_peers(advertised(&peers));
+        let access = Arc::new(Access { server, peers });
+        *self.access.write().unwrap_or_else(PoisonError::into_inner) = access;
     }
 
     /// The counts, for operators.
@@ -67,22 +78,27 @@ impl TurnServer {
         TurnStatistics(self.counts.clone())
     }
 
+    /// The access that clients have now.
+    fn access(&self) -> Arc<Access> {
+        self.access.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Access {
     /// Opens a port for an allocation. Clients are told of an address of media with that port: only
     /// media is to reach it, and does not need it.
-    fn open(&self, family: Family) -> Option<(UdpSocket, SocketAddr)> {
+    ///
+    /// Errors: the operating system's; `AddrNotAvailable` where media has no address of the family.
+    fn open(&self, family: Family) -> io::Result<(UdpSocket, SocketAddr)> {
         let (any, is_v4): (IpAddr, bool) = match family {
             Family::V4 => (Ipv4Addr::UNSPECIFIED.into(), true),
             Family::V6 => (Ipv6Addr::UNSPECIFIED.into(), false),
         };
-        let peer = self.peers.iter().find(|peer| peer.advertised.is_ipv4() == is_v4)?;
-        let opened = bind(SocketAddr::new(any, 0)).and_then(|socket| {
-            let port = socket.local_addr()?.port();
-            Ok((socket, SocketAddr::new(peer.advertised.ip(), port)))
-        });
-        if opened.is_err() {
-            self.counts.add(TurnEvent::NoPort);
-        }
-        opened.ok()
+        let peer = self.peers.iter().find(|peer| peer.advertised.is_ipv4() == is_v4);
+        let peer = peer.ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let socket = bind(SocketAddr::new(any, 0))?;
+        let port = socket.local_addr()?.port();
+        Ok((socket, SocketAddr::new(peer.advertised.ip(), port)))
     }
 
     /// The address on this machine of a peer that clients know.
@@ -97,6 +113,10 @@ impl TurnServer {
         let peer = self.peers.iter().find(|peer| peer.local == local)?;
         Some(peer.advertised)
     }
+}
+
+fn advertised(peers: &[Peer]) -> Vec<SocketAddr> {
+    peers.iter().map(|peer| peer.advertised).collect()
 }
 
 /// Opens a UDP and a TCP port on all addresses, and serves clients there from now on.

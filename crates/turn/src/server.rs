@@ -14,7 +14,7 @@ use crate::limits::NONCE_VALID;
 const NONCE_LEN: usize = 24;
 
 /// The server's secrets and the peers of its clients.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Server {
     realm: String,
     secret: TurnSecret,
@@ -32,6 +32,12 @@ impl Server {
             nonces: hmac::Key::new(hmac::HMAC_SHA256, seed),
             peers,
         }
+    }
+
+    /// The same server with other peers.
+    #[must_use]
+    pub fn with_peers(&self, peers: Vec<SocketAddr>) -> Self {
+        Server { peers, ..self.clone() }
     }
 
     pub(crate) fn realm(&self) -> &str {

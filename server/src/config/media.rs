@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{ConfigError, first_of, ports};
+use super::{ConfigError, Filter, Network, first_of, ports};
 use crate::cli;
 use crate::dataplane::{self, Base, Offload, afxdp, ebpf, p4};
 
@@ -16,6 +16,10 @@ pub(super) struct RtcFile {
     pub(super) port: Option<u16>,
     pub(super) tcp_port: Option<u16>,
     pub(super) node_ip: Vec<IpAddr>,
+    pub(super) use_external_ip: bool,
+    pub(super) stun_servers: Vec<String>,
+    pub(super) interfaces: Filter<String>,
+    pub(super) ips: Filter<Network>,
     pub(super) workers: Option<usize>,
     pub(super) dataplane: Base,
     pub(super) afxdp: afxdp::Settings,
@@ -36,6 +40,9 @@ pub(super) struct RtcFile {
     pub(super) clear_rtp: bool,
 }
 
+/// The STUN servers that are asked unless others are named.
+const STUN_SERVERS: [&str; 2] = ["stun.l.google.com:19302", "global.stun.twilio.com:3478"];
+
 /// Longer than this would be heard. Shape: microseconds.
 const COALESCE_MAX: u64 = 5_000;
 
@@ -50,6 +57,13 @@ impl RtcFile {
         Ok(Rtc {
             port,
             node_ips: first_of([arguments.node_ip.clone(), self.node_ip]).unwrap_or_default(),
+            stun_servers: match (self.use_external_ip, self.stun_servers.is_empty()) {
+                (false, _) => Vec::new(),
+                (true, true) => STUN_SERVERS.map(str::to_owned).into(),
+                (true, false) => self.stun_servers,
+            },
+            interfaces: self.interfaces,
+            ips: self.ips,
             dataplane,
             cpu_latency: self.cpu_latency_us,
             crypto: self.crypto,
@@ -111,6 +125,12 @@ pub(crate) struct Rtc {
     pub port: u16,
     /// Addresses for candidates; empty means the machine's own.
     pub node_ips: Vec<IpAddr>,
+    /// STUN servers to ask for the address of a NAT; none if it is not wanted.
+    pub stun_servers: Vec<String>,
+    /// The interfaces whose addresses are used where none are named.
+    pub interfaces: Filter<String>,
+    /// The networks whose addresses are.
+    pub ips: Filter<Network>,
     /// The data plane.
     pub dataplane: dataplane::Settings,
     /// The implementation that encrypts media.

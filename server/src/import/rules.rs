@@ -67,8 +67,8 @@ const ONE_PORT: &str = "media uses one UDP port, `rtc: {port: 7882}`; open that 
 const TCP_ELSEWHERE: &str = "clients use TCP by themselves where UDP does not pass (docs/networks.md)";
 const TURN_ELSEWHERE: &str =
     "name a TURN server and the secret it shares with Weir in `turn: {...}` (docs/networks.md)";
-const BY_ADDRESS: &str = "name the addresses to listen on in `bind`";
-const EXTERNAL: &str = "name the address in `rtc: {node_ip: [...]}`";
+const EXTERNAL: &str =
+    "clients are told of the addresses in `rtc: {node_ip: [...]}`, or of those that `use_external_ip` finds";
 const ITSELF: &str = "Weir does this by itself";
 const FIXED: &str = "the limit is fixed";
 const ONE_NODE: &str = "a Weir is one node and keeps its state in memory";
@@ -115,12 +115,12 @@ pub(super) const RULES: &[Rule] = &[
     nothing("rtc.force_tcp", TCP_ELSEWHERE),
     converted("rtc.node_ip", "rtc.node_ip", node_ips),
     nothing("rtc.node_ip_auto_generated", EXTERNAL),
-    nothing("rtc.use_external_ip", EXTERNAL),
+    same("rtc.use_external_ip", "rtc.use_external_ip"),
     nothing("rtc.external_ip_only", EXTERNAL),
     nothing("rtc.advertise_internal_ip", EXTERNAL),
     nothing("rtc.skip_external_ip_validation", EXTERNAL),
     nothing("rtc.use_ice_lite", "Weir always uses ICE lite"),
-    nothing("rtc.stun_servers", "clients reach Weir's address without STUN servers"),
+    same("rtc.stun_servers", "rtc.stun_servers"),
     nothing("rtc.turn_servers", TURN_ELSEWHERE),
     converted("rtc.congestion_control.enabled", "rtc.adaptation", boolean),
     nothing(
@@ -135,8 +135,8 @@ pub(super) const RULES: &[Rule] = &[
         "rtc.enable_loopback_candidate",
         "loopback is offered where `bind` names it",
     ),
-    nothing("rtc.interfaces", BY_ADDRESS),
-    nothing("rtc.ips", BY_ADDRESS),
+    same("rtc.interfaces", "rtc.interfaces"),
+    same("rtc.ips", "rtc.ips"),
     nothing("rtc.use_mdns", "a server has no mDNS candidates"),
     nothing("rtc.strict_acks", DATA),
     nothing("rtc.batch_io", ITSELF),

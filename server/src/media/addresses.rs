@@ -1,54 +1,161 @@
-//! The addresses that clients send media to.
+//! The addresses that clients send media to, and their changes.
 
 use std::error::Error;
+use std::future::pending;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
-use crate::config::Config;
+use tokio::task::JoinSet;
+use tracing::warn;
 
-/// The addresses that peers send media to: the configured ones, or else this machine's own. IPv4
-/// addresses are first.
-///
-/// Errors: there are none.
-pub(crate) fn of(config: &Config) -> Result<Vec<IpAddr>, Box<dyn Error>> {
-    let mut addresses = config.rtc.node_ips.clone();
-    if addresses.is_empty() {
-        let own = own()?;
-        addresses = config.bind.iter().flat_map(|bound| reached_by(*bound, &own)).collect();
-    }
-    addresses.sort_by_key(|address| (address.is_ipv6(), *address));
-    addresses.dedup();
-    if addresses.is_empty() {
-        return Err("no address for media: this machine has none but loopback; say one with --node-ip".into());
-    }
-    Ok(addresses)
+use super::external;
+use crate::config::{Config, Filter, Network};
+
+/// How often this machine's addresses are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// After so many looks without a change, STUN servers are asked all the same: five minutes.
+const ASK_EVERY: u32 = 60;
+
+/// The origin of the addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct Addresses {
+    /// The configured ones. If there are any, there are no others.
+    named: Vec<IpAddr>,
+    /// The addresses that sockets are bound to.
+    bound: Vec<IpAddr>,
+    /// The interfaces and the networks whose addresses are used.
+    interfaces: Filter<String>,
+    ips: Filter<Network>,
+    /// The STUN servers to ask for the address of a NAT; none if it is not wanted.
+    stun_servers: Vec<String>,
 }
 
-/// The same with a port.
+/// An address of this machine, and the one that clients outside know for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Reached {
+    /// In descriptions.
+    pub advertised: IpAddr,
+    /// On this machine.
+    pub local: IpAddr,
+}
+
+impl Addresses {
+    /// Those of a configuration.
+    pub(crate) fn of(config: &Config) -> Self {
+        Addresses {
+            named: config.rtc.node_ips.clone(),
+            bound: config.bind.clone(),
+            interfaces: config.rtc.interfaces.clone(),
+            ips: config.rtc.ips.clone(),
+            stun_servers: config.rtc.stun_servers.clone(),
+        }
+    }
+
+    /// The addresses there are now: the configured ones, or else this machine's own, as they are
+    /// seen outside. IPv4 is first.
+    ///
+    /// Errors: there are none.
+    pub(crate) async fn now(&self) -> Result<Vec<Reached>, Box<dyn Error>> {
+        let own = self.own()?;
+        let mut reached = match self.named.is_empty() {
+            true => self.seen(&own).await,
+            false => self.named(&own),
+        };
+        reached.sort_by_key(|reached| (reached.advertised.is_ipv6(), *reached));
+        reached.dedup_by_key(|reached| reached.advertised);
+        if reached.is_empty() {
+            return Err("no address for media: this machine has none but loopback; say one with --node-ip".into());
+        }
+        Ok(reached)
+    }
+
+    /// Waits for a change of `known`, and makes it. Configured addresses do not change.
+    pub(crate) async fn changed(&self, known: &mut Vec<Reached>) {
+        if !self.named.is_empty() {
+            return pending().await;
+        }
+        let (mut own, mut looks) = (self.own().unwrap_or_default(), 0);
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            looks += 1;
+            let seen = self.own().unwrap_or_default();
+            let is_due = looks >= ASK_EVERY && !self.stun_servers.is_empty();
+            if seen == own && !is_due {
+                continue;
+            }
+            (own, looks) = (seen, 0);
+            match self.now().await {
+                Ok(reached) if reached != *known => {
+                    *known = reached;
+                    return;
+                }
+                Ok(_) => {}
+                Err(error) => warn!(%error, "clients are told of the earlier addresses"),
+            }
+        }
+    }
+
+    /// The configured addresses. Behind a NAT this machine has them by others of the same family.
+    fn named(&self, own: &[IpAddr]) -> Vec<Reached> {
+        let local_of = |address: &IpAddr| {
+            let is_same = |own: &&IpAddr| *own == address;
+            let same_family = || own.iter().find(|own| own.is_ipv4() == address.is_ipv4());
+            *own.iter().find(is_same).or_else(same_family).unwrap_or(address)
+        };
+        let reached = |address: &IpAddr| Reached {
+            advertised: *address,
+            local: local_of(address),
+        };
+        self.named.iter().map(reached).collect()
+    }
+
+    /// This machine's own addresses, as STUN servers see them if they are to be asked.
+    async fn seen(&self, own: &[IpAddr]) -> Vec<Reached> {
+        let (mut reached, mut asked) = (Vec::new(), JoinSet::new());
+        for local in own.iter().copied() {
+            let advertised = local;
+            match external::is_private(local) && !self.stun_servers.is_empty() {
+                true => {
+                    let servers = self.stun_servers.clone();
+                    asked.spawn(async move { (local, external::seen(local, &servers).await) });
+                }
+                false => reached.push(Reached { advertised, local }),
+            }
+        }
+        // An address that no server sees may still be reached in its own network.
+        for (local, seen) in asked.join_all().await {
+            let advertised = seen.unwrap_or(local);
+            reached.push(Reached { advertised, local });
+        }
+        reached
+    }
+
+    /// The addresses of this machine that are used and reach sockets, in order.
+    fn own(&self) -> io::Result<Vec<IpAddr>> {
+        let interfaces = if_addrs::get_if_addrs()?;
+        let named = interfaces.iter().map(|interface| (&interface.name, interface.ip()));
+        let used = named.filter(|(name, ip)| {
+            let is_network = |network: &Network| network.contains(*ip);
+            self.interfaces.admits(|other| other == *name) && self.ips.admits(is_network)
+        });
+        let own: Vec<IpAddr> = used.map(|(_, ip)| ip).collect();
+        let mut reached: Vec<IpAddr> = self.bound.iter().flat_map(|bound| reached_by(*bound, &own)).collect();
+        reached.sort();
+        reached.dedup();
+        Ok(reached)
+    }
+}
+
+/// The addresses as clients know them.
+pub(crate) fn advertised(reached: &[Reached]) -> Vec<IpAddr> {
+    reached.iter().map(|reached| reached.advertised).collect()
+}
+
+/// Addresses with a port.
 pub(crate) fn at(addresses: &[IpAddr], port: u16) -> Vec<SocketAddr> {
     let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
     addresses.iter().map(with_port).collect()
-}
-
-/// Each of some addresses that clients send media to, with the one by which this machine reaches
-/// its own media. Behind a NAT that is another one of the same family.
-///
-/// Errors: the operating system's.
-pub(crate) fn local(config: &Config, addresses: &[IpAddr]) -> io::Result<Vec<(IpAddr, IpAddr)>> {
-    let own = own()?;
-    let bound: Vec<IpAddr> = config.bind.iter().flat_map(|bound| reached_by(*bound, &own)).collect();
-    let reached = |address: &IpAddr| {
-        let same_family = || bound.iter().find(|bound| bound.is_ipv4() == address.is_ipv4());
-        let local = own.iter().find(|own| *own == address).or_else(same_family)?;
-        Some((*address, *local))
-    };
-    Ok(addresses.iter().filter_map(reached).collect())
-}
-
-/// The addresses of this machine.
-fn own() -> io::Result<Vec<IpAddr>> {
-    let interfaces = if_addrs::get_if_addrs()?;
-    Ok(interfaces.iter().map(if_addrs::Interface::ip).collect())
 }
 
 /// The addresses of this machine that reach a socket bound to `bound`. Link-local ones need a zone
@@ -63,4 +170,71 @@ fn reached_by(bound: IpAddr, own: &[IpAddr]) -> Vec<IpAddr> {
         .filter(|address| !address.is_loopback() && !link_local(address))
         .copied()
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(named: &[&str], bound: &[&str]) -> Addresses {
+        let parse = |list: &[&str]| list.iter().map(|address| address.parse().unwrap()).collect();
+        Addresses {
+            named: parse(named),
+            bound: parse(bound),
+            interfaces: Filter::default(),
+            ips: Filter::default(),
+            stun_servers: Vec::new(),
+        }
+    }
+
+    fn reached(advertised: &str, local: &str) -> Reached {
+        Reached {
+            advertised: advertised.parse().unwrap(),
+            local: local.parse().unwrap(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_bound_address_is_the_one_there_is() {
+        let found = addresses(&[], &["127.0.0.1"]).now().await.unwrap();
+        assert_eq!(found, [reached("127.0.0.1", "127.0.0.1")]);
+    }
+
+    #[test]
+    fn configured_addresses_are_behind_a_nat_unless_they_are_this_machines() {
+        let own: Vec<IpAddr> = ["10.0.0.5", "2001:db8::5"]
+            .map(|address| address.parse().unwrap())
+            .into();
+        let named = addresses(&["203.0.113.7", "10.0.0.5", "2001:db8::9"], &["0.0.0.0", "::"]).named(&own);
+        let expected = [
+            reached("203.0.113.7", "10.0.0.5"),
+            reached("10.0.0.5", "10.0.0.5"),
+            reached("2001:db8::9", "2001:db8::5"),
+        ];
+        assert_eq!(named, expected);
+        let none: Vec<IpAddr> = Vec::new();
+        let named = addresses(&["203.0.113.7"], &["0.0.0.0"]).named(&none);
+        assert_eq!(named, [reached("203.0.113.7", "203.0.113.7")]);
+    }
+
+    #[test]
+    fn interfaces_and_networks_can_be_left_out() {
+        let all = addresses(&[], &["0.0.0.0", "::"]);
+        let without = |interfaces: Filter<String>, ips: Filter<Network>| Addresses {
+            interfaces,
+            ips,
+            ..all.clone()
+        };
+        let excludes = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+        let nowhere = Filter {
+            includes: vec!["no-such-interface".to_owned()],
+            excludes: Vec::new(),
+        };
+        assert!(without(nowhere, Filter::default()).own().unwrap().is_empty());
+        let no_network = Filter {
+            includes: Vec::new(),
+            excludes: excludes(&["0.0.0.0/0", "::/0"]),
+        };
+        assert!(without(Filter::default(), no_network).own().unwrap().is_empty());
+    }
 }

@@ -198,6 +198,10 @@ impl Node {
         // An error of an answer means that nobody waits for it any more.
         match self.questions.try_recv() {
             Ok(Question::Receivers(about, answer)) => drop(answer.send(about.answer(&self.agent))),
+            Ok(Question::Addresses([addresses, tcp_addresses])) => {
+                self.agent
+                    .set_addresses(addresses, tcp_addresses, &*self.plane, &mut self.out);
+            }
             Ok(Question::Agent(answer)) => {
                 let _ = answer.send(());
             }

@@ -2,6 +2,7 @@
 //! answer holds up media for long, and whether it and its data plane are there.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use agent::{Agent, Receiver};
@@ -31,8 +32,10 @@ pub(crate) enum About {
     After(Option<TransportId>),
 }
 
-/// A question to the node's thread.
+/// A question to the node's thread, or news for it.
 pub(crate) enum Question {
+    /// Clients reach the node at these addresses over UDP and over TCP from now on.
+    Addresses([Vec<SocketAddr>; 2]),
     /// How receivers do.
     Receivers(About, oneshot::Sender<Vec<Receiver>>),
     /// Whether the agent is there.
@@ -90,6 +93,13 @@ impl ReceiverQuery {
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Has clients told of these addresses over UDP and over TCP from now on.
+    pub(crate) async fn set_addresses(&self, addresses: [Vec<SocketAddr>; 2]) {
+        // An error means that the node has ended.
+        let _ = self.questions.send(Question::Addresses(addresses)).await;
+        self.waker.wake();
     }
 
     /// Whether the agent answers. The caller sets the time limit.

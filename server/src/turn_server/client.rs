@@ -58,10 +58,12 @@ pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: Sock
         };
         let answer = match event {
             Event::Message(None) => return,
-            Event::Message(Some(message)) => take(&server, &mut client, &mut port, &message),
-            Event::Relayed(Ok((len, from))) => server
-                .advertised_of(from)
-                .and_then(|peer| client.receive_from_peer(&server.server, peer, &buffer[..len])),
+            Event::Message(Some(message)) => take(&server, &mut client, &mut port, &message).await,
+            Event::Relayed(Ok((len, from))) => {
+                let access = server.access();
+                let peer = access.advertised_of(from);
+                peer.and_then(|peer| client.receive_from_peer(&access.server, peer, &buffer[..len]))
+            }
             // An error is that of an earlier datagram.
             Event::Relayed(Err(_)) => None,
             Event::Due => {
@@ -93,26 +95,31 @@ pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: Sock
 }
 
 /// Takes a message of the client; returns the answer, if there is one.
-fn take(server: &TurnServer, client: &mut Client, port: &mut Option<Port>, message: &[u8]) -> Option<Vec<u8>> {
+async fn take(server: &TurnServer, client: &mut Client, port: &mut Option<Port>, message: &[u8]) -> Option<Vec<u8>> {
     let times = Times {
         now: clock::now(),
         unix: clock::unix(),
     };
-    let outcome = client.receive(&server.server, times, message, |family| {
-        let (socket, relayed) = server.open(family)?;
-        *port = Some(Port {
-            socket,
-            _counted: server.counts.allocated(),
-        });
-        Some(relayed)
+    let access = server.access();
+    let outcome = client.receive(&access.server, times, message, |family| match access.open(family) {
+        Ok((socket, relayed)) => {
+            let _counted = server.counts.allocated();
+            *port = Some(Port { socket, _counted });
+            Some(relayed)
+        }
+        Err(error) => {
+            debug!(%error, "no port for an allocation");
+            server.counts.add(TurnEvent::NoPort);
+            None
+        }
     });
     match outcome {
         Outcome::Nothing => None,
         Outcome::Answer(answer) => Some(answer),
         Outcome::Forward { peer, data } => {
-            if let (Some(port), Some(to)) = (port, server.local_of(peer)) {
-                // A full buffer drops it, as on any path.
-                let _ = port.socket.try_send_to(data, to);
+            if let (Some(port), Some(to)) = (port.as_ref(), access.local_of(peer)) {
+                // An error drops it, as on any path.
+                let _ = port.socket.send_to(data, to).await;
             }
             None
         }

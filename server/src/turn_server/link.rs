@@ -60,13 +60,14 @@ impl Link {
         }
     }
 
-    /// Sends a message. Datagrams that do not fit into the socket's buffer are dropped.
+    /// Sends a message.
     ///
     /// Errors: the stream has failed, or its other end takes nothing.
     pub(super) async fn send(&mut self, mut message: Vec<u8>) -> io::Result<()> {
         match self {
             Link::Datagrams { socket, client, .. } => {
-                let _ = socket.try_send_to(&message, *client);
+                // An error drops it, as on any path.
+                let _ = socket.send_to(&message, *client).await;
                 Ok(())
             }
             Link::Stream { stream, .. } => {

@@ -74,15 +74,16 @@ async fn strangers_are_asked_for_credentials_over_tcp() {
 #[test]
 fn peers_are_known_by_both_addresses() {
     let server = server();
-    let [advertised, local] = [server.peers[0].advertised, server.peers[0].local];
-    assert_eq!(server.local_of(advertised), Some(local));
-    assert_eq!(server.local_of(local), None);
-    assert_eq!(server.advertised_of(local), Some(advertised));
-    assert_eq!(
-        server.advertised_of("[::ffff:127.0.0.1]:7882".parse().unwrap()),
-        Some(advertised)
-    );
-    assert_eq!(server.advertised_of("127.0.0.1:7881".parse().unwrap()), None);
+    let access = server.access();
+    let Peer { advertised, local } = access.peers[0];
+    assert_eq!(access.local_of(advertised), Some(local));
+    assert_eq!(access.local_of(local), None);
+    assert_eq!(access.advertised_of(local), Some(advertised));
+    let mapped = "[::ffff:127.0.0.1]:7882".parse().unwrap();
+    assert_eq!(access.advertised_of(mapped), Some(advertised));
+    assert_eq!(access.advertised_of("127.0.0.1:7881".parse().unwrap()), None);
+    server.set_peers(Vec::new());
+    assert_eq!(server.access().local_of(advertised), None);
 }
 
 #[test]

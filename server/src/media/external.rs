@@ -1,0 +1,116 @@
+//! The address of this machine as it is seen outside, behind a NAT.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use tokio::net::{UdpSocket, lookup_host};
+use tracing::warn;
+use wire::stun;
+
+/// How long an answer may take before the server is asked again.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often one server is asked.
+const TRIES: usize = 3;
+/// How long the name of a server may take to be found.
+const LOOK_UP: Duration = Duration::from_secs(5);
+
+/// Whether an address may be behind a NAT: only private ones are.
+pub(crate) fn is_private(address: IpAddr) -> bool {
+    match address {
+        // The second is the range of carriers' NATs (RFC 6598).
+        IpAddr::V4(address) => address.is_private() || address.octets()[0] == 100 && address.octets()[1] & 0xc0 == 64,
+        IpAddr::V6(address) => address.is_unique_local(),
+    }
+}
+
+/// The address by which the first STUN server that answers sees `local`.
+pub(crate) async fn seen(local: IpAddr, servers: &[String]) -> Option<IpAddr> {
+    for server in servers {
+        let name = server.strip_prefix("stun:").unwrap_or(server);
+        let found = tokio::time::timeout(LOOK_UP, lookup_host(name)).await;
+        let Ok(Ok(mut found)) = found else {
+            warn!(server, "this STUN server's name has no address");
+            continue;
+        };
+        let Some(address) = found.find(|address| address.is_ipv4() == local.is_ipv4()) else {
+            continue;
+        };
+        match ask(local, address).await {
+            Some(seen) => return Some(seen),
+            None => warn!(server, %local, "this STUN server does not answer"),
+        }
+    }
+    warn!(%local, "no STUN server says by which address this one is seen");
+    None
+}
+
+async fn ask(local: IpAddr, server: SocketAddr) -> Option<IpAddr> {
+    let socket = UdpSocket::bind((local, 0)).await.ok()?;
+    // Answers of others are not received.
+    socket.connect(server).await.ok()?;
+    let mut id = [0; 12];
+    getrandom::fill(&mut id).ok()?;
+    let mut buffer = [0; 1_500];
+    for _ in 0..TRIES {
+        socket.send(&stun::binding_request(&id)).await.ok()?;
+        let received = tokio::time::timeout(PATIENCE, socket.recv(&mut buffer)).await;
+        if let Ok(Ok(len)) = received
+            && let Some(seen) = stun::mapped_address(&buffer[..len], &id)
+        {
+            return Some(seen.ip());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A STUN server that sees everybody at 203.0.113.7, after it has ignored one request.
+    async fn serve(socket: UdpSocket) {
+        let mut buffer = [0; 100];
+        for number in 0..10 {
+            let Ok((len, from)) = socket.recv_from(&mut buffer).await else {
+                return;
+            };
+            if number > 0 {
+                let mut answer = buffer[..len].to_vec();
+                answer[..4].copy_from_slice(&[1, 1, 0, 12]);
+                answer.extend([0, 0x20, 0, 8, 0, 1, 0, 0]);
+                let address = [203_u32, 0, 113, 7];
+                let bits = address.iter().fold(0, |bits, byte| bits << 8 | byte);
+                answer.extend((bits ^ 0x2112_a442_u32).to_be_bytes());
+                socket.send_to(&answer, from).await.unwrap();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_says_by_which_address_this_machine_is_seen() {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("stun:{}", socket.local_addr().unwrap());
+        tokio::spawn(serve(socket));
+        let local = "127.0.0.1".parse().unwrap();
+        let servers = ["[::1]:9".to_owned(), server];
+        assert_eq!(seen(local, &servers).await, Some("203.0.113.7".parse().unwrap()));
+        assert_eq!(seen(local, &[]).await, None);
+    }
+
+    #[test]
+    fn only_private_addresses_may_be_behind_a_nat() {
+        for private in [
+            "10.0.0.1",
+            "172.31.0.1",
+            "192.168.1.1",
+            "100.64.0.1",
+            "100.127.0.1",
+            "fd00::1",
+        ] {
+            assert!(is_private(private.parse().unwrap()), "{private}");
+        }
+        for public in ["203.0.113.7", "100.63.0.1", "100.128.0.1", "172.32.0.1", "2001:db8::1"] {
+            assert!(!is_private(public.parse().unwrap()), "{public}");
+        }
+    }
+}
