@@ -48,6 +48,7 @@ mod sdp;
 mod signalling;
 mod srtp;
 mod stage;
+mod turn;
 mod whip_request;
 mod worker;
 
@@ -65,6 +66,7 @@ pub use rtp::rtp;
 pub use sdp::{sdp, sdp_read};
 pub use signalling::{admission_query, join_request, signal, signal_json, token_forged};
 pub use srtp::srtp;
+pub use turn::turn_messages;
 pub use whip_request::whip_request;
 pub use worker::worker;
 

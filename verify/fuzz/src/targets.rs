@@ -56,6 +56,7 @@ pub const TARGETS: &[Target] = &[
     target("dtls_records", crate::dtls_records, seeds::dtls, hostile::DTLS, PACKET),
     target("classify", crate::classify, seeds::datagrams, &[], PACKET),
     target("framing", crate::framing, framed, &[], PACKET),
+    target("turn_messages", crate::turn_messages, asked_of_turn, &[], WORLD),
     target("srtp", crate::srtp, seeds::rtp, &[], limit(256 << 10, 256)),
     target(
         "sdp_read",
@@ -222,5 +223,40 @@ fn framed() -> Vec<Vec<u8>> {
         seeds.push(alone);
     }
     seeds.push(stream);
+    seeds
+}
+
+/// A request for an allocation with a name and a nonce, a datagram for a peer, and data of a
+/// channel, each alone and one after the other.
+fn asked_of_turn() -> Vec<Vec<u8>> {
+    let message = |kind: [u8; 2], attributes: &[u8]| {
+        let mut message = kind.to_vec();
+        message.extend((attributes.len() as u16).to_be_bytes());
+        message.extend([0x21, 0x12, 0xa4, 0x42]);
+        message.extend([7; 12]);
+        message.extend(attributes);
+        message
+    };
+    let credentials = [
+        &[0x00, 0x06, 0, 15][..],
+        b"1800000000:PA_1\0",
+        &[0x00, 0x14, 0, 4],
+        b"weir",
+        &[0x00, 0x15, 0, 8],
+        b"65920080",
+        &[0x00, 0x19, 0, 4, 17, 0, 0, 0],
+        &[0x00, 0x08, 0, 20],
+        &[0xaa; 20],
+    ];
+    let peer = [0x00, 0x12, 0, 8, 0, 1, 0x3f, 0xd8, 0xe1, 0x12, 0xa6, 0x43];
+    let data = [&peer[..], &[0x00, 0x13, 0, 4, 1, 2, 3, 4]].concat();
+    let mut seeds = vec![
+        message([0, 3], &[0x00, 0x19, 0, 4, 17, 0, 0, 0]),
+        message([0, 3], &credentials.concat()),
+        message([0, 8], &peer),
+        message([0, 0x16], &data),
+        vec![0x40, 0, 0, 4, 1, 2, 3, 4],
+    ];
+    seeds.push(seeds.concat());
     seeds
 }
