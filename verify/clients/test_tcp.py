@@ -1,0 +1,91 @@
+"""Media over TCP: an independent client's call, and connections that are of no use."""
+
+import asyncio
+import socket
+
+import pytest
+
+from support import aiortc_link
+from support.aiortc_participant import AiortcParticipant
+from support.flow import audio_flows, data_flows, video_flows
+from support.media import SIGNATURES
+from support.server import Server, server
+from support.tcp_shim import tcp_shim
+from support.tokens import token
+
+LAYOUTS = pytest.mark.parametrize("single", [False, True], ids=["rtc", "rtc/v1"])
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@LAYOUTS
+async def test_a_call_passes_over_tcp_alone(single, monkeypatch):
+    port = free_port()
+    async with server(config=f"rtc: {{tcp_port: {port}}}\n") as weir, tcp_shim(port) as shim:
+        prepare = aiortc_link._without_placeholders
+        monkeypatch.setattr(aiortc_link, "_without_placeholders", lambda sdp: prepare(shim.redirect(sdp)))
+        people = [AiortcParticipant(name, SIGNATURES[number]) for number, name in enumerate(("alice", "bob"))]
+        alice, bob = people
+        try:
+            for person in people:
+                await person.join(weir.url, token("tcp", person.identity), single=single)
+                await person.publish_video()
+                await person.publish_audio()
+            await asyncio.gather(
+                video_flows(alice, bob), video_flows(bob, alice), audio_flows(alice, bob), audio_flows(bob, alice)
+            )
+            await data_flows(alice, bob)
+            assert shim.connections >= 2 and shim.datagrams > 100
+            assert 2 <= await weir.figure("weir_tcp_connections") <= shim.connections
+            failures = {person.identity: person.connection.failures() for person in people}
+            assert not any(failures.values()), failures
+        finally:
+            await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)
+        # Connections end with the transports that they belonged to.
+        await _all_closed(weir)
+
+
+async def test_useless_connections_are_closed():
+    port = free_port()
+    async with server(config=f"rtc: {{tcp_port: {port}}}\n") as weir:
+        useless = {
+            "nothing": b"",
+            "a part of a frame": b"\x00\x14\x00",
+            "another protocol": b"GET / HTTP/1.1\r\n\r\n",
+            "a long frame": b"\xff\xff",
+            "media": b"\x00\x0c" + b"\x80\x60" + bytes(10),
+        }
+        # A check of nobody's, which is taken and leads to nothing.
+        useless["a check of nobody's"] = b"\x00\x14" + b"\x00\x01\x00\x00\x21\x12\xa4\x42" + bytes(12)
+        ended = await asyncio.gather(*(_is_closed(port, sent) for sent in useless.values()))
+        left = [name for name, is_closed in zip(useless, ended, strict=True) if not is_closed]
+        assert not left, f"still open: {left}"
+        for reason in ("no_frame", "not_stun", "too_long", "unclaimed"):
+            assert await weir.figure(f'weir_tcp_events_total{{reason="{reason}"}}') >= 1, reason
+        await _all_closed(weir)
+
+
+async def _all_closed(weir: Server, seconds: float = 60.0) -> None:
+    """Waits until the server has no connection."""
+    async with asyncio.timeout(seconds):
+        while await weir.figure("weir_tcp_connections") > 0:
+            await asyncio.sleep(0.5)
+
+
+async def _is_closed(port: int, sent: bytes, seconds: float = 60.0) -> bool:
+    """Whether the server closes a connection on which only this is sent, without having said anything."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(sent)
+        async with asyncio.timeout(seconds):
+            return await reader.read(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    finally:
+        writer.close()
