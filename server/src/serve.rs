@@ -1,5 +1,7 @@
 //! `weir serve`: puts the parts together and runs them until a signal.
 
+mod reach;
+
 use std::error::Error;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -28,7 +30,7 @@ use crate::http::listen::{Front, Port};
 use crate::http::{self, Api, Http, Https};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
-use crate::media::addresses::{self, Addresses, Reached};
+use crate::media::addresses::{self, Addresses};
 use crate::media::media_thread;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
@@ -40,7 +42,6 @@ use crate::reload::Reload;
 use crate::settings::{Current, Settings, api_keys};
 use crate::sip;
 use crate::tls::{self, Certificates};
-use crate::turn_server::{self, Peer, TurnServer};
 use crate::webhooks;
 
 /// How many notices may wait for the controller before the agent waits for it.
@@ -101,7 +102,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let addresses = Addresses::of(&config);
     let reached = addresses.now().await?;
     let node_addresses = addresses::advertised(&reached);
-    let turn = start_turn(&config, &reached)?;
+    let turn = reach::start_turn(&config, &reached)?;
     let turn_statistics = turn
         .as_ref()
         .map(|turn| Arc::new(turn.statistics()) as Arc<dyn Statistics>);
@@ -134,7 +135,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     // Aborted when it is dropped.
     let mut following = JoinSet::new();
     let ports = (config.rtc.port, opened.tcp_port);
-    following.spawn(follow(addresses, reached, ports, receiver_query.clone(), turn));
+    following.spawn(reach::follow(addresses, reached, ports, receiver_query.clone(), turn));
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let (commands, node_ended) = media_thread::start(
         agent,
@@ -315,63 +316,12 @@ fn controller_config(config: &Config, keys: ApiKeys, node_addresses: &[IpAddr]) 
         quotas: (&config.quotas).into(),
         visible: config.room.visible.into(),
         voices: config.audio.voices(),
-        turn: config.turn.as_ref().map(|turn| turn_for_clients(turn, node_addresses)),
+        turn: config
+            .turn
+            .as_ref()
+            .map(|turn| reach::turn_for_clients(turn, node_addresses)),
         ..defaults
     }
-}
-
-/// Starts the TURN server, if there is to be one.
-fn start_turn(config: &Config, reached: &[Reached]) -> Result<Option<Arc<TurnServer>>, Box<dyn Error>> {
-    let Some((turn, port)) = config.turn.as_ref().and_then(|turn| Some((turn, turn.port?))) else {
-        return Ok(None);
-    };
-    let peers = peers(reached, config.rtc.port);
-    let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed()?, peers));
-    turn_server::serve(&server, &config.bind, port)
-        .map_err(|error| format!("cannot open TURN port {port}: {error}"))?;
-    Ok(Some(server))
-}
-
-/// Media as clients of the TURN server reach it.
-fn peers(reached: &[Reached], port: u16) -> Vec<Peer> {
-    let peer = |reached: &Reached| Peer {
-        advertised: SocketAddr::new(reached.advertised, port),
-        local: SocketAddr::new(reached.local, port),
-    };
-    reached.iter().map(peer).collect()
-}
-
-/// Tells the node and the TURN server of every change of this machine's addresses. `ports` are
-/// those of UDP and, if it is open, TCP.
-async fn follow(
-    addresses: Addresses,
-    mut reached: Vec<Reached>,
-    ports: (u16, Option<u16>),
-    node: ReceiverQuery,
-    turn: Option<Arc<TurnServer>>,
-) {
-    let (udp, tcp) = ports;
-    loop {
-        addresses.changed(&mut reached).await;
-        let advertised = addresses::advertised(&reached);
-        info!(addresses = ?advertised, "this machine's addresses have changed");
-        let over_tcp = tcp.map(|port| addresses::at(&advertised, port));
-        node.set_addresses([addresses::at(&advertised, udp), over_tcp.unwrap_or_default()])
-            .await;
-        if let Some(turn) = &turn {
-            turn.set_peers(peers(&reached, udp));
-        }
-    }
-}
-
-/// A TURN server as clients get to know it. Weir's own is where media is, unless it has other
-/// addresses.
-fn turn_for_clients(turn: &config::Turn, node_addresses: &[IpAddr]) -> controller::TurnServer {
-    let mut server = turn.server.clone();
-    if let Some(port) = turn.port.filter(|_| server.urls.is_empty()) {
-        server.urls = turn_server::urls(node_addresses, port);
-    }
-    server
 }
 
 /// Opens a port of HTTP, or with certificates of HTTPS, on every address; one family may be missing
