@@ -9,3 +9,4 @@ mod https;
 mod reload;
 mod server;
 mod slow;
+mod turn_port;
