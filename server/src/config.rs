@@ -146,6 +146,7 @@ impl Config {
             .map(|sip| sip.complete(|| sip::media_interface(&bind, &rtc.node_ips)));
         let sip = sip.transpose()?;
         ports::check(port, &rtc, sip.as_ref())?;
+        let turn = file.turn.map(|turn| turn.complete(tls.as_ref())).transpose()?;
         Ok(Config {
             dev: arguments.dev,
             dev_key,
@@ -159,7 +160,7 @@ impl Config {
             room: file.room,
             audio: file.audio,
             sip,
-            turn: file.turn.as_ref().map(TurnFile::complete).transpose()?,
+            turn,
             metrics: file.metrics,
             limits: file.limits,
             trusted_proxies: file.trusted_proxies,

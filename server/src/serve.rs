@@ -103,6 +103,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let reached = addresses.now().await?;
     let node_addresses = addresses::advertised(&reached);
     let turn = reach::start_turn(&config, &reached)?;
+    let turn_over_tls = reach::over_tls(&config, turn.as_ref());
     let turn_statistics = turn
         .as_ref()
         .map(|turn| Arc::new(turn.statistics()) as Arc<dyn Statistics>);
@@ -230,6 +231,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         settings: settings.clone(),
         metrics,
         request_timeout,
+        turn: turn_over_tls,
     };
     let mut reload = Reload {
         arguments,
@@ -319,7 +321,7 @@ fn controller_config(config: &Config, keys: ApiKeys, node_addresses: &[IpAddr]) 
         turn: config
             .turn
             .as_ref()
-            .map(|turn| reach::turn_for_clients(turn, node_addresses)),
+            .map(|turn| reach::turn_for_clients(turn, config.tls.as_ref(), node_addresses)),
         ..defaults
     }
 }

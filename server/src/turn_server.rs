@@ -20,8 +20,9 @@ use turn::Family;
 
 use crate::clients::places::{Limits, Places};
 use crate::http::listen;
-pub(crate) use counts::TurnStatistics;
 use counts::Counts;
+pub(crate) use counts::TurnStatistics;
+pub(crate) use streams::admit;
 
 /// The realm of credentials.
 const REALM: &str = "weir";

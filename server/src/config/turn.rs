@@ -6,9 +6,9 @@ use access::TurnSecret;
 use controller::TurnServer;
 use serde::Deserialize;
 
-use super::ConfigError;
 use super::secrets::Secret;
 use super::sip::Seconds;
+use super::{ConfigError, Tls};
 
 /// The most addresses that clients are told.
 const URLS_MAX: usize = 8;
@@ -20,8 +20,10 @@ const VALID: std::ops::RangeInclusive<Duration> = Duration::from_secs(60)..=Dura
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TurnFile {
-    /// The UDP and TCP port of Weir's own; without one there is none.
+    /// The UDP and TCP port of Weir's own.
     pub port: Option<u16>,
+    /// Whether Weir's own is at the port of HTTPS. With neither there is none.
+    pub tls: bool,
     /// Its addresses as clients are told them: `turn:HOST:PORT?transport=udp`.
     pub urls: Vec<String>,
     /// The secret that both share.
@@ -35,14 +37,24 @@ pub(super) struct TurnFile {
 pub(crate) struct Turn {
     /// The server as clients get to know it. Without addresses it is at those of media.
     pub server: TurnServer,
-    /// The UDP and TCP port of Weir's own, if it is that.
+    /// The UDP and TCP port of Weir's own.
     pub port: Option<u16>,
+    /// Whether Weir's own is at the port of HTTPS.
+    pub tls: bool,
+}
+
+impl Turn {
+    /// Whether it is Weir's own.
+    pub(crate) fn is_own(&self) -> bool {
+        self.port.is_some() || self.tls
+    }
 }
 
 impl Default for TurnFile {
     fn default() -> Self {
         TurnFile {
             port: None,
+            tls: false,
             urls: Vec::new(),
             secret: None,
             ttl: Seconds(Duration::from_secs(14_400)),
@@ -54,14 +66,21 @@ impl TurnFile {
     /// The complete settings. Weir's own server needs neither addresses nor a secret: it is where
     /// media is, and makes a secret.
     ///
-    /// Errors: an address or the secret is missing or unusable, or credentials would be valid for
-    /// too short or too long a time.
-    pub(super) fn complete(&self) -> Result<Turn, ConfigError> {
+    /// Errors: an address or the secret is missing or unusable, credentials would be valid for too
+    /// short or too long a time, or it is to be at the port of HTTPS and there is none.
+    pub(super) fn complete(&self, https: Option<&Tls>) -> Result<Turn, ConfigError> {
+        // Clients look for the name of a certificate.
+        let has_name = |https: &Tls| https.acme.is_some() || self.urls.iter().any(|url| url.starts_with("turns:"));
+        if self.tls && !https.is_some_and(has_name) {
+            return Err(ConfigError::Turn(
+                "needs `tls:` for `tls: true`, and a name: in its `acme`, or in `urls` as \"turns:HOST:443?transport=tcp\"",
+            ));
+        }
         let is_turn = |url: &String| {
             let host = url.strip_prefix("turns:").or_else(|| url.strip_prefix("turn:"));
             host.is_some_and(|host| !host.is_empty() && !host.starts_with(['/', '?']))
         };
-        let is_own = self.port.is_some();
+        let is_own = self.port.is_some() || self.tls;
         let has_urls = is_own || !self.urls.is_empty();
         if !has_urls || self.urls.len() > URLS_MAX || !self.urls.iter().all(is_turn) {
             return Err(ConfigError::Turn(
@@ -84,6 +103,7 @@ impl TurnFile {
         Ok(Turn {
             server,
             port: self.port,
+            tls: self.tls,
         })
     }
 }
@@ -104,7 +124,7 @@ mod tests {
     fn completed(text: &str) -> Result<Turn, String> {
         let file = File::parse("weir.yaml", text).expect("a configuration");
         let turn = file.turn.expect("a TURN server");
-        turn.complete().map_err(|error| error.to_string())
+        turn.complete(None).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -124,6 +144,7 @@ mod tests {
             ("turn: {urls: ['turn:turn.example.net']}", "secret"),
             ("turn: {urls: ['turn:turn.example.net'], secret: ''}", "secret"),
             ("turn: {urls: ['turn:turn.example.net'], secret: north, ttl: 5}", "ttl"),
+            ("turn: {tls: true}", "tls"),
         ] {
             let error = completed(text).unwrap_err();
             assert!(error.contains("`turn:`") && error.contains(part), "{error}");

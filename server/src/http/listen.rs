@@ -7,6 +7,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,7 @@ use tracing::{debug, warn};
 
 use super::closed::Closed;
 use crate::clients::client::is_trusted;
+use crate::clients::peeked::{HandOver, Peeked};
 use crate::clients::places::{Evicted, Place, Places};
 use crate::clients::write_timeout::WriteTimeout;
 use crate::metrics::Metrics;
@@ -37,6 +39,9 @@ use crate::tls::counters::HandshakeResult;
 /// The longest header: a request line with all parameters of a joining client, and the other
 /// headers.
 const HEADER_LEN_MAX: u32 = 128 << 10;
+
+/// The first byte of a client of TURN, which begins with a STUN message.
+const TURN: RangeInclusive<u8> = 0..=3;
 
 /// How many requests at once a connection of HTTP/2 may have.
 const STREAMS_MAX: u32 = 32;
@@ -73,6 +78,8 @@ pub(crate) struct Front {
     pub metrics: Metrics,
     /// How long a client may take for a request.
     pub request_timeout: Duration,
+    /// Takes the clients of TURN among those of HTTPS, if there are to be any.
+    pub turn: Option<HandOver>,
 }
 
 /// A connection for requests.
@@ -121,7 +128,7 @@ pub(crate) fn serve(ports: Vec<Port>, front: &Front) -> JoinSet<()> {
 async fn accept_all(port: Port, front: Front) {
     loop {
         match port.listener.accept().await {
-            Ok((stream, from)) => admit(stream, from.ip(), port.tls.as_ref(), &front),
+            Ok((stream, from)) => admit(stream, from, port.tls.as_ref(), &front),
             Err(error) => {
                 // Out of file descriptors, most likely.
                 warn!(%error, "cannot accept a connection");
@@ -132,8 +139,9 @@ async fn accept_all(port: Port, front: Front) {
     }
 }
 
-fn admit(stream: TcpStream, peer: IpAddr, tls: Option<&Certificates>, front: &Front) {
+fn admit(stream: TcpStream, from: SocketAddr, tls: Option<&Certificates>, front: &Front) {
     let Ok(local) = stream.local_addr() else { return };
+    let peer = from.ip();
     // Clients of a proxy are only known from its requests, and are counted with those.
     let counted = Some(peer).filter(|peer| !is_trusted(*peer, &front.settings.get().trusted_proxies));
     match front.places.enter(counted, clock::now()) {
@@ -149,6 +157,7 @@ fn admit(stream: TcpStream, peer: IpAddr, tls: Option<&Certificates>, front: &Fr
                 evicted,
                 metrics: front.metrics.clone(),
                 patience: front.request_timeout,
+                turn: front.turn.clone().map(|turn| (turn, from)),
             };
             tune(&stream, 2 * running.patience);
             let stream = WriteTimeout::new(stream, running.patience);
@@ -169,6 +178,8 @@ struct Running {
     evicted: Evicted,
     metrics: Metrics,
     patience: Duration,
+    /// Takes it, if it turns out to be a client of TURN over TLS.
+    turn: Option<(HandOver, SocketAddr)>,
 }
 
 impl Running {
@@ -181,7 +192,7 @@ impl Running {
             Ok(Ok(accepted)) => {
                 certificates.count(HandshakeResult::Completed);
                 match accepted {
-                    Accepted::Http1(stream) => self.serve_http1(stream, service).await,
+                    Accepted::Http1(stream) => self.serve_first(stream, service).await,
                     Accepted::Http2(stream) => self.serve_http2(stream, service).await,
                 }
             }
@@ -190,6 +201,27 @@ impl Running {
                 certificates.count(HandshakeResult::Slow);
                 self.metrics.http_closed(Closed::Slow);
             }
+        }
+    }
+
+    /// Serves a connection, which is one of TURN if its first byte says so. HTTP begins with a
+    /// letter.
+    async fn serve_first<S>(mut self, stream: S, service: Service)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Some((turn, from)) = self.turn.take() else {
+            return self.serve_http1(stream, service).await;
+        };
+        let peeked = tokio::select! {
+            peeked = timeout(self.patience, Peeked::read(stream)) => peeked,
+            Ok(full) = &mut self.evicted => return self.metrics.http_closed(full.into()),
+        };
+        match peeked {
+            Ok(Ok(stream)) if TURN.contains(&stream.first()) => turn(Box::new(stream), from),
+            Ok(Ok(stream)) => self.serve_http1(stream, service).await,
+            Ok(Err(error)) => debug!(%error, "a connection over TLS ended without a request"),
+            Err(_) => self.metrics.http_closed(Closed::Slow),
         }
     }
 
@@ -232,6 +264,7 @@ impl Running {
             mut evicted,
             metrics,
             patience,
+            turn: _,
         } = self;
         let mut served = pin!(served);
         let ended = tokio::select! {

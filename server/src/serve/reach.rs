@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tracing::info;
 
+use crate::clients::peeked::HandOver;
 use crate::config::{self, Config};
 use crate::media::ReceiverQuery;
 use crate::media::addresses::{self, Addresses, Reached};
@@ -13,16 +14,25 @@ use crate::turn_server::{self, Peer, TurnServer};
 
 /// Starts the TURN server, if there is to be one.
 pub(crate) fn start_turn(config: &Config, reached: &[Reached]) -> Result<Option<Arc<TurnServer>>, Box<dyn Error>> {
-    let Some((turn, port)) = config.turn.as_ref().and_then(|turn| Some((turn, turn.port?))) else {
+    let Some(turn) = config.turn.as_ref().filter(|turn| turn.is_own()) else {
         return Ok(None);
     };
     let peers = peers(reached, config.rtc.port);
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| format!("the operating system gives no randomness: {error}"))?;
     let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed, peers));
-    turn_server::serve(&server, &config.bind, port)
-        .map_err(|error| format!("cannot open TURN port {port}: {error}"))?;
+    if let Some(port) = turn.port {
+        turn_server::serve(&server, &config.bind, port)
+            .map_err(|error| format!("cannot open TURN port {port}: {error}"))?;
+    }
     Ok(Some(server))
+}
+
+/// The part of the TURN server that takes clients over TLS, if it is to.
+pub(crate) fn over_tls(config: &Config, server: Option<&Arc<TurnServer>>) -> Option<HandOver> {
+    config.turn.as_ref().filter(|turn| turn.tls)?;
+    let server = server?.clone();
+    Some(Arc::new(move |stream, from| turn_server::admit(&server, stream, from)))
 }
 
 /// Media as clients of the TURN server reach it.
@@ -57,12 +67,26 @@ pub(crate) async fn follow(
     }
 }
 
-/// A TURN server as clients get to know it. Weir's own is where media is, unless it has other
-/// addresses.
-pub(crate) fn turn_for_clients(turn: &config::Turn, node_addresses: &[IpAddr]) -> controller::TurnServer {
+/// A TURN server as clients get to know it. Weir's own is where media is, and over TLS where the
+/// names of the certificate are, unless it has other addresses.
+pub(crate) fn turn_for_clients(
+    turn: &config::Turn,
+    https: Option<&config::Tls>,
+    node_addresses: &[IpAddr],
+) -> controller::TurnServer {
     let mut server = turn.server.clone();
-    if let Some(port) = turn.port.filter(|_| server.urls.is_empty()) {
-        server.urls = turn_server::urls(node_addresses, port);
+    if !server.urls.is_empty() {
+        return server;
     }
+    server.urls = turn
+        .port
+        .map_or_else(Vec::new, |port| turn_server::urls(node_addresses, port));
+    let over_tls = |https: &config::Tls| {
+        let names = https.acme.iter().flat_map(|acme| &acme.names);
+        let url = |name: &String| format!("turns:{name}:{}?transport=tcp", https.port);
+        names.map(url).collect::<Vec<String>>()
+    };
+    let https = https.filter(|_| turn.tls);
+    server.urls.extend(https.map(over_tls).unwrap_or_default());
     server
 }

@@ -5,18 +5,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use turn::framing;
 
+use crate::clients::peeked::Stream;
+
 /// How long a client may take nothing of what it is sent.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// A stream of bytes in both directions, encrypted or not.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// The way to one client.
 pub(super) enum Link {

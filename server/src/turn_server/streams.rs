@@ -8,8 +8,9 @@ use tokio::net::TcpListener;
 use tracing::warn;
 
 use super::counts::TurnEvent;
-use super::link::{Link, Stream};
+use super::link::Link;
 use super::{TurnServer, client};
+use crate::clients::peeked::Stream;
 use crate::http::listen::tune;
 use crate::os::clock;
 
@@ -37,7 +38,7 @@ pub(super) async fn serve(server: Arc<TurnServer>, listener: TcpListener) {
 }
 
 /// Serves a client over a stream, if it may be one more.
-pub(super) fn admit(server: &Arc<TurnServer>, stream: Box<dyn Stream>, from: SocketAddr) {
+pub(crate) fn admit(server: &Arc<TurnServer>, stream: Box<dyn Stream>, from: SocketAddr) {
     let from = SocketAddr::new(from.ip().to_canonical(), from.port());
     match server.places.enter(Some(from.ip()), clock::now()) {
         Ok(place) => {

@@ -9,4 +9,5 @@ mod https;
 mod reload;
 mod server;
 mod slow;
+mod turn;
 mod turn_port;
