@@ -1,99 +1,84 @@
-// Browsers in networks of their own, whose firewall lets no UDP pass, meet over TCP; and one whose
-// address changes goes on.
+// Browsers in networks of their own, which let only a part of the traffic pass, meet all the same.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
-import { createNetwork, run } from "../../../eval/adaptation/harness/network.mjs";
-import { Person } from "../../../eval/adaptation/harness/person.mjs";
-import { startServer } from "../../../eval/adaptation/harness/server.mjs";
-import { shell } from "../../../eval/adaptation/harness/shell.mjs";
-import { bundle } from "../../../eval/adaptation/harness/site.mjs";
+import { run, SERVER_ADDRESS } from "../../../eval/adaptation/harness/network.mjs";
+import { IsolatedMeeting } from "../support/isolated.mjs";
 import { kernelIsMissing } from "../support/kernel.mjs";
-import { waitFor } from "../support/wait.mjs";
 
-const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;
-const NAMES = ["ada", "bob"];
-const OPTIONS = {
-  videoCodec: "vp8",
-  simulcast: false,
-  backupCodec: false,
-  videoEncoding: { maxBitrate: 600_000, maxFramerate: 15 },
-};
-const CAPTURE = { resolution: { width: 640, height: 360, frameRate: 15 } };
+// From the range for private networks (RFC 4193).
+const NETWORK = "fd12:3456:789a";
 
-describe("behind a firewall", { skip: kernelIsMissing(), timeout: 180_000 }, () => {
-  const parts = [];
-  const people = {};
-  let network;
-
-  before(async () => {
-    const folder = mkdtempSync(join(tmpdir(), "weir-firewall-"));
-    parts.push(() => rmSync(folder, { recursive: true, force: true }));
-    network = createNetwork(
-      `weir-firewall-${process.pid}`,
-      NAMES.map((name) => ({ name, limited: false })),
-    );
-    parts.push(() => network.remove());
-    for (const name of NAMES) run(network.namespace(name), "ip rule add ipproto udp blackhole");
-    const command = `${BINARY} serve --dev --bind {address} --node-ip {address} --port {port} --rtc-port 7882`;
-    const server = await startServer(network, folder, { key: "devkey", secret: "secret", command });
-    parts.push(() => server.stop());
-    const files = await bundle();
-    for (const name of NAMES) {
-      people[name] = await Person.open({ name, namespace: network.namespace(name), files, folder });
-      parts.push(() => people[name].close());
-    }
-    for (const name of NAMES) await people[name].join(server, "firewall", { options: { adaptiveStream: false } });
-    for (const name of NAMES) {
-      await people[name].publish({ microphone: { red: false, dtx: false }, capture: CAPTURE, options: OPTIONS });
-    }
+/** A suite with a meeting of its own. */
+function meeting(title, how, tests, skip = kernelIsMissing()) {
+  describe(title, { skip, timeout: 180_000 }, () => {
+    const world = new IsolatedMeeting();
+    before(() => world.meet(how));
+    after(() => world.close());
+    tests(world);
   });
-  after(async () => {
-    for (const stop of parts.reverse()) await stop();
-  });
-
-  it("two browsers that can use only TCP see each other", { timeout: 60_000 }, async () => {
-    await see(people.ada, "bob");
-    await see(people.bob, "ada");
-    assert.ok(connections(network) >= 2, "media passes over TCP");
-  });
-
-  it("a browser whose address changes is seen again", { timeout: 60_000 }, async () => {
-    const began = Date.now();
-    const ada = network.namespace("ada");
-    run(ada, "ip address add 198.18.0.99/24 dev eth0", "ip address del 198.18.0.11/24 dev eth0");
-    await see(people.bob, "ada", 50_000);
-    await see(people.ada, "bob", 50_000);
-    console.log(`media both ways ${((Date.now() - began) / 1000).toFixed(1)} s after a change of address`);
-  });
-});
-
-/** Waits until frames are decoded that were not there before. */
-async function see(person, name, timeout = 40_000) {
-  const decoded = async () => (await person.take()).samples.at(-1)?.video[name]?.framesDecoded;
-  let least;
-  await waitFor(
-    `${person.name} to decode ${name}'s camera`,
-    async () => {
-      const now = await decoded();
-      if (now === undefined) return false;
-      // Counters restart with a new stream.
-      least = Math.min(least ?? now, now);
-      return now >= least + 15;
-    },
-    { timeout, interval: 500 },
-  );
 }
 
-/** How many connections for media the server has. */
-function connections(network) {
-  const question = 'fetch("http://198.18.0.1:7880/metrics").then((it) => it.text()).then(console.log)';
-  const within = `ip netns exec ${network.namespace("hub")}`;
-  // `shell` takes no quotes, so the question is in base64.
-  const code = Buffer.from(question).toString("base64");
-  const text = shell(`${within} ${process.execPath} -e eval(Buffer.from("${code}","base64").toString())`);
-  return Number(/^weir_tcp_connections (\d+)$/m.exec(text)?.[1]);
+meeting(
+  "behind a firewall without UDP",
+  { restrict: (network, names) => inEach(network, names, "ip rule add ipproto udp blackhole") },
+  (world) => {
+    it("two browsers see each other over TCP", { timeout: 90_000 }, async () => {
+      await world.sees();
+      assert.ok(world.figure("weir_tcp_connections") >= 2, "media passes over TCP");
+    });
+
+    it("a browser whose address changes is seen again", { timeout: 120_000 }, async () => {
+      const began = Date.now();
+      world.within("ada", "ip address del 198.18.0.11/24 dev eth0", "ip address add 198.18.0.99/24 dev eth0");
+      await world.sees(50_000);
+      console.log(`media both ways ${((Date.now() - began) / 1000).toFixed(1)} s after a change of address`);
+    });
+  },
+);
+
+meeting(
+  "behind a firewall that passes only TCP to port 443",
+  {
+    restrict: (network, names) =>
+      inEach(network, names, "ip rule add pref 100 ipproto tcp dport 443 lookup main", "ip rule add pref 101 blackhole"),
+    url: `wss://${SERVER_ADDRESS}:443`,
+    options: "--dev-tls=443",
+    configuration: `turn: {tls: true, urls: ["turns:${SERVER_ADDRESS}:443?transport=tcp"]}\n`,
+    flags: ["--ignore-certificate-errors"],
+  },
+  (world) => {
+    it("two browsers see each other through the TURN server beside HTTPS", { timeout: 90_000 }, async () => {
+      await world.sees();
+      assert.ok(world.figure("weir_turn_allocations") >= 2, "media passes through the TURN server");
+    });
+  },
+);
+
+meeting(
+  "in a network with IPv6 only",
+  {
+    restrict(network, names) {
+      inEach(network, ["hub", ...names], "sysctl -q -w net.ipv6.conf.all.disable_ipv6=0");
+      run(network.namespace("hub"), "ip address flush dev bridge", `ip address add ${NETWORK}::1/64 dev bridge nodad`);
+      for (const [index, name] of names.entries()) {
+        const address = `${NETWORK}::${11 + index}`;
+        run(network.namespace(name), "ip address flush dev eth0", `ip address add ${address}/64 dev eth0 nodad`);
+      }
+    },
+    address: `${NETWORK}::1`,
+    host: `[${NETWORK}::1]`,
+  },
+  (world) => {
+    it("two browsers see each other", { timeout: 90_000 }, async () => {
+      await world.sees();
+      assert.equal(world.figure("weir_tcp_connections"), 0, "media passes over UDP");
+    });
+  },
+  kernelIsMissing() || (!existsSync("/proc/sys/net/ipv6") && "needs IPv6"),
+);
+
+function inEach(network, places, ...lines) {
+  for (const place of places) run(network.namespace(place), ...lines);
 }

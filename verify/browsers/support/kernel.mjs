@@ -11,9 +11,9 @@ import { startServer } from "../../../eval/adaptation/harness/server.mjs";
 import { bundle } from "../../../eval/adaptation/harness/site.mjs";
 import { IN_CLEAR } from "./clear.mjs";
 
-const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;
-const CAPTURE = { resolution: { width: 640, height: 360, frameRate: 15 } };
-const VIDEO = {
+export const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;
+export const CAPTURE = { resolution: { width: 640, height: 360, frameRate: 15 } };
+export const VIDEO = {
   videoCodec: "vp8",
   simulcast: false,
   backupCodec: false,
