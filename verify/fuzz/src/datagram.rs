@@ -1,8 +1,14 @@
 //! Decisions about a datagram before its sender is known.
 
+mod framing;
+mod turn;
+
 use agent::sctp_packets;
 use wire::rtcp::RtcpPacket;
 use wire::{PacketKind, RtpPacket, stun};
+
+pub use framing::framing;
+pub use turn::turn_messages;
 
 use crate::assert_inside;
 
