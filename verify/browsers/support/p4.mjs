@@ -43,8 +43,12 @@ function simulator(ports) {
 
 function bmv2(ports) {
   const interfaces = ports.flatMap(({ port, place }) => ["-i", `${port}@${place}`]);
+  const own = ["--no-p4", "--device-id", "1", "--log-level", "off"];
   const target = ["--grpc-server-addr", `${MANAGED}:${RUNTIME_PORT}`, "--cpu-port", `${CPU_PORT}`];
-  return [BMV2, "--no-p4", "--device-id", "1", ...interfaces, "--", ...target];
+  // It drops packets once 64 wait for one of its threads, as beside busy browsers, and what it sends
+  // late lowers their REMB.
+  const first = succeeds("chrt", "--version") ? ["chrt", "--rr", "10"] : [];
+  return [...first, BMV2, ...own, ...interfaces, "--", ...target];
 }
 
 function succeeds(program, ...rest) {
