@@ -146,6 +146,7 @@ impl Participant {
             mode,
             traits,
             auto_subscribe,
+            auto_subscribe_data,
             attributes,
             metadata,
             ..
@@ -179,7 +180,7 @@ impl Participant {
             track_permissions_asked: None,
             data: DataState::default(),
             blobs: Blobs::default(),
-            data_tracks: OwnDataTracks::default(),
+            data_tracks: OwnDataTracks::new(auto_subscribe_data),
             quality: QualityState::default(),
             asked: None,
             deadlines: Deadlines {

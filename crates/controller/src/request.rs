@@ -31,6 +31,8 @@ pub struct Join {
     pub traits: ClientTraits,
     /// It wants every track unless it says otherwise.
     pub auto_subscribe: bool,
+    /// It wants every data track unless it says otherwise.
+    pub auto_subscribe_data: bool,
     /// Attributes to begin with.
     pub attributes: BTreeMap<String, String>,
     /// Metadata to begin with.

@@ -190,6 +190,7 @@ impl Front {
             mode: admission.mode,
             traits: traits::of(admission.client),
             auto_subscribe: admission.settings.auto_subscribe,
+            auto_subscribe_data: admission.settings.auto_subscribe_data_track(),
             attributes: admission.attributes,
             metadata: admission.metadata,
             tracks: admission.tracks.into_iter().map(add_track).collect(),

@@ -137,6 +137,7 @@ impl Front {
                 ..ClientTraits::default()
             },
             auto_subscribe: false,
+            auto_subscribe_data: false,
             tracks,
             offer: None,
             room: open.room,

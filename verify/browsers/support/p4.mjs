@@ -45,8 +45,8 @@ function bmv2(ports) {
   const interfaces = ports.flatMap(({ port, place }) => ["-i", `${port}@${place}`]);
   const own = ["--no-p4", "--device-id", "1", "--log-level", "off"];
   const target = ["--grpc-server-addr", `${MANAGED}:${RUNTIME_PORT}`, "--cpu-port", `${CPU_PORT}`];
-  // It drops packets once 64 wait for one of its threads, as beside busy browsers, and what it sends
-  // late lowers their REMB.
+  // It drops packets once 64 wait for one of its threads, as beside busy browsers, and packets that
+  // it sends late lower their REMB.
   const first = succeeds("chrt", "--version") ? ["chrt", "--rr", "10"] : [];
   return [...first, BMV2, ...own, ...interfaces, "--", ...target];
 }

@@ -85,6 +85,7 @@ impl Room {
             self.announce(ctx, key);
             self.send_speakers(ctx, key);
             self.send_quality(ctx, key);
+            self.begin_data_subscriptions(ctx, key);
             self.emit_joined(ctx, key);
         }
     }

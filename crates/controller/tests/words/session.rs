@@ -25,6 +25,7 @@ fn one_join_with_an_offer_is_answered_and_publishes() {
         mode: PeerMode::Single,
         traits: ClientTraits::default(),
         auto_subscribe: false,
+        auto_subscribe_data: false,
         attributes: Default::default(),
         metadata: String::new(),
         tracks: vec![microphone],

@@ -55,6 +55,7 @@ pub(crate) fn joining(identity: &str) -> Join {
         mode: PeerMode::Dual,
         traits: ClientTraits::default(),
         auto_subscribe: true,
+        auto_subscribe_data: false,
         attributes: Default::default(),
         metadata: String::new(),
         tracks: Vec::new(),

@@ -113,7 +113,7 @@ impl Workers {
         &mut self,
         now: Instant,
         connection: ConnectionId,
-        answer: proto::AvailabilityResponse,
+        mut answer: proto::AvailabilityResponse,
         out: &mut Vec<Output>,
     ) {
         let Some((key, kind)) = self.offered(&answer.job_id, connection) else {
@@ -121,6 +121,9 @@ impl Workers {
             out.push(Output::Count(Counter::UnknownJob));
             return;
         };
+        if answer.participant_identity.is_empty() {
+            answer.participant_identity = format!("agent-{}", answer.job_id);
+        }
         if answer.terminate {
             self.end(now, key, "", out);
         } else if !answer.available {

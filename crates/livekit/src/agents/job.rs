@@ -7,7 +7,7 @@ use controller::{ConnectionId, ParticipantInfo};
 use livekit_protocol as proto;
 use livekit_protocol::{JobStatus, JobType};
 
-use super::dispatch::Dispatch;
+use super::dispatch::{AgentRequest, Dispatch};
 use crate::infos;
 
 /// Workers that may have a job.
@@ -17,8 +17,18 @@ pub(super) struct WorkerKind {
     pub(super) name: String,
     /// The deployment they register under.
     pub(super) deployment: String,
+    /// The namespace they register in. LiveKit has deprecated them; a room has jobs of its own in
+    /// each.
+    pub(super) namespace: String,
     /// The type of their jobs.
     pub(super) job_type: JobType,
+}
+
+impl WorkerKind {
+    /// Whether its workers may have jobs of this type for an agent, in whatever namespace.
+    pub(super) fn serves(&self, agent: &AgentRequest, job_type: JobType) -> bool {
+        self.job_type == job_type && self.name == agent.name && self.deployment == agent.deployment
+    }
 }
 
 /// A job.
@@ -111,6 +121,7 @@ impl Job {
     }
 
     /// In the protocol's form.
+    #[expect(deprecated, reason = "workers that register in a namespace read it")]
     pub(super) fn told(&self, room: proto::Room, dispatch: &Dispatch) -> proto::Job {
         let participant = self.target.as_ref();
         proto::Job {
@@ -120,6 +131,7 @@ impl Job {
             room: Some(room),
             participant: participant.map(|target| infos::participant((**target).clone())),
             metadata: dispatch.agent.metadata.clone(),
+            namespace: self.kind.namespace.clone(),
             agent_name: dispatch.agent.name.clone(),
             state: Some(self.state()),
             deployment: dispatch.agent.deployment.clone(),

@@ -124,12 +124,13 @@ impl Workers {
     }
 }
 
-/// The registration in a request; `None` if it cannot be one. The namespace, which LiveKit has
-/// given up, is ignored, and so are HTTP endpoints of agents, which this server does not serve.
+/// The registration in a request; `None` if it cannot be one. HTTP endpoints of agents, which this
+/// server does not serve, are ignored.
 fn registration(request: proto::RegisterWorkerRequest) -> Option<Registration> {
     let job_type = JobType::try_from(request.r#type).ok()?;
     check_deployment(&request.deployment).ok()?;
-    if request.agent_name.len() > CID_MAX {
+    let namespace = request.namespace.unwrap_or_default();
+    if request.agent_name.len() > CID_MAX || namespace.len() > CID_MAX {
         return None;
     }
     let permission = request.allowed_permissions.unwrap_or(proto::ParticipantPermission {
@@ -143,6 +144,7 @@ fn registration(request: proto::RegisterWorkerRequest) -> Option<Registration> {
         kind: WorkerKind {
             name: request.agent_name,
             deployment: request.deployment,
+            namespace,
             job_type,
         },
         permission,

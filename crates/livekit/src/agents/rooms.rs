@@ -132,7 +132,7 @@ impl Workers {
             jobs: Vec::new(),
         });
         for job_type in [JobType::JtRoom, JobType::JtParticipant, JobType::JtPublisher] {
-            if let Some(kind) = self.begin_jobs(name, &id, job_type) {
+            for kind in self.begin_jobs(name, &id, job_type) {
                 self.offer_waiting(now, &kind, out);
             }
         }
@@ -145,32 +145,36 @@ impl Workers {
         let mut wanted = Vec::new();
         for (name, room) in &self.rooms {
             for dispatch in &room.dispatches {
-                let agent = &dispatch.agent;
-                if agent.name == kind.name && agent.deployment == kind.deployment {
+                if kind.serves(&dispatch.agent, kind.job_type) {
                     wanted.push((name.clone(), dispatch.id.clone()));
                 }
             }
         }
         for (name, id) in wanted {
-            self.begin_jobs(&name, &id, kind.job_type);
+            self.begin_jobs_for(&name, &id, kind);
         }
     }
 
-    /// Begins the jobs of one type of a dispatch. Returns the kind of their workers, if there are
-    /// any.
-    fn begin_jobs(&mut self, name: &str, dispatch: &str, job_type: JobType) -> Option<WorkerKind> {
-        let room = self.rooms.get(name)?;
-        let agent = &room.dispatch(dispatch)?.agent;
-        let kind = WorkerKind {
-            name: agent.name.clone(),
-            deployment: agent.deployment.clone(),
-            job_type,
+    /// Begins the jobs of one type of a dispatch. Returns the kinds of their workers.
+    fn begin_jobs(&mut self, name: &str, dispatch: &str, job_type: JobType) -> BTreeSet<WorkerKind> {
+        let room = self.rooms.get(name);
+        let Some(dispatch_of_room) = room.and_then(|room| room.dispatch(dispatch)) else {
+            return BTreeSet::new();
         };
-        if !self.has_workers(&kind) {
-            return None;
+        let kinds = self.kinds_for(&dispatch_of_room.agent, job_type);
+        for kind in &kinds {
+            self.begin_jobs_for(name, dispatch, kind);
         }
+        kinds
+    }
+
+    /// Begins the jobs of a dispatch that workers of a kind may have.
+    fn begin_jobs_for(&mut self, name: &str, dispatch: &str, kind: &WorkerKind) {
+        let Some(room) = self.rooms.get(name) else {
+            return;
+        };
         let members = room.members.values();
-        let targets: Vec<Target> = match job_type {
+        let targets: Vec<Target> = match kind.job_type {
             JobType::JtRoom => vec![None],
             JobType::JtParticipant => members.map(|member| Some(member.info.clone())).collect(),
             JobType::JtPublisher => {
@@ -179,9 +183,8 @@ impl Workers {
             }
         };
         for target in targets {
-            self.begin_job(name, dispatch, &kind, target);
+            self.begin_job(name, dispatch, kind, target);
         }
-        Some(kind)
     }
 
     /// Begins the jobs of all dispatches of a room that are about one participant.
@@ -192,20 +195,14 @@ impl Workers {
         let Some(target) = room.members.get(sid).map(|member| member.info.clone()) else {
             return;
         };
-        let dispatches = room.dispatches.iter().map(|dispatch| {
-            let kind = WorkerKind {
-                name: dispatch.agent.name.clone(),
-                deployment: dispatch.agent.deployment.clone(),
-                job_type,
-            };
-            (dispatch.id.clone(), kind)
+        let dispatches = room.dispatches.iter().flat_map(|dispatch| {
+            let kinds = self.kinds_for(&dispatch.agent, job_type).into_iter();
+            kinds.map(|kind| (dispatch.id.clone(), kind))
         });
         let dispatches: Vec<_> = dispatches.collect();
         for (id, kind) in dispatches {
-            if self.has_workers(&kind) {
-                self.begin_job(name, &id, &kind, Some(target.clone()));
-                self.offer_waiting(now, &kind, out);
-            }
+            self.begin_job(name, &id, &kind, Some(target.clone()));
+            self.offer_waiting(now, &kind, out);
         }
     }
 
@@ -221,7 +218,7 @@ impl Workers {
         };
         let jobs = &self.jobs;
         let mut same = dispatch.jobs.iter().filter_map(|key| jobs.get(key));
-        if same.any(|job| job.kind.job_type == kind.job_type && job.is_about(sid)) {
+        if same.any(|job| job.kind == *kind && job.is_about(sid)) {
             return;
         }
         dispatch.jobs.push(key);

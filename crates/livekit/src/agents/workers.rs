@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims};
 use controller::{ConnectionId, WallClock};
-use livekit_protocol::ServerMessage;
 use livekit_protocol::server_message::Message;
+use livekit_protocol::{JobType, ServerMessage};
 use prost::Message as _;
 
+use super::dispatch::AgentRequest;
 use super::job::{Job, WorkerKind};
 use super::names::{JobKey, Names};
 use super::output::{Counter, Event, Output};
@@ -199,8 +200,10 @@ impl Workers {
         out.push(Output::Send { connection, frame });
     }
 
-    /// Whether workers of this kind are registered.
-    pub(super) fn has_workers(&self, kind: &WorkerKind) -> bool {
-        self.workers.values().any(|worker| worker.is_of(kind))
+    /// The kinds of registered workers that may have jobs of a type for an agent.
+    pub(super) fn kinds_for(&self, agent: &AgentRequest, job_type: JobType) -> BTreeSet<WorkerKind> {
+        let registrations = self.workers.values().filter_map(|worker| worker.registration.as_ref());
+        let kinds = registrations.map(|registration| &registration.kind);
+        kinds.filter(|kind| kind.serves(agent, job_type)).cloned().collect()
     }
 }

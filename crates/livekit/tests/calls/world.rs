@@ -180,20 +180,20 @@ impl World {
     /// Only joins.
     pub(crate) fn join_unconnected(&mut self, claims: &Claims, mode: PeerMode) -> Client {
         let admission = self.admission(claims, mode, "");
+        self.enter(admission, mode)
+    }
+
+    /// Joins as an admission says.
+    pub(crate) fn enter(&mut self, admission: Admission, mode: PeerMode) -> Client {
         let connection = self.open(admission);
         let joined = self.expect(connection, "join", |message| match message {
             Message::Join(join) => Some(join.clone()),
             _ => None,
         });
         let info = joined.participant.unwrap();
-        Client {
-            connection,
-            identity: info.identity,
-            sid: info.sid,
-            mode,
-            browser: Browser::new(mode),
-            offers: 0,
-        }
+        let mut client = Client::at(connection, &info.identity, mode);
+        client.sid = info.sid;
+        client
     }
 
     /// One round: the client offers, or, on two connections, answers what it was offered; then

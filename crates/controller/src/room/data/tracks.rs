@@ -11,8 +11,8 @@ use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::data::DATA_TRACK;
 use crate::{
-    Counter, DataContent, DataMessage, DataTrackHandle, DataTrackInfo, Notification, Output, PublishDataTrack,
-    RefusalReason, Request,
+    Counter, DataContent, DataMessage, DataTrackHandle, DataTrackInfo, Notification, Output, ParticipantState,
+    PublishDataTrack, RefusalReason, Request,
 };
 
 /// The data tracks of a room by the handles that receivers know. A track has one handle for all
@@ -37,10 +37,30 @@ struct DataTrack {
 pub(crate) struct OwnDataTracks {
     /// The published ones with the handles that receivers know, by the handles that it knows.
     pub(crate) published: BTreeMap<u16, (u16, DataTrackInfo)>,
+    /// Whether it subscribes to each without asking.
+    wants_all: bool,
     /// The ones that it subscribed to.
     wanted: BTreeSet<u16>,
     /// The ones of these that it was told the handles of, and is sent.
     received: BTreeSet<u16>,
+}
+
+impl OwnDataTracks {
+    pub(crate) fn new(wants_all: bool) -> Self {
+        Self {
+            wants_all,
+            ..Self::default()
+        }
+    }
+
+    /// Subscribes to a track; `false` if there are too many.
+    fn want(&mut self, handle: u16) -> bool {
+        let fits = self.wanted.len() < SUBSCRIPTIONS_MAX;
+        if fits {
+            self.wanted.insert(handle);
+        }
+        fits
+    }
 }
 
 impl DataTracks {
@@ -95,6 +115,40 @@ impl Room {
         published.insert(own_handle, (handle, info.clone()));
         participant.notify(ctx, Notification::DataTrackPublished(info));
         self.announce(ctx, key);
+        // Somebody who is still joining gets all tracks afterwards.
+        let others = self
+            .participants
+            .values_mut()
+            .filter(|other| other.key != key && other.state == ParticipantState::Active && other.data_tracks.wants_all);
+        for other in others {
+            if !other.data_tracks.want(handle) {
+                ctx.count(Counter::LimitExceeded);
+            }
+        }
+        self.update_receivers_of_data(ctx);
+    }
+
+    /// A participant that has joined subscribes to all data tracks, if it asked for that.
+    pub(in crate::room) fn begin_data_subscriptions(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if !participant.data_tracks.wants_all {
+            return;
+        }
+        let others = self
+            .data_tracks
+            .tracks
+            .iter()
+            .filter(|(_, track)| track.publisher != key);
+        for (handle, _) in others {
+            if !participant.data_tracks.want(*handle) {
+                ctx.count(Counter::LimitExceeded);
+            }
+        }
+        if self.update_data_handles(key) {
+            self.tell_data_handles(ctx, key);
+        }
     }
 
     /// A participant takes a data track away.
@@ -169,17 +223,15 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        let wanted = &mut participant.data_tracks.wanted;
+        let own = &mut participant.data_tracks;
         for (sid, subscribe) in updates {
             match self.data_tracks.sids.get(sid) {
                 None => ctx.count(Counter::NotFound),
                 Some(handle) if !subscribe => {
-                    wanted.remove(handle);
+                    own.wanted.remove(handle);
                 }
-                Some(_) if wanted.len() >= SUBSCRIPTIONS_MAX => ctx.count(Counter::LimitExceeded),
-                Some(handle) => {
-                    wanted.insert(*handle);
-                }
+                Some(handle) if !own.want(*handle) => ctx.count(Counter::LimitExceeded),
+                Some(_) => {}
             }
         }
         self.update_data_handles(key);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use access::Claims;
+use livekit_protocol as proto;
 use livekit_protocol::{JobRestartPolicy, JobStatus, JobType};
 use serde_json::json;
 
@@ -31,6 +32,25 @@ impl World {
     fn delete(&mut self, room: &str, id: &str) -> Result<DispatchReply, DispatchError> {
         let (room, id) = (room.to_owned(), id.to_owned());
         self.administer(DispatchRequest::Delete { room, id })
+    }
+}
+
+/// Found by LiveKit's `TestAgentNamespaces`.
+#[test]
+fn workers_of_each_namespace_get_a_job() {
+    let mut world = World::new();
+    world.room("lobby", &[]);
+    for (connection, namespace) in [(FIRST, "one"), (SECOND, "two")] {
+        let request = proto::RegisterWorkerRequest {
+            r#type: JobType::JtRoom.into(),
+            namespace: Some(namespace.to_owned()),
+            ..proto::RegisterWorkerRequest::default()
+        };
+        world.register(connection, request);
+        let (job, _) = world.offer(connection).expect("a job");
+        assert_eq!(job.namespace, namespace);
+        world.accept(connection, &job.id, "");
+        assert!(world.assignment(connection).is_some());
     }
 }
 

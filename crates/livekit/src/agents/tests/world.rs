@@ -151,12 +151,16 @@ impl World {
 
     /// A worker that registers.
     pub(super) fn worker(&mut self, connection: ConnectionId, name: &str, job_type: JobType) {
-        self.open(connection);
         let request = proto::RegisterWorkerRequest {
             r#type: job_type.into(),
             agent_name: name.to_owned(),
             ..proto::RegisterWorkerRequest::default()
         };
+        self.register(connection, request);
+    }
+
+    pub(super) fn register(&mut self, connection: ConnectionId, request: proto::RegisterWorkerRequest) {
+        self.open(connection);
         self.say(connection, Said::Register(request));
         let registered = self.take(connection, |message| match message {
             Message::Register(response) => Some(response.clone()),

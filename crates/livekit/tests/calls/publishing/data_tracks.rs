@@ -159,6 +159,31 @@ fn a_packet_goes_to_those_who_subscribed_with_their_handle() {
 }
 
 #[test]
+fn all_tracks_are_subscribed_to_where_the_client_asks_for_that() {
+    for mode in [Single, Dual] {
+        let mut world = World::new();
+        let ada = join(&mut world, "ada", mode);
+        let first = publish(&mut world, &ada, 1, "a");
+        let mut claims = claims("bob");
+        claims.video.can_subscribe = Some(false);
+        let mut admission = world.admission(&claims, mode, "");
+        admission.settings.auto_subscribe_data_track = Some(true);
+        let mut bob = world.enter(admission, mode);
+        world.negotiate(&mut bob);
+        world.connect(&bob);
+        let second = publish(&mut world, &ada, 2, "b");
+        assert_eq!(handles(&mut world, &bob), None, "not permitted");
+        claims.video.can_subscribe = Some(true);
+        bob.connection = world.resume_as(&claims, &bob);
+        let sids = |told: Option<BTreeMap<u32, String>>| told.unwrap().into_values().collect::<Vec<_>>();
+        assert_eq!(sids(handles(&mut world, &bob)), [&*first.sid, &second.sid]);
+        subscribe(&mut world, &bob, &first.sid, false);
+        let third = publish(&mut world, &ada, 3, "c");
+        assert_eq!(sids(handles(&mut world, &bob)), [&*second.sid, &third.sid]);
+    }
+}
+
+#[test]
 fn a_track_ends_with_its_publisher_its_permission_or_on_request() {
     let mut world = World::new();
     let (ada, bob) = (join(&mut world, "ada", Single), join(&mut world, "bob", Single));
