@@ -33,7 +33,7 @@ counting::counters! {
         InterfaceUnknown = "interface_unknown",
         /// Requests about calls that are not there.
         CallUnknown = "call_unknown",
-        /// Calls refused because there are too many.
+        /// Calls refused because there are too many, or because the relay is to be replaced.
         CallsFull = "calls_full",
         /// Requests refused because a call has too many parties.
         DialoguesFull = "dialogues_full",

@@ -19,6 +19,7 @@ mod call;
 mod config;
 mod cookies;
 mod counters;
+mod drain;
 mod ports;
 mod random;
 mod relay;

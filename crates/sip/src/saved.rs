@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::call::{Call, CallName};
+use crate::call::{Call, CallName, Security, Side};
 use crate::plan::{Entry, RelayCommand};
 use crate::{Counter, Output, Relay};
 use record::{CallRecord, Times};
@@ -26,6 +26,13 @@ pub struct Change {
     /// Its record for [`Relay::resume`], one line of text; `None` if there is nothing left to
     /// continue.
     pub record: Option<String>,
+}
+
+/// Whether we encrypt a call, on either side.
+pub(crate) fn is_encrypted_here(call: &Call) -> bool {
+    let sides = call.dialogues.iter().flat_map(|dialogue| &dialogue.media);
+    let is_ours = |side: &Side| !matches!(side.security, Security::Clear);
+    sides.flat_map(|media| &media.sides).any(is_ours)
 }
 
 impl Relay {

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use wire::sdp::IceCredentials;
 
 use super::form::{self, Bytes};
+use super::is_encrypted_here;
 use crate::WallClock;
-use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Security, Side, Source};
+use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Side, Source};
 use crate::ports::{Pair, Ports};
 
 /// The written form of times: in microseconds since 1970-01-01 UTC, since the monotonic clock
@@ -108,9 +109,7 @@ enum SourceRecord {
 impl CallRecord {
     /// The record of a call; none for a call that is empty or encrypted here.
     pub(super) fn of(name: &CallName, call: &Call, ports: &Ports, times: Times) -> Option<Self> {
-        let sides = call.dialogues.iter().flat_map(|dialogue| &dialogue.media);
-        let is_ours = |side: &Side| !matches!(side.security, Security::Clear);
-        if sides.flat_map(|media| &media.sides).any(is_ours) {
+        if is_encrypted_here(call) {
             return None;
         }
         Some(CallRecord {

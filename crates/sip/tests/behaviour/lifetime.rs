@@ -208,3 +208,30 @@ fn a_query_tells_how_good_a_call_was() {
     );
     assert!(of("lowest MOS", "MOS") < of("average MOS", "MOS") && of("lowest MOS", "reported at").is_some());
 }
+
+#[test]
+fn a_relay_that_drains_refuses_new_calls_and_counts_those_that_end_with_it() {
+    let mut setup = Setup::new();
+    setup.call();
+    let encrypted = Dictionary::default()
+        .with("call-id", "d")
+        .with("transport-protocol", "RTP/SAVP");
+    setup.describe("offer", &phone("192.0.2.1", 6008), encrypted);
+    setup.relay.drain();
+    let other = Dictionary::default().with("call-id", "other");
+    let refused = setup.ask(request("offer", Some(&phone("192.0.2.1", 6004)), other));
+    assert_eq!(reason(&refused), "Parallel session limit reached");
+    setup.describe("offer", &phone("192.0.2.1", 6000), Dictionary::default());
+    assert_eq!(
+        (setup.relay.calls(), setup.relay.ending_calls()),
+        (2, 1),
+        "a clear call continues in the next process"
+    );
+    let encrypted = Dictionary::default().with("call-id", "d");
+    setup.ask(request("delete", None, encrypted));
+    assert_eq!(
+        (setup.relay.calls(), setup.relay.ending_calls()),
+        (2, 0),
+        "it is kept for late questions"
+    );
+}
