@@ -194,6 +194,8 @@ pub enum AdminError {
     ParticipantNotFound,
     /// The participant has no track of this id.
     TrackNotFound,
+    /// The server is about to end, and creates no room.
+    Draining,
     /// There are as many rooms as this server takes.
     TooManyRooms,
     /// There are as many rooms as the administrator's API key may have.
@@ -216,6 +218,7 @@ impl fmt::Display for AdminError {
             Self::RoomNotFound => "requested room does not exist",
             Self::ParticipantNotFound => "participant does not exist",
             Self::TrackNotFound => "track is not found",
+            Self::Draining => "the server is shutting down",
             Self::TooManyRooms => "this server has as many rooms as it takes",
             Self::TooManyRoomsOfKey => "this API key has as many rooms as it may have",
             Self::RemoteUnmuteDisabled => "remote unmute not enabled",

@@ -60,6 +60,8 @@ pub(crate) struct Core {
     pub(crate) usage: Usage,
     /// Our media node, once it has said where it is.
     pub(crate) node: Option<Node>,
+    /// Nobody joins any more.
+    pub(crate) is_draining: bool,
 }
 
 /// One input being handled.

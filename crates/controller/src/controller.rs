@@ -58,6 +58,7 @@ impl Controller {
             timers: Timers::default(),
             usage: Usage::default(),
             node: None,
+            is_draining: false,
         };
         Self {
             core,

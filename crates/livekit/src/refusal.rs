@@ -26,7 +26,7 @@ impl From<JoinError> for Refusal {
     fn from(error: JoinError) -> Self {
         let status = match error {
             JoinError::NoSuchRoom => 404,
-            JoinError::NoMediaNode | JoinError::TooManyRooms | JoinError::RoomFull => 503,
+            JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => 503,
             JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => 429,
         };
         Self::new(status, error.to_string())

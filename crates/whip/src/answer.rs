@@ -98,7 +98,7 @@ impl From<JoinError> for Answer {
         match error {
             JoinError::NoSuchRoom => Self::refusal(404, text),
             JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => Self::refusal(429, text),
-            JoinError::NoMediaNode | JoinError::TooManyRooms | JoinError::RoomFull => {
+            JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => {
                 Self::refusal(503, text).with("retry-after", RETRY_AFTER.to_string())
             }
         }

@@ -80,6 +80,9 @@ impl Controller {
         }
         check_metadata(&request.metadata)?;
         let is_new = !self.by_name.contains_key(&request.name);
+        if is_new && self.core.is_draining {
+            return Err(AdminError::Draining);
+        }
         if is_new && self.rooms.len() >= ROOMS_MAX {
             return Err(AdminError::TooManyRooms);
         }

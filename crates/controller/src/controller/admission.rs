@@ -14,6 +14,8 @@ use crate::participant::is_dependent;
 pub enum JoinError {
     /// No media node has said where it is yet.
     NoMediaNode,
+    /// The server is about to end, and serves only those who are here.
+    Draining,
     /// There is no such room, and joining does not create it.
     NoSuchRoom,
     /// There are as many rooms as this server takes.
@@ -30,6 +32,7 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoMediaNode => "no media node is ready",
+            Self::Draining => "the server is shutting down",
             Self::NoSuchRoom => "requested room does not exist",
             Self::TooManyRooms => "this server has as many rooms as it takes",
             Self::RoomFull => "the room is full",
@@ -76,6 +79,7 @@ impl Controller {
         match found {
             // The participant is replaced.
             Some(room) if room.by_identity(identity).is_some() => return Ok(()),
+            _ if self.core.is_draining => return Err(JoinError::Draining),
             Some(room) if room.is_full(config, is_dependent) => return Err(JoinError::RoomFull),
             Some(_) => {}
             None if !config.auto_create && !creates => return Err(JoinError::NoSuchRoom),

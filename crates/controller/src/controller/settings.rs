@@ -17,6 +17,12 @@ impl Controller {
         self.core.config.keys = keys;
     }
 
+    /// Lets nobody join and creates no room from now on. Participants stay, and may resume and join
+    /// again.
+    pub fn drain(&mut self) {
+        self.core.is_draining = true;
+    }
+
     /// Outputs events of rooms from now on, or no longer.
     pub fn set_room_events(&mut self, wanted: bool) {
         self.core.config.room_events = wanted;

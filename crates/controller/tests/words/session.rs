@@ -1,9 +1,9 @@
 //! A session without a signalling channel, as WHIP has it (RFC 9725): one join with an offer, one
-//! answer, one end.
+//! answer, one end. And a server that is about to end.
 
 use controller::{
-    AddTrack, ClientTraits, CreateRoom, EndCause, EndReason, Input, Join, Notification, Output, PeerMode, Population,
-    Request, TrackSource,
+    AddTrack, AdminError, AdminRequest, ClientTraits, CreateRoom, EndCause, EndReason, Input, Join, JoinError,
+    Notification, Output, PeerMode, Population, Request, TrackSource,
 };
 use southbound::Command;
 use wire::MediaKind;
@@ -69,4 +69,32 @@ fn a_connection_that_ends_before_media_flows_ends_the_session() {
     assert_eq!((left.participants, left.publications), (0, 0));
     world.advance(std::time::Duration::from_secs(21));
     assert_eq!(world.controller.population(), Population::default());
+}
+
+#[test]
+fn a_server_that_drains_lets_only_those_join_again_who_are_here() {
+    let mut world = World::new();
+    let ada = world.join("ada", PeerMode::Dual);
+    world.controller.drain();
+    let create = |name: &str| {
+        AdminRequest::CreateRoom(CreateRoom {
+            name: name.to_owned(),
+            ..CreateRoom::default()
+        })
+    };
+    assert_eq!(world.ask(create("attic")), Err(AdminError::Draining));
+    assert!(world.ask(create("lobby")).is_ok(), "it is there already");
+    let check =
+        |world: &World, room: &str, identity: &str| world.controller.check_admission("devkey", room, identity, true);
+    assert_eq!(check(&world, "lobby", "bob"), Err(JoinError::Draining));
+    assert_eq!(check(&world, "attic", "ada"), Err(JoinError::Draining));
+    assert_eq!(check(&world, "lobby", "ada"), Ok(()));
+    let again = world.join("ada", PeerMode::Dual);
+    let has_joined = |told: &[Notification]| told.iter().any(|told| matches!(told, Notification::Joined(_)));
+    assert!(has_joined(&world.told(again)), "a full reconnect");
+    world.request(ada, Request::Leave);
+    assert_eq!(world.controller.population().participants, 1);
+    world.request(again, Request::Leave);
+    assert_eq!(world.controller.population().participants, 0);
+    assert_eq!(check(&world, "lobby", "ada"), Err(JoinError::Draining));
 }

@@ -45,6 +45,7 @@ fn errors_of_the_controller_have_twirps_codes_and_statuses() {
         (AdminError::RoomNotFound, "not_found", 404),
         (AdminError::ParticipantNotFound, "not_found", 404),
         (AdminError::TrackNotFound, "not_found", 404),
+        (AdminError::Draining, "unavailable", 503),
         (AdminError::TooManyRooms, "resource_exhausted", 429),
         (AdminError::TooManyRoomsOfKey, "resource_exhausted", 429),
         (AdminError::RemoteUnmuteDisabled, "failed_precondition", 412),
