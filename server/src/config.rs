@@ -19,6 +19,7 @@ mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -33,6 +34,7 @@ pub(crate) use media::{Crypto, Rtc};
 pub(crate) use quotas::Quotas;
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
+use sip::Seconds;
 pub(crate) use sip::{Network, Sip};
 pub(crate) use tls::Tls;
 pub(crate) use turn::Turn;
@@ -83,6 +85,9 @@ pub(crate) struct Config {
     pub trusted_proxies: Vec<Network>,
     /// Receivers of events.
     pub webhook: Webhook,
+    /// How long participants and calls may stay after the signal to end, if nobody may join any
+    /// more. Zero: they are told to reconnect at once.
+    pub drain_timeout: Duration,
     /// Logging.
     pub log: Log,
     /// The file as it is written, to compare a later one with.
@@ -111,6 +116,7 @@ struct File {
     limits: Limits,
     trusted_proxies: Vec<Network>,
     webhook: Webhook,
+    drain_timeout: Option<Seconds>,
     log: Log,
 }
 
@@ -165,6 +171,7 @@ impl Config {
             limits: file.limits,
             trusted_proxies: file.trusted_proxies,
             webhook: file.webhook,
+            drain_timeout: file.drain_timeout.map_or(Duration::ZERO, |timeout| timeout.0),
             log: Log {
                 level: arguments.log.clone().unwrap_or(file.log.level),
                 json: arguments.log_json || file.log.json,

@@ -59,6 +59,9 @@ enum ControllerRequest {
     Worker(WorkerRequest),
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
+    Drain,
+    Participants(oneshot::Sender<usize>),
+    Ready(oneshot::Sender<bool>),
     ShutDown(oneshot::Sender<()>),
     Whip(WhipRequest, OwnedSemaphorePermit),
     SetKeys(ApiKeys),
@@ -102,6 +105,7 @@ pub(crate) fn start(
         requests,
         descriptions: Arc::new(Semaphore::new(DESCRIPTIONS_MAX)),
         readers: Arc::new(Semaphore::new((processors / 2).max(1))),
+        is_draining: Arc::default(),
     };
     (handle, running)
 }
@@ -209,6 +213,9 @@ impl ControllerTask {
             }
             ControllerRequest::SetWebhooks(wanted) => self.has_webhooks = wanted,
             ControllerRequest::Alive(answer) => drop(answer.send(())),
+            ControllerRequest::Drain => self.controller.drain(),
+            ControllerRequest::Participants(answer) => drop(answer.send(self.controller.population().participants)),
+            ControllerRequest::Ready(answer) => drop(answer.send(self.controller.has_node())),
             ControllerRequest::ShutDown(answer) => {
                 let mut outputs = Vec::new();
                 let now = clock::now();

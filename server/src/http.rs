@@ -22,6 +22,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
 use axum::{Router, middleware};
+use controller::JoinError;
 use livekit::agents;
 use livekit::api::Call;
 use livekit::{Admission, HttpRequest, Refusal, Route, admit};
@@ -35,12 +36,14 @@ use crate::clients::guest::{Guest, welcome};
 use crate::os::clock;
 use crate::websocket;
 pub(crate) use api::Api;
-use health::Unwell;
 use receivers::{Denial, ReceiverView, ReceiversView};
 pub(crate) use state::{Http, Https};
 
 /// The largest body of a request, apart from those of the server API.
 const BODY_MAX: usize = 4 << 10;
+
+/// The number of seconds after which a client may ask again that could not join.
+const RETRY_AFTER: &str = "5";
 
 /// All routes. A request that is not answered within `request_timeout` is given up.
 pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
@@ -62,6 +65,7 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         .max_age(Duration::from_secs(86_400));
     Router::new()
         .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/api/entries", get(entries))
         .route("/api/dev-token", post(dev_token))
@@ -87,8 +91,24 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
 async fn healthz(State(http): State<Arc<Http>>) -> Response<Body> {
     match http.health.check().await {
         Ok(()) => page::text(StatusCode::OK, "ok\n"),
-        Err(Unwell(part)) => page::text(StatusCode::SERVICE_UNAVAILABLE, format!("no answer from: {part}\n")),
+        Err(unwell) => page::text(StatusCode::SERVICE_UNAVAILABLE, format!("{unwell}\n")),
     }
+}
+
+async fn readyz(State(http): State<Arc<Http>>) -> Response<Body> {
+    match http.health.check_readiness().await {
+        Ok(()) => page::text(StatusCode::OK, "ok\n"),
+        Err(unready) => unavailable(format!("{unready}\n")),
+    }
+}
+
+/// An answer that another attempt or another server may change.
+fn unavailable(text: String) -> Response<Body> {
+    let mut response = page::text(StatusCode::SERVICE_UNAVAILABLE, text);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+    response
 }
 
 const OPERATORS: &str =
@@ -231,6 +251,9 @@ fn worker(http: &Http, guest: Guest, mut parts: Parts) -> Response<Body> {
         Ok(claims) => claims,
         Err(refusal) => return refuse(http, refusal),
     };
+    if http.controller.is_draining() {
+        return refuse(http, JoinError::Draining.into());
+    }
     let Some((upgrade, answer)) = websocket::upgrade(&mut parts) else {
         return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
     };
@@ -263,6 +286,9 @@ async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
 fn refuse(http: &Http, refusal: Refusal) -> Response<Body> {
     debug!(%refusal, "refused");
     http.metrics.refused(refusal.status);
+    if refusal.status == StatusCode::SERVICE_UNAVAILABLE {
+        return unavailable(refusal.text);
+    }
     page::text(
         StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST),
         refusal.text,

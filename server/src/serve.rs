@@ -1,6 +1,8 @@
 //! `weir serve`: puts the parts together and runs them until a signal.
 
+mod drain;
 mod reach;
+mod service_manager;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -43,6 +45,8 @@ use crate::settings::{Current, Settings, api_keys};
 use crate::sip;
 use crate::tls::{self, Certificates};
 use crate::webhooks;
+use drain::Drain;
+use service_manager::ServiceManager;
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -189,6 +193,9 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         certificates = Some(opened.files);
     }
 
+    let manager = ServiceManager::of_environment();
+    let mut drain = Drain::new(controller.clone(), sip_handle.clone(), manager.clone());
+    let health = Health::new(controller.clone(), receiver_query.clone(), sip_handle);
     let settings = Current::new(Settings::of(&config));
     let places = [(); 3].map(|()| Places::new(config.limits.places()));
     let request_timeout = config.limits.request_timeout.0;
@@ -201,7 +208,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             sessions: places[2].clone(),
             endpoint: Endpoint::new(metrics.clone(), receiver_query.clone()),
             metrics: metrics.clone(),
-            health: Health::new(controller.clone(), receiver_query.clone(), sip_handle),
+            health: health.clone(),
             receivers: receiver_query,
             api: Api::new(request_timeout),
             https: https.clone(),
@@ -249,19 +256,29 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     if let Some(acme) = acme {
         dependencies.watch("ACME", tokio::spawn(acme.run()));
     }
+    manager.ready();
+    manager.watch(health);
     let mut files_due = tokio::time::interval(FILES_EVERY);
     let outcome = loop {
         tokio::select! {
             asked = signals.next() => match asked {
                 Asked::Reload => reload.run().await,
-                Asked::End => break Ok(()),
+                Asked::End => {
+                    let has_begun = drain.begin(reload.config.drain_timeout).await;
+                    // There is no drain, or this is the second signal.
+                    if !has_begun {
+                        break Ok(());
+                    }
+                }
             },
+            () = drain.end(reload.config.drain_timeout) => break Ok(()),
             _ = files_due.tick() => reload.read_files().await,
             ended = dependencies.ended() => break Err(ended.into()),
             Some(_) = servers.join_next() => break Err("the HTTP port is not served any more".into()),
         }
     };
     info!("shutting down");
+    manager.stopping();
     // A controller that hangs sends no goodbyes.
     if tokio::time::timeout(GOODBYE_MAX, controller.shut_down()).await.is_ok() {
         // They are on their way through the sockets' tasks.

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// Settings that are taken over while the switch runs, with everything below them.
-const RELOADED: [&str; 10] = [
+const RELOADED: [&str; 11] = [
+    "drain_timeout",
     "key_file",
     "keys",
     "limits",
@@ -92,6 +93,7 @@ mod tests {
             "key_file",
             "limits.connections",
             "metrics.token",
+            "drain_timeout",
             "quotas.keys.a.rooms",
             "tls.certificates",
             "trusted_proxies",

@@ -1,6 +1,7 @@
 //! The sockets' handle on the controller.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use access::ApiKeys;
 use controller::{AdminRequest, ConnectionId, Downlink, Quotas};
@@ -25,6 +26,8 @@ pub(crate) struct Handle {
     /// The number of tasks that may read at a time: half of the processors, so that the others are
     /// there for the controller however much is to be read.
     pub(super) readers: Arc<Semaphore>,
+    /// Nobody may join any more.
+    pub(super) is_draining: Arc<AtomicBool>,
 }
 
 impl Handle {
@@ -135,6 +138,34 @@ impl Handle {
     pub(crate) async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
         self.requests.send(ControllerRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
+    }
+
+    /// Whether somebody could join: a media node has said where it is. The caller sets the time
+    /// limit.
+    pub(crate) async fn is_ready(&self) -> bool {
+        let (answer, answered) = oneshot::channel();
+        self.requests.send(ControllerRequest::Ready(answer)).await.is_ok() && answered.await.unwrap_or(false)
+    }
+
+    /// Lets nobody join from now on. Participants stay.
+    pub(crate) async fn drain(&self) {
+        let _ = self.requests.send(ControllerRequest::Drain).await;
+        // Afterwards: nobody is admitted any more once this is seen.
+        self.is_draining.store(true, Ordering::Release);
+    }
+
+    /// Whether nobody may join any more.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// The number of participants in all rooms.
+    pub(crate) async fn participants(&self) -> usize {
+        let (answer, answered) = oneshot::channel();
+        match self.requests.send(ControllerRequest::Participants(answer)).await {
+            Ok(()) => answered.await.unwrap_or_default(),
+            Err(_) => 0,
+        }
     }
 
     /// Tells every client that the server is shutting down; clients reconnect to its successor.

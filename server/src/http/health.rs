@@ -1,5 +1,7 @@
-//! `GET /healthz`: whether every part of the server still answers.
+//! `GET /healthz`: whether every part of the server still answers. `GET /readyz`: whether somebody
+//! can join as well.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,9 +32,36 @@ pub(crate) struct Health {
 /// The last answer, and when it was given.
 type Answer = (Instant, Result<(), Unwell>);
 
+/// Why nobody can join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unready {
+    /// The server drains.
+    Draining,
+    /// No media node has said where it is.
+    NoNode,
+    /// A part did not answer.
+    Unwell(Unwell),
+}
+
 /// The first part that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unwell(pub &'static str);
+
+impl fmt::Display for Unwell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no answer from: {}", self.0)
+    }
+}
+
+impl fmt::Display for Unready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unready::Draining => f.write_str("draining"),
+            Unready::NoNode => f.write_str("no media node is ready"),
+            Unready::Unwell(unwell) => unwell.fmt(f),
+        }
+    }
+}
 
 impl Health {
     /// Puts the parts together.
@@ -61,6 +90,21 @@ impl Health {
         let verdict = self.ask().await;
         *last = Some((clock::now(), verdict));
         verdict
+    }
+
+    /// Whether somebody can join.
+    ///
+    /// Errors: the first reason why nobody can.
+    pub(crate) async fn check_readiness(&self) -> Result<(), Unready> {
+        if self.controller.is_draining() {
+            return Err(Unready::Draining);
+        }
+        self.check().await.map_err(Unready::Unwell)?;
+        match timeout(ANSWER_MAX, self.controller.is_ready()).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Unready::NoNode),
+            Err(_) => Err(Unready::Unwell(Unwell("controller"))),
+        }
     }
 
     async fn ask(&self) -> Result<(), Unwell> {

@@ -25,13 +25,14 @@ struct Files;
 
 /// First parts of paths that are a protocol's or an operator's, served here or not: a client that
 /// asks for one wants to know that it is not here.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 13] = [
     ".well-known",
     "agent",
     "api",
     "debug",
     "healthz",
     "metrics",
+    "readyz",
     "rtc",
     "settings",
     "sip",

@@ -67,6 +67,8 @@ struct Asked {
 enum ProxyRequest {
     Request(Asked),
     Alive(oneshot::Sender<()>),
+    Drain,
+    EndingCalls(oneshot::Sender<usize>),
 }
 
 /// The task is gone.
@@ -101,7 +103,21 @@ impl Handle {
         self.0.send(ProxyRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
-    /// The same, and what is answered, if anything is.
+    /// Refuses new calls from now on.
+    pub(crate) async fn drain(&self) {
+        let _ = self.0.send(ProxyRequest::Drain).await;
+    }
+
+    /// The number of calls that are not over and end with the process.
+    pub(crate) async fn ending_calls(&self) -> usize {
+        let (answer, answered) = oneshot::channel();
+        match self.0.send(ProxyRequest::EndingCalls(answer)).await {
+            Ok(()) => answered.await.unwrap_or_default(),
+            Err(_) => 0,
+        }
+    }
+
+    /// Passes on a proxy's request, and waits for what is answered, if anything is.
     pub(crate) async fn answer(&self, protocol: Protocol, from: Option<IpAddr>, message: Vec<u8>) -> Option<Arc<[u8]>> {
         let (answer, answered) = oneshot::channel();
         let asked = self.ask(protocol, from, message, ReplyTo::Waiting(answer)).await;
@@ -166,6 +182,8 @@ impl Task {
                     Some(ProxyRequest::Request(request)) => self.ask(request),
                     // A caller that has stopped waiting needs no answer.
                     Some(ProxyRequest::Alive(answer)) => drop(answer.send(())),
+                    Some(ProxyRequest::Drain) => self.relay.drain(),
+                    Some(ProxyRequest::EndingCalls(answer)) => drop(answer.send(self.relay.ending_calls())),
                     None => return,
                 },
                 () = sleep_until(wakes_at) => self.handle(Input::TimePassed),

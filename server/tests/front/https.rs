@@ -15,8 +15,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tungstenite::WebSocket;
 
 use crate::authority::{Authority, Folder, Stream, connect, get, replace, shown};
-use crate::reload::is_served;
-use crate::server::{Server, free_port, token};
+use crate::server::{Server, free_port, is_served, token};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -34,7 +33,7 @@ fn config(port: u16, certificates: &[String], more: &str) -> String {
 
 /// Joins over TLS.
 fn join(stream: Stream, name: &str) -> WebSocket<Stream> {
-    let url = format!("wss://{name}/rtc?protocol=16&access_token={}", token("one", SECRET));
+    let url = format!("wss://{name}/rtc?protocol=16&access_token={}", token("ada", "one", SECRET));
     let (mut socket, _) = tungstenite::client(url, stream).expect("it joins");
     socket.read().expect("the answer to joining");
     socket

@@ -5,6 +5,7 @@ mod acme;
 mod authority;
 mod checks;
 mod directory;
+mod drain;
 mod https;
 mod reload;
 mod server;

@@ -4,31 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use rustix::process::Signal;
-use tungstenite::Message;
 
-use crate::server::Server;
-
-const ONE: &str = "0123456789abcdef0123456789abcdef";
-const OTHER: &str = "fedcba9876543210fedcba9876543210";
-
-fn with_keys(keys: &[(&str, &str)], more: &str) -> String {
-    let keys = keys.iter().map(|(key, secret)| format!("  {key}: {secret}\n"));
-    format!("keys:\n{}{more}", keys.collect::<String>())
-}
-
-/// Whether a participant's signalling is served: its ping is answered.
-pub(crate) fn is_served(socket: &mut tungstenite::WebSocket<impl std::io::Read + std::io::Write>) -> bool {
-    let ping = Message::text(r#"{"pingReq":{"timestamp":"1"}}"#);
-    let answers = socket.send(ping).and_then(|()| {
-        loop {
-            let message = socket.read()?;
-            if message.is_text() && message.to_text()?.contains("pongResp") {
-                return Ok(());
-            }
-        }
-    });
-    answers.is_ok()
-}
+use crate::server::{ONE, OTHER, Server, is_served, with_keys};
 
 #[test]
 fn keys_are_taken_over_and_participants_stay() {

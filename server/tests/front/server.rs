@@ -10,11 +10,16 @@ use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
 use rustix::process::{Pid, Signal, kill_process};
-use tungstenite::WebSocket;
 use tungstenite::stream::MaybeTlsStream;
+use tungstenite::{Message, WebSocket};
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A secret.
+pub(crate) const ONE: &str = "0123456789abcdef0123456789abcdef";
+/// Another one.
+pub(crate) const OTHER: &str = "fedcba9876543210fedcba9876543210";
 
 /// A server that ends with the test.
 pub(crate) struct Server {
@@ -33,6 +38,11 @@ impl Server {
 
     /// The same at this port of HTTP.
     pub(crate) fn start_at(port: u16, config: &str) -> Self {
+        Self::start_in(port, config, |_| {})
+    }
+
+    /// The same in an environment that `set_up` makes.
+    pub(crate) fn start_in(port: u16, config: &str, set_up: impl FnOnce(&mut Command)) -> Self {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("weir-front-{}-{nth}", std::process::id()));
@@ -51,6 +61,7 @@ impl Server {
             .arg(&path)
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
+        set_up(&mut command);
         let mut child = command.spawn().expect("the program");
         let log = Arc::new(Mutex::new(String::new()));
         let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
@@ -138,7 +149,12 @@ impl Server {
 
     /// The status that a token with this key gets at joining.
     pub(crate) fn validate(&self, key: &str, secret: &str) -> u16 {
-        self.status(&format!("/rtc/validate?access_token={}", token(key, secret)))
+        self.validate_as("ada", key, secret)
+    }
+
+    /// The same for this identity; participants that join are `ada`.
+    pub(crate) fn validate_as(&self, identity: &str, key: &str, secret: &str) -> u16 {
+        self.status(&format!("/rtc/validate?access_token={}", token(identity, key, secret)))
     }
 
     /// Joins with a token of this key.
@@ -146,9 +162,12 @@ impl Server {
         let url = format!(
             "ws://127.0.0.1:{}/rtc?protocol=16&access_token={}",
             self.port,
-            token(key, secret)
+            token("ada", key, secret)
         );
         let (mut socket, _) = tungstenite::connect(url).expect("it joins");
+        if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
+            stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        }
         socket.read().expect("the answer to joining");
         socket
     }
@@ -179,11 +198,11 @@ pub(crate) fn free_port() -> u16 {
     socket.local_addr().expect("bound").port()
 }
 
-/// A token for ada in the lobby.
-pub(crate) fn token(key: &str, secret: &str) -> String {
+/// A token of this identity for the lobby.
+pub(crate) fn token(identity: &str, key: &str, secret: &str) -> String {
     let claims = Claims {
         iss: key.to_owned(),
-        sub: "ada".to_owned(),
+        sub: identity.to_owned(),
         exp: Some(4_000_000_000),
         video: VideoGrant {
             room_join: true,
@@ -198,4 +217,24 @@ pub(crate) fn token(key: &str, secret: &str) -> String {
 #[expect(clippy::disallowed_methods, reason = "a program runs in real time")]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// A configuration with these keys.
+pub(crate) fn with_keys(keys: &[(&str, &str)], more: &str) -> String {
+    let keys = keys.iter().map(|(key, secret)| format!("  {key}: {secret}\n"));
+    format!("keys:\n{}{more}", keys.collect::<String>())
+}
+
+/// Whether a participant's signalling is served: its ping is answered.
+pub(crate) fn is_served(socket: &mut WebSocket<impl Read + Write>) -> bool {
+    let ping = Message::text(r#"{"pingReq":{"timestamp":"1"}}"#);
+    let answers = socket.send(ping).and_then(|()| {
+        loop {
+            let message = socket.read()?;
+            if message.is_text() && message.to_text()?.contains("pongResp") {
+                return Ok(());
+            }
+        }
+    });
+    answers.is_ok()
 }

@@ -5,8 +5,7 @@ use std::net::{Shutdown, TcpStream};
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
 
-use crate::reload::is_served;
-use crate::server::Server;
+use crate::server::{Server, is_served};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const CONFIG: &str = "keys: {one: 0123456789abcdef0123456789abcdef}\nlimits: {request_timeout: 1}\n";

@@ -47,6 +47,28 @@ fn a_call_goes_both_ways_is_counted_and_leaves_nothing() {
 }
 
 #[test]
+fn a_drain_takes_no_new_call_and_waits_for_the_others() {
+    let mut program = Program::start("drain_timeout: 600\n");
+    let mut proxy = Proxy::new(program.ng);
+    let mut phones = Phone::two();
+    proxy.call(&mut phones);
+    program.terminate();
+    let offer = json!({"command": "offer", "call-id": "d", "from-tag": "a", "sdp": phones[0].description()});
+    let delete = json!({"command": "delete", "call-id": "d", "delete-delay": 0});
+    let begun = now();
+    let mut answer = proxy.ask(&offer);
+    while answer["result"] == "ok" {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it takes new calls");
+        proxy.ask(&delete);
+        answer = proxy.ask(&offer);
+    }
+    assert_eq!(answer["error-reason"], "Parallel session limit reached", "{answer}");
+    converse(&mut phones, 10);
+    proxy.ask(&serde_json::from_str(DELETE).expect("JSON"));
+    assert!(program.await_end());
+}
+
+#[test]
 fn early_media_reaches_the_caller_and_no_packet_is_lost_after_the_answer() {
     let program = Program::start("");
     let mut proxy = Proxy::new(program.ng);

@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// Ports that media of one program may have.
 const PORTS: u16 = 40;
 
@@ -63,6 +65,23 @@ impl Program {
         self.child.wait().expect("it ends");
         self.child = serve(&self.directory);
         self.await_start();
+    }
+
+    /// Asks it to end, and not at once.
+    pub(crate) fn terminate(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).expect("it runs");
+    }
+
+    /// Waits until it has ended by itself; whether it says that all was well.
+    pub(crate) fn await_end(&mut self) -> bool {
+        let begun = now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is ours") {
+                return status.success();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn await_start(&self) {

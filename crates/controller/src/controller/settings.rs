@@ -23,6 +23,11 @@ impl Controller {
         self.core.is_draining = true;
     }
 
+    /// Whether a media node has said where it is. Nobody can join until then.
+    pub fn has_node(&self) -> bool {
+        self.core.node.is_some()
+    }
+
     /// Outputs events of rooms from now on, or no longer.
     pub fn set_room_events(&mut self, wanted: bool) {
         self.core.config.room_events = wanted;

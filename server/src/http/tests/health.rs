@@ -1,4 +1,4 @@
-//! The answer of `/healthz`.
+//! The answers of `/healthz` and `/readyz`.
 
 use dataplane::{Capabilities, Counters, Event, Inject, Update, WriteError};
 
@@ -55,4 +55,32 @@ async fn a_part_that_does_not_answer_is_named() {
     gone.task.abort();
     assert!((&mut gone.task).await.is_err());
     unwell(&gone, "controller").await;
+}
+
+#[tokio::test]
+async fn a_server_that_drains_is_well_and_not_ready() {
+    let server = server("{}");
+    let participant = access_token(&[]);
+    join(&server, &participant).await;
+    let get = async |path: &str, headers| server.get(STRANGER, path, headers).await;
+    let ready = get("/readyz", HeaderMap::new()).await;
+    assert_eq!((ready.status(), text(ready).await), (StatusCode::OK, "ok\n".to_owned()));
+
+    server.controller.drain().await;
+    let draining = get("/readyz", HeaderMap::new()).await;
+    assert_eq!(draining.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(draining.headers()[header::RETRY_AFTER], "5");
+    assert_eq!(text(draining).await, "draining\n");
+    assert_eq!(get("/healthz", HeaderMap::new()).await.status(), StatusCode::OK);
+    let again = get("/rtc/validate", bearer(&participant)).await;
+    assert_eq!(again.status(), StatusCode::OK, "a full reconnect");
+
+    let mut claims = token::claims("devkey", "lobby", "bob", Duration::from_secs(60));
+    claims.video.agent = true;
+    let stranger = bearer(&sign(&claims, &keys()).unwrap());
+    for path in ["/rtc/validate", "/rtc", "/agent"] {
+        let refused = get(path, stranger.clone()).await;
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert_eq!(refused.headers()[header::RETRY_AFTER], "5");
+    }
 }
