@@ -29,6 +29,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the switch: signalling, control and media in one process.
     Serve(Serve),
+    /// Check the configuration that `weir serve` would read with the same flags and environment.
+    /// The status is 1 if it has errors.
+    CheckConfig(CheckConfig),
     /// Print an access token for one participant.
     Token(Token),
     /// Print where each entry of a running switch's data plane runs: in the kernel, or in the base
@@ -99,6 +102,17 @@ pub(crate) struct Serve {
     /// Log one JSON object a line.
     #[arg(long, env = "WEIR_LOG_JSON")]
     pub log_json: bool,
+}
+
+/// The configuration to check, and the form of the report.
+#[derive(Debug, Args)]
+pub(crate) struct CheckConfig {
+    /// As `weir serve` has them.
+    #[command(flatten)]
+    pub serve: Serve,
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Whether this process was started by the old name of `weir detach`.

@@ -7,9 +7,11 @@ mod front;
 mod keys;
 mod log;
 mod media;
+mod places;
 mod ports;
 mod quotas;
 mod renamed;
+mod report;
 mod rooms;
 mod secrets;
 mod sip;
@@ -32,6 +34,7 @@ pub(crate) use log::Log;
 use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
 pub(crate) use quotas::Quotas;
+pub(crate) use report::{Problem, Report};
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
 use sip::Seconds;
@@ -122,7 +125,16 @@ struct File {
 
 impl Config {
     /// Puts the configuration together.
+    ///
+    /// Errors: the first one that is found.
     pub(crate) fn load(arguments: &cli::Serve) -> Result<Self, ConfigError> {
+        Self::read(arguments).map_err(|mut errors| errors.swap_remove(0))
+    }
+
+    /// The same.
+    ///
+    /// Errors: all that are found, at least one.
+    fn read(arguments: &cli::Serve) -> Result<Self, Vec<ConfigError>> {
         let (file, written) = arguments
             .config
             .as_deref()
@@ -133,26 +145,40 @@ impl Config {
         warnings.extend(renamed::warnings(&written));
         let key_file = arguments.key_file.as_deref().or(file.key_file.as_deref());
         warnings.extend(key_file.and_then(secrets::warn_of_readers));
+        let mut errors = Errors::default();
         let key_sources = KeySources {
             dev: arguments.dev,
             file: key_file.map(Path::to_owned),
             configured: file.keys,
-            given: keys::given(&arguments.keys)?,
+            given: errors.of(keys::given(&arguments.keys)).unwrap_or_default(),
         };
-        let ApiSecrets { keys, dev_key } = key_sources.read()?;
-        file.metrics.check()?;
-        file.limits.check()?;
-        file.webhook.check(&keys)?;
+        let secrets = errors.of(key_sources.read());
+        errors.of(file.metrics.check());
+        errors.of(file.limits.check());
+        // Without keys it would seem to name none.
+        if let Some(secrets) = &secrets {
+            errors.of(file.webhook.check(&secrets.keys));
+        }
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments));
         let port = arguments.port.or(file.port).unwrap_or(7880);
-        let tls = Tls::complete(file.tls, arguments.dev, arguments.dev_tls, port)?;
-        let rtc = file.rtc.complete(arguments)?;
-        let sip = file
-            .sip
-            .map(|sip| sip.complete(|| sip::media_interface(&bind, &rtc.node_ips)));
-        let sip = sip.transpose()?;
-        ports::check(port, &rtc, sip.as_ref())?;
-        let turn = file.turn.map(|turn| turn.complete(tls.as_ref())).transpose()?;
+        let tls = errors.of(Tls::complete(file.tls, arguments.dev, arguments.dev_tls, port));
+        let rtc = errors.of(file.rtc.complete(arguments));
+        let sip = rtc.as_ref().and_then(|rtc| {
+            let media = || sip::media_interface(&bind, &rtc.node_ips);
+            errors.of(file.sip.map(|sip| sip.complete(media)).transpose())
+        });
+        if let (Some(rtc), Some(sip)) = (&rtc, &sip) {
+            errors.of(ports::check(port, rtc, sip.as_ref()));
+        }
+        let turn = tls
+            .as_ref()
+            .and_then(|tls| errors.of(file.turn.map(|turn| turn.complete(tls.as_ref())).transpose()));
+        let (Some(secrets), Some(tls), Some(rtc), Some(sip), Some(turn), true) =
+            (secrets, tls, rtc, sip, turn, errors.0.is_empty())
+        else {
+            return Err(errors.0);
+        };
+        let ApiSecrets { keys, dev_key } = secrets;
         Ok(Config {
             dev: arguments.dev,
             dev_key,
@@ -184,10 +210,13 @@ impl Config {
 
 impl File {
     /// The file, and the same without regard to what it means.
-    fn read(path: &Path) -> Result<(Self, serde_json::Value), ConfigError> {
+    ///
+    /// Errors: it cannot be read, or all that are found in it.
+    fn read(path: &Path) -> Result<(Self, serde_json::Value), Vec<ConfigError>> {
         let name = path.display().to_string();
-        let text = secrets::read(path)?;
-        let file = Self::parse(&name, &text)?;
+        let text = secrets::read(path).map_err(|error| vec![error])?;
+        let file =
+            Self::parse(&name, &text).map_err(|_| places::errors(&text, |text| Self::parse(&name, text).map(drop)))?;
         let mut written: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_default();
         // Secrets are taken over in any case, and need no second copy.
         if let Some(written) = written.as_object_mut() {
@@ -204,7 +233,18 @@ impl File {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        serde_saphyr::from_str(text).map_err(|error| ConfigError::Invalid(name.to_owned(), error.to_string()))
+        serde_saphyr::from_str(text).map_err(|error| ConfigError::of_yaml(name.to_owned(), &error))
+    }
+}
+
+/// The errors that are found while a configuration is put together.
+#[derive(Default)]
+struct Errors(Vec<ConfigError>);
+
+impl Errors {
+    /// The value of a result; its error is added.
+    fn of<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
+        result.map_err(|error| self.0.push(error)).ok()
     }
 }
 

@@ -138,6 +138,13 @@ where
     }
 }
 
+/// Whether a level or filters can be understood.
+///
+/// Errors: they cannot.
+pub(crate) fn check(level: &str) -> Result<(), String> {
+    parse(level).map(drop)
+}
+
 fn parse(level: &str) -> Result<EnvFilter, String> {
     EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))
 }

@@ -45,6 +45,7 @@ const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => serve::run(arguments),
+        cli::Command::CheckConfig(arguments) => serve::check::run(arguments),
         cli::Command::Token(arguments) => token::run(arguments),
         cli::Command::Inspect(arguments) => inspect::run(arguments),
         cli::Command::Detach(arguments) => inspect::detach(arguments),

@@ -1,5 +1,6 @@
 //! `weir serve`: puts the parts together and runs them until a signal.
 
+pub(crate) mod check;
 mod drain;
 mod reach;
 mod service_manager;

@@ -28,6 +28,7 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::config;
+use crate::os::clock::Clocks;
 use access::Access;
 pub(crate) use dependencies::Dependencies;
 use saver::Saver;
@@ -41,14 +42,7 @@ pub(crate) async fn start(
     config: &config::Sip,
     needs: Dependencies,
 ) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
-    for interface in &config.interfaces {
-        is_ours(interface.address).map_err(|error| {
-            format!(
-                "sip: interface {}: media cannot use {}: {error}",
-                interface.name, interface.address
-            )
-        })?;
-    }
+    check_addresses(config)?;
     let relay = Relay::new(settings(config, &needs.fingerprints), needs.clock, needs.seed)
         .map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), needs.metrics.clone()));
@@ -64,6 +58,27 @@ pub(crate) async fn start(
         );
     }
     Ok((handle, running))
+}
+
+/// Whether calls could be relayed with these settings.
+///
+/// Errors: as those of [`start`], but for sockets that are in use and files.
+pub(crate) fn check(config: &config::Sip) -> Result<(), String> {
+    check_addresses(config)?;
+    let relay = Relay::new(settings(config, &[]), Clocks::read().sip, [0; 32]);
+    relay.map(drop).map_err(|refused| format!("sip: {}", why(&refused)))
+}
+
+fn check_addresses(config: &config::Sip) -> Result<(), String> {
+    for interface in &config.interfaces {
+        is_ours(interface.address).map_err(|error| {
+            format!(
+                "sip: interface {}: media cannot use {}: {error}",
+                interface.name, interface.address
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// Opens all sockets before any is served, so that a failure leaves nothing half open.

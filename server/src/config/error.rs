@@ -8,14 +8,15 @@ use std::net::SocketAddr;
 pub(crate) enum ConfigError {
     /// The file cannot be read.
     Unreadable(String, std::io::Error),
-    /// The file is malformed; the message names the line.
-    Invalid(String, String),
+    /// The file is malformed, at a line if that is known, for a reason. The message shows no other
+    /// line: it may be logged, and secrets may stand beside the error.
+    Invalid(String, Option<usize>, String),
     /// A key is not written "key:secret".
     Key,
     /// There are no API keys, so no tokens would be accepted.
     NoKeys,
-    /// A secret is too short to be one.
-    ShortSecret(String),
+    /// The secrets of these keys are too short to be secret.
+    ShortSecrets(Vec<String>),
     /// Control of calls would be open to other machines, and no networks are allowed.
     SipForEverybody(SocketAddr),
     /// This machine has no address for the media of SIP calls.
@@ -38,11 +39,52 @@ pub(crate) enum ConfigError {
     TcpPort(u16, &'static str),
 }
 
+impl ConfigError {
+    /// The error of reading this file.
+    pub(crate) fn of_yaml(file: String, error: &serde_saphyr::Error) -> Self {
+        let error = error.without_snippet();
+        let why = error.to_string();
+        let Some(location) = error.location().filter(|location| location.line() > 0) else {
+            return ConfigError::Invalid(file, None, why);
+        };
+        let place = format!(" at line {}, column {}", location.line(), location.column());
+        let why = why.strip_suffix(&place).unwrap_or(&why).to_owned();
+        ConfigError::Invalid(file, usize::try_from(location.line()).ok(), why)
+    }
+
+    /// The line of its file that it is about, as far as that is known.
+    pub(super) fn line(&self) -> Option<usize> {
+        match self {
+            ConfigError::Invalid(_, line, _) => *line,
+            _ => None,
+        }
+    }
+
+    /// The setting that it is about, by its dotted name, unless it is about a file or an argument.
+    pub(super) fn key(&self) -> Option<&'static str> {
+        match self {
+            ConfigError::Unreadable(..) | ConfigError::Invalid(..) | ConfigError::Key => None,
+            ConfigError::NoKeys | ConfigError::ShortSecrets(_) => Some("keys"),
+            ConfigError::SipForEverybody(_) => Some("sip.allow"),
+            ConfigError::SipNowhere => Some("sip.interfaces"),
+            ConfigError::NamesForEverybody => Some("metrics.names"),
+            ConfigError::OpenAndGuarded => Some("metrics.open"),
+            ConfigError::NoPlaces => Some("limits"),
+            ConfigError::Webhook(_) => Some("webhook"),
+            ConfigError::Tls(_) => Some("tls"),
+            ConfigError::NoSwitch => Some("rtc.offload"),
+            ConfigError::Turn(_) => Some("turn"),
+            ConfigError::TcpPort(..) => Some("rtc.tcp_port"),
+        }
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConfigError::Unreadable(file, error) => write!(f, "cannot read {file}: {error}"),
-            ConfigError::Invalid(file, error) => write!(f, "{file}: {error}"),
+            ConfigError::Invalid(file, Some(line), why) => write!(f, "{file}:{line}: {why}"),
+            ConfigError::Invalid(file, None, why) => write!(f, "{file}: {why}"),
             ConfigError::Key => write!(f, "an API key is written \"key:secret\""),
             ConfigError::NoKeys => {
                 write!(
@@ -50,10 +92,11 @@ impl fmt::Display for ConfigError {
                     "no API keys: set `keys:` or `key_file:` in the configuration file, or WEIR_KEYS, or use --dev to try things out"
                 )
             }
-            ConfigError::ShortSecret(key) => {
+            ConfigError::ShortSecrets(keys) => {
                 write!(
                     f,
-                    "the secret of API key {key} is shorter than 32 characters: anybody could guess it"
+                    "the secret of API key {} is shorter than 32 characters: anybody could guess it",
+                    keys.join(", ")
                 )
             }
             ConfigError::SipForEverybody(address) => {

@@ -65,9 +65,11 @@ fn check(keys: &Keys, dev: bool) -> Result<(), ConfigError> {
     if keys.is_empty() {
         return Err(ConfigError::NoKeys);
     }
-    match keys.iter().find(|(_, secret)| secret.len() < SECRET_MIN) {
-        Some((key, _)) => Err(ConfigError::ShortSecret(key.clone())),
-        None => Ok(()),
+    let short = keys.iter().filter(|(_, secret)| secret.len() < SECRET_MIN);
+    let short: Vec<String> = short.map(|(key, _)| key.clone()).collect();
+    match short.is_empty() {
+        true => Ok(()),
+        false => Err(ConfigError::ShortSecrets(short)),
     }
 }
 
@@ -80,7 +82,7 @@ fn read(path: &Path) -> Result<Keys, ConfigError> {
     if text.trim().is_empty() {
         return Ok(Keys::new());
     }
-    serde_saphyr::from_str(&text).map_err(|error| ConfigError::Invalid(path.display().to_string(), error.to_string()))
+    serde_saphyr::from_str(&text).map_err(|error| ConfigError::of_yaml(path.display().to_string(), &error))
 }
 
 /// The keys in a folder: a file's name is the key, and its contents the secret. This is the form of
@@ -98,7 +100,7 @@ fn read_folder(folder: &Path) -> Result<Keys, ConfigError> {
         if !is_key {
             continue;
         }
-        let invalid = |why: &str| ConfigError::Invalid(path.display().to_string(), why.to_owned());
+        let invalid = |why: &str| ConfigError::Invalid(path.display().to_string(), None, why.to_owned());
         if fs::metadata(&path).map_err(unreadable)?.len() > FILE_MAX {
             return Err(invalid("a secret has at most 4,096 bytes"));
         }

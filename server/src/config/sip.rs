@@ -163,7 +163,8 @@ impl Sip {
         }
     }
 
-    fn control_addresses(&self) -> impl Iterator<Item = &SocketAddr> {
+    /// The addresses at which proxies control calls.
+    pub(crate) fn control_addresses(&self) -> impl Iterator<Item = &SocketAddr> {
         let ng = self
             .ng
             .iter()

@@ -63,7 +63,7 @@ fn without_keys_there_is_no_server_except_in_development() {
         keys: vec!["a:b".to_owned()],
         ..Default::default()
     };
-    assert!(matches!(Config::load(&short), Err(ConfigError::ShortSecret(_))));
+    assert!(matches!(Config::load(&short), Err(ConfigError::ShortSecrets(_))));
     let dev = cli::Serve {
         dev: true,
         ..Default::default()

@@ -57,6 +57,7 @@ impl Addresses {
     ///
     /// Errors: there are none.
     pub(crate) async fn now(&self) -> Result<Vec<Reached>, Box<dyn Error>> {
+        self.check()?;
         let own = self.own()?;
         let mut reached = match self.named.is_empty() {
             true => self.seen(&own).await,
@@ -64,10 +65,17 @@ impl Addresses {
         };
         reached.sort_by_key(|reached| (reached.advertised.is_ipv6(), *reached));
         reached.dedup_by_key(|reached| reached.advertised);
-        if reached.is_empty() {
+        Ok(reached)
+    }
+
+    /// Whether there are any.
+    ///
+    /// Errors: there are none.
+    pub(crate) fn check(&self) -> Result<(), Box<dyn Error>> {
+        if self.named.is_empty() && self.own()?.is_empty() {
             return Err("no address for media: this machine has none but loopback; say one with --node-ip".into());
         }
-        Ok(reached)
+        Ok(())
     }
 
     /// Waits for a change of `known`, and makes it. Configured addresses do not change.

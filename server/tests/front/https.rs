@@ -33,7 +33,10 @@ fn config(port: u16, certificates: &[String], more: &str) -> String {
 
 /// Joins over TLS.
 fn join(stream: Stream, name: &str) -> WebSocket<Stream> {
-    let url = format!("wss://{name}/rtc?protocol=16&access_token={}", token("ada", "one", SECRET));
+    let url = format!(
+        "wss://{name}/rtc?protocol=16&access_token={}",
+        token("ada", "one", SECRET)
+    );
     let (mut socket, _) = tungstenite::client(url, stream).expect("it joins");
     socket.read().expect("the answer to joining");
     socket

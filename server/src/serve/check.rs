@@ -1,0 +1,104 @@
+//! `weir check-config`: whether a server would start with a configuration.
+
+use std::error::Error;
+use std::io::{self, Write};
+
+use crate::config::{Config, Problem, Report};
+use crate::dataplane::{Base, Offload};
+use crate::media::addresses::Addresses;
+use crate::{cli, log, sip};
+
+/// The lowest port that a process may open without a privilege.
+const UNPRIVILEGED: u16 = 1_024;
+
+/// Checks, and prints the report.
+///
+/// Errors: the configuration has any.
+pub(crate) fn run(arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
+    let (mut report, config) = Report::of(&arguments.serve);
+    if let Some(config) = &config {
+        report.errors = problems(config, &arguments.serve);
+        report.capabilities = capabilities(config);
+    }
+    match arguments.json {
+        true => writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?,
+        false => write!(io::stdout(), "{}", text(&report))?,
+    }
+    match report.errors.len() {
+        0 => Ok(()),
+        1 => Err("the configuration has an error".into()),
+        errors => Err(format!("the configuration has {errors} errors").into()),
+    }
+}
+
+/// Errors beyond those of reading: `weir serve` finds them while it starts.
+fn problems(config: &Config, arguments: &cli::Serve) -> Vec<Problem> {
+    let sip = config.sip.as_ref();
+    let checks = [
+        ("log.level", log::check(&config.log.level).err()),
+        (
+            "rtc.node_ip",
+            Addresses::of(config).check().err().map(|error| error.to_string()),
+        ),
+        ("sip.interfaces", sip.and_then(|sip| sip::check(sip).err())),
+    ];
+    let found = checks.into_iter().filter_map(|(key, error)| Some((key, error?)));
+    found.map(|(key, error)| Problem::with(key, error, arguments)).collect()
+}
+
+/// The capabilities that the configuration can use.
+fn capabilities(config: &Config) -> Vec<&'static str> {
+    let dataplane = &config.rtc.dataplane;
+    let control = config.sip.iter().flat_map(|sip| sip.control_addresses());
+    let mut ports = [config.port, config.rtc.port]
+        .into_iter()
+        .chain(dataplane.tcp.as_ref().map(|tcp| tcp.port))
+        .chain(config.turn.as_ref().and_then(|turn| turn.port))
+        .chain(control.map(|address| address.port()));
+    let forwards_in_kernel = match dataplane.offload {
+        Offload::Ebpf => true,
+        Offload::Auto => config.sip.is_some(),
+        Offload::None | Offload::P4 => false,
+    };
+    let has_rings = dataplane.base == Base::Afxdp;
+    let wanted = [
+        ("CAP_NET_BIND_SERVICE", ports.any(|port| port < UNPRIVILEGED)),
+        ("CAP_NET_ADMIN", has_rings || forwards_in_kernel),
+        ("CAP_BPF", has_rings || forwards_in_kernel),
+        ("CAP_PERFMON", forwards_in_kernel),
+        ("CAP_NET_RAW", has_rings),
+        ("CAP_IPC_LOCK", has_rings),
+    ];
+    let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
+    wanted.map(|(name, _)| name).collect()
+}
+
+/// The report as lines.
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    for Problem {
+        file,
+        line,
+        key,
+        message,
+    } in &report.errors
+    {
+        let line = line.map(|line| line.to_string());
+        let place = [file.as_deref(), line.as_deref()].into_iter().flatten();
+        let place = place.collect::<Vec<&str>>().join(":");
+        let parts = [Some(place.as_str()).filter(|place| !place.is_empty()), key.as_deref()];
+        let parts = parts.into_iter().flatten().chain([message.as_str()]);
+        text += &parts.collect::<Vec<&str>>().join(": ");
+        text += "\n";
+    }
+    for warning in &report.warnings {
+        text += &format!("warning: {warning}\n");
+    }
+    if report.errors.is_empty() {
+        text += "the configuration is good\n";
+        if !report.capabilities.is_empty() {
+            text += &format!("it can use the capabilities {}\n", report.capabilities.join(" "));
+        }
+    }
+    text
+}
