@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation connect papers bench-crowd lint deny fuzz p4-check setup-build setup-test clean
+.PHONY: help browsers-packages run build dist deb page test bench compare media-relay scaling adaptation connect papers bench-crowd lint deny fuzz p4-check setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -14,6 +14,12 @@ run: build ## Build Weir and serve it at http://localhost:7880.
 
 build: setup-build page ## Build target/release/weir, page included.
 	cargo build --release --locked -p weir
+
+dist: setup-build page ## Build target/dist/weir, the program of a release: smaller, and slower to build.
+	cargo build --profile dist --locked -p weir
+
+deb: dist ## Make target/deb/weir_VERSION_ARCHITECTURE.deb of it; docs/operations.md.
+	BINARY_MAX=30000000 packaging/deb/build
 
 page: web/dist/index.html ## Build the meeting page.
 

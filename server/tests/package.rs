@@ -1,0 +1,146 @@
+//! Packages: the unit, and the Debian package of this build of the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_weir");
+
+/// The folder of what makes packages.
+fn packaging() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging")
+}
+
+/// Whether a tool is there. A test that needs it is skipped otherwise.
+fn has(tool: &str) -> bool {
+    let has = Command::new(tool).arg("--version").output().is_ok();
+    if !has {
+        eprintln!("SKIPPED: there is no {tool} here");
+    }
+    has
+}
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("weir-package-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The output of a command, which succeeds.
+fn printed(command: &mut Command) -> String {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text") + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The unit with this build of the program.
+fn unit(folder: &Folder) -> PathBuf {
+    let text = fs::read_to_string(packaging().join("systemd/weir.service")).expect("it is there");
+    assert!(text.contains("ExecStart=/usr/bin/weir serve "));
+    let path = folder.0.join("weir.service");
+    fs::write(&path, text.replace("/usr/bin/weir", PROGRAM)).expect("a file");
+    path
+}
+
+#[test]
+fn systemd_has_nothing_to_say_about_the_unit() {
+    if !has("systemd-analyze") {
+        return;
+    }
+    let folder = Folder::new("unit");
+    let unit = unit(&folder);
+    let verify = || {
+        let said = printed(Command::new("systemd-analyze").arg("verify").arg(&unit));
+        // It also reads the units that this one depends on.
+        let about_us: Vec<&str> = said.lines().filter(|line| line.contains("weir.service")).collect();
+        assert!(about_us.is_empty(), "{said}");
+    };
+    verify();
+    for example in fs::read_dir(packaging().join("systemd/examples")).expect("a folder") {
+        let example = example.expect("a file").path();
+        let drop_ins = folder.0.join("weir.service.d");
+        fs::create_dir_all(&drop_ins).expect("a folder");
+        fs::copy(&example, drop_ins.join("example.conf")).expect("a file");
+        verify();
+    }
+}
+
+#[test]
+fn the_debian_package_installs_a_program_that_reads_its_configuration() {
+    if !has("dpkg-deb") || !has("objcopy") {
+        return;
+    }
+    let folder = Folder::new("deb");
+    let build = packaging().join("deb/build");
+    let built = printed(
+        Command::new(build)
+            .args([Path::new(PROGRAM), &folder.0])
+            .env("COMPRESSION", "none"),
+    );
+    let package = built.lines().next().expect("its name");
+    assert!(
+        package.contains(concat!("weir_", env!("CARGO_PKG_VERSION"), "_")),
+        "{package}"
+    );
+
+    let control = printed(Command::new("dpkg-deb").args(["--info", package]));
+    for line in ["Package: weir\n", "libc6 (>= 2."] {
+        assert!(control.contains(line), "{line} in {control}");
+    }
+    let conffiles = printed(Command::new("dpkg-deb").args(["--info", package, "conffiles"]));
+    assert_eq!(conffiles, "/etc/weir/weir.yaml\n", "an upgrade keeps it");
+    for script in ["postinst", "prerm", "postrm"] {
+        printed(Command::new("sh").arg("-n").arg(packaging().join("deb").join(script)));
+        let packed = printed(Command::new("dpkg-deb").args(["--info", package, script]));
+        assert!(packed.starts_with("#!/bin/sh\n"), "{script}");
+    }
+
+    let tree = folder.0.join("tree");
+    printed(Command::new("dpkg-deb").arg("--extract").arg(package).arg(&tree));
+    for path in [
+        "usr/lib/systemd/system/weir.service",
+        "usr/lib/sysctl.d/10-weir.conf",
+        "usr/lib/sysusers.d/weir.conf",
+        "usr/share/doc/weir/operations.md",
+        "usr/share/doc/weir/copyright",
+    ] {
+        assert!(tree.join(path).is_file(), "{path}");
+    }
+    // The package makes such a file when it is installed.
+    let keys = folder.0.join("keys");
+    fs::write(&keys, "main: 0123456789abcdef0123456789abcdef0123456789abcdef\n").expect("a file");
+    let report = printed(
+        Command::new(tree.join("usr/bin/weir"))
+            .args(["check-config", "--bind", "127.0.0.1", "--config"])
+            .arg(tree.join("etc/weir/weir.yaml"))
+            .arg("--key-file")
+            .arg(&keys),
+    );
+    assert!(report.ends_with("the configuration is good\n"), "{report}");
+    runs_where_it_is_installed(package);
+}
+
+/// Installs the package in a copy of this system, for which it takes root.
+fn runs_where_it_is_installed(package: &str) {
+    const SKIPPED: i32 = 77;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: it takes root to install a package");
+    }
+    let mut check = Command::new(packaging().join("deb/check"));
+    let output = check.arg(package).stdin(Stdio::null()).output().expect("it starts");
+    match output.status.code() {
+        Some(SKIPPED) => eprintln!("SKIPPED: there can be no copy of this system"),
+        status => assert_eq!(status, Some(0), "{output:?}"),
+    }
+}
