@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use switch_sim::{Options, Output, PROGRAMS, Port, Server};
+use backend_p4::COMPILED;
+use switch_sim::{Options, Output, Port, Server};
 use tokio::net::TcpListener;
 
 use crate::cli;
@@ -135,8 +136,9 @@ async fn serve(arguments: &cli::SwitchSim, server: Server) -> Result<(), Box<dyn
 
 /// A program and its description, by the name of one of ours or by the path of its JSON.
 fn program(name: &str) -> Result<(String, String), Box<dyn Error>> {
-    if let Some(embedded) = PROGRAMS.iter().find(|it| it.name == name) {
-        return Ok((embedded.json.to_owned(), embedded.p4info.to_owned()));
+    // Those of the driver: the simulator's own would be in the program a second time.
+    if let Some(compiled) = COMPILED.iter().find(|it| it.name == name) {
+        return Ok((compiled.json.to_owned(), compiled.p4info.to_owned()));
     }
     let read = |path: &Path| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
     let json = Path::new(name);

@@ -16,25 +16,48 @@ pub(crate) struct Program {
     pub cookie: u64,
 }
 
+/// A program as the compiler made it, with its description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compiled {
+    /// Its name.
+    pub name: &'static str,
+    /// The compiler's output for BMv2.
+    pub json: &'static str,
+    /// The description in text form.
+    pub p4info: &'static str,
+}
+
+/// The compiled programs. They are half a megabyte each, so a static has each of them once.
+pub static COMPILED: [Compiled; 3] = [
+    Compiled {
+        name: "multicast",
+        json: include_str!("../program/compiled/multicast.json"),
+        p4info: include_str!("../program/compiled/multicast.p4info.txtpb"),
+    },
+    Compiled {
+        name: "recirculation",
+        json: include_str!("../program/compiled/recirculation.json"),
+        p4info: include_str!("../program/compiled/recirculation.p4info.txtpb"),
+    },
+    Compiled {
+        name: "tree",
+        json: include_str!("../program/compiled/tree.json"),
+        p4info: include_str!("../program/compiled/tree.p4info.txtpb"),
+    },
+];
+
 impl Program {
     /// The program of this way to replicate.
     ///
     /// Errors: its description cannot be read.
     pub(crate) fn of(replication: Replication) -> Result<Self, ProgramError> {
-        let (device_config, text): (&'static [u8], &'static str) = match replication {
-            Replication::Multicast => (
-                include_bytes!("../program/compiled/multicast.json"),
-                include_str!("../program/compiled/multicast.p4info.txtpb"),
-            ),
-            Replication::Recirculation => (
-                include_bytes!("../program/compiled/recirculation.json"),
-                include_str!("../program/compiled/recirculation.p4info.txtpb"),
-            ),
-            Replication::Tree => (
-                include_bytes!("../program/compiled/tree.json"),
-                include_str!("../program/compiled/tree.p4info.txtpb"),
-            ),
+        let [multicast, recirculation, tree] = &COMPILED;
+        let compiled = match replication {
+            Replication::Multicast => multicast,
+            Replication::Recirculation => recirculation,
+            Replication::Tree => tree,
         };
+        let (device_config, text) = (compiled.json.as_bytes(), compiled.p4info);
         let info = p4runtime::p4info(text).map_err(|error| ProgramError::Unreadable(error.to_string()))?;
         Ok(Program {
             device_config,
