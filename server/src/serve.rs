@@ -196,7 +196,8 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
 
     let manager = ServiceManager::of_environment();
     let mut drain = Drain::new(controller.clone(), sip_handle.clone(), manager.clone());
-    let health = Health::new(controller.clone(), receiver_query.clone(), sip_handle);
+    let served = https.as_ref().map(|https| https.certificates.clone());
+    let health = Health::new(controller.clone(), receiver_query.clone(), sip_handle, served);
     let settings = Current::new(Settings::of(&config));
     let places = [(); 3].map(|()| Places::new(config.limits.places()));
     let request_timeout = config.limits.request_timeout.0;

@@ -13,6 +13,7 @@ use crate::controller_task;
 use crate::media::ReceiverQuery;
 use crate::os::clock;
 use crate::sip;
+use crate::tls::Certificates;
 
 /// How long a part may take to answer. A healthy one answers within milliseconds.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
@@ -26,6 +27,7 @@ pub(crate) struct Health {
     controller: controller_task::Handle,
     receiver_query: ReceiverQuery,
     sip: Option<sip::Handle>,
+    certificates: Option<Certificates>,
     last: Arc<Mutex<Option<Answer>>>,
 }
 
@@ -39,6 +41,8 @@ pub(crate) enum Unready {
     Draining,
     /// No media node has said where it is.
     NoNode,
+    /// There is HTTPS, and no certificate is valid.
+    NoCertificate,
     /// A part did not answer.
     Unwell(Unwell),
 }
@@ -58,22 +62,25 @@ impl fmt::Display for Unready {
         match self {
             Unready::Draining => f.write_str("draining"),
             Unready::NoNode => f.write_str("no media node is ready"),
+            Unready::NoCertificate => f.write_str("no certificate is valid"),
             Unready::Unwell(unwell) => unwell.fmt(f),
         }
     }
 }
 
 impl Health {
-    /// Puts the parts together.
+    /// Puts the parts together. `certificates` are those of HTTPS, if there is any.
     pub(crate) fn new(
         controller: controller_task::Handle,
         receiver_query: ReceiverQuery,
         sip: Option<sip::Handle>,
+        certificates: Option<Certificates>,
     ) -> Self {
         Health {
             controller,
             receiver_query,
             sip,
+            certificates,
             last: Arc::default(),
         }
     }
@@ -101,9 +108,13 @@ impl Health {
         }
         self.check().await.map_err(Unready::Unwell)?;
         match timeout(ANSWER_MAX, self.controller.is_ready()).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Unready::NoNode),
-            Err(_) => Err(Unready::Unwell(Unwell("controller"))),
+            Ok(true) => {}
+            Ok(false) => return Err(Unready::NoNode),
+            Err(_) => return Err(Unready::Unwell(Unwell("controller"))),
+        }
+        match &self.certificates {
+            Some(certificates) if !certificates.has_valid_at(clock::unix()) => Err(Unready::NoCertificate),
+            _ => Ok(()),
         }
     }
 

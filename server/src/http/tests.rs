@@ -106,7 +106,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         sessions: Places::new(LIMITS),
         endpoint: Endpoint::new(metrics.clone(), query.clone()),
         metrics,
-        health: Health::new(controller.clone(), query.clone(), None),
+        health: Health::new(controller.clone(), query.clone(), None, None),
         receivers: query,
         api: Api::new(TIMEOUT),
         https: Some(https::https("{port: 7443, hsts: 60}")),

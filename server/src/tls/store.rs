@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use tokio_rustls::rustls::ServerConfig;
 
@@ -80,6 +81,11 @@ impl Certificates {
             *expiry = certificate.not_after.min(*expiry);
         }
         expiries
+    }
+
+    /// Whether one of them is valid at this time.
+    pub(crate) fn has_valid_at(&self, unix: Duration) -> bool {
+        self.read().all().any(|certificate| certificate.is_valid_at(unix))
     }
 
     /// Counts the end of a handshake.
@@ -195,6 +201,17 @@ mod tests {
         for name in [None, Some("localhost"), Some("phone.example")] {
             assert_eq!(chosen(&certificates, name).as_deref(), Some("localhost"));
         }
+    }
+
+    #[test]
+    fn one_valid_certificate_is_enough() {
+        let certificates = Certificates::default();
+        let is_valid_in_2030 = || certificates.has_valid_at(Duration::from_secs(1_893_456_000));
+        assert!(!is_valid_in_2030());
+        certificates.set_own(vec![certificate(&["a.example"], 2029)]);
+        assert!(!is_valid_in_2030());
+        certificates.set_ordered(certificate(&["b.example"], 2031));
+        assert!(is_valid_in_2030());
     }
 
     #[test]

@@ -139,6 +139,18 @@ fn certificates_are_taken_over_while_participants_stay() {
 }
 
 #[test]
+fn a_server_without_a_valid_certificate_is_not_ready() {
+    let (authority, folder, port) = (Authority::new(), Folder::new("ready"), free_port());
+    let files = folder.put("one", &authority.issue(&["weir.example"], EARLY));
+    let server = Server::start(&config(port, &[files], ""));
+    server.wait("its certificate keeps it from being ready", || {
+        server.get("/readyz").ends_with("no certificate is valid\n")
+    });
+    folder.put("one", &authority.issue(&["weir.example"], LATE));
+    server.wait("it is ready", || server.status("/readyz") == 200);
+}
+
+#[test]
 fn certificates_that_cannot_be_used_change_nothing() {
     let (authority, folder, port) = (Authority::new(), Folder::new("unusable"), free_port());
     let good = authority.issue(&["weir.example"], LATE);
