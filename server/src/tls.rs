@@ -11,7 +11,7 @@ mod challenges;
 pub(crate) mod client;
 pub(crate) mod counters;
 mod development;
-mod files;
+pub(crate) mod files;
 mod open;
 mod store;
 

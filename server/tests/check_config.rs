@@ -69,6 +69,12 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
             "4: rtc.offload: ",
             "the switch and its ports in `p4:`",
         ),
+        (
+            with_key("tls:\n  certificates: [{chain: /nowhere.pem, key: /nowhere-key.pem}]\n"),
+            "4: tls.certificates: ",
+            "cannot read /nowhere.pem",
+        ),
+        (with_key("tls: {port: 7443}\n"), "3: tls: ", "needs `certificates:"),
         (with_key("log:\n  level: weir=loud\n"), "4: log.level: ", "weir=loud"),
         (
             with_key("sip:\n  ng: {listen: '0.0.0.0:2223'}\n"),

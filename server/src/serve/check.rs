@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use crate::config::{Config, Problem, Report};
 use crate::dataplane::{Base, Offload};
 use crate::media::addresses::Addresses;
+use crate::tls::files;
 use crate::{cli, log, sip};
 
 /// The lowest port that a process may open without a privilege.
@@ -17,7 +18,10 @@ const UNPRIVILEGED: u16 = 1_024;
 pub(crate) fn run(arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
     let (mut report, config) = Report::of(&arguments.serve);
     if let Some(config) = &config {
-        report.errors = problems(config, &arguments.serve);
+        let certificates = config.tls.iter().flat_map(|tls| &tls.certificates);
+        let certificates = files::check(&certificates.cloned().collect::<Vec<_>>());
+        report.errors = problems(config, &certificates, &arguments.serve);
+        report.warnings.extend(certificates.ok().flatten());
         report.capabilities = capabilities(config);
     }
     match arguments.json {
@@ -32,7 +36,7 @@ pub(crate) fn run(arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
 }
 
 /// Errors beyond those of reading: `weir serve` finds them while it starts.
-fn problems(config: &Config, arguments: &cli::Serve) -> Vec<Problem> {
+fn problems(config: &Config, certificates: &Result<Option<String>, String>, arguments: &cli::Serve) -> Vec<Problem> {
     let sip = config.sip.as_ref();
     let checks = [
         ("log.level", log::check(&config.log.level).err()),
@@ -40,6 +44,7 @@ fn problems(config: &Config, arguments: &cli::Serve) -> Vec<Problem> {
             "rtc.node_ip",
             Addresses::of(config).check().err().map(|error| error.to_string()),
         ),
+        ("tls.certificates", certificates.as_ref().err().cloned()),
         ("sip.interfaces", sip.and_then(|sip| sip::check(sip).err())),
     ];
     let found = checks.into_iter().filter_map(|(key, error)| Some((key, error?)));
@@ -50,8 +55,10 @@ fn problems(config: &Config, arguments: &cli::Serve) -> Vec<Problem> {
 fn capabilities(config: &Config) -> Vec<&'static str> {
     let dataplane = &config.rtc.dataplane;
     let control = config.sip.iter().flat_map(|sip| sip.control_addresses());
+    let https = config.tls.as_ref().map(|tls| tls.port);
     let mut ports = [config.port, config.rtc.port]
         .into_iter()
+        .chain(https)
         .chain(dataplane.tcp.as_ref().map(|tcp| tcp.port))
         .chain(config.turn.as_ref().and_then(|turn| turn.port))
         .chain(control.map(|address| address.port()));

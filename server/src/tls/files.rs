@@ -90,6 +90,15 @@ impl Files {
     }
 }
 
+/// Reads these files as a server does when it starts. `Ok` has the reason why a certificate is not
+/// valid at this time, if there is one that is not.
+///
+/// Errors: a file cannot be used.
+pub(crate) fn check(paths: &[CertificateFiles]) -> Result<Option<String>, String> {
+    let certificates = parse(paths, &read(paths)?)?;
+    Ok(check_times(&certificates).err())
+}
+
 /// The certificates in files that are not those that are served; `None` if they are.
 fn changed(paths: &[CertificateFiles], served: Fingerprint) -> Result<Option<(Fingerprint, Vec<Certificate>)>, String> {
     let texts = read(paths)?;
