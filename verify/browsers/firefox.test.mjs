@@ -3,18 +3,12 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { findAddress, findFirefox, launchFirefox } from "./support/firefox.mjs";
+import { findAddress, firefoxIsMissing, launchFirefox } from "./support/firefox.mjs";
 import { assertPictures, assertVoices, judge, pictures, show, voices } from "./support/measure.mjs";
 import { Participant } from "./support/participant.mjs";
 import { sleep, waitFor } from "./support/wait.mjs";
 import { createWorld, freshRoom } from "./support/world.mjs";
 
-const PROGRAM = findFirefox();
-const ADDRESS = findAddress();
-const MISSING = PROGRAM
-  ? !ADDRESS && "an address other than loopback"
-  : "Firefox (on Debian: apt-get install firefox-esr)";
-const SKIP = MISSING ? `this machine lacks ${MISSING}` : false;
 const VGA = { resolution: { width: 640, height: 360, frameRate: 20 } };
 const SETTLE_S = 6;
 const WATCH_S = 10;
@@ -26,12 +20,12 @@ const MODES = [
   { name: "in VP9", room: {}, publish: { videoCodec: "vp9" } },
 ];
 
-describe("Firefox and Chromium", { skip: SKIP, timeout: 300_000 }, () => {
+describe("Firefox and Chromium", { skip: firefoxIsMissing(), timeout: 300_000 }, () => {
   let world;
   let firefox;
   before(async () => {
-    world = await createWorld({ address: ADDRESS });
-    firefox = await launchFirefox(PROGRAM);
+    world = await createWorld({ address: findAddress() });
+    firefox = await launchFirefox();
   });
   after(async () => {
     await firefox?.close();

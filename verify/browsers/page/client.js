@@ -2,6 +2,7 @@
 // Tests reach it as `window.client`.
 
 import { ConnectionErrorReason, Room, RoomEvent, Track, VideoQuality } from "livekit-client";
+import { broadcast } from "./broadcast.js";
 import { takeLateness } from "./lateness.js";
 import { report } from "./report.js";
 
@@ -17,6 +18,7 @@ const client = {
   texts: [],
   Track,
   VideoQuality,
+  broadcast,
 
   /** Connects. Resolves to `{ error }` when that is refused, so that tests can look at the refusal. */
   async join({ url, token, room: roomOptions, connect }) {

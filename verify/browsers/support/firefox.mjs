@@ -25,7 +25,7 @@ const PREFERENCES = {
 };
 
 /** The path of Firefox, if it is installed. */
-export function findFirefox() {
+function findFirefox() {
   const folders = (process.env.PATH ?? "").split(delimiter);
   const candidates = NAMES.flatMap((name) =>
     name.includes("/") ? [name] : folders.map((folder) => join(folder, name)),
@@ -37,6 +37,12 @@ export function findFirefox() {
 export function findAddress() {
   const all = Object.values(networkInterfaces()).flat();
   return all.find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+}
+
+/** The reason to skip a test with Firefox, if there is one. */
+export function firefoxIsMissing() {
+  if (!findFirefox()) return "this machine lacks Firefox (on Debian: apt-get install firefox-esr)";
+  return !findAddress() && "this machine lacks an address other than loopback";
 }
 
 function isExecutable(path) {
@@ -52,11 +58,11 @@ function isExecutable(path) {
  * An installed Firefox, with the part of playwright's browser interface that a participant needs.
  * Playwright drives only builds of its own; every Firefox speaks Marionette. It has one page.
  */
-export async function launchFirefox(program) {
+export async function launchFirefox() {
   const profile = mkdtempSync(join(tmpdir(), "weir-firefox-"));
   const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`);
   writeFileSync(join(profile, "user.js"), lines.join("\n"));
-  const child = spawn(program, ["--headless", "--marionette", "--no-remote", "--profile", profile], {
+  const child = spawn(findFirefox(), ["--headless", "--marionette", "--no-remote", "--profile", profile], {
     stdio: "ignore",
     env: { ...process.env, HOME: profile, MOZ_HEADLESS: "1" },
   });
