@@ -220,7 +220,8 @@ fn bursts_stay_in_order_by_ring_and_by_socket() {
     call.pass_until_by_ring();
     // Sizes that make short runs, which go by ring, and in between a long one, which does not.
     let sizes = [300, 900, 200, 700, 700, 700, 700, 250, 1_000, 400, 500];
-    for _ in 0..50 {
+    let deadline = Instant::now() + 10 * PATIENCE;
+    loop {
         let first = call.sequence + 1;
         sizes.iter().for_each(|len| call.send(*len));
         let mut buffer = [0; 2_000];
@@ -228,12 +229,13 @@ fn bursts_stay_in_order_by_ring_and_by_socket() {
             let got = call.receiver.recv(&mut buffer).expect("it arrives");
             assert_eq!((got, buffer[got - 1]), (len + 8, number as u8));
         }
+        // On a busy machine most bursts are received in parts, which are short runs.
+        let counted = call.plane.statistics().read();
+        if counted[Counter::Sent] > 100 && counted[Counter::SocketLongRun] > 100 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{counted:?}");
     }
-    let counted = call.plane.statistics().read();
-    assert!(
-        counted[Counter::Sent] > 100 && counted[Counter::SocketLongRun] > 100,
-        "{counted:?}"
-    );
 }
 
 /// Sends from this socket until the plane has heard it.
