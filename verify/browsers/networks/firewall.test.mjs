@@ -42,7 +42,12 @@ meeting(
   "behind a firewall that passes only TCP to port 443",
   {
     restrict: (network, names) =>
-      inEach(network, names, "ip rule add pref 100 ipproto tcp dport 443 lookup main", "ip rule add pref 101 blackhole"),
+      inEach(
+        network,
+        names,
+        "ip rule add pref 100 ipproto tcp dport 443 lookup main",
+        "ip rule add pref 101 blackhole",
+      ),
     url: `wss://${SERVER_ADDRESS}:443`,
     options: "--dev-tls=443",
     configuration: `turn: {tls: true, urls: ["turns:${SERVER_ADDRESS}:443?transport=tcp"]}\n`,

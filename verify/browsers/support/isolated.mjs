@@ -24,7 +24,15 @@ export class IsolatedMeeting {
    * `host` is the server's in URLs, `address` the one it binds to, `url` that of signalling;
    * `options` and `configuration` are more for the server, and `flags` for the browsers.
    */
-  async meet({ restrict, address = SERVER_ADDRESS, host = address, url, options = "", configuration = "", flags = [] }) {
+  async meet({
+    restrict,
+    address = SERVER_ADDRESS,
+    host = address,
+    url,
+    options = "",
+    configuration = "",
+    flags = [],
+  }) {
     this.#host = host;
     const folder = mkdtempSync(join(tmpdir(), "weir-isolated-"));
     this.#parts.push(() => rmSync(folder, { recursive: true, force: true }));
