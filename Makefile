@@ -19,7 +19,7 @@ dist: setup-build page ## Build target/dist/weir, the program of a release: smal
 	cargo build --profile dist --locked -p weir
 
 deb: dist ## Make target/deb/weir_VERSION_ARCHITECTURE.deb of it; docs/operations.md.
-	BINARY_MAX=32000000 packaging/deb/build
+	BINARY_MAX=30000000 packaging/deb/build
 
 page: web/dist/index.html ## Build the meeting page.
 
