@@ -6,7 +6,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod acme;
-mod certificate;
+pub(crate) mod certificate;
 mod challenges;
 pub(crate) mod client;
 pub(crate) mod counters;

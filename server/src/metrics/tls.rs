@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::text::Text;
 use crate::tls::Certificates;
+use crate::tls::certificate::seconds;
 use crate::tls::counters::{HandshakeResult, OrderResult};
 
 /// The families of HTTPS at this time.
@@ -14,7 +15,7 @@ pub(super) fn write(certificates: &Certificates, unix: Duration, text: &mut Text
         "gauge",
         "Seconds for which a certificate is still valid, by its first name; negative for one that has expired",
     );
-    let now = i64::try_from(unix.as_secs()).unwrap_or(i64::MAX);
+    let now = seconds(unix);
     for (first_name, not_after) in certificates.expiries() {
         text.sample(name, &[("name", &first_name)], not_after.saturating_sub(now));
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tracing::info;
 
+use super::seed;
 use crate::clients::peeked::HandOver;
 use crate::config::{self, Config};
 use crate::media::ReceiverQuery;
@@ -18,9 +19,7 @@ pub(crate) fn start_turn(config: &Config, reached: &[Reached]) -> Result<Option<
         return Ok(None);
     };
     let peers = peers(reached, config.rtc.port);
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(|error| format!("the operating system gives no randomness: {error}"))?;
-    let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed, peers));
+    let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed()?, peers));
     if let Some(port) = turn.port {
         turn_server::serve(&server, &config.bind, port)
             .map_err(|error| format!("cannot open TURN port {port}: {error}"))?;

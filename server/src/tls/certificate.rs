@@ -107,7 +107,7 @@ impl Certificate {
 }
 
 /// A Unix time in whole seconds, as in certificates.
-pub(super) fn seconds(unix: Duration) -> i64 {
+pub(crate) fn seconds(unix: Duration) -> i64 {
     i64::try_from(unix.as_secs()).unwrap_or(i64::MAX)
 }
 
