@@ -1,5 +1,7 @@
 //! Bytes as choices.
 
+use super::BODY_MAX;
+
 /// One way to make a field, in variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -40,6 +42,18 @@ pub(super) struct Choice {
     pub(super) shape: Shape,
     /// Below 32.
     pub(super) variant: usize,
+}
+
+impl Choice {
+    /// How often the field is made in a body that is this long so far.
+    pub(super) fn times(self, body: &[u8]) -> usize {
+        match self.shape {
+            Shape::Absent => 0,
+            _ if body.len() > BODY_MAX => 0,
+            Shape::Twice => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// The bytes that are left to choose by. When there are none, fields are left out.

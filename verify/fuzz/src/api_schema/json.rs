@@ -3,7 +3,7 @@
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 
 use super::choices::{Choice, Choices, Shape, word};
-use super::{BODY_MAX, DEEP, LONG, MANY};
+use super::{DEEP, LONG, MANY};
 
 /// Values of every type that JSON has, and some that no field takes.
 const WRONG: [&str; 12] = [
@@ -27,13 +27,7 @@ pub(super) fn message(message: &MessageDescriptor, choices: &mut Choices<'_>, de
     let mut is_first = true;
     for field in message.fields().filter(|_| depth > 0) {
         let choice = choices.choose(field.name());
-        let times = match choice.shape {
-            Shape::Absent => 0,
-            _ if out.len() > BODY_MAX => 0,
-            Shape::Twice => 2,
-            _ => 1,
-        };
-        for _ in 0..times {
+        for _ in 0..choice.times(out) {
             if !std::mem::take(&mut is_first) {
                 out.push(b',');
             }

@@ -3,7 +3,7 @@
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 
 use super::choices::{Choice, Choices, Shape, word};
-use super::{BODY_MAX, DEEP, LONG, MANY};
+use super::{DEEP, LONG, MANY};
 
 /// Types of fields on the wire (the encoding of Protocol Buffers).
 const VARINT: u64 = 0;
@@ -16,13 +16,7 @@ const FOUR_BYTES: u64 = 5;
 pub(super) fn message(message: &MessageDescriptor, choices: &mut Choices<'_>, depth: usize, out: &mut Vec<u8>) {
     for field in message.fields().filter(|_| depth > 0) {
         let choice = choices.choose(field.name());
-        let times = match choice.shape {
-            Shape::Absent => 0,
-            _ if out.len() > BODY_MAX => 0,
-            Shape::Twice => 2,
-            _ => 1,
-        };
-        for _ in 0..times {
+        for _ in 0..choice.times(out) {
             value(&field, choice, choices, depth, out);
         }
     }
