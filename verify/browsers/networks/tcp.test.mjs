@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
+import { localCandidates } from "../support/connections.mjs";
 import { freeTcpPort } from "../support/server.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
@@ -29,19 +30,6 @@ function withRememberedConnections() {
   };
 }
 
-/** The protocols of the pairs that the open connections use; runs in the page. */
-async function protocols() {
-  const found = [];
-  for (const connection of window.connections) {
-    if (connection.connectionState !== "connected") continue;
-    const rows = await connection.getStats();
-    const transport = [...rows.values()].find((row) => row.type === "transport" && row.selectedCandidatePairId);
-    const pair = transport && rows.get(transport.selectedCandidatePairId);
-    if (pair) found.push(rows.get(pair.localCandidateId).protocol);
-  }
-  return found;
-}
-
 let world;
 before(async () => {
   const configuration = `rtc: {tcp_port: ${await freeTcpPort()}}\n`;
@@ -59,8 +47,8 @@ for (const mode of MODES) {
       await meet(people, mode);
       for (const person of [ada, bob]) await uses(person, "tcp");
       await uses(eve, "udp");
-      assert.ok((await figure("weir_tcp_connections")) >= 2);
-      assert.equal(await figure('weir_tcp_events_total{reason="slow"}'), 0, "nobody is too slow on this machine");
+      assert.ok((await world.figure("weir_tcp_connections")) >= 2);
+      assert.equal(await world.figure('weir_tcp_events_total{reason="slow"}'), 0, "nobody is too slow on this machine");
     });
 
     it("is found by a client that asks for it", { timeout: 90_000 }, async () => {
@@ -100,17 +88,9 @@ async function uses(person, protocol) {
   await waitFor(
     `${person.identity} to use ${protocol}`,
     async () => {
-      found = await person.page.evaluate(protocols);
-      return found.length > 0 && found.every((it) => it === protocol);
+      found = await person.page.evaluate(localCandidates);
+      return found.length > 0 && found.every((it) => it.protocol === protocol);
     },
     { timeout: 20_000, onTimeout: async () => JSON.stringify(found) },
   );
-}
-
-/** One of the server's metrics, by the beginning of its line. */
-async function figure(name) {
-  const text = await fetch(`${world.server.url}/metrics`).then((answer) => answer.text());
-  const line = text.split("\n").find((it) => it.startsWith(name));
-  assert.ok(line, `there is no ${name} in /metrics`);
-  return Number(line.slice(line.lastIndexOf(" ") + 1));
 }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, it } from "node:test";
+import { localCandidates } from "../support/connections.mjs";
 import { freeTcpPort } from "../support/server.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
@@ -34,20 +35,6 @@ function withRememberedConnections() {
   };
 }
 
-/** The local candidates of the pairs that the open connections use; runs in the page. */
-async function candidates() {
-  const found = [];
-  for (const connection of window.connections) {
-    if (connection.connectionState !== "connected") continue;
-    const rows = await connection.getStats();
-    const transport = [...rows.values()].find((row) => row.type === "transport" && row.selectedCandidatePairId);
-    const pair = transport && rows.get(transport.selectedCandidatePairId);
-    const local = pair && rows.get(pair.localCandidateId);
-    if (local) found.push([local.candidateType, local.relayProtocol]);
-  }
-  return found;
-}
-
 let world;
 before(async () => {
   const configuration = `turn: {port: ${await freeTcpPort()}}\n`;
@@ -72,19 +59,11 @@ for (const protocol of ["udp", "tcp"]) {
     await waitFor(
       `ada to use a relay over ${protocol}`,
       async () => {
-        found = await ada.page.evaluate(candidates);
-        return found.length > 0 && found.every(([type, over]) => type === "relay" && over === protocol);
+        found = await ada.page.evaluate(localCandidates);
+        return found.length > 0 && found.every((it) => it.type === "relay" && it.relayProtocol === protocol);
       },
       { onTimeout: async () => JSON.stringify(found) },
     );
-    assert.ok((await figure("weir_turn_allocations")) >= 1);
+    assert.ok((await world.figure("weir_turn_allocations")) >= 1);
   });
-}
-
-/** One of the server's metrics, by the beginning of its line. */
-async function figure(name) {
-  const text = await fetch(`${world.server.url}/metrics`).then((answer) => answer.text());
-  const line = text.split("\n").find((it) => it.startsWith(name));
-  assert.ok(line, `there is no ${name} in /metrics`);
-  return Number(line.slice(line.lastIndexOf(" ") + 1));
 }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { launchBrowser } from "./browser.mjs";
 import { Participant } from "./participant.mjs";
 import { startServer } from "./server.mjs";
@@ -38,6 +39,13 @@ function populate(parts) {
       const person = await Participant.open(parts, identity);
       people.add(person);
       return person;
+    },
+    /** One of the server's metrics, by the beginning of its line. */
+    async figure(name) {
+      const text = await fetch(`${parts.server.url}/metrics`).then((answer) => answer.text());
+      const line = text.split("\n").find((it) => it.startsWith(name));
+      assert.ok(line, `there is no ${name} in /metrics`);
+      return Number(line.slice(line.lastIndexOf(" ") + 1));
     },
     /** Sends everybody home, so that the next test starts in an empty browser. */
     async clear() {
