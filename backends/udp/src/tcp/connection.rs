@@ -96,6 +96,10 @@ impl Connection {
             }
             queue.drain(..sent);
             self.place.shared.waiting.fetch_sub(sent, Ordering::Relaxed);
+            if queue.is_empty() {
+                // Its memory is only for while it is needed.
+                *queue = VecDeque::new();
+            }
         }
         Ok(())
     }
