@@ -19,7 +19,7 @@ use super::places::{Place, Shared};
 use super::registry::Registry;
 use super::statistics::TcpEvent;
 use super::worker::Intake;
-use super::{DEAD_AFTER, FRAME_MAX, UNOPENED_FOR, UNOPENED_MAX, UNSENT_MAX};
+use super::{DEAD_AFTER, FRAME_MAX, UNOPENED_FOR, UNSENT_MAX};
 use crate::abort::AbortOnPanic;
 use crate::net::{Epoll, EventFd, Readiness, tune};
 
@@ -106,7 +106,7 @@ struct Accepting {
 
 /// A connection without a first frame.
 struct Unopened {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     path: Path,
     place: Place,
     since: Instant,
@@ -159,16 +159,13 @@ impl Accepting {
     /// Keeps a new connection until its first frame, if it may be one more.
     fn admit(&mut self, now: Instant, stream: TcpStream, remote: SocketAddr) {
         self.shared.counts.add(TcpEvent::Accepted, 1);
-        let Some(place) = self.shared.place(remote.ip()) else {
+        let stream = Arc::new(stream);
+        let Some(place) = self.shared.place(now, remote.ip(), &stream) else {
             return self.shared.counts.add(TcpEvent::TooMany, 1);
         };
         let Ok(local) = stream.local_addr() else {
             return self.shared.counts.add(TcpEvent::Ended, 1);
         };
-        if self.unopened.len() >= UNOPENED_MAX {
-            self.unopened.pop_first();
-            self.shared.counts.add(TcpEvent::NoFrame, 1);
-        }
         let name = self.next_name;
         self.next_name += 1;
         let is_watched = tune(&stream, UNSENT_MAX, DEAD_AFTER)
@@ -204,7 +201,7 @@ impl Accepting {
         self.epoll.forget(unopened.stream.as_raw_fd());
         match opening {
             Opening::Unfinished => {}
-            Opening::Refused(why) => self.shared.counts.add(why, 1),
+            Opening::Refused(why) => self.shared.counts.add(unopened.place.reason(why), 1),
             Opening::Opened => self.give(unopened),
         }
     }
@@ -237,7 +234,7 @@ impl Accepting {
 impl Unopened {
     fn read(&mut self) -> Opening {
         let mut buffer = [0; FRAME_MAX];
-        match (&self.stream).read(&mut buffer) {
+        match (&*self.stream).read(&mut buffer) {
             Ok(0) => return Opening::Refused(TcpEvent::Ended),
             Ok(len) => self.first.extend_from_slice(&buffer[..len]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}

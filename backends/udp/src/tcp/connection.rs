@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use dataplane::Path;
 use wire::framing;
@@ -17,14 +17,14 @@ use super::statistics::TcpEvent;
 #[derive(Debug)]
 pub(crate) struct Connection {
     path: Path,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     queue: Mutex<VecDeque<u8>>,
     is_closed: AtomicBool,
     place: Place,
 }
 
 impl Connection {
-    pub(super) fn new(path: Path, stream: TcpStream, place: Place) -> Self {
+    pub(super) fn new(path: Path, stream: Arc<TcpStream>, place: Place) -> Self {
         Connection {
             path,
             stream,
@@ -40,6 +40,16 @@ impl Connection {
 
     pub(super) fn stream(&self) -> &TcpStream {
         &self.stream
+    }
+
+    /// It is a leg's, and keeps its place.
+    pub(super) fn claim(&self) {
+        self.place.claim();
+    }
+
+    /// Why it has ended, if it seems to be for this reason.
+    pub(super) fn reason(&self, seeming: TcpEvent) -> TcpEvent {
+        self.place.reason(seeming)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -108,7 +118,7 @@ impl Connection {
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut sent = 0;
         while sent < bytes.len() {
-            match (&self.stream).write(&bytes[sent..]) {
+            match (&*self.stream).write(&bytes[sent..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(more) => sent += more,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,

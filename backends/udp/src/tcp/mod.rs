@@ -34,13 +34,17 @@ pub(crate) use port::TcpPort;
 pub use statistics::TcpStatistics;
 pub(crate) use worker::{Beside, TcpWorker};
 
-/// How many connections there may be. More are closed at once.
+/// How many connections there may be. For one more, the oldest that is no leg's is closed, or else
+/// the new one.
 const CONNECTIONS_MAX: usize = 8_192;
 /// How many of them may be from one IPv4 address or one IPv6 network of 64 bits: a company's people
-/// have one address. More are closed at once.
+/// have one address. For one more, the oldest of them that is no leg's is closed, or else the new
+/// one.
 const CONNECTIONS_PER_ADDRESS_MAX: usize = 512;
-/// How many of them may be without a first frame. For one more, the oldest is closed.
-const UNOPENED_MAX: usize = 512;
+/// How many of those may be unclaimed: no leg's. For one more, the oldest is closed.
+const UNCLAIMED_PER_ADDRESS_MAX: usize = 128;
+/// How long an unclaimed connection keeps its place in any case: a check, and a look of its worker.
+const UNCLAIMED_MIN: Duration = Duration::from_secs(2);
 /// How long the first frame may take.
 const UNOPENED_FOR: Duration = Duration::from_secs(5);
 /// How long a connection may be without a leg, before the check that makes it one's and after.

@@ -11,9 +11,10 @@ use dataplane::{Family, Sample, Statistics};
 pub(crate) enum TcpEvent {
     /// A connection was accepted.
     Accepted,
-    /// Closed at once: there are as many as there may be, or as one address may have.
+    /// Closed because there are as many as there may be, or as one address may have: at once, or
+    /// for a newer one.
     TooMany,
-    /// Closed before its first frame: for one more, or because it took too long.
+    /// Closed before its first frame, because it took too long.
     NoFrame,
     /// Closed because its first frame was not STUN.
     NotStun,

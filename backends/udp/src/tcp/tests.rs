@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dataplane::Path;
 use wire::framing::{self, Deframer};
@@ -26,7 +26,8 @@ fn pair(shared: &Arc<Shared>) -> (Connection, TcpStream) {
         local: stream.local_addr().unwrap(),
         remote,
     };
-    let place = shared.place(remote.ip()).unwrap();
+    let stream = Arc::new(stream);
+    let place = shared.place(Instant::now(), remote.ip(), &stream).unwrap();
     (Connection::new(path, stream, place), peer)
 }
 

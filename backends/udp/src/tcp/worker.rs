@@ -174,6 +174,7 @@ impl TcpWorker {
         for (name, reader) in &mut self.readers {
             if is_claimed(&reader.connection.path()) {
                 reader.claimed = now;
+                reader.connection.claim();
             } else if now.saturating_duration_since(reader.claimed) >= UNCLAIMED_FOR {
                 unclaimed.push(*name);
             }
@@ -301,7 +302,7 @@ impl TcpWorker {
         self.registry.remove(&reader.connection);
         self.known.remove(&reader.connection.path());
         self.intake.connections.fetch_sub(1, Ordering::Relaxed);
-        self.shared.counts.add(why, 1);
+        self.shared.counts.add(reader.connection.reason(why), 1);
     }
 }
 
