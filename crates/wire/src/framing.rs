@@ -51,26 +51,42 @@ impl Deframer {
     ///
     /// Errors: a datagram is too long. The reader has then lost its place in the stream, so the
     /// connection is of no more use.
-    pub fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), FrameTooLong> {
-        while !bytes.is_empty() {
+    pub fn push(&mut self, bytes: &[u8], take: impl FnMut(&[u8])) -> Result<(), FrameTooLong> {
+        self.push_some(bytes, usize::MAX, take).map(drop)
+    }
+
+    /// The same for at most so many frames, empty ones included. Returns how many of the bytes were
+    /// read; the others are to be passed again.
+    ///
+    /// Errors: as those of [`push`](Self::push).
+    pub fn push_some(
+        &mut self,
+        bytes: &[u8],
+        frames_max: usize,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<usize, FrameTooLong> {
+        let (mut rest, mut frames) = (bytes, 0);
+        while !rest.is_empty() && frames < frames_max {
             if self.partial.is_empty() {
-                let Some(len) = first(bytes, self.longest)? else {
-                    self.partial.extend_from_slice(bytes);
-                    return Ok(());
+                let Some(len) = first(rest, self.longest)? else {
+                    self.partial.extend_from_slice(rest);
+                    return Ok(bytes.len());
                 };
-                give(&bytes[..len], &mut take);
-                bytes = &bytes[len..];
+                give(&rest[..len], &mut take);
+                rest = &rest[len..];
+                frames += 1;
             } else {
-                let (more, rest) = bytes.split_at(self.missing().min(bytes.len()));
+                let (more, after) = rest.split_at(self.missing().min(rest.len()));
                 self.partial.extend_from_slice(more);
-                bytes = rest;
+                rest = after;
                 if let Some(len) = first(&self.partial, self.longest)? {
                     give(&self.partial[..len], &mut take);
                     self.partial.clear();
+                    frames += 1;
                 }
             }
         }
-        Ok(())
+        Ok(bytes.len() - rest.len())
     }
 
     /// The bytes that complete the header of the incomplete frame, or else the frame.
@@ -127,13 +143,21 @@ mod tests {
         fn datagrams_arrive_as_they_were_sent_however_the_stream_is_cut(
             datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..300), 0..20),
             cut in 1usize..400,
+            frames_max in 1usize..5,
         ) {
             let mut bytes = Vec::new();
             datagrams.iter().for_each(|datagram| write(datagram, &mut bytes));
             let mut deframer = Deframer::new(300);
             let mut taken = Vec::new();
-            for piece in bytes.chunks(cut) {
-                taken.extend(read(&mut deframer, piece).unwrap());
+            for mut piece in bytes.chunks(cut) {
+                while !piece.is_empty() {
+                    let before = taken.len();
+                    let len = deframer
+                        .push_some(piece, frames_max, |datagram| taken.push(datagram.to_vec()))
+                        .unwrap();
+                    prop_assert!(taken.len() - before <= frames_max);
+                    piece = &piece[len..];
+                }
             }
             prop_assert_eq!(taken, datagrams);
         }

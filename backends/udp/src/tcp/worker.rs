@@ -23,6 +23,9 @@ use crate::shard::{Run, Transmit};
 
 /// The most bytes that are read of one connection before the next.
 const READ_MAX: usize = 32 << 10;
+/// The most frames that are taken of one connection before the next. A full read has as many of 510
+/// bytes.
+const FRAMES_MAX: usize = 64;
 /// The time between two looks for connections that are no leg's.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
@@ -95,6 +98,8 @@ pub(crate) struct TcpWorker {
 struct Reader {
     connection: Arc<Connection>,
     deframer: Deframer,
+    /// Bytes that were read and have more frames than were taken.
+    rest: Vec<u8>,
     /// When it was last known to be a leg's.
     claimed: Instant,
     /// Whether it is among those that may have something to read.
@@ -225,6 +230,7 @@ impl TcpWorker {
             let mut reader = Reader {
                 connection,
                 deframer: Deframer::new(DATAGRAM_MAX),
+                rest: Vec::new(),
                 claimed: now,
                 is_ready: false,
                 is_ended: false,
@@ -265,31 +271,39 @@ impl TcpWorker {
             return false;
         };
         let path = reader.connection.path();
-        let mut stream = reader.connection.stream();
-        let len = match stream.read(&mut self.buffer) {
-            Ok(len) => len,
-            Err(error) if error.kind() == ErrorKind::Interrupted => return true,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                reader.is_ready = false;
+        let rest = mem::take(&mut reader.rest);
+        let bytes = if rest.is_empty() {
+            let mut stream = reader.connection.stream();
+            let len = match stream.read(&mut self.buffer) {
+                Ok(len) => len,
+                Err(error) if error.kind() == ErrorKind::Interrupted => return true,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    reader.is_ready = false;
+                    return false;
+                }
+                Err(_) => 0,
+            };
+            if len == 0 {
+                self.end(name, TcpEvent::Ended);
                 return false;
             }
-            Err(_) => 0,
+            &self.buffer[..len]
+        } else {
+            &rest[..]
         };
-        if len == 0 {
-            self.end(name, TcpEvent::Ended);
-            return false;
-        }
         *received += 1;
-        let pushed = reader.deframer.push(&self.buffer[..len], |datagram| {
+        let pushed = reader.deframer.push_some(bytes, FRAMES_MAX, |datagram| {
             *received += 1;
             take(path, datagram);
         });
-        if pushed.is_err() {
+        let Ok(taken) = pushed else {
             self.end(name, TcpEvent::TooLong);
             return false;
-        }
+        };
         // A part that does not fill the buffer is all there was, but for the end.
-        reader.is_ready = len == self.buffer.len() || reader.is_ended;
+        let is_all = rest.is_empty() && taken == bytes.len() && bytes.len() < self.buffer.len();
+        reader.rest = bytes[taken..].to_vec();
+        reader.is_ready = !is_all || reader.is_ended;
         reader.is_ready
     }
 
