@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -254,6 +254,11 @@ fn a_slow_receiver_loses_only_its_own_packets() {
     }
 }
 
+fn free_tcp_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
 #[test]
 fn the_ports_of_udp_and_tcp_differ() {
     let plane = start("127.0.0.1:0", 1);
@@ -268,6 +273,18 @@ fn the_ports_of_udp_and_tcp_differ() {
         taken.err().map(|error| error.kind()),
         Some(std::io::ErrorKind::AddrInUse)
     );
+    let same = (0..100).find_map(|_| {
+        let port = free_tcp_port();
+        let config = UdpConfig {
+            addresses: vec![SocketAddr::new("127.0.0.1".parse().unwrap(), port)],
+            ..config(port)
+        };
+        let error = UdpPlane::start(config, clock(), Arc::new(|| {})).err();
+        let kind = error.expect("one port for both").kind();
+        // Another program may have the port.
+        (kind != std::io::ErrorKind::AddrInUse).then_some(kind)
+    });
+    assert_eq!(same, Some(std::io::ErrorKind::InvalidInput));
     assert!(start("127.0.0.1:0", 1).statistics().len() == 1);
 }
 
