@@ -52,6 +52,5 @@ pub use inline::InlinePlane;
 pub use net::{EventFd, SharedPort, Sockets};
 pub use plane::UdpPlane;
 pub use relays::RtpBypass;
-pub use tcp::TcpStatistics;
 pub use wakeup::Wakeup;
 pub use worker::Network;

@@ -17,7 +17,7 @@ use ring::hmac;
 pub struct TurnSecret(hmac::Key);
 
 /// The name and the password of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TurnCredentials {
     /// The end of its validity, and whose it is.
     pub username: String,
@@ -51,10 +51,19 @@ impl TurnSecret {
     }
 }
 
+// Secrets have no place in a log.
+
 impl fmt::Debug for TurnSecret {
-    // Secrets have no place in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TurnSecret")
+    }
+}
+
+impl fmt::Debug for TurnCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnCredentials")
+            .field("username", &self.username)
+            .finish_non_exhaustive()
     }
 }
 
@@ -71,6 +80,7 @@ mod tests {
             password: "yuzthm71VtVn1yeF250w4pJ16B4=".to_owned(),
         };
         assert_eq!(credentials, expected);
+        assert!(!format!("{credentials:?}").contains(&expected.password));
         let password = |name, unix| TurnSecret::new("north").password(name, Duration::from_secs(unix));
         assert_eq!(password("1700003600:PA_1", 1_700_003_599), Some(expected.password));
         assert_eq!(password("1700003600:PA_1", 1_700_003_600), None, "too late");

@@ -1,5 +1,6 @@
 //! Settings of the operator, and the calendar time.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use allocation::Loudest;
@@ -79,7 +80,7 @@ pub enum Visible {
 }
 
 /// A server that helps a client with ICE (RFC 8656).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IceServer {
     /// `stun:` and `turn:` addresses.
     pub urls: Vec<String>,
@@ -87,6 +88,16 @@ pub struct IceServer {
     pub username: String,
     /// Password, empty for STUN.
     pub credential: String,
+}
+
+impl fmt::Debug for IceServer {
+    // Passwords have no place in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IceServer")
+            .field("urls", &self.urls)
+            .field("username", &self.username)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A TURN server that shares a secret with this one: each participant gets credentials of its own.

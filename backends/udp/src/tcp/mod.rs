@@ -31,7 +31,7 @@ use dataplane::limits::DATAGRAM_MAX;
 use wire::framing::HEADER;
 
 pub(crate) use port::TcpPort;
-pub use statistics::TcpStatistics;
+use statistics::TcpStatistics;
 pub(crate) use worker::{Beside, TcpWorker};
 
 /// How many connections there may be. For one more, the oldest that is no leg's is closed, or else

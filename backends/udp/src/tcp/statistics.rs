@@ -63,7 +63,7 @@ impl Counts {
 
 /// Reads the counts of a TCP port while it is open.
 #[derive(Clone, Debug)]
-pub struct TcpStatistics(pub(crate) Arc<Counts>);
+pub(super) struct TcpStatistics(pub(super) Arc<Counts>);
 
 impl Statistics for TcpStatistics {
     fn families(&self) -> Vec<Family> {
