@@ -1,10 +1,10 @@
 //! The TURN server's ports, as a stranger finds them.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 
-use crate::server::Server;
+use crate::server::{Server, free_port};
 
 /// A request for an allocation without credentials.
 const ALLOCATE: [u8; 20] = [
@@ -18,7 +18,11 @@ fn is_challenge(answer: &[u8]) -> bool {
 
 #[test]
 fn turn_is_served_over_udp_and_tcp() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let is_free_for_udp = |port: &u16| UdpSocket::bind(("127.0.0.1", *port)).is_ok();
+    let port = (0..100)
+        .map(|_| free_port())
+        .find(is_free_for_udp)
+        .expect("a port that is free for both");
     let _server = Server::start(&format!(
         "keys: {{one: 0123456789abcdef0123456789abcdef}}\nturn: {{port: {port}}}\n"
     ));

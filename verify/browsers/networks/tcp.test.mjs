@@ -48,7 +48,6 @@ for (const mode of MODES) {
       for (const person of [ada, bob]) await uses(person, "tcp");
       await uses(eve, "udp");
       assert.ok((await world.figure("weir_tcp_connections")) >= 2);
-      assert.equal(await world.figure('weir_tcp_events_total{reason="slow"}'), 0, "nobody is too slow on this machine");
     });
 
     it("is found by a client that asks for it", { timeout: 90_000 }, async () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, it } from "node:test";
 import { localCandidates } from "../support/connections.mjs";
-import { freeTcpPort } from "../support/server.mjs";
+import { freePort } from "../support/server.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
 
@@ -37,7 +37,7 @@ function withRememberedConnections() {
 
 let world;
 before(async () => {
-  const configuration = `turn: {port: ${await freeTcpPort()}}\n`;
+  const configuration = `turn: {port: ${await freePort()}}\n`;
   world = await createWorld({ configuration, beforehand: withRememberedConnections });
 });
 after(() => world?.end());

@@ -92,10 +92,20 @@ export function freeTcpPort() {
   });
 }
 
-function freeUdpPort() {
+/** A port that nobody has for TCP or for UDP. */
+export async function freePort() {
+  for (let tries = 0; tries < 100; tries++) {
+    const port = await freeTcpPort();
+    const free = await freeUdpPort(port).catch(() => undefined);
+    if (free === port) return port;
+  }
+  throw new Error("there is no port that is free for both TCP and UDP");
+}
+
+function freeUdpPort(wanted = 0) {
   return new Promise((resolve, reject) => {
     const socket = createSocket("udp4").once("error", reject);
-    socket.bind(0, LOOPBACK, () => {
+    socket.bind(wanted, LOOPBACK, () => {
       const { port } = socket.address();
       socket.close(() => resolve(port));
     });
