@@ -1,7 +1,8 @@
 //! The controller's answer to an offer, as the answer to a request.
 
 use controller::IceServer;
-use wire::sdp::{SectionKind, SessionDescription};
+use wire::ExtensionKind;
+use wire::sdp::{MediaSection, SectionKind, SessionDescription};
 
 use crate::answer::Answer;
 use crate::route::Protocol;
@@ -44,7 +45,7 @@ pub(super) fn accept(protocol: Protocol, offered: &SessionDescription, told: &mu
     }
     let sdp = match protocol {
         Protocol::Whip => answer.sdp,
-        Protocol::Whep => for_player(&answer.sdp),
+        Protocol::Whep => for_player(&answer.sdp, &described),
     };
     Ok(Accepted {
         sid,
@@ -55,21 +56,34 @@ pub(super) fn accept(protocol: Protocol, offered: &SessionDescription, told: &mu
 }
 
 /// A description for a client that is told of no later one. Its sections may carry tracks that are
-/// not published yet, so each that is accepted is one to send on. It names no SSRCs, since those of
-/// later tracks are others: Chromium plays no others in a section where some are named.
-fn for_player(sdp: &str) -> String {
-    let (mut described, mut is_rejected) = (String::with_capacity(sdp.len()), false);
+/// not published yet, so each that is accepted is one to send on. A section whose packets carry its
+/// name names no SSRCs, since those of later tracks are others: Chromium plays no others in a
+/// section where some are named. Other sections keep theirs: GStreamer, which does not know names
+/// in packets, takes a stream of an unknown SSRC for one of the first section.
+fn for_player(sdp: &str, described: &SessionDescription) -> String {
+    let mut player_sdp = String::with_capacity(sdp.len());
+    let (mut sections, mut section) = (described.sections.iter(), None);
     for line in sdp.split_inclusive('\n') {
         if line.starts_with("m=") {
-            is_rejected = line.split(' ').nth(1) == Some("0");
+            section = sections.next();
         }
+        let is_accepted = section.is_none_or(|section| !section.rejected);
         match line.trim_end() {
-            "a=inactive" if !is_rejected => described.push_str("a=sendonly\r\n"),
-            ssrc if ssrc.starts_with("a=ssrc") => {}
-            _ => described.push_str(line),
+            "a=inactive" if is_accepted => player_sdp.push_str("a=sendonly\r\n"),
+            ssrc if ssrc.starts_with("a=ssrc") && section.is_some_and(is_named_in_packets) => {}
+            _ => player_sdp.push_str(line),
         }
     }
-    described
+    player_sdp
+}
+
+/// Whether the packets of a section carry its name (RFC 8843 section 9.2).
+fn is_named_in_packets(section: &MediaSection) -> bool {
+    let mut kinds = section
+        .extensions
+        .iter()
+        .map(|extension| ExtensionKind::from_uri(&extension.uri));
+    kinds.any(|kind| kind == Some(ExtensionKind::Mid))
 }
 
 /// The entity tag of the ICE session of a description of ours.
@@ -80,4 +94,20 @@ pub(super) fn tag(sdp: &str) -> Option<String> {
 fn tag_of(description: &SessionDescription) -> Option<String> {
     let mut credentials = description.sections.iter().filter_map(|section| section.ice.as_ref());
     credentials.next().map(|ice| ice.ufrag.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offer::tests::sdp;
+
+    #[test]
+    fn ssrcs_are_named_where_packets_do_not_carry_the_sections_name() {
+        let ssrc = "a=ssrc:1 cname:ada\r\n";
+        let named = format!("a=extmap:1 urn:ietf:params:rtp-hdrext:sdes:mid\r\n{ssrc}");
+        let text = sdp(&[("audio", "sendonly", &named), ("video", "sendonly", ssrc)]);
+        let told = for_player(&text, &SessionDescription::parse(&text).unwrap());
+        let (audio, video) = told.split_once("m=video").expect("two sections");
+        assert!(!audio.contains(ssrc) && video.contains(ssrc), "{told}");
+    }
 }
