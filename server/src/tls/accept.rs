@@ -98,7 +98,7 @@ mod tests {
         let certificates = Certificates::default();
         let pem = (certificate.pem(), key.serialize_pem());
         let served = Certificate::from_pem(pem.0.as_bytes(), pem.1.as_bytes()).unwrap();
-        certificates.set_own(vec![served]);
+        certificates.set_own(vec![Arc::new(served)]);
         (certificates, root)
     }
 

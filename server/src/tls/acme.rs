@@ -10,6 +10,7 @@ mod settings;
 mod storage;
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_rustls::TlsConnector;
@@ -86,7 +87,7 @@ impl Task {
 
     fn serve(&mut self, certificate: Certificate) {
         self.renewal = Some(certificate.renewal());
-        self.certificates.set_ordered(certificate);
+        self.certificates.set_ordered(Arc::new(certificate));
     }
 
     /// Runs it, once the ports are open at which the directory makes its checks. It does not end.

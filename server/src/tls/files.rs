@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 use tracing::{error, info};
 use zeroize::Zeroizing;
 
@@ -30,13 +31,22 @@ pub(crate) struct CertificateFiles {
 pub(crate) struct Files {
     paths: Vec<CertificateFiles>,
     certificates: Certificates,
-    /// The digest of the files that are served.
-    served: Fingerprint,
-    /// Why the files there are cannot be served, for the log.
+    /// The certificates that are served, in the order of their paths.
+    served: Vec<Served>,
+    /// Why files there are not served, for the log.
     error: Option<String>,
 }
 
-type Fingerprint = [u8; 32];
+/// A certificate that is served, with its files as they were read.
+#[derive(Clone)]
+struct Served {
+    files: CertificateFiles,
+    digest: Digest,
+    certificate: Arc<Certificate>,
+}
+
+/// The SHA-256 digest of the two files of a certificate.
+type Digest = [u8; 32];
 
 impl Files {
     /// Serves the certificates in these files. Those that are not valid at this time are served as
@@ -44,18 +54,18 @@ impl Files {
     ///
     /// Errors: the name of a file, and why it cannot be used.
     pub(super) fn open(paths: Vec<CertificateFiles>, certificates: Certificates) -> Result<Self, String> {
-        let texts = read(&paths)?;
-        let read = parse(&paths, &texts)?;
-        if let Err(error) = check_times(&read) {
+        let served = paths.iter().map(read).collect::<Result<Vec<Served>, String>>()?;
+        if let Err(error) = served.iter().try_for_each(check_time) {
             error!("{error}");
         }
-        certificates.set_own(read);
-        Ok(Files {
-            served: fingerprint(&texts),
+        let files = Files {
             paths,
             certificates,
+            served,
             error: None,
-        })
+        };
+        files.serve();
+        Ok(files)
     }
 
     /// Goes by these paths from now on. An error is logged even if it was before.
@@ -65,28 +75,40 @@ impl Files {
         self.follow().await;
     }
 
-    /// Reads the files again. Some that cannot be used, or are not valid at this time, change
-    /// nothing: they may be half written.
+    /// Reads the files again. Two that cannot be used, or that are not valid at this time while the
+    /// served certificate is, keep that certificate: they may be half written. Others are served.
     pub(crate) async fn follow(&mut self) {
-        let (paths, served) = (self.paths.clone(), self.served);
-        let Ok(changed) = tokio::task::spawn_blocking(move || changed(&paths, served)).await else {
+        let (paths, served) = (self.paths.clone(), self.served.clone());
+        let Ok(changed) = tokio::task::spawn_blocking(move || changed(&paths, &served)).await else {
             return;
         };
-        match changed {
-            Ok(None) => self.error = None,
-            Ok(Some((served, read))) => {
-                self.error = None;
-                self.served = served;
-                let names: Vec<_> = read.iter().flat_map(|certificate| certificate.names.clone()).collect();
-                self.certificates.set_own(read);
-                info!(names = names.join(", "), "certificates reloaded");
+        let error = match changed {
+            Ok(Changed { served, error }) => {
+                self.replace(served);
+                error
             }
-            Err(error) if self.error.as_ref() != Some(&error) => {
-                error!(error, "the certificates stay as they were");
-                self.error = Some(error);
-            }
-            Err(_) => {}
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error.as_ref().filter(|error| self.error.as_ref() != Some(*error)) {
+            error!(error, "the certificates stay as they were");
         }
+        self.error = error;
+    }
+
+    fn replace(&mut self, served: Vec<Served>) {
+        let id = |served: &Served| (served.files.clone(), served.digest);
+        if served.iter().map(id).eq(self.served.iter().map(id)) {
+            return;
+        }
+        self.served = served;
+        self.serve();
+        let names = self.served.iter().flat_map(|served| served.certificate.names.clone());
+        info!(names = names.collect::<Vec<_>>().join(", "), "certificates reloaded");
+    }
+
+    fn serve(&self) {
+        let certificates = self.served.iter().map(|served| served.certificate.clone());
+        self.certificates.set_own(certificates.collect());
     }
 }
 
@@ -95,20 +117,54 @@ impl Files {
 ///
 /// Errors: a file cannot be used.
 pub(crate) fn check(paths: &[CertificateFiles]) -> Result<Option<String>, String> {
-    let certificates = parse(paths, &read(paths)?)?;
-    Ok(check_times(&certificates).err())
+    let served = paths.iter().map(read).collect::<Result<Vec<Served>, String>>()?;
+    Ok(served.iter().try_for_each(check_time).err())
 }
 
-/// The certificates in files that are not those that are served; `None` if they are.
-fn changed(paths: &[CertificateFiles], served: Fingerprint) -> Result<Option<(Fingerprint, Vec<Certificate>)>, String> {
-    let texts = read(paths)?;
-    let fingerprint = fingerprint(&texts);
-    if fingerprint == served {
-        return Ok(None);
+/// The certificates to serve.
+struct Changed {
+    served: Vec<Served>,
+    /// Why one of them is not the one in its files.
+    error: Option<String>,
+}
+
+/// The certificates in files, or the served ones where the files cannot take their places.
+///
+/// Errors: files of which no certificate is served cannot be used.
+fn changed(paths: &[CertificateFiles], served: &[Served]) -> Result<Changed, String> {
+    let mut errors = Vec::new();
+    let followed = paths.iter().map(|files| {
+        let old = served.iter().find(|served| served.files == *files);
+        match (successor(files, old), old) {
+            (Ok(new), _) => Ok(new),
+            (Err(error), Some(old)) => {
+                errors.push(error);
+                Ok(old.clone())
+            }
+            (Err(error), None) => Err(error),
+        }
+    });
+    let served = followed.collect::<Result<Vec<Served>, String>>()?;
+    let error = Some(errors.join("; ")).filter(|error| !error.is_empty());
+    Ok(Changed { served, error })
+}
+
+/// The certificate in files, to serve in the place of the one that was in them.
+fn successor(files: &CertificateFiles, old: Option<&Served>) -> Result<Served, String> {
+    let texts = Texts::read(files)?;
+    if let Some(old) = old.filter(|old| old.digest == texts.digest()) {
+        return Ok(old.clone());
     }
-    let certificates = parse(paths, &texts)?;
-    check_times(&certificates)?;
-    Ok(Some((fingerprint, certificates)))
+    let new = texts.parse(files)?;
+    // A certificate that is not valid itself is lost to nobody.
+    match old.is_some_and(|old| check_time(old).is_err()) {
+        true => Ok(new),
+        false => check_time(&new).map(|()| new),
+    }
+}
+
+fn read(files: &CertificateFiles) -> Result<Served, String> {
+    Texts::read(files)?.parse(files)
 }
 
 /// The contents of the two files of a certificate.
@@ -117,14 +173,32 @@ struct Texts {
     key: Zeroizing<Vec<u8>>,
 }
 
-fn read(paths: &[CertificateFiles]) -> Result<Vec<Texts>, String> {
-    let texts = paths.iter().map(|files| {
+impl Texts {
+    fn read(files: &CertificateFiles) -> Result<Self, String> {
         Ok(Texts {
             chain: read_file(&files.chain)?,
             key: read_file(&files.key)?,
         })
-    });
-    texts.collect()
+    }
+
+    fn digest(&self) -> Digest {
+        let mut digest = Sha256::new();
+        for text in [&self.chain, &self.key] {
+            digest.update(text.len().to_be_bytes());
+            digest.update(text.as_slice());
+        }
+        digest.finalize().into()
+    }
+
+    fn parse(&self, files: &CertificateFiles) -> Result<Served, String> {
+        let certificate = Certificate::from_pem(&self.chain, &self.key)
+            .map_err(|error| format!("{} with {}: {error}", files.chain.display(), files.key.display()))?;
+        Ok(Served {
+            files: files.clone(),
+            digest: self.digest(),
+            certificate: Arc::new(certificate),
+        })
+    }
 }
 
 fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, String> {
@@ -137,36 +211,13 @@ fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, String> {
     }
 }
 
-fn fingerprint(texts: &[Texts]) -> Fingerprint {
-    let mut digest = Sha256::new();
-    for Texts { chain, key } in texts {
-        for text in [chain, key] {
-            digest.update(text.len().to_be_bytes());
-            digest.update(text.as_slice());
-        }
-    }
-    digest.finalize().into()
-}
-
-fn parse(paths: &[CertificateFiles], texts: &[Texts]) -> Result<Vec<Certificate>, String> {
-    let pairs = paths.iter().zip(texts);
-    let certificates = pairs.map(|(files, texts)| {
-        let (chain, key) = (files.chain.display(), files.key.display());
-        let certificate = Certificate::from_pem(&texts.chain, &texts.key);
-        certificate.map_err(|error| format!("{chain} with {key}: {error}"))
-    });
-    certificates.collect()
-}
-
-fn check_times(certificates: &[Certificate]) -> Result<(), String> {
-    let unix = clock::unix();
-    let late = certificates.iter().find(|certificate| !certificate.is_valid_at(unix));
-    match late {
-        Some(certificate) => {
-            let names = certificate.names.join(", ");
+fn check_time(served: &Served) -> Result<(), String> {
+    match served.certificate.is_valid_at(clock::unix()) {
+        true => Ok(()),
+        false => {
+            let names = served.certificate.names.join(", ");
             Err(format!("the certificate for {names} is not valid at this time"))
         }
-        None => Ok(()),
     }
 }
 
@@ -246,6 +297,28 @@ mod tests {
         );
         files.set_paths(Vec::new()).await;
         assert!(names(&certificates).is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_expired_certificate_does_not_keep_others_from_their_renewal() {
+        let [expired, renewed] = ["expired", "renewed"].map(Folder::new);
+        expired.write("expired.example", 2001);
+        renewed.write("first.example", 4000);
+        let paths = [expired.paths(), renewed.paths()].concat();
+        let certificates = Certificates::default();
+        let mut files = Files::open(paths.clone(), certificates.clone()).unwrap();
+        renewed.write("second.example", 4000);
+        files.follow().await;
+        assert_eq!(names(&certificates), ["expired.example", "second.example"]);
+
+        expired.write("valid.example", 4000);
+        files.follow().await;
+        assert_eq!(names(&certificates), ["second.example", "valid.example"]);
+        expired.write("expired.example", 2001);
+        renewed.write("third.example", 4000);
+        files.set_paths(paths).await;
+        assert!(files.error.as_ref().unwrap().contains("expired.example"));
+        assert_eq!(names(&certificates), ["third.example", "valid.example"]);
     }
 
     #[test]

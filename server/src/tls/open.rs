@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::acme;
 use super::development;
@@ -37,7 +38,7 @@ pub(crate) fn open(settings: Settings) -> Result<Opened, Box<dyn Error>> {
     let files = Files::open(settings.files, certificates.clone())?;
     if let Some(addresses) = settings.development {
         let made = development::certificate(&addresses, clock::unix());
-        certificates.set_for_all(made.map_err(|error| error.to_string())?);
+        certificates.set_for_all(Arc::new(made.map_err(|error| error.to_string())?));
     }
     let acme = settings.acme.map(|settings| acme::open(settings, certificates.clone()));
     Ok(Opened {

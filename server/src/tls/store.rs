@@ -36,21 +36,21 @@ struct Set {
 
 impl Certificates {
     /// Serves these from files from now on.
-    pub(super) fn set_own(&self, certificates: Vec<Certificate>) {
+    pub(super) fn set_own(&self, certificates: Vec<Arc<Certificate>>) {
         let mut set = self.write();
-        set.own = certificates.into_iter().map(Arc::new).collect();
+        set.own = certificates;
         set.index();
     }
 
     /// Serves this one from an ACME directory from now on.
-    pub(super) fn set_ordered(&self, certificate: Certificate) {
+    pub(super) fn set_ordered(&self, certificate: Arc<Certificate>) {
         let mut set = self.write();
-        set.ordered = Some(Arc::new(certificate));
+        set.ordered = Some(certificate);
         set.index();
     }
 
     /// Serves this one for all names.
-    pub(super) fn set_for_all(&self, certificate: Certificate) {
+    pub(super) fn set_for_all(&self, certificate: Arc<Certificate>) {
         self.set_own(vec![certificate]);
         self.write().is_for_all = true;
     }
@@ -153,13 +153,13 @@ mod tests {
 
     use super::*;
 
-    fn certificate(names: &[&str], last_year: i32) -> Certificate {
+    fn certificate(names: &[&str], last_year: i32) -> Arc<Certificate> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).unwrap();
         params.not_after = rcgen::date_time_ymd(last_year, 1, 1);
         let key = KeyPair::generate().unwrap();
         let pem = params.self_signed(&key).unwrap().pem();
-        Certificate::from_pem(pem.as_bytes(), key.serialize_pem().as_bytes()).unwrap()
+        Arc::new(Certificate::from_pem(pem.as_bytes(), key.serialize_pem().as_bytes()).unwrap())
     }
 
     fn chosen(certificates: &Certificates, name: Option<&str>) -> Option<String> {
