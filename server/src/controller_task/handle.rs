@@ -149,9 +149,9 @@ impl Handle {
 
     /// Lets nobody join from now on. Participants stay.
     pub(crate) async fn drain(&self) {
-        let _ = self.requests.send(ControllerRequest::Drain).await;
-        // Afterwards: nobody is admitted any more once this is seen.
+        // First: a load balancer learns it even while the controller's queue is full.
         self.is_draining.store(true, Ordering::Release);
+        let _ = self.requests.send(ControllerRequest::Drain).await;
     }
 
     /// Whether nobody may join any more.

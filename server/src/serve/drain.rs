@@ -60,15 +60,19 @@ impl Drain {
         }
         info!(seconds = limit.as_secs_f64(), "draining: nobody joins any more");
         self.begun = Some(clock::now());
-        let told = async {
-            self.controller.drain().await;
+        // A part that hangs must not keep the second signal from its effect. It is told again.
+        let _ = timeout(TELL_MAX, self.tell()).await;
+        true
+    }
+
+    /// Has nobody join any more. A part that hangs does not keep the others from being told.
+    async fn tell(&self) {
+        let sip = async {
             if let Some(sip) = &self.sip {
                 sip.drain().await;
             }
         };
-        // A part that hangs must not keep the second signal from its effect.
-        let _ = timeout(TELL_MAX, told).await;
-        true
+        tokio::join!(self.controller.drain(), sip);
     }
 
     /// Waits until nobody is left, or until it has taken as long as it may. There is no end to wait
@@ -86,6 +90,8 @@ impl Drain {
 
     async fn everybody_leaves(&self) {
         loop {
+            // The queue of a part may have been full.
+            self.tell().await;
             let left = self.left().await;
             if left == Left::default() {
                 return;
