@@ -281,8 +281,14 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     };
     info!("shutting down");
     manager.stopping();
+    // Clients that are told to reconnect must not find this process again.
+    servers.shutdown().await;
+    let goodbyes = async {
+        controller.drain().await;
+        controller.shut_down().await;
+    };
     // A controller that hangs sends no goodbyes.
-    if tokio::time::timeout(GOODBYE_MAX, controller.shut_down()).await.is_ok() {
+    if tokio::time::timeout(GOODBYE_MAX, goodbyes).await.is_ok() {
         // They are on their way through the sockets' tasks.
         tokio::time::sleep(GOODBYE).await;
         // Receivers learn of the end of rooms.

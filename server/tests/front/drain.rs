@@ -44,7 +44,8 @@ fn a_server_that_drains_serves_only_those_who_are_here_and_ends_after_them() {
     assert!(server.await_end());
 }
 
-/// Whether the participant is told to reconnect, before its connection ends.
+/// Whether the participant is told to reconnect, before its connection ends. It has sent JSON, so
+/// that the server answers in JSON.
 fn is_told_to_reconnect(participant: &mut tungstenite::WebSocket<impl std::io::Read + std::io::Write>) -> bool {
     while let Ok(message) = participant.read() {
         let text = message.to_text().unwrap_or_default();
@@ -60,6 +61,17 @@ fn a_second_signal_ends_the_drain() {
     let (mut server, mut participant) = drain("600");
     server.signal(Signal::TERM);
     assert!(is_told_to_reconnect(&mut participant));
+    assert!(server.await_end());
+}
+
+#[test]
+fn nobody_comes_back_to_a_server_that_ends() {
+    let mut server = Server::start(&draining("0"));
+    let mut participant = server.join("one", ONE);
+    assert!(is_served(&mut participant));
+    server.signal(Signal::TERM);
+    assert!(is_told_to_reconnect(&mut participant));
+    assert!(!server.listens(), "its port is closed before the goodbye");
     assert!(server.await_end());
 }
 

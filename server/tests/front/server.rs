@@ -78,7 +78,7 @@ impl Server {
             folder,
             log,
         };
-        server.wait("it starts", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        server.wait("it starts", || server.listens());
         server
     }
 
@@ -113,6 +113,11 @@ impl Server {
             );
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Whether it takes connections.
+    pub(crate) fn listens(&self) -> bool {
+        TcpStream::connect(("127.0.0.1", self.port)).is_ok()
     }
 
     /// A connection that nothing was said on. It fails when it has nothing to read for long.
