@@ -9,6 +9,7 @@ use tokio_rustls::rustls::ServerConfig;
 use super::certificate::Certificate;
 use super::challenges::Challenges;
 use super::counters::{Counts, HandshakeResult, OrderResult};
+use crate::os::clock;
 
 /// The certificates that are served, and their counts. Cheap to clone; all clones change together.
 #[derive(Clone, Default)]
@@ -28,8 +29,8 @@ struct Set {
     own: Vec<Arc<Certificate>>,
     /// From the ACME directory.
     ordered: Option<Arc<Certificate>>,
-    /// Each name with the first certificate that is for it.
-    by_name: HashMap<String, Arc<Certificate>>,
+    /// Each name with the certificates that are for it, in the order of all.
+    by_name: HashMap<String, Vec<Arc<Certificate>>>,
     /// Whether the first certificate is for all names, as in development.
     is_for_all: bool,
 }
@@ -58,7 +59,8 @@ impl Certificates {
     /// The handshake for a client that asks for a name, or for none; `None` if no certificate is
     /// for that name.
     pub(super) fn choose(&self, name: Option<&str>) -> Option<Arc<ServerConfig>> {
-        self.read().choose(name).map(|certificate| certificate.config())
+        let set = self.read();
+        set.choose(name, clock::unix()).map(|certificate| certificate.config())
     }
 
     /// Answers to the checks of the ACME directory.
@@ -118,33 +120,40 @@ impl Certificates {
 }
 
 impl Set {
-    fn all(&self) -> impl Iterator<Item = &Arc<Certificate>> {
+    fn all(&self) -> impl Iterator<Item = &Arc<Certificate>> + Clone {
         self.own.iter().chain(&self.ordered)
     }
 
     fn index(&mut self) {
-        let mut by_name = HashMap::new();
+        let mut by_name: HashMap<String, Vec<Arc<Certificate>>> = HashMap::new();
         for certificate in self.all() {
             for name in &certificate.names {
-                by_name.entry(name.clone()).or_insert_with(|| certificate.clone());
+                by_name.entry(name.clone()).or_default().push(certificate.clone());
             }
         }
         self.by_name = by_name;
     }
 
-    /// A client that asks for no name gets the first one: it has connected to an address.
-    fn choose(&self, name: Option<&str>) -> Option<&Arc<Certificate>> {
+    /// A client that asks for no name gets one of all: it has connected to an address.
+    fn choose(&self, name: Option<&str>, unix: Duration) -> Option<&Arc<Certificate>> {
         let Some(name) = name else {
-            return self.all().next();
+            return first_valid(self.all(), unix);
         };
         let name = name.to_ascii_lowercase();
-        let by_wildcard = || {
-            let (_, domain) = name.split_once('.')?;
-            self.by_name.get(&format!("*.{domain}"))
-        };
-        let found = self.by_name.get(&name).or_else(by_wildcard);
-        found.or_else(|| self.all().next().filter(|_| self.is_for_all))
+        let wildcard = name.split_once('.').map(|(_, domain)| format!("*.{domain}"));
+        let of = |name: &String| self.by_name.get(name).into_iter().flatten();
+        let named = of(&name).chain(wildcard.iter().flat_map(of));
+        first_valid(named, unix).or_else(|| self.all().next().filter(|_| self.is_for_all))
     }
+}
+
+/// The first certificate that is valid at this time, or the first one if none is.
+fn first_valid<'a>(
+    mut certificates: impl Iterator<Item = &'a Arc<Certificate>> + Clone,
+    unix: Duration,
+) -> Option<&'a Arc<Certificate>> {
+    let valid = certificates.clone().find(|certificate| certificate.is_valid_at(unix));
+    valid.or_else(|| certificates.next())
 }
 
 #[cfg(test)]
@@ -162,9 +171,12 @@ mod tests {
         Arc::new(Certificate::from_pem(pem.as_bytes(), key.serialize_pem().as_bytes()).unwrap())
     }
 
+    /// 2030-01-01.
+    const NOW: Duration = Duration::from_secs(1_893_456_000);
+
     fn chosen(certificates: &Certificates, name: Option<&str>) -> Option<String> {
         let set = certificates.read();
-        set.choose(name).map(|certificate| certificate.names[0].clone())
+        set.choose(name, NOW).map(|certificate| certificate.names[0].clone())
     }
 
     #[test]
@@ -195,6 +207,30 @@ mod tests {
     }
 
     #[test]
+    fn the_first_valid_certificate_of_a_name_is_chosen() {
+        let certificates = Certificates::default();
+        certificates.set_own(vec![
+            certificate(&["old.example", "a.b.example"], 2029),
+            certificate(&["older.example", "a.b.example"], 2028),
+        ]);
+        for name in [None, Some("a.b.example")] {
+            assert_eq!(
+                chosen(&certificates, name).as_deref(),
+                Some("old.example"),
+                "none is valid"
+            );
+        }
+        certificates.set_ordered(certificate(&["*.b.example"], 2031));
+        for name in [None, Some("a.b.example")] {
+            assert_eq!(chosen(&certificates, name).as_deref(), Some("*.b.example"));
+        }
+        assert_eq!(
+            chosen(&certificates, Some("old.example")).as_deref(),
+            Some("old.example")
+        );
+    }
+
+    #[test]
     fn one_for_development_is_for_all_names() {
         let certificates = Certificates::default();
         certificates.set_for_all(certificate(&["localhost"], 2030));
@@ -206,7 +242,7 @@ mod tests {
     #[test]
     fn one_valid_certificate_is_enough() {
         let certificates = Certificates::default();
-        let is_valid_in_2030 = || certificates.has_valid_at(Duration::from_secs(1_893_456_000));
+        let is_valid_in_2030 = || certificates.has_valid_at(NOW);
         assert!(!is_valid_in_2030());
         certificates.set_own(vec![certificate(&["a.example"], 2029)]);
         assert!(!is_valid_in_2030());
