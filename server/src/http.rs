@@ -23,6 +23,7 @@ use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
 use axum::{Router, middleware};
 use controller::JoinError;
+use controller::limits::JOIN_RETRY_AFTER;
 use livekit::agents;
 use livekit::api::Call;
 use livekit::{Admission, HttpRequest, Refusal, Route, admit};
@@ -41,9 +42,6 @@ pub(crate) use state::{Http, Https};
 
 /// The largest body of a request, apart from those of the server API.
 const BODY_MAX: usize = 4 << 10;
-
-/// The number of seconds after which a client may ask again that could not join.
-const RETRY_AFTER: &str = "5";
 
 /// All routes. A request that is not answered within `request_timeout` is given up.
 pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
@@ -107,7 +105,7 @@ fn unavailable(text: String) -> Response<Body> {
     let mut response = page::text(StatusCode::SERVICE_UNAVAILABLE, text);
     response
         .headers_mut()
-        .insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+        .insert(header::RETRY_AFTER, HeaderValue::from(JOIN_RETRY_AFTER));
     response
 }
 

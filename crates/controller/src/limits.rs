@@ -90,6 +90,9 @@ pub const PROTOCOLS_REMEMBERED_MAX: usize = 100;
 /// How long a choice is remembered.
 pub const PROTOCOL_REMEMBERED_FOR: Duration = Duration::from_secs(300);
 
+/// A client that could not join may try again after so many seconds.
+pub const JOIN_RETRY_AFTER: u32 = 5;
+
 /// A participant whose media is not connected in this time is removed.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A participant whose signalling connection is gone and whose media has been silent for this time

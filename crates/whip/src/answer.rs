@@ -1,5 +1,6 @@
 //! Answers to HTTP requests.
 
+use controller::limits::JOIN_RETRY_AFTER;
 use controller::{IceServer, JoinError};
 
 use crate::limits::RETRY_AFTER;
@@ -56,7 +57,7 @@ impl Answer {
 
     /// There are as many viewers without a token as a room takes.
     pub(crate) fn full() -> Self {
-        Self::refusal(503, "the room has too many viewers").with("retry-after", RETRY_AFTER.to_string())
+        Self::refusal(503, "the room has too many viewers").with("retry-after", JOIN_RETRY_AFTER.to_string())
     }
 
     /// There is no such session, or no more.
@@ -99,7 +100,7 @@ impl From<JoinError> for Answer {
             JoinError::NoSuchRoom => Self::refusal(404, text),
             JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => Self::refusal(429, text),
             JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => {
-                Self::refusal(503, text).with("retry-after", RETRY_AFTER.to_string())
+                Self::refusal(503, text).with("retry-after", JOIN_RETRY_AFTER.to_string())
             }
         }
     }

@@ -314,7 +314,7 @@ fn viewers_are_counted_for_each_room() {
     world.front.viewers.insert("lobby".to_owned(), VIEWERS_MAX);
     world.front.viewers.insert("attic".to_owned(), VIEWERS_MAX);
     let full = watch(&mut world);
-    assert_eq!((full.status, header(&full, "retry-after")), (503, "2"));
+    assert_eq!((full.status, header(&full, "retry-after")), (503, "5"));
     assert_eq!(world.play("cyd", "").status, 201);
     world.front.viewers.insert("lobby".to_owned(), VIEWERS_MAX - 1);
     assert_eq!(watch(&mut world).status, 201, "another room is full");
