@@ -188,7 +188,8 @@ pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<Judged, Answer>
 }
 
 impl Judged {
-    /// The longest body, in bytes. A longer one is answered with 413.
+    /// The longest body, in bytes. A longer one is answered with 413. With 0 a body has no meaning
+    /// (RFC 9110 section 9.3.5) and is not read.
     pub fn body_max(&self) -> usize {
         match self.asked {
             Asked::Open { .. } => OFFER_MAX,

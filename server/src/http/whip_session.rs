@@ -2,7 +2,7 @@
 //!
 //! No byte of a body is read before the token was verified.
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
@@ -72,13 +72,10 @@ async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Re
             random: random()?,
         },
     )?;
-    let body =
-        to_bytes(body, judged.body_max())
-            .await
-            .map_err(|error| match error.into_inner().is::<LengthLimitError>() {
-                true => Answer::refusal(413, "the body is too large"),
-                false => Answer::refusal(400, "the body cannot be read"),
-            })?;
+    let body = match judged.body_max() {
+        0 => Bytes::new(),
+        max => read(body, max).await?,
+    };
     // Taken once the offer is there: a place is not lost to another, so an offer that does not come
     // must not hold one.
     let place = match route.session {
@@ -87,6 +84,14 @@ async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Re
     };
     let answer = http.controller.whip(judged, &body, place).await;
     answer.ok_or_else(|| Answer::refusal(503, "the server is shutting down"))
+}
+
+async fn read(body: Body, max: usize) -> Result<Bytes, Answer> {
+    let read = to_bytes(body, max).await;
+    read.map_err(|error| match error.into_inner().is::<LengthLimitError>() {
+        true => Answer::refusal(413, "the body is too large"),
+        false => Answer::refusal(400, "the body cannot be read"),
+    })
 }
 
 /// A place for a session of this client.
