@@ -14,6 +14,7 @@ use backend_ebpf::Pass;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
+use skip::skipped;
 use veth::{Pair, pair_or_skip};
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -181,7 +182,7 @@ impl Phones {
     fn or_skip() -> Option<Self> {
         let pair = pair_or_skip(1)?;
         if let Err(reason) = pair.far.command("ethtool", "-K far0 tx off") {
-            eprintln!("SKIPPED, nothing was tested: {reason}");
+            skipped("nothing was tested", reason);
             return None;
         }
         let taking = pair.far.run(|| Pass::start("far0"));

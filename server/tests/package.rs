@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use skip::skipped;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_weir");
 
 /// The folder of what makes packages.
@@ -15,7 +17,7 @@ fn packaging() -> PathBuf {
 fn has(tool: &str) -> bool {
     let has = Command::new(tool).arg("--version").output().is_ok();
     if !has {
-        eprintln!("SKIPPED: there is no {tool} here");
+        skipped("the package", format_args!("there is no {tool} here"));
     }
     has
 }
@@ -135,12 +137,12 @@ fn the_debian_package_installs_a_program_that_reads_its_configuration() {
 fn runs_where_it_is_installed(package: &str) {
     const SKIPPED: i32 = 77;
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("SKIPPED: it takes root to install a package");
+        return skipped("the package is not installed", "it takes root");
     }
     let mut check = Command::new(packaging().join("deb/check"));
     let output = check.arg(package).stdin(Stdio::null()).output().expect("it starts");
     match output.status.code() {
-        Some(SKIPPED) => eprintln!("SKIPPED: there can be no copy of this system"),
+        Some(SKIPPED) => skipped("the package is not installed", "there can be no copy of this system"),
         status => assert_eq!(status, Some(0), "{output:?}"),
     }
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use skip::skipped;
 use switch_sim::Port;
 use veth::Namespace;
 
@@ -13,7 +14,7 @@ fn frames_of_an_interface_are_counted_at_the_end() {
     let namespace = match Namespace::new() {
         Ok(namespace) => namespace,
         Err(reason) => {
-            eprintln!("SKIPPED, nothing was tested: {reason}");
+            skipped("nothing was tested", reason);
             return;
         }
     };

@@ -13,6 +13,7 @@ use backend_ebpf::{Counter, Hook, RelayConfig, RelayOffload};
 use nix::sys::socket::sockopt::ReceiveTimeout;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, recv, setsockopt, socket};
 use nix::sys::time::{TimeVal, TimeValLike};
+use skip::skipped;
 use support::*;
 use veth::frame::{Frame, checksum};
 use veth::{Pair, pair_or_skip};
@@ -116,7 +117,7 @@ fn a_checksum_is_right_whoever_completes_it() {
             (&pair.near, format!("-K near0 tx {near}")),
         ] {
             if let Err(reason) = side.command("ethtool", &words) {
-                eprintln!("SKIPPED, nothing was tested: {reason}");
+                skipped("nothing was tested", reason);
                 return;
             }
         }

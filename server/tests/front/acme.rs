@@ -1,12 +1,13 @@
 //! Certificates of an ACME directory: a test's own, and Let's Encrypt's Pebble where it is on the
 //! path.
 
-use std::io::{self, ErrorKind, Read, Write, stderr};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use skip::skipped;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
@@ -60,10 +61,9 @@ impl Pebble {
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) => {
-                // Past the runner, which shows nothing of tests that pass.
-                let _ = writeln!(
-                    stderr(),
-                    "SKIPPED, nothing was tested with Pebble: `pebble` does not start: {error}"
+                skipped(
+                    "nothing was tested with Pebble",
+                    format_args!("`pebble` does not start: {error}"),
                 );
                 return None;
             }

@@ -1,6 +1,7 @@
 //! Each way gives a time, as far as this machine has it.
 
 use costs::{Cost, Load, Scene, Way, measure};
+use skip::skipped;
 
 /// Measurements of a way before it fails.
 const ATTEMPTS: u32 = 8;
@@ -29,7 +30,7 @@ fn sockets_are_measured_without_privilege() {
 fn every_way_is_measured_on_a_cable() {
     let scene = match Scene::cable() {
         Ok(scene) => scene,
-        Err(reason) => return eprintln!("SKIPPED, nothing was tested: {reason}"),
+        Err(reason) => return skipped("nothing was tested", reason),
     };
     for (way, is_encrypted) in [
         (Way::Sockets, true),

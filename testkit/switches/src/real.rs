@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use skip::skipped;
 use switch_sim::{Output, Port};
 use veth::Namespace;
 
@@ -54,7 +55,7 @@ pub struct Bmv2 {
 pub fn bmv2(ports: &[u16]) -> Option<Bmv2> {
     let switch = Bmv2::start(ports);
     switch
-        .inspect_err(|reason| eprintln!("SKIPPED, nothing was tested on BMv2: {reason}"))
+        .inspect_err(|reason| skipped("nothing was tested on BMv2", reason))
         .ok()
 }
 

@@ -16,6 +16,7 @@ use std::process::Command;
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
+use skip::skipped;
 
 /// Two ends of a cable.
 pub struct Pair {
@@ -69,8 +70,7 @@ impl Pair {
 /// A pair, or `None` with the reason on standard error.
 pub fn pair_or_skip(queues: usize) -> Option<Pair> {
     let pair = Pair::new(queues);
-    pair.inspect_err(|reason| eprintln!("SKIPPED, nothing was tested: {reason}"))
-        .ok()
+    pair.inspect_err(|reason| skipped("nothing was tested", reason)).ok()
 }
 
 impl Namespace {

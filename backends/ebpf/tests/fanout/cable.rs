@@ -8,6 +8,7 @@ use dataplane::{
     Counter, Leg, LegId, Path, Protection, Reason, Refused, Replica, ReplicaFormat, ReplicaId, ReplicaOffload,
     Rewriting, Stream, StreamFormat, StreamKey, Update,
 };
+use skip::skipped;
 use veth::{Pair, pair_or_skip};
 use wire::codec::Layer;
 use wire::{Codec, ExtensionMap, MediaKind, PayloadType, Ssrc};
@@ -210,7 +211,7 @@ fn all_copies_have_right_checksums_whoever_completes_them() {
         for (far, near) in [("off", "on"), ("on", "off"), ("on", "on")] {
             for (side, name, tx) in [(&pair.far, "far0", far), (&pair.near, "near0", near)] {
                 if let Err(reason) = side.command("ethtool", &format!("-K {name} tx {tx}")) {
-                    eprintln!("SKIPPED, nothing was tested: {reason}");
+                    skipped("nothing was tested", reason);
                     return;
                 }
             }
@@ -304,7 +305,7 @@ fn an_interface_that_merges_packets_is_refused() {
     for (gro, expected) in [("on", false), ("off", true)] {
         let set = pair.near.command("ethtool", &format!("-K near0 gro {gro}"));
         if let Err(reason) = set {
-            eprintln!("SKIPPED, nothing was tested: {reason}");
+            skipped("nothing was tested", reason);
             return;
         }
         let started = pair.near.run(|| Fanout::start(&config, Instant::now()).map(drop));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use backend_ebpf::Pass;
 use dataplane::{Accept, Hop, Path, Relay, RelayProtection};
+use skip::skipped;
 use veth::{Pair, pair_or_skip};
 
 /// How long to wait for what must come.
@@ -17,7 +18,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) fn cable_or_skip() -> Option<Cable> {
     let pair = pair_or_skip(1)?;
     if let Err(reason) = pair.far.command("ethtool", "-K far0 tx off") {
-        eprintln!("SKIPPED, nothing was tested: {reason}");
+        skipped("nothing was tested", reason);
         return None;
     }
     let taking = pair

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use backend_ebpf::{Counters, Pass, Statistics};
+use skip::skipped;
 use veth::Pair;
 
 use super::{Device, Family, SocketDevice};
@@ -23,7 +24,7 @@ impl BehindKernel {
         let pair = veth::pair_or_skip(1)?;
         let unfinished = pair.far.command("ethtool", "-K far0 tx off");
         unfinished
-            .inspect_err(|reason| eprintln!("SKIPPED, nothing was tested: {reason}"))
+            .inspect_err(|reason| skipped("nothing was tested", reason))
             .ok()?;
         let taking = pair.far.run(|| Pass::start(pair.far.interface));
         Some(BehindKernel {

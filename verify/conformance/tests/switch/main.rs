@@ -17,6 +17,7 @@ use conformance::device::{Interpreter, Ports, SwitchDevice};
 use conformance::text::{Statement, Vector};
 use conformance::vector::run;
 use dataplane::Update;
+use skip::skipped;
 use wire::ExtensionKind;
 
 mod histories;
@@ -178,7 +179,7 @@ fn the_switch_and_its_base_keep_every_vector() {
 #[test]
 fn bmv2_and_its_base_keep_every_vector() {
     if !is_p4_check() {
-        return eprintln!("SKIPPED, no vectors were tested on BMv2: P4_CHECK is not set");
+        return skipped("no vectors were tested on BMv2", "P4_CHECK is not set");
     }
     let real = Real::or_skip().expect("make p4-check needs simple_switch_grpc and root");
     for mode in MODES {

@@ -79,7 +79,7 @@ fn the_sum_of_a_packet_follows_its_changes() {
             (frame.ttl, frame.tos, frame.unchecked) = (ttl, tos, unchecked);
             match run(&mut bench, &frame.bytes()) {
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                    eprintln!("SKIPPED, nothing was tested: the kernel is older than Linux 6.16");
+                    skip::skipped("nothing was tested", "the kernel is older than Linux 6.16");
                     return;
                 }
                 ran => {
