@@ -96,7 +96,19 @@ impl Server {
 
     /// Waits until its log says this.
     pub(crate) fn await_log(&self, text: &str) {
-        self.wait(text, || self.log.lock().expect("nobody panics with it").contains(text));
+        self.await_log_after(0, text);
+    }
+
+    /// Waits until its log says this after its first bytes.
+    pub(crate) fn await_log_after(&self, start: usize, text: &str) {
+        self.wait(text, || {
+            self.log.lock().expect("nobody panics with it")[start..].contains(text)
+        });
+    }
+
+    /// The number of bytes in its log.
+    pub(crate) fn log_len(&self) -> usize {
+        self.log.lock().expect("nobody panics with it").len()
     }
 
     /// Waits until it has ended by itself; whether it says that all was well.
