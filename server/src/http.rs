@@ -39,6 +39,7 @@ use crate::websocket;
 pub(crate) use api::Api;
 use receivers::{Denial, ReceiverView, ReceiversView};
 pub(crate) use state::{Http, Https};
+pub(crate) use whip_session::Bodies;
 
 /// The largest body of a request, apart from those of the server API.
 const BODY_MAX: usize = 4 << 10;

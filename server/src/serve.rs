@@ -30,7 +30,7 @@ use crate::dependencies::Dependencies;
 use crate::http::health::Health;
 use crate::http::listen;
 use crate::http::listen::{Front, Port};
-use crate::http::{self, Api, Http, Https};
+use crate::http::{self, Api, Bodies, Http, Https};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
 use crate::media::addresses::{self, Addresses};
@@ -208,6 +208,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             node_ips: config.rtc.node_ips.clone(),
             proxied: places[1].clone(),
             sessions: places[2].clone(),
+            bodies: Bodies::default(),
             endpoint: Endpoint::new(metrics.clone(), receiver_query.clone()),
             metrics: metrics.clone(),
             health: health.clone(),

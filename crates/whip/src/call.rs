@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use access::{ApiKeys, Claims, VideoGrant, verify};
+use access::{ApiKeys, Claims, TokenError, VideoGrant, verify};
 use controller::{CreateRoom, TrackSource};
 
 use crate::answer::{Answer, FRAGMENT, SDP};
@@ -168,13 +168,13 @@ pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<Judged, Answer>
             check_type(request.content_type, FRAGMENT)?;
             Asked::Patch {
                 session,
-                bearer: bearer_of(request, access),
+                bearer: bearer_of(protocol, request, access)?,
                 if_match: request.if_match.map(IfMatch::parse),
             }
         }
         (Some(session), "DELETE") => Asked::Delete {
             session,
-            bearer: bearer_of(request, access),
+            bearer: bearer_of(protocol, request, access)?,
         },
         (Some(_), _) => return Err(Answer::other_method(OF_SESSION)),
     };
@@ -195,6 +195,14 @@ impl Judged {
             Asked::Open { .. } => OFFER_MAX,
             Asked::Patch { .. } => FRAGMENT_MAX,
             Asked::Delete { .. } => 0,
+        }
+    }
+
+    /// Whether one of our keys has signed its token. A viewer needs none.
+    pub fn is_signed(&self) -> bool {
+        match &self.asked {
+            Asked::Open { token, .. } => token.is_some(),
+            Asked::Patch { bearer, .. } | Asked::Delete { bearer, .. } => bearer.is_some(),
         }
     }
 
@@ -324,12 +332,23 @@ fn bearer(authorization: Option<&str>) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn bearer_of(request: Request<'_>, access: Access<'_>) -> Option<Bearer> {
-    let token = bearer(request.authorization)?;
-    Some(Bearer {
-        token: Token::new(token),
-        claims: verify(token, access.keys, access.unix).ok().map(Box::new),
-    })
+/// The token of a request about a session. Only sessions of viewers need none.
+///
+/// Errors: none of our keys has signed it, or it is needed and not there.
+fn bearer_of(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<Option<Bearer>, Answer> {
+    let Some(token) = bearer(request.authorization) else {
+        return match protocol {
+            Protocol::Whip => Err(Answer::unauthorized("there is no access token")),
+            Protocol::Whep => Ok(None),
+        };
+    };
+    let claims = match verify(token, access.keys, access.unix) {
+        Ok(claims) => Some(Box::new(claims)),
+        Err(TokenError::Expired | TokenError::NotYetValid) => None,
+        Err(error) => return Err(Answer::unauthorized(error.to_string())),
+    };
+    let token = Token::new(token);
+    Ok(Some(Bearer { token, claims }))
 }
 
 /// The parameters of an endpoint's URL.

@@ -46,6 +46,11 @@ const TURN: RangeInclusive<u8> = 0..=3;
 /// How many requests at once a connection of HTTP/2 may have.
 const STREAMS_MAX: u32 = 32;
 
+/// The bytes of bodies that a client of HTTP/2 may send before they are read: those of one request,
+/// and those of all requests of a connection.
+const STREAM_WINDOW: u32 = 64 << 10;
+const CONNECTION_WINDOW: u32 = 128 << 10;
+
 /// How many requests' time a connection may last. A client that is not done then, however slowly it
 /// reads, gets one request's time to finish.
 const LIFE: u32 = 30;
@@ -247,6 +252,8 @@ impl Running {
         let served = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS_MAX)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(HEADER_LEN_MAX)
             .keep_alive_interval(self.patience)
             .keep_alive_timeout(self.patience)

@@ -6,6 +6,7 @@ use axum::http::HeaderValue;
 
 use super::api::Api;
 use super::health::Health;
+use super::whip_session::Bodies;
 use crate::clients::places::Places;
 use crate::config;
 use crate::controller_task::Handle;
@@ -27,6 +28,8 @@ pub(crate) struct Http {
     pub proxied: Places,
     /// Places of sessions of WHIP and WHEP.
     pub sessions: Places,
+    /// Places of the bodies of their requests.
+    pub bodies: Bodies,
     /// The measurements.
     pub metrics: Metrics,
     /// Those of them that are shown.

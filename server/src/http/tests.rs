@@ -32,7 +32,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tower_http::add_extension::AddExtension;
 
-use super::{Api, Http, router};
+use super::{Api, Bodies, Http, router};
 use crate::clients::places::{Limits, Places};
 use crate::http::health::Health;
 use crate::http::listen::Connection;
@@ -104,6 +104,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         node_ips: vec![[203, 0, 113, 7].into()],
         proxied: Places::new(LIMITS),
         sessions: Places::new(LIMITS),
+        bodies: Bodies::default(),
         endpoint: Endpoint::new(metrics.clone(), query.clone()),
         metrics,
         health: Health::new(controller.clone(), query.clone(), None, None),

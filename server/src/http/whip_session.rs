@@ -1,12 +1,14 @@
 //! WHIP and WHEP at `/whip/v1` and `/whep/v1` (docs/whip.md).
 //!
-//! No byte of a body is read before the token was verified.
+//! No byte of a body is read before the token was verified, and only so many bodies at once are.
+//! Viewers have no token; their bodies are counted apart, so that they do not keep others waiting.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
 use http_body_util::LengthLimitError;
+use tokio::sync::Semaphore;
 use tracing::debug;
 use whip::{Access, Answer, Route, judge};
 
@@ -14,6 +16,34 @@ use super::Http;
 use crate::clients::guest::Guest;
 use crate::clients::places::Place;
 use crate::os::clock;
+
+/// Bodies that are read at once, with a token and without. Further ones wait for a place until the
+/// time of their request is over.
+const BODIES_MAX: usize = 512;
+
+/// Places of bodies that are read.
+pub(crate) struct Bodies {
+    signed: Semaphore,
+    of_viewers: Semaphore,
+}
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Bodies {
+            signed: Semaphore::new(BODIES_MAX),
+            of_viewers: Semaphore::new(BODIES_MAX),
+        }
+    }
+}
+
+impl Bodies {
+    fn of(&self, is_signed: bool) -> &Semaphore {
+        match is_signed {
+            true => &self.signed,
+            false => &self.of_viewers,
+        }
+    }
+}
 
 /// The answer to a request for a path of these protocols.
 pub(super) async fn answer(http: &Http, route: Route, guest: Guest, request: Request) -> Response<Body> {
@@ -74,7 +104,10 @@ async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Re
     )?;
     let body = match judged.body_max() {
         0 => Bytes::new(),
-        max => read(body, max).await?,
+        max => {
+            let _place = http.bodies.of(judged.is_signed()).acquire().await.ok();
+            read(body, max).await?
+        }
     };
     // Taken once the offer is there: a place is not lost to another, so an offer that does not come
     // must not hold one.

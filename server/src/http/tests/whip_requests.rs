@@ -1,7 +1,7 @@
 //! WHIP and WHEP through the program's routes.
 
 use axum::body::{Body, to_bytes};
-use axum::http::{Request, Response, StatusCode, header};
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 
 use super::{LIMITS, Never, STRANGER, Server, access_token, server};
 
@@ -66,6 +66,28 @@ async fn bodies_are_bounded() {
         post(&server, "/whip/v1", "hello").await.status(),
         StatusCode::BAD_REQUEST
     );
+}
+
+#[tokio::test]
+async fn the_token_of_a_request_about_a_session_is_verified_before_its_body() {
+    let server = server("{}");
+    for method in ["PATCH", "DELETE"] {
+        for (path, token) in [
+            ("/whip/v1/PA_a", None),
+            ("/whip/v1/PA_a", Some("Bearer a.b.c")),
+            ("/whep/v1/PA_a", Some("Bearer a.b.c")),
+        ] {
+            let mut request = Request::builder().method(method).uri(path);
+            let headers = request.headers_mut().unwrap();
+            headers.insert(
+                header::CONTENT_TYPE,
+                HeaderValue::from_static("application/trickle-ice-sdpfrag"),
+            );
+            headers.extend(token.map(|token| (header::AUTHORIZATION, HeaderValue::from_static(token))));
+            let refused = server.ask(STRANGER, request.body(Body::new(Never)).unwrap()).await;
+            assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "{method} {path}");
+        }
+    }
 }
 
 #[tokio::test]
