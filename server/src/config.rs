@@ -173,6 +173,9 @@ impl Config {
         let turn = tls
             .as_ref()
             .and_then(|tls| errors.of(file.turn.map(|turn| turn.complete(tls.as_ref())).transpose()));
+        if let (Some(rtc), Some(tls), Some(turn)) = (&rtc, &tls, &turn) {
+            errors.of(ports::check_others(port, rtc, tls.as_ref(), turn.as_ref()));
+        }
         let (Some(secrets), Some(tls), Some(rtc), Some(sip), Some(turn), true) =
             (secrets, tls, rtc, sip, turn, errors.0.is_empty())
         else {

@@ -74,7 +74,17 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
             "4: tls.certificates: ",
             "cannot read /nowhere.pem",
         ),
+        (
+            with_key("tls:\n  acme:\n    names: [a.example]\n    accept_terms: true\n    root: /nowhere.pem\n"),
+            "7: tls.acme.root: ",
+            "cannot use /nowhere.pem",
+        ),
         (with_key("tls: {port: 7443}\n"), "3: tls: ", "needs `certificates:"),
+        (
+            with_key("turn:\n  port: 7880\n"),
+            "4: turn.port: ",
+            "port 7880 is both `port` and `turn.port`",
+        ),
         (with_key("log:\n  level: weir=loud\n"), "4: log.level: ", "weir=loud"),
         (
             with_key("sip:\n  ng: {listen: '0.0.0.0:2223'}\n"),

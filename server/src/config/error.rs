@@ -37,6 +37,8 @@ pub(crate) enum ConfigError {
     Turn(&'static str),
     /// The TCP port of media is also another port, which the text names.
     TcpPort(u16, &'static str),
+    /// Two settings name the same port.
+    SamePort(u16, [&'static str; 2]),
 }
 
 impl ConfigError {
@@ -75,6 +77,7 @@ impl ConfigError {
             ConfigError::NoSwitch => Some("rtc.offload"),
             ConfigError::Turn(_) => Some("turn"),
             ConfigError::TcpPort(..) => Some("rtc.tcp_port"),
+            ConfigError::SamePort(_, [_, name]) => Some(*name),
         }
     }
 }
@@ -129,6 +132,9 @@ impl fmt::Display for ConfigError {
                 f,
                 "port {port} is both `rtc.tcp_port` and {other}: name another, or 0 for no media over TCP"
             ),
+            ConfigError::SamePort(port, [first, second]) => {
+                write!(f, "port {port} is both `{first}` and `{second}`: each needs its own")
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The ports of a configuration.
 
-use super::{ConfigError, Rtc, Sip};
+use super::{ConfigError, Rtc, Sip, Tls, Turn};
 use crate::dataplane::TcpPort;
 
 /// The UDP port of media, unless another is named.
@@ -38,6 +38,31 @@ pub(super) fn check(http: u16, rtc: &Rtc, sip: Option<&Sip>) -> Result<(), Confi
         _ => return Ok(()),
     };
     Err(ConfigError::TcpPort(port, conflict))
+}
+
+/// Whether the ports of HTTPS and of the TURN server are different from others and from each other.
+///
+/// Errors: two settings name the same.
+pub(super) fn check_others(http: u16, rtc: &Rtc, tls: Option<&Tls>, turn: Option<&Turn>) -> Result<(), ConfigError> {
+    let media = rtc.dataplane.tcp.as_ref().map(|tcp| tcp.port);
+    let tls = ("tls.port", tls.map(|tls| tls.port));
+    let turn = ("turn.port", turn.and_then(|turn| turn.port));
+    check_different(&[("port", Some(http)), tls, turn])?;
+    check_different(&[("rtc.tcp_port", media), tls, turn])?;
+    check_different(&[("rtc.port", Some(rtc.port)), turn])
+}
+
+fn check_different(named: &[(&'static str, Option<u16>)]) -> Result<(), ConfigError> {
+    for (nth, (second, port)) in named.iter().enumerate() {
+        // 0 is any port that is free.
+        let Some(port) = port.filter(|port| *port != 0) else {
+            continue;
+        };
+        if let Some((first, _)) = named[..nth].iter().find(|(_, other)| *other == Some(port)) {
+            return Err(ConfigError::SamePort(port, [*first, *second]));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -89,5 +114,26 @@ mod tests {
         let config = Config::load(&arguments).unwrap();
         let tcp = config.rtc.dataplane.tcp.map(|tcp| tcp.port);
         assert_eq!((config.rtc.port, tcp), (9000, Some(9001)));
+    }
+
+    #[test]
+    fn https_and_turn_have_ports_of_their_own() {
+        let check = |text: &str| {
+            let file = File::parse("weir.yaml", text).unwrap();
+            let rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
+            let turn = file.turn.map(|turn| turn.complete(None).unwrap());
+            check_others(file.port.unwrap_or(7880), &rtc, file.tls.as_ref(), turn.as_ref())
+        };
+        assert!(check("tls: {port: 443}\nturn: {port: 3478}").is_ok());
+        for (text, one, other) in [
+            ("port: 443\ntls: {}", "`port`", "`tls.port`"),
+            ("rtc: {tcp_port: 443}\ntls: {}", "`rtc.tcp_port`", "`tls.port`"),
+            ("turn: {port: 443}\ntls: {}", "`tls.port`", "`turn.port`"),
+            ("turn: {port: 7880}", "`port`", "`turn.port`"),
+            ("turn: {port: 7882}", "`rtc.port`", "`turn.port`"),
+        ] {
+            let error = check(text).unwrap_err().to_string();
+            assert!(error.contains(one) && error.contains(other), "{error}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use crate::config::{Config, Problem, Report};
 use crate::dataplane::{Base, Offload};
 use crate::media::addresses::Addresses;
-use crate::tls::files;
+use crate::tls::{acme, files};
 use crate::{cli, log, sip};
 
 /// The lowest port that a process may open without a privilege.
@@ -38,6 +38,7 @@ pub(crate) fn run(arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
 /// Errors beyond those of reading: `weir serve` finds them while it starts.
 fn problems(config: &Config, certificates: &Result<Option<String>, String>, arguments: &cli::Serve) -> Vec<Problem> {
     let sip = config.sip.as_ref();
+    let acme = config.tls.as_ref().and_then(|tls| tls.acme.as_ref());
     let checks = [
         ("log.level", log::check(&config.log.level).err()),
         (
@@ -45,6 +46,7 @@ fn problems(config: &Config, certificates: &Result<Option<String>, String>, argu
             Addresses::of(config).check().err().map(|error| error.to_string()),
         ),
         ("tls.certificates", certificates.as_ref().err().cloned()),
+        ("tls.acme.root", acme.and_then(|acme| acme::check(acme).err())),
         ("sip.interfaces", sip.and_then(|sip| sip::check(sip).err())),
     ];
     let found = checks.into_iter().filter_map(|(key, error)| Some((key, error?)));

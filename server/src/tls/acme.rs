@@ -10,10 +10,12 @@ mod settings;
 mod storage;
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::RootCertStore;
 use tracing::{info, warn};
 
 use self::storage::Storage;
@@ -45,10 +47,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3600);
 /// Errors: the folder cannot be used, or the directory's own certificates cannot be read.
 pub(super) fn open(settings: Settings, certificates: Certificates) -> Result<Task, Box<dyn Error>> {
     let storage = Storage::open(&settings.storage, &settings.directory)?;
-    let roots = match &settings.root {
-        Some(path) => client::roots_in(path).map_err(|error| format!("cannot use {}: {error}", path.display()))?,
-        None => client::machine_roots("no certificate can be ordered"),
-    };
+    let roots = own_roots(&settings)?.unwrap_or_else(|| client::machine_roots("no certificate can be ordered"));
     let mut task = Task {
         connector: client::connector(roots),
         settings,
@@ -58,6 +57,20 @@ pub(super) fn open(settings: Settings, certificates: Certificates) -> Result<Tas
     };
     task.serve_stored();
     Ok(task)
+}
+
+/// Reads the directory's own certificates as a server does when it starts.
+///
+/// Errors: they are in a file that cannot be used.
+pub(crate) fn check(settings: &Settings) -> Result<(), String> {
+    own_roots(settings).map(drop)
+}
+
+/// The certificates in a file that sign the directory's own.
+fn own_roots(settings: &Settings) -> Result<Option<RootCertStore>, String> {
+    let read =
+        |path: &PathBuf| client::roots_in(path).map_err(|error| format!("cannot use {}: {error}", path.display()));
+    settings.root.as_ref().map(read).transpose()
 }
 
 /// The task that orders and renews.
