@@ -14,10 +14,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use instant_acme::Account;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::RootCertStore;
 use tracing::{info, warn};
 
+use self::order::Issued;
 use self::storage::Storage;
 use super::certificate::{Certificate, seconds};
 use super::client;
@@ -137,14 +139,28 @@ impl Task {
         }
     }
 
+    /// Orders a certificate by the stored account, or by another if the directory does not know it.
+    async fn obtain(&self) -> Result<Issued, Failure> {
+        let connector = || self.connector.clone();
+        let account = account::open(&self.settings, &self.storage, connector()).await?;
+        match self.obtain_by(&account).await {
+            Err(error) if account::is_unknown(&error) => {
+                warn!(%error, "the directory does not know the stored ACME account");
+                let account = account::make(&self.settings, &self.storage, connector()).await?;
+                self.obtain_by(&account).await
+            }
+            obtained => obtained,
+        }
+    }
+
+    async fn obtain_by(&self, account: &Account) -> Result<Issued, Failure> {
+        let Settings { names, challenge, .. } = &self.settings;
+        order::obtain(account, names, *challenge, self.certificates.challenges()).await
+    }
+
     /// Orders a certificate, and stores it if that is possible.
     async fn order(&self) -> Result<Certificate, Failure> {
-        let order = async {
-            let account = account::open(&self.settings, &self.storage, self.connector.clone()).await?;
-            let challenges = self.certificates.challenges();
-            order::obtain(&account, &self.settings.names, self.settings.challenge, challenges).await
-        };
-        let issued = match tokio::time::timeout(ORDER_MAX, order).await {
+        let issued = match tokio::time::timeout(ORDER_MAX, self.obtain()).await {
             Ok(issued) => issued?,
             Err(_) => return Err("the directory did not issue it in time".into()),
         };

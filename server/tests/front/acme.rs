@@ -1,6 +1,7 @@
 //! Certificates of an ACME directory: a test's own, and Let's Encrypt's Pebble where it is on the
 //! path.
 
+use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -235,6 +236,32 @@ fn pebble_issues_a_certificate_by_tls() {
 #[test]
 fn pebble_issues_a_certificate_by_http() {
     is_ordered_at_pebble("http-01");
+}
+
+#[test]
+fn an_account_that_cannot_be_used_is_replaced() {
+    let folder = Folder::new("accounts");
+    let [http, tls] = [free_port(), free_port()];
+    let directory = Directory::start([http, tls]);
+    replace(&folder.0.join(ROOT), &directory.root_pem());
+    let config = config(&folder, tls, &directory.url(), "http-01");
+    let order = |warning: &str| {
+        let server = Server::start_at(http, &config);
+        server.await_log(warning);
+        server.await_log("a certificate was issued");
+        drop(server);
+        let mut stored = fs::read_dir(folder.0.join("acme")).expect("a folder");
+        let stored = stored.next().expect("one directory").expect("a folder").path();
+        fs::remove_file(stored.join("certificate.pem")).expect("it is there");
+        stored.join("account.json")
+    };
+    let account = order("an ACME account was made");
+    directory.forget_account();
+    order("the directory does not know the stored ACME account");
+    replace(&account, "{");
+    order("the stored ACME account cannot be read");
+    order("a certificate was issued");
+    assert_eq!(directory.orders(), 4);
 }
 
 #[test]

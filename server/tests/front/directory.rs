@@ -32,6 +32,8 @@ struct State {
     ports: [u16; 2],
     nonces: BTreeSet<String>,
     issued_nonces: u64,
+    /// The number of the account that is known.
+    account: usize,
     thumbprint: String,
     names: Vec<String>,
     /// Whether a name that was checked is the server's.
@@ -65,6 +67,7 @@ impl Directory {
             ports,
             nonces: BTreeSet::new(),
             issued_nonces: 0,
+            account: 0,
             thumbprint: String::new(),
             names: Vec::new(),
             checked: BTreeMap::new(),
@@ -94,6 +97,11 @@ impl Directory {
     /// The same in PEM.
     pub(crate) fn root_pem(&self) -> String {
         self.state.lock().expect("nobody panics with it").authority.pem()
+    }
+
+    /// Knows the account there is no longer.
+    pub(crate) fn forget_account(&self) {
+        self.state.lock().expect("nobody panics with it").account += 1;
     }
 
     /// How many orders there were.
@@ -172,6 +180,9 @@ impl State {
         if protected["url"] != format!("{}{path}", self.base) {
             return problem(400, "unauthorized", "it was signed for another URL");
         }
+        if protected["kid"].is_string() && protected["kid"] != self.account() {
+            return problem(400, "accountDoesNotExist", "this account is not known");
+        }
         let (resource, number) = path[1..].split_once('/').unwrap_or((&path[1..], ""));
         match resource {
             "new-account" => self.make_account(&protected["jwk"]),
@@ -208,12 +219,16 @@ impl State {
             jwk["crv"], jwk["kty"], jwk["x"], jwk["y"]
         );
         self.thumbprint = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(canonical));
-        let location = format!("{}/account/1", self.base);
+        self.account += 1;
         (
             201,
-            vec![("location", location)],
+            vec![("location", self.account())],
             json!({ "status": "valid" }).to_string(),
         )
+    }
+
+    fn account(&self) -> String {
+        format!("{}/account/{}", self.base, self.account)
     }
 
     fn make_order(&mut self, payload: &Value) -> Answer {
