@@ -68,11 +68,12 @@ fn name_host(request: &mut Request) {
     }
 }
 
-/// The answer to a request that needs TLS. A request that changes something is refused: it has
-/// shown its token to the network, and a redirection would hide that.
+/// The answer to a request that needs TLS. A request with a token, and one that changes something,
+/// is refused: it has shown its token to the network, and a redirection would hide that.
 fn elsewhere(port: u16, connection: &Connection, request: &Request) -> Response<Body> {
     let location = location(port, connection, request);
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !is_read || has_token(request) {
         return page::text(StatusCode::FORBIDDEN, format!("over TLS only: {location}\n"));
     }
     match HeaderValue::try_from(location) {
@@ -86,6 +87,12 @@ fn elsewhere(port: u16, connection: &Connection, request: &Request) -> Response<
         }
         Err(_) => page::text(StatusCode::BAD_REQUEST, "over TLS only\n"),
     }
+}
+
+fn has_token(request: &Request) -> bool {
+    let mut parameters = request.uri().query().unwrap_or_default().split('&');
+    request.headers().contains_key(header::AUTHORIZATION)
+        || parameters.any(|parameter| parameter.starts_with("access_token="))
 }
 
 fn location(port: u16, connection: &Connection, request: &Request) -> String {

@@ -45,6 +45,15 @@ async fn pages_are_redirected_and_other_requests_are_refused() {
             "not without TLS"
         );
     }
+    let response = get("weir.example", "/rtc?protocol=16&access_token=a.b.c").await;
+    assert_eq!(
+        response.status(),
+        StatusCode::FORBIDDEN,
+        "the network has seen its token"
+    );
+    let mut request = Request::get("http://weir.example/metrics").body(Body::empty()).unwrap();
+    request.headers_mut().extend(bearer("a.b.c"));
+    assert_eq!(server.ask(STRANGER, request).await.status(), StatusCode::FORBIDDEN);
     for method in [Method::POST, Method::OPTIONS, Method::DELETE] {
         let url = "http://weir.example/whip/v1";
         let response = ask(&server, STRANGER, method, url, "weir.example").await;
