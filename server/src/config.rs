@@ -40,8 +40,8 @@ pub(crate) use secrets::Keys;
 use sip::Seconds;
 pub(crate) use sip::{Network, Sip};
 pub(crate) use tls::Tls;
-pub(crate) use turn::Turn;
 use turn::TurnFile;
+pub(crate) use turn::{Turn, URLS_MAX};
 pub(crate) use webhook::{Webhook, is_url};
 
 use crate::cli;

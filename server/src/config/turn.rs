@@ -11,7 +11,7 @@ use super::sip::Seconds;
 use super::{ConfigError, Tls};
 
 /// The most addresses that clients are told.
-const URLS_MAX: usize = 8;
+pub(crate) const URLS_MAX: usize = 8;
 /// The shortest and the longest time that credentials may be valid. A client needs them as long as
 /// it stays.
 const VALID: std::ops::RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(7 * 86_400);

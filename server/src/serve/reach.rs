@@ -67,7 +67,7 @@ pub(crate) async fn follow(
 }
 
 /// A TURN server as clients get to know it. Weir's own is where media is, and over TLS where the
-/// names of the certificate are, unless it has other addresses.
+/// first names of the certificate are, unless it has other addresses.
 pub(crate) fn turn_for_clients(
     turn: &config::Turn,
     https: Option<&config::Tls>,
@@ -83,7 +83,7 @@ pub(crate) fn turn_for_clients(
     let over_tls = |https: &config::Tls| {
         let names = https.acme.iter().flat_map(|acme| &acme.names);
         let url = |name: &String| format!("turns:{name}:{}?transport=tcp", https.port);
-        names.map(url).collect::<Vec<String>>()
+        names.take(config::URLS_MAX).map(url).collect::<Vec<String>>()
     };
     let https = https.filter(|_| turn.tls);
     server.urls.extend(https.map(over_tls).unwrap_or_default());
