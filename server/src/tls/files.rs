@@ -1,6 +1,6 @@
 //! Certificates in files, which are read again when they change.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -203,8 +203,13 @@ impl Texts {
 
 fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, String> {
     let mut bytes = Zeroizing::new(Vec::new());
+    let cannot = |error| format!("cannot read {}: {error}", path.display());
+    // Opening a pipe would wait for its other end.
+    if !fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(format!("{} is no regular file", path.display()));
+    }
     let outcome = File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_end(&mut bytes));
-    outcome.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    outcome.map_err(cannot)?;
     match u64::try_from(bytes.len()) {
         Ok(0..=FILE_MAX) => Ok(bytes),
         _ => Err(format!("{} is longer than {FILE_MAX} bytes", path.display())),
@@ -223,8 +228,6 @@ fn check_time(served: &Served) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use rcgen::{CertificateParams, KeyPair};
 
     use super::*;
@@ -330,5 +333,8 @@ mod tests {
         assert_eq!(open(), Ok(()), "it is served with an error in the log");
         fs::write(folder.0.join("key.pem"), vec![b'x'; 2 << 20]).unwrap();
         assert!(open().unwrap_err().contains("longer"));
+        fs::remove_file(folder.0.join("key.pem")).unwrap();
+        std::os::unix::fs::symlink("/dev/null", folder.0.join("key.pem")).unwrap();
+        assert!(open().unwrap_err().contains("is no regular file"));
     }
 }
