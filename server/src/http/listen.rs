@@ -1,19 +1,23 @@
 //! The ports of HTTP and HTTPS: accept connections up to the limits, from clients that make
 //! progress.
 //!
-//! Each wait for a client has a time limit: for the handshake of TLS and for the whole connection
-//! here, for a request's header in `hyper`, for the whole request in the router, and for a client
-//! that does not read its response in [`WriteTimeout`].
+//! Each wait for a client has a time limit: for the handshake of TLS, for the first request of
+//! HTTP/2 and for the whole connection here, for a request's header in `hyper`, for the whole
+//! request in the router, and for a client that does not read its response in [`WriteTimeout`].
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -243,12 +247,26 @@ impl Running {
         self.run(served, |served| served.graceful_shutdown()).await;
     }
 
-    /// A WebSocket is not offered here (RFC 8441): it would end with its connection, which lasts no
+    /// The first request has a time limit here, which `hyper` has for HTTP/1.1 only.
+    ///
+    /// A WebSocket is not offered (RFC 8441): it would end with its connection, which lasts no
     /// longer than requests may.
     async fn serve_http2<S>(self, stream: S, service: Service)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let (begun, patience, metrics) = (has_begun.clone(), self.patience, self.metrics.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            begun.store(true, Ordering::Relaxed);
+            service.call(request)
+        });
+        let silent = async {
+            tokio::time::sleep(patience).await;
+            if has_begun.load(Ordering::Relaxed) {
+                std::future::pending().await
+            }
+        };
         let served = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS_MAX)
@@ -258,7 +276,10 @@ impl Running {
             .keep_alive_interval(self.patience)
             .keep_alive_timeout(self.patience)
             .serve_connection(TokioIo::new(stream), service);
-        self.run(served, |served| served.graceful_shutdown()).await;
+        tokio::select! {
+            () = self.run(served, |served| served.graceful_shutdown()) => {}
+            () = silent => metrics.http_closed(Closed::Slow),
+        }
     }
 
     /// Runs a connection until it ends, is evicted, or has lasted too long. `finish` lets it end

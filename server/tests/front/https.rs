@@ -200,6 +200,20 @@ fn a_handshake_that_stops_is_given_up() {
 }
 
 #[test]
+fn a_client_of_http_2_that_asks_for_nothing_is_given_up() {
+    let (authority, folder, port) = (Authority::new(), Folder::new("silent"), free_port());
+    let files = folder.put("one", &authority.issue(&["weir.example"], LATE));
+    let server = Server::start(&config(port, &[files], "limits: {request_timeout: 2}\n"));
+    let stream = connect(&authority.client(&["h2"]), port, "weir.example").expect("a connection");
+    server.wait("it is counted", || {
+        let metrics = server.get("/metrics");
+        let slow = "weir_http_connections_closed_total{reason=\"slow\"} ";
+        metrics.contains(slow) && !metrics.contains(&format!("{slow}0\n"))
+    });
+    drop(stream);
+}
+
+#[test]
 fn handshakes_that_stop_keep_nobody_out() {
     let (authority, folder, port) = (Authority::new(), Folder::new("held"), free_port());
     let files = folder.put("one", &authority.issue(&["weir.example"], LATE));
