@@ -17,7 +17,6 @@ fn drain(limit: &str) -> (Server, tungstenite::WebSocket<impl std::io::Read + st
     let server = Server::start(&draining(limit));
     let mut participant = server.join("one", ONE);
     assert!(is_served(&mut participant));
-    server.wait("it is ready", || server.status("/readyz") == 200);
     server.signal(Signal::TERM);
     server.await_log("draining");
     (server, participant)

@@ -174,8 +174,9 @@ impl Server {
         self.status(&format!("/rtc/validate?access_token={}", token(identity, key, secret)))
     }
 
-    /// Joins with a token of this key.
+    /// Joins with a token of this key, as soon as somebody can.
     pub(crate) fn join(&self, key: &str, secret: &str) -> WebSocket<MaybeTlsStream<TcpStream>> {
+        self.wait("it is ready", || self.status("/readyz") == 200);
         let url = format!(
             "ws://127.0.0.1:{}/rtc?protocol=16&access_token={}",
             self.port,
