@@ -30,6 +30,10 @@ const END_MAX: Duration = Duration::from_millis(500);
 /// How long a panic waits for its line to be written, because it may be about to end the process.
 const PANIC_PAUSE: Duration = Duration::from_millis(50);
 
+/// Added to every level. The STUN parser warns of attributes of messages that nobody has
+/// authenticated, with up to 500 lines a message.
+const STUN_PARSER: &str = "is::stun=error";
+
 /// The running log.
 pub(crate) struct Log {
     filter: reload::Handle<EnvFilter, Registry>,
@@ -146,7 +150,8 @@ pub(crate) fn check(level: &str) -> Result<(), String> {
 }
 
 fn parse(level: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))
+    let filter = EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))?;
+    Ok(filter.add_directive(STUN_PARSER.parse().expect("it is a directive")))
 }
 
 /// The destination of lines; one that cannot be written is counted.
@@ -238,6 +243,26 @@ mod tests {
         assert!(log.lost().lines() >= 99, "{}", log.lost().lines());
         drop(log);
         drop(held);
+    }
+
+    #[test]
+    fn the_stun_parser_warns_at_no_level() {
+        let memory = Memory::default();
+        for level in ["info", "trace", "is=debug"] {
+            let config = config::Log {
+                level: level.to_owned(),
+                ..config::Log::default()
+            };
+            let (log, subscriber) = Log::to(&config, memory.clone(), false).unwrap();
+            tracing::subscriber::with_default(subscriber, || {
+                tracing::warn!(target: "is::stun", "STUN got MappedAddress");
+                tracing::error!(target: "is::stun", "a fault");
+            });
+            drop(log);
+        }
+        let text = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
+        assert!(!text.contains("MappedAddress"), "{text}");
+        assert_eq!(text.matches("a fault").count(), 3, "{text}");
     }
 
     #[test]
