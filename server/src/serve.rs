@@ -33,7 +33,7 @@ use crate::http::listen::{Front, Port};
 use crate::http::{self, Api, Bodies, Http, Https};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
-use crate::media::addresses::{self, Addresses};
+use crate::media::addresses::{self, Addresses, Known};
 use crate::media::media_thread;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
@@ -105,9 +105,9 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let calls = config.sip.as_ref().map(calls);
     let opened = dataplane::open(&config.rtc.dataplane, bound, calls.as_ref(), clocks.media, wake)?;
     let addresses = Addresses::of(&config);
-    let reached = addresses.now().await?;
-    let node_addresses = addresses::advertised(&reached);
-    let turn = reach::start_turn(&config, &reached)?;
+    let known = addresses.now(&Known::default()).await?;
+    let node_addresses = addresses::advertised(&known.reached);
+    let turn = reach::start_turn(&config, &known.reached)?;
     let turn_over_tls = reach::over_tls(&config, turn.as_ref());
     let turn_statistics = turn
         .as_ref()
@@ -141,7 +141,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     // Aborted when it is dropped.
     let mut following = JoinSet::new();
     let ports = (config.rtc.port, opened.tcp_port);
-    following.spawn(reach::follow(addresses, reached, ports, receiver_query.clone(), turn));
+    following.spawn(reach::follow(addresses, known, ports, receiver_query.clone(), turn));
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let (commands, node_ended) = media_thread::start(
         agent,

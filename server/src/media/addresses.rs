@@ -14,7 +14,9 @@ use crate::config::{Config, Filter, Network};
 
 /// How often this machine's addresses are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// After so many looks without a change, STUN servers are asked all the same: five minutes.
+/// After so many looks without a change, STUN servers are asked all the same: five minutes. After a
+/// question without an answer they are asked at the next look, and then after twice as many looks
+/// each time.
 const ASK_EVERY: u32 = 60;
 
 /// The origin of the addresses.
@@ -40,6 +42,18 @@ pub(crate) struct Reached {
     pub local: IpAddr,
 }
 
+/// The addresses that clients are told of, and their origin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Each advertised address once, IPv4 first.
+    pub reached: Vec<Reached>,
+    /// One for each of this machine's own addresses, in their order. Without STUN servers, and for
+    /// configured addresses, the same as `reached`.
+    all: Vec<Reached>,
+    /// How many times in a row STUN servers were asked about an address and none answered.
+    failures: u32,
+}
+
 impl Addresses {
     /// Those of a configuration.
     pub(crate) fn of(config: &Config) -> Self {
@@ -53,19 +67,20 @@ impl Addresses {
     }
 
     /// The addresses there are now: the configured ones, or else this machine's own, as they are
-    /// seen outside. IPv4 is first.
+    /// seen outside. An address that no STUN server sees keeps what is known of it.
     ///
     /// Errors: there are none.
-    pub(crate) async fn now(&self) -> Result<Vec<Reached>, Box<dyn Error>> {
+    pub(crate) async fn now(&self, known: &Known) -> Result<Known, Box<dyn Error>> {
         self.check()?;
         let own = self.own()?;
-        let mut reached = match self.named.is_empty() {
-            true => self.seen(&own).await,
-            false => self.named(&own),
+        let (all, failures) = match self.named.is_empty() {
+            true => self.seen(&own, known).await,
+            false => (self.named(&own), 0),
         };
+        let mut reached = all.clone();
         reached.sort_by_key(|reached| (reached.advertised.is_ipv6(), *reached));
         reached.dedup_by_key(|reached| reached.advertised);
-        Ok(reached)
+        Ok(Known { reached, all, failures })
     }
 
     /// Whether there are any.
@@ -79,26 +94,28 @@ impl Addresses {
     }
 
     /// Waits for a change of `known`, and makes it. Configured addresses do not change.
-    pub(crate) async fn changed(&self, known: &mut Vec<Reached>) {
+    pub(crate) async fn changed(&self, known: &mut Known) {
         if !self.named.is_empty() {
             return pending().await;
         }
-        let (mut own, mut looks) = (self.own().unwrap_or_default(), 0);
+        let (mut own, mut looks) = (known.own(), 0);
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             looks += 1;
             let seen = self.own().unwrap_or_default();
-            let is_due = looks >= ASK_EVERY && !self.stun_servers.is_empty();
+            let is_due = looks >= known.ask_after() && !self.stun_servers.is_empty();
             if seen == own && !is_due {
                 continue;
             }
             (own, looks) = (seen, 0);
-            match self.now().await {
-                Ok(reached) if reached != *known => {
-                    *known = reached;
-                    return;
+            match self.now(known).await {
+                Ok(next) => {
+                    let is_changed = next.reached != known.reached;
+                    *known = next;
+                    if is_changed {
+                        return;
+                    }
                 }
-                Ok(_) => {}
                 Err(error) => warn!(%error, "clients are told of the earlier addresses"),
             }
         }
@@ -118,8 +135,9 @@ impl Addresses {
         self.named.iter().map(reached).collect()
     }
 
-    /// This machine's own addresses, as STUN servers see them if they are to be asked.
-    async fn seen(&self, own: &[IpAddr]) -> Vec<Reached> {
+    /// This machine's own addresses, as STUN servers see them if they are to be asked, and how many
+    /// questions in a row had no answer.
+    async fn seen(&self, own: &[IpAddr], known: &Known) -> (Vec<Reached>, u32) {
         let (mut reached, mut asked) = (Vec::new(), JoinSet::new());
         for local in own.iter().copied() {
             let advertised = local;
@@ -131,12 +149,17 @@ impl Addresses {
                 false => reached.push(Reached { advertised, local }),
             }
         }
-        // An address that no server sees may still be reached in its own network.
+        let mut failures = 0;
         for (local, seen) in asked.join_all().await {
-            let advertised = seen.unwrap_or(local);
+            if seen.is_none() {
+                failures = known.failures.saturating_add(1);
+            }
+            // An address that no server has seen may still be reached in its own network.
+            let advertised = seen.or_else(|| known.advertised_of(local)).unwrap_or(local);
             reached.push(Reached { advertised, local });
         }
-        reached
+        reached.sort_by_key(|reached| reached.local);
+        (reached, failures)
     }
 
     /// The addresses of this machine that are used and reach sockets, in order.
@@ -152,6 +175,27 @@ impl Addresses {
         reached.sort();
         reached.dedup();
         Ok(reached)
+    }
+}
+
+impl Known {
+    /// This machine's own addresses, of which it was made.
+    fn own(&self) -> Vec<IpAddr> {
+        self.all.iter().map(|reached| reached.local).collect()
+    }
+
+    /// The address that clients know for one of this machine.
+    fn advertised_of(&self, local: IpAddr) -> Option<IpAddr> {
+        let found = self.all.iter().find(|reached| reached.local == local)?;
+        Some(found.advertised)
+    }
+
+    /// After how many looks STUN servers are asked again.
+    fn ask_after(&self) -> u32 {
+        match self.failures {
+            0 => ASK_EVERY,
+            failures => 1_u32.checked_shl(failures - 1).unwrap_or(ASK_EVERY).min(ASK_EVERY),
+        }
     }
 }
 
@@ -204,8 +248,29 @@ mod tests {
 
     #[tokio::test]
     async fn a_bound_address_is_the_one_there_is() {
-        let found = addresses(&[], &["127.0.0.1"]).now().await.unwrap();
-        assert_eq!(found, [reached("127.0.0.1", "127.0.0.1")]);
+        let known = Known::default();
+        let found = addresses(&[], &["127.0.0.1"]).now(&known).await.unwrap();
+        assert_eq!(found.reached, [reached("127.0.0.1", "127.0.0.1")]);
+    }
+
+    #[tokio::test]
+    async fn an_address_that_no_server_sees_any_more_keeps_the_earlier_one() {
+        let addresses = Addresses {
+            stun_servers: vec!["127.0.0.1:9".to_owned()],
+            ..addresses(&[], &["10.255.0.1"])
+        };
+        let mut known = addresses.now(&Known::default()).await.unwrap();
+        assert_eq!(
+            known.reached,
+            [reached("10.255.0.1", "10.255.0.1")],
+            "none has ever answered"
+        );
+        known.all = vec![reached("203.0.113.7", "10.255.0.1")];
+        for looks in [2, 4, 8, 16, 32, 60, 60] {
+            known = addresses.now(&known).await.unwrap();
+            assert_eq!(known.reached, [reached("203.0.113.7", "10.255.0.1")]);
+            assert_eq!(known.ask_after(), looks);
+        }
     }
 
     #[test]

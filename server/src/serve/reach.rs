@@ -10,7 +10,7 @@ use super::seed;
 use crate::clients::peeked::HandOver;
 use crate::config::{self, Config};
 use crate::media::ReceiverQuery;
-use crate::media::addresses::{self, Addresses, Reached};
+use crate::media::addresses::{self, Addresses, Known, Reached};
 use crate::turn_server::{self, Peer, TurnServer};
 
 /// Starts the TURN server, if there is to be one.
@@ -47,21 +47,21 @@ fn peers(reached: &[Reached], port: u16) -> Vec<Peer> {
 /// those of UDP and, if it is open, TCP.
 pub(crate) async fn follow(
     addresses: Addresses,
-    mut reached: Vec<Reached>,
+    mut known: Known,
     ports: (u16, Option<u16>),
     node: ReceiverQuery,
     turn: Option<Arc<TurnServer>>,
 ) {
     let (udp, tcp) = ports;
     loop {
-        addresses.changed(&mut reached).await;
-        let advertised = addresses::advertised(&reached);
+        addresses.changed(&mut known).await;
+        let advertised = addresses::advertised(&known.reached);
         info!(addresses = ?advertised, "this machine's addresses have changed");
         let over_tcp = tcp.map(|port| addresses::at(&advertised, port));
         node.set_addresses([addresses::at(&advertised, udp), over_tcp.unwrap_or_default()])
             .await;
         if let Some(turn) = &turn {
-            turn.set_peers(peers(&reached, udp));
+            turn.set_peers(peers(&known.reached, udp));
         }
     }
 }
