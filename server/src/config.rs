@@ -162,13 +162,13 @@ impl Config {
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments));
         let port = arguments.port.or(file.port).unwrap_or(7880);
         let tls = errors.of(Tls::complete(file.tls, arguments.dev, arguments.dev_tls, port));
-        let rtc = errors.of(file.rtc.complete(arguments));
+        let mut rtc = errors.of(file.rtc.complete(arguments));
         let sip = rtc.as_ref().and_then(|rtc| {
             let media = || sip::media_interface(&bind, &rtc.node_ips);
             errors.of(file.sip.map(|sip| sip.complete(media)).transpose())
         });
-        if let (Some(rtc), Some(sip)) = (&rtc, &sip) {
-            errors.of(ports::check(port, rtc, sip.as_ref()));
+        if let (Some(rtc), Some(sip)) = (&mut rtc, &sip) {
+            warnings.extend(errors.of(ports::check(port, rtc, sip.as_ref())).flatten());
         }
         let turn = tls
             .as_ref()

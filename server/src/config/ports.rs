@@ -19,13 +19,14 @@ pub(super) fn tcp(udp: u16, named: Option<u16>) -> Option<TcpPort> {
     })
 }
 
-/// Whether the ports of media are different from others.
+/// Whether the ports of media are different from others. A TCP port that nobody named is left out
+/// where it is not; returns a warning of that.
 ///
 /// Errors: the TCP port is the UDP port, the HTTP port, or one that relayed calls may get. Of a
 /// path's local address, only the port says which of them it is.
-pub(super) fn check(http: u16, rtc: &Rtc, sip: Option<&Sip>) -> Result<(), ConfigError> {
-    let Some(TcpPort { port, .. }) = rtc.dataplane.tcp else {
-        return Ok(());
+pub(super) fn check(http: u16, rtc: &mut Rtc, sip: Option<&Sip>) -> Result<Option<String>, ConfigError> {
+    let Some(TcpPort { port, is_named }) = rtc.dataplane.tcp else {
+        return Ok(None);
     };
     let mut ranges = sip
         .iter()
@@ -35,9 +36,15 @@ pub(super) fn check(http: u16, rtc: &Rtc, sip: Option<&Sip>) -> Result<(), Confi
         _ if port == rtc.port => "`rtc.port`",
         _ if port == http => "`port`",
         _ if ranges.any(|range| range.contains(&port)) => "one of the `ports` of `sip.interfaces`",
-        _ => return Ok(()),
+        _ => return Ok(None),
     };
-    Err(ConfigError::TcpPort(port, conflict))
+    if is_named {
+        return Err(ConfigError::TcpPort(port, conflict));
+    }
+    rtc.dataplane.tcp = None;
+    Ok(Some(format!(
+        "no media over TCP: its usual port {port} is {conflict}; name another in rtc.tcp_port"
+    )))
 }
 
 /// Whether the ports of HTTPS and of the TURN server are different from others and from each other.
@@ -85,17 +92,20 @@ mod tests {
     fn a_tcp_port_is_no_other_port() {
         let check = |text: &str| {
             let file = File::parse("weir.yaml", text).unwrap();
-            let rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
+            let mut rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
             let sip = file.sip.map(|sip| sip.complete(|| None).unwrap());
-            check(file.port.unwrap_or(7880), &rtc, sip.as_ref())
+            let warning = check(file.port.unwrap_or(7880), &mut rtc, sip.as_ref())?;
+            Ok::<_, ConfigError>((rtc.dataplane.tcp.is_some(), warning))
         };
-        assert!(check("rtc: {}").is_ok());
+        assert_eq!(check("rtc: {}").unwrap(), (true, None));
         let interfaces = "sip: {interfaces: [{address: 192.0.2.1}]}";
-        assert!(check(interfaces).is_ok());
+        assert_eq!(check(interfaces).unwrap(), (true, None));
+        let (is_open, warning) = check("port: 7881").unwrap();
+        assert!(!is_open && warning.is_some_and(|warning| warning.contains("`port`")));
         let among_relays = format!("rtc: {{tcp_port: 35000}}\n{interfaces}");
         for (text, other) in [
             ("rtc: {port: 5000, tcp_port: 5000}", "rtc.port"),
-            ("port: 7881", "`port`"),
+            ("rtc: {tcp_port: 7880}", "`port`"),
             (among_relays.as_str(), "sip.interfaces"),
         ] {
             let error = check(text).unwrap_err().to_string();
