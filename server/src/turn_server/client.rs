@@ -88,7 +88,9 @@ pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: Sock
             && let Err(error) = link.send(answer).await
         {
             debug!(%error, "a TURN client failed");
-            server.counts.add(TurnEvent::Slow);
+            if error.kind() == io::ErrorKind::TimedOut {
+                server.counts.add(TurnEvent::Slow);
+            }
             return;
         }
     }
