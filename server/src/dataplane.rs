@@ -10,7 +10,7 @@ pub(crate) mod ebpf;
 pub(crate) mod p4;
 
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -158,7 +158,10 @@ fn compose(base: AnyPlane, offloads: Offloads, absent: Vec<Arc<dyn Statistics>>)
 /// has it.
 fn tcp_port(wanted: Option<TcpPort>, addresses: &[SocketAddr]) -> Option<u16> {
     let TcpPort { port, is_named } = wanted?;
-    let mut tried = addresses.iter().map(|address| TcpListener::bind((address.ip(), port)));
+    // A machine without IPv6 needs only the IPv4 port.
+    let exists = |address: &&SocketAddr| address.is_ipv4() || UdpSocket::bind((address.ip(), 0)).is_ok();
+    let existing = addresses.iter().filter(exists);
+    let mut tried = existing.map(|address| TcpListener::bind((address.ip(), port)));
     match tried.find_map(Result::err) {
         Some(error) if !is_named => {
             warn!(port, %error, "no media over TCP: name another port in rtc.tcp_port");

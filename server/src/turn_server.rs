@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use access::TurnSecret;
 use tokio::net::UdpSocket;
-use tracing::info;
+use tracing::{info, warn};
 use turn::Family;
 
 use crate::clients::places::{Limits, Places};
@@ -120,18 +120,29 @@ fn advertised(peers: &[Peer]) -> Vec<SocketAddr> {
     peers.iter().map(|peer| peer.advertised).collect()
 }
 
-/// Opens a UDP and a TCP port on all addresses, and serves clients there from now on.
+/// Opens a UDP and a TCP port on all addresses, and serves clients there from now on. One family
+/// may be missing on this machine, but not all.
 ///
 /// Errors: the operating system's.
 pub(crate) fn serve(server: &Arc<TurnServer>, addresses: &[IpAddr], port: u16) -> io::Result<()> {
+    let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
     for address in addresses {
         let at = SocketAddr::new(*address, port);
-        let (socket, listener) = (bind(at)?, listen::bind(at)?);
-        tokio::spawn(datagrams::serve(server.clone(), Arc::new(socket)));
-        tokio::spawn(streams::serve(server.clone(), listener));
-        info!(address = %at, "TURN");
+        match bind(at).and_then(|socket| Ok((socket, listen::bind(at)?))) {
+            Ok((socket, listener)) => {
+                tokio::spawn(datagrams::serve(server.clone(), Arc::new(socket)));
+                tokio::spawn(streams::serve(server.clone(), listener));
+                info!(address = %at, "TURN");
+                outcome = Ok(());
+            }
+            Err(error) if addresses.len() > 1 && error.kind() != io::ErrorKind::AddrInUse => {
+                warn!(address = %at, %error, "no TURN");
+                outcome = outcome.or(Err(error));
+            }
+            Err(error) => return Err(error),
+        }
     }
-    Ok(())
+    outcome
 }
 
 /// Opens a UDP port. An IPv6 one does not take IPv4, which has a port of its own.

@@ -11,16 +11,17 @@ use super::socket::{check, has_no_ipv6, set_option};
 /// Connections that the kernel has made and nobody has accepted. More are refused by it.
 const BACKLOG: i32 = 512;
 
-/// Opens a port for connections, which does not block. `[::]` takes IPv4 too, unless `v6_only`;
-/// where the machine has no IPv6 it becomes `0.0.0.0`.
+/// Opens a port for connections, which does not block. `[::]` takes IPv4 too, unless `v6_only`.
+/// On a machine without IPv6 it becomes `0.0.0.0`, and with `v6_only` there is none.
 ///
 /// Errors: the operating system's.
-pub(crate) fn listen(address: SocketAddr, v6_only: bool) -> io::Result<TcpListener> {
+pub(crate) fn listen(address: SocketAddr, v6_only: bool) -> io::Result<Option<TcpListener>> {
     match listen_exactly(address, v6_only) {
         Err(error) if address.ip().is_unspecified() && address.is_ipv6() && has_no_ipv6(&error) => {
-            listen_exactly(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()), v6_only)
+            let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
+            (!v6_only).then(|| listen_exactly(v4, v6_only)).transpose()
         }
-        opened => opened,
+        opened => opened.map(Some),
     }
 }
 

@@ -49,7 +49,9 @@ impl TcpPort {
             // The first one's port, where the system chooses.
             let port = local.first().map_or(port, SocketAddr::port);
             let v6_only = has_v4 && address.ip().is_unspecified();
-            let listener = listen(SocketAddr::new(address.ip(), port), v6_only)?;
+            let Some(listener) = listen(SocketAddr::new(address.ip(), port), v6_only)? else {
+                continue;
+            };
             local.push(listener.local_addr()?);
             listeners.push(listener);
         }
