@@ -210,13 +210,16 @@ pub(crate) fn at(addresses: &[IpAddr], port: u16) -> Vec<SocketAddr> {
     addresses.iter().map(with_port).collect()
 }
 
-/// The addresses of this machine that reach a socket bound to `bound`. Link-local ones need a zone
-/// and are left out.
+/// The addresses of this machine that reach a socket bound to `bound`. Link-local ones reach only
+/// their own link, and are left out.
 fn reached_by(bound: IpAddr, own: &[IpAddr]) -> Vec<IpAddr> {
     if !bound.is_unspecified() {
         return vec![bound];
     }
-    let link_local = |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let link_local = |address: &IpAddr| match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
     let same_family = own.iter().filter(|address| address.is_ipv4() == bound.is_ipv4());
     same_family
         .filter(|address| !address.is_loopback() && !link_local(address))
@@ -288,6 +291,16 @@ mod tests {
         let none: Vec<IpAddr> = Vec::new();
         let named = addresses(&["203.0.113.7"], &["0.0.0.0"]).named(&none);
         assert_eq!(named, [reached("203.0.113.7", "203.0.113.7")]);
+    }
+
+    #[test]
+    fn loopback_and_link_local_addresses_are_left_out() {
+        let own = ["127.0.0.1", "169.254.7.7", "10.0.0.5", "::1", "fe80::1", "fd00::5"];
+        let own = own.map(|address| address.parse().unwrap());
+        let reached = |bound: &str| reached_by(bound.parse().unwrap(), &own);
+        assert_eq!(reached("0.0.0.0"), [own[2]]);
+        assert_eq!(reached("::"), [own[5]]);
+        assert_eq!(reached("169.254.7.7"), [own[1]], "it is named");
     }
 
     #[test]
