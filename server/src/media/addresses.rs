@@ -38,8 +38,9 @@ pub(crate) struct Addresses {
 pub(crate) struct Reached {
     /// In descriptions.
     pub advertised: IpAddr,
-    /// On this machine.
-    pub local: IpAddr,
+    /// On this machine. There may be none for a configured address of another family than those of
+    /// this machine.
+    pub local: Option<IpAddr>,
 }
 
 /// The addresses that clients are told of, and their origin.
@@ -126,7 +127,7 @@ impl Addresses {
         let local_of = |address: &IpAddr| {
             let is_same = |own: &&IpAddr| *own == address;
             let same_family = || own.iter().find(|own| own.is_ipv4() == address.is_ipv4());
-            *own.iter().find(is_same).or_else(same_family).unwrap_or(address)
+            own.iter().find(is_same).or_else(same_family).copied()
         };
         let reached = |address: &IpAddr| Reached {
             advertised: *address,
@@ -140,13 +141,12 @@ impl Addresses {
     async fn seen(&self, own: &[IpAddr], known: &Known) -> (Vec<Reached>, u32) {
         let (mut reached, mut asked) = (Vec::new(), JoinSet::new());
         for local in own.iter().copied() {
-            let advertised = local;
             match external::is_private(local) && !self.stun_servers.is_empty() {
                 true => {
                     let servers = self.stun_servers.clone();
                     asked.spawn(async move { (local, external::seen(local, &servers).await) });
                 }
-                false => reached.push(Reached { advertised, local }),
+                false => reached.push(Reached::at(local, local)),
             }
         }
         let mut failures = 0;
@@ -156,7 +156,7 @@ impl Addresses {
             }
             // An address that no server has seen may still be reached in its own network.
             let advertised = seen.or_else(|| known.advertised_of(local)).unwrap_or(local);
-            reached.push(Reached { advertised, local });
+            reached.push(Reached::at(advertised, local));
         }
         reached.sort_by_key(|reached| reached.local);
         (reached, failures)
@@ -178,15 +178,25 @@ impl Addresses {
     }
 }
 
+impl Reached {
+    /// An address of this machine.
+    fn at(advertised: IpAddr, local: IpAddr) -> Self {
+        Reached {
+            advertised,
+            local: Some(local),
+        }
+    }
+}
+
 impl Known {
     /// This machine's own addresses, of which it was made.
     fn own(&self) -> Vec<IpAddr> {
-        self.all.iter().map(|reached| reached.local).collect()
+        self.all.iter().filter_map(|reached| reached.local).collect()
     }
 
     /// The address that clients know for one of this machine.
     fn advertised_of(&self, local: IpAddr) -> Option<IpAddr> {
-        let found = self.all.iter().find(|reached| reached.local == local)?;
+        let found = self.all.iter().find(|reached| reached.local == Some(local))?;
         Some(found.advertised)
     }
 
@@ -243,10 +253,7 @@ mod tests {
     }
 
     fn reached(advertised: &str, local: &str) -> Reached {
-        Reached {
-            advertised: advertised.parse().unwrap(),
-            local: local.parse().unwrap(),
-        }
+        Reached::at(advertised.parse().unwrap(), local.parse().unwrap())
     }
 
     #[tokio::test]
@@ -290,7 +297,7 @@ mod tests {
         assert_eq!(named, expected);
         let none: Vec<IpAddr> = Vec::new();
         let named = addresses(&["203.0.113.7"], &["0.0.0.0"]).named(&none);
-        assert_eq!(named, [reached("203.0.113.7", "203.0.113.7")]);
+        assert_eq!(named[0].local, None);
     }
 
     #[test]

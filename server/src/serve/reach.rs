@@ -34,13 +34,16 @@ pub(crate) fn over_tls(config: &Config, server: Option<&Arc<TurnServer>>) -> Opt
     Some(Arc::new(move |stream, from| turn_server::admit(&server, stream, from)))
 }
 
-/// Media as clients of the TURN server reach it.
+/// Media as clients of the TURN server reach it. An address that this machine does not have may be
+/// another machine's, and is no peer.
 fn peers(reached: &[Reached], port: u16) -> Vec<Peer> {
-    let peer = |reached: &Reached| Peer {
-        advertised: SocketAddr::new(reached.advertised, port),
-        local: SocketAddr::new(reached.local, port),
+    let peer = |reached: &Reached| {
+        Some(Peer {
+            advertised: SocketAddr::new(reached.advertised, port),
+            local: SocketAddr::new(reached.local?, port),
+        })
     };
-    reached.iter().map(peer).collect()
+    reached.iter().filter_map(peer).collect()
 }
 
 /// Tells the node and the TURN server of every change of this machine's addresses. `ports` are
