@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{ConfigError, Filter, Network, first_of, ports};
+use super::{ConfigError, Filter, Network, StunServer, first_of, ports};
 use crate::cli;
 use crate::dataplane::{self, Base, Offload, afxdp, ebpf, p4};
 
@@ -17,7 +17,7 @@ pub(super) struct RtcFile {
     pub(super) tcp_port: Option<u16>,
     pub(super) node_ip: Vec<IpAddr>,
     pub(super) use_external_ip: bool,
-    pub(super) stun_servers: Vec<String>,
+    pub(super) stun_servers: Vec<StunServer>,
     pub(super) interfaces: Filter<String>,
     pub(super) ips: Filter<Network>,
     pub(super) workers: Option<usize>,
@@ -41,7 +41,7 @@ pub(super) struct RtcFile {
 }
 
 /// The STUN servers that are asked unless others are named.
-const STUN_SERVERS: [&str; 2] = ["stun.l.google.com:19302", "global.stun.twilio.com:3478"];
+const STUN_SERVERS: [(&str, u16); 2] = [("stun.l.google.com", 19_302), ("global.stun.twilio.com", 3478)];
 
 /// Longer than this would be heard. Shape: microseconds.
 const COALESCE_MAX: u64 = 5_000;
@@ -59,7 +59,7 @@ impl RtcFile {
             node_ips: first_of([arguments.node_ip.clone(), self.node_ip]).unwrap_or_default(),
             stun_servers: match (self.use_external_ip, self.stun_servers.is_empty()) {
                 (false, _) => Vec::new(),
-                (true, true) => STUN_SERVERS.map(str::to_owned).into(),
+                (true, true) => STUN_SERVERS.map(|(host, port)| StunServer::new(host, port)).into(),
                 (true, false) => self.stun_servers,
             },
             interfaces: self.interfaces,
@@ -126,7 +126,7 @@ pub(crate) struct Rtc {
     /// Addresses for candidates; empty means the machine's own.
     pub node_ips: Vec<IpAddr>,
     /// STUN servers to ask for the address of a NAT; none if it is not wanted.
-    pub stun_servers: Vec<String>,
+    pub stun_servers: Vec<StunServer>,
     /// The interfaces whose addresses are used where none are named.
     pub interfaces: Filter<String>,
     /// The networks whose addresses are.

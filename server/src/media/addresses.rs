@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use super::external;
-use crate::config::{Config, Filter, Network};
+use crate::config::{Config, Filter, Network, StunServer};
 
 /// How often this machine's addresses are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ pub(crate) struct Addresses {
     interfaces: Filter<String>,
     ips: Filter<Network>,
     /// The STUN servers to ask for the address of a NAT; none if it is not wanted.
-    stun_servers: Vec<String>,
+    stun_servers: Vec<StunServer>,
 }
 
 /// An address of this machine, and the one that clients outside know for it.
@@ -266,7 +266,7 @@ mod tests {
     #[tokio::test]
     async fn an_address_that_no_server_sees_any_more_keeps_the_earlier_one() {
         let addresses = Addresses {
-            stun_servers: vec!["127.0.0.1:9".to_owned()],
+            stun_servers: vec!["127.0.0.1:9".parse().unwrap()],
             ..addresses(&[], &["10.255.0.1"])
         };
         let mut known = addresses.now(&Known::default()).await.unwrap();

@@ -7,10 +7,14 @@ use tokio::net::{UdpSocket, lookup_host};
 use tracing::warn;
 use wire::stun;
 
+use crate::config::StunServer;
+
 /// How long an answer may take before the server is asked again.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How often one server is asked.
 const TRIES: usize = 3;
+/// How many addresses of a name are asked.
+const ADDRESSES_MAX: usize = 4;
 /// How long the name of a server may take to be found.
 const LOOK_UP: Duration = Duration::from_secs(5);
 
@@ -24,20 +28,20 @@ pub(crate) fn is_private(address: IpAddr) -> bool {
 }
 
 /// The address by which the first STUN server that answers sees `local`.
-pub(crate) async fn seen(local: IpAddr, servers: &[String]) -> Option<IpAddr> {
+pub(crate) async fn seen(local: IpAddr, servers: &[StunServer]) -> Option<IpAddr> {
     for server in servers {
-        let name = server.strip_prefix("stun:").unwrap_or(server);
+        let name = (server.host.as_str(), server.port);
         let found = tokio::time::timeout(LOOK_UP, lookup_host(name)).await;
-        let Ok(Ok(mut found)) = found else {
-            warn!(server, "this STUN server's name has no address");
+        let Ok(Ok(found)) = found else {
+            warn!(%server, "this STUN server's name has no address");
             continue;
         };
-        let Some(address) = found.find(|address| address.is_ipv4() == local.is_ipv4()) else {
-            continue;
-        };
-        match ask(local, address).await {
-            Some(seen) => return Some(seen),
-            None => warn!(server, %local, "this STUN server does not answer"),
+        let same_family = found.filter(|address| address.is_ipv4() == local.is_ipv4());
+        for address in same_family.take(ADDRESSES_MAX) {
+            match ask(local, address).await {
+                Some(seen) => return Some(seen),
+                None => warn!(%server, %address, %local, "this STUN server does not answer"),
+            }
         }
     }
     warn!(%local, "no STUN server says by which address this one is seen");
@@ -89,10 +93,10 @@ mod tests {
     #[tokio::test]
     async fn a_server_says_by_which_address_this_machine_is_seen() {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let server = format!("stun:{}", socket.local_addr().unwrap());
+        let server = socket.local_addr().unwrap().to_string();
         tokio::spawn(serve(socket));
         let local = "127.0.0.1".parse().unwrap();
-        let servers = ["[::1]:9".to_owned(), server];
+        let servers = ["[::1]:9", &server].map(|server| server.parse::<StunServer>().unwrap());
         assert_eq!(seen(local, &servers).await, Some("203.0.113.7".parse().unwrap()));
         assert_eq!(seen(local, &[]).await, None);
     }
