@@ -2,7 +2,8 @@
 //!
 //! A [`Server`] has what all clients share: the secret of their credentials, and the peers they may
 //! reach. A [`Client`] is one of them, with one allocation at most. Both are without a clock or a
-//! socket: datagrams in, a datagram out. [`framing`] finds the messages in a client's stream.
+//! socket: datagrams in, a datagram out. Over UDP an address needs no client that is kept until the
+//! server [admits](Server::admits) it. [`framing`] finds the messages in a client's stream.
 //!
 //! Peers are a fixed list, so permissions need no table: an address that is not in the list is
 //! refused, and datagrams from it are dropped. TCP towards peers, reservations and even ports

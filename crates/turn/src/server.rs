@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use access::TurnSecret;
+use is::stun::StunMessage;
 use md5::{Digest, Md5};
 use ring::hmac;
 
@@ -12,6 +13,9 @@ use crate::limits::NONCE_VALID;
 
 /// Hexadecimal digits of a nonce: the end of its validity, and the proof that it is ours.
 const NONCE_LEN: usize = 24;
+
+/// The first two bytes of a request for an allocation.
+const ALLOCATE: [u8; 2] = [0x00, 0x03];
 
 /// The server's secrets and the peers of its clients.
 #[derive(Clone, Debug)]
@@ -38,6 +42,15 @@ impl Server {
     #[must_use]
     pub fn with_peers(&self, peers: Vec<SocketAddr>) -> Self {
         Server { peers, ..self.clone() }
+    }
+
+    /// Whether a message is a request for an allocation with a current nonce of this address. Then
+    /// its sender receives there, and is worth a [`Client`](crate::Client) that is kept.
+    pub fn admits(&self, unix: Duration, from: SocketAddr, message: &[u8]) -> bool {
+        let message = Some(message).filter(|message| message.starts_with(&ALLOCATE));
+        let parsed = message.and_then(|message| StunMessage::parse(message).ok());
+        let nonce = parsed.and_then(|message| message.nonce());
+        nonce.is_some_and(|nonce| self.is_current(nonce, unix, from))
     }
 
     pub(crate) fn realm(&self) -> &str {

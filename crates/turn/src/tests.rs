@@ -166,6 +166,21 @@ fn an_allocation_has_a_relayed_address_until_it_is_given_up() {
 }
 
 #[test]
+fn an_address_is_admitted_with_a_nonce_that_it_has_received() {
+    let world = World::new();
+    let (unix, client) = (world.times.unix, address(CLIENT));
+    let request = world.allocate(TransId::new());
+    assert!(world.server.admits(unix, client, &request));
+    assert!(!world.server.admits(unix, address("198.51.100.8:4000"), &request));
+    let late = unix + Duration::from_secs(3_600);
+    assert!(!world.server.admits(late, client, &request));
+    assert!(!world.server.admits(unix, client, &world.refresh(TransId::new(), 600)));
+    let asked = StunMessageBuilder::new().allocate().request().build(TransId::new());
+    assert!(!world.server.admits(unix, client, &encode(asked, None)));
+    assert!(!world.server.admits(unix, client, b"\0\x03"));
+}
+
+#[test]
 fn an_allocation_that_is_not_refreshed_expires() {
     let mut world = World::allocated();
     world.times.now += Duration::from_secs(599);

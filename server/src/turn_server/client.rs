@@ -98,12 +98,8 @@ pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: Sock
 
 /// Takes a message of the client; returns the answer, if there is one.
 async fn take(server: &TurnServer, client: &mut Client, port: &mut Option<Port>, message: &[u8]) -> Option<Vec<u8>> {
-    let times = Times {
-        now: clock::now(),
-        unix: clock::unix(),
-    };
     let access = server.access();
-    let outcome = client.receive(&access.server, times, message, |family| match access.open(family) {
+    let outcome = client.receive(&access.server, times(), message, |family| match access.open(family) {
         Ok((socket, relayed)) => {
             let _counted = server.counts.allocated();
             *port = Some(Port { socket, _counted });
@@ -125,6 +121,14 @@ async fn take(server: &TurnServer, client: &mut Client, port: &mut Option<Port>,
             }
             None
         }
+    }
+}
+
+/// The time.
+pub(super) fn times() -> Times {
+    Times {
+        now: clock::now(),
+        unix: clock::unix(),
     }
 }
 

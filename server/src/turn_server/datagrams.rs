@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use turn::limits::MESSAGE_MAX;
+use turn::{Client, Outcome};
 
 use super::counts::TurnEvent;
 use super::link::Link;
@@ -15,8 +16,6 @@ use crate::os::clock;
 
 /// Messages of one client that wait for its task. Further ones are dropped.
 const WAITING_MAX: usize = 64;
-/// The first two bytes of a request for an allocation, with which a client begins.
-const ALLOCATE: [u8; 2] = [0x00, 0x03];
 /// How many clients are listed, gone ones included, before those are looked for.
 const LISTED: usize = 1_024;
 
@@ -38,23 +37,36 @@ pub(super) async fn serve(server: Arc<TurnServer>, socket: Arc<UdpSocket>) {
             let _ = client.try_send(message.to_vec());
             continue;
         }
-        if !message.starts_with(&ALLOCATE) {
+        let address = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let (access, times) = (server.access(), client::times());
+        if !access.server.admits(times.unix, address, message) {
+            // A client is kept only at an address that receives.
+            let mut stranger = Client::new(address);
+            if let Outcome::Answer(answer) = stranger.receive(&access.server, times, message, |_| None) {
+                // An error drops it, as on any path.
+                let _ = socket.try_send_to(&answer, from);
+            }
             continue;
         }
         if clients.len() >= listed_max {
             clients.retain(|_, client| !client.is_closed());
             listed_max = LISTED.max(2 * clients.len());
         }
-        if let Some(client) = admit(&server, &socket, from) {
+        if let Some(client) = admit(&server, &socket, from, address) {
             let _ = client.try_send(message.to_vec());
             clients.insert(from, client);
         }
     }
 }
 
-/// Starts the task of a new client, if it may be one more.
-fn admit(server: &Arc<TurnServer>, socket: &Arc<UdpSocket>, from: SocketAddr) -> Option<mpsc::Sender<Vec<u8>>> {
-    let address = SocketAddr::new(from.ip().to_canonical(), from.port());
+/// Starts the task of a new client, if it may be one more. `address` is the canonical form of
+/// `from`.
+fn admit(
+    server: &Arc<TurnServer>,
+    socket: &Arc<UdpSocket>,
+    from: SocketAddr,
+    address: SocketAddr,
+) -> Option<mpsc::Sender<Vec<u8>>> {
     let Ok(place) = server.places.enter(Some(address.ip()), clock::now()) else {
         server.counts.add(TurnEvent::Full);
         return None;

@@ -11,6 +11,12 @@ use super::*;
 const ALLOCATE: [u8; 20] = [
     0, 3, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 ];
+/// A request for a refresh without credentials.
+const REFRESH: [u8; 20] = {
+    let mut request = ALLOCATE;
+    request[1] = 4;
+    request
+};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn server() -> Arc<TurnServer> {
@@ -21,9 +27,15 @@ fn server() -> Arc<TurnServer> {
     Arc::new(TurnServer::new(TurnSecret::new("north"), &[7; 32], vec![peer]))
 }
 
-/// Whether this answer asks for credentials.
+/// Whether this answer asks for credentials for an allocation.
 fn is_challenge(answer: &[u8]) -> bool {
-    answer.starts_with(&[1, 0x13]) && answer[8..20] == ALLOCATE[8..20] && answer.windows(4).any(|part| part == b"weir")
+    is_challenge_of(ALLOCATE[1], answer)
+}
+
+/// Whether this answer asks for credentials for a request of this method.
+fn is_challenge_of(method: u8, answer: &[u8]) -> bool {
+    let is_answer = answer.starts_with(&[1, 0x10 | method]) && answer[8..20] == ALLOCATE[8..20];
+    is_answer && answer.windows(4).any(|part| part == b"weir")
 }
 
 #[tokio::test]
@@ -32,17 +44,25 @@ async fn strangers_are_asked_for_credentials_over_udp() {
     let socket = Arc::new(bind("127.0.0.1:0".parse().unwrap()).unwrap());
     let at = socket.local_addr().unwrap();
     tokio::spawn(datagrams::serve(server.clone(), socket));
-    let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-    // Nobody is answered who does not begin with an allocation.
-    client.send_to(b"hello", at).await.unwrap();
+    // More than have places: a stranger has none.
+    for number in 0..LIMITS.pending_per_address + 8 {
+        let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        // Only a request is answered.
+        client.send_to(b"hello", at).await.unwrap();
+        let method = if number == 0 { REFRESH } else { ALLOCATE };
+        let answer = ask(&client, at, &method).await;
+        assert!(is_challenge_of(method[1], &answer), "{answer:?}");
+    }
+}
+
+/// The answer to a request, which is repeated until there is one.
+async fn ask(client: &UdpSocket, at: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut buffer = [0; 2_000];
     for _ in 0..100 {
-        client.send_to(&ALLOCATE, at).await.unwrap();
+        client.send_to(request, at).await.unwrap();
         let received = client.recv_from(&mut buffer);
         if let Ok(received) = tokio::time::timeout(Duration::from_millis(200), received).await {
-            let (len, _) = received.unwrap();
-            assert!(is_challenge(&buffer[..len]), "{:?}", &buffer[..len]);
-            return;
+            return buffer[..received.unwrap().0].to_vec();
         }
     }
     panic!("there is no answer");
