@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use is::stun::{Class, Method, StunMessage, TransId};
 
 use crate::Server;
-use crate::attributes::{requested_family, requested_transport};
+use crate::attributes::Attributes;
 use crate::limits::{CHANNELS_MAX, DATA_MAX, LIFETIME, LIFETIME_MAX};
 use crate::message;
 
@@ -70,7 +70,7 @@ struct Allocation {
 /// A valid request of a client.
 struct Request<'a> {
     message: StunMessage<'a>,
-    bytes: &'a [u8],
+    attributes: Attributes,
     key: [u8; 16],
 }
 
@@ -175,7 +175,17 @@ impl Client {
                 return message::refused(method, id, code, Some((server.realm(), nonce.as_str())), None);
             }
         };
-        let request = Request { message, bytes, key };
+        let Some(attributes) = Attributes::read(bytes) else {
+            return message::refused(method, id, 400, None, Some(&key));
+        };
+        if !attributes.unknown.is_empty() {
+            return message::not_understood(bytes, &attributes.unknown, &key);
+        }
+        let request = Request {
+            message,
+            attributes,
+            key,
+        };
         let answered = match method {
             Method::Allocate => self.allocate(times.now, &request, open),
             Method::Refresh => self.refresh(times.now, &request),
@@ -218,10 +228,12 @@ impl Client {
                 false => Err(437),
             };
         }
-        if requested_transport(request.bytes).is_some_and(|protocol| protocol != UDP) {
-            return Err(442);
+        match request.attributes.transport {
+            None => return Err(400),
+            Some(UDP) => {}
+            Some(_) => return Err(442),
         }
-        let family = match requested_family(request.bytes) {
+        let family = match request.attributes.family {
             None | Some(1) => Family::V4,
             Some(2) => Family::V6,
             Some(_) => return Err(440),
@@ -268,9 +280,15 @@ impl Client {
     }
 
     fn permit(&mut self, server: &Server, request: &Request<'_>) -> Result<Vec<u8>, u16> {
-        self.own(request)?;
-        let peer = request.message.xor_peer_address().ok_or(400_u16)?;
-        match server.has_peer_at(peer.ip()) {
+        let relayed = self.own(request)?.relayed;
+        let peers = &request.attributes.peers;
+        if peers.is_empty() {
+            return Err(400);
+        }
+        if peers.iter().any(|peer| peer.is_ipv4() != relayed.is_ipv4()) {
+            return Err(443);
+        }
+        match peers.iter().all(|peer| server.has_peer_at(peer.ip())) {
             true => Ok(message::permitted(request.message.trans_id(), &request.key)),
             false => Err(403),
         }
@@ -279,11 +297,14 @@ impl Client {
     fn bind(&mut self, server: &Server, request: &Request<'_>) -> Result<Vec<u8>, u16> {
         let allocation = self.own(request)?;
         let message = &request.message;
-        let (Some(channel), Some(peer)) = (message.channel_number(), message.xor_peer_address()) else {
+        let (Some(channel), &[peer]) = (message.channel_number(), &request.attributes.peers[..]) else {
             return Err(400);
         };
         if !(0x4000..=0x4fff).contains(&channel) {
             return Err(400);
+        }
+        if peer.is_ipv4() != allocation.relayed.is_ipv4() {
+            return Err(443);
         }
         if !server.is_peer(peer) {
             return Err(403);

@@ -7,7 +7,8 @@
 //!
 //! Peers are a fixed list, so permissions need no table: an address that is not in the list is
 //! refused, and datagrams from it are dropped. TCP towards peers, reservations and even ports
-//! (RFC 6062, RFC 8656 section 14.6) are not there, because browsers do not use them.
+//! (RFC 6062, RFC 8656 section 14.6) are not there, because browsers do not use them. Attributes
+//! that ask for them are refused with 420, as unknown ones are.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]

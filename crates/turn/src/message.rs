@@ -82,6 +82,32 @@ pub(crate) fn refused(
     Some(encode(builder.build(id), key))
 }
 
+/// The refusal of a request with attributes that are not understood (RFC 8489 section 6.3.1).
+///
+/// Errors: `None` when the request is no STUN message.
+pub(crate) fn not_understood(request: &[u8], attributes: &[u16], key: &[u8]) -> Option<Vec<u8>> {
+    let (header, _) = request.split_first_chunk::<20>()?;
+    let mut answer = header.to_vec();
+    answer[0] |= 0x01;
+    answer[1] |= 0x10;
+    // ERROR-CODE 420, without a reason, and UNKNOWN-ATTRIBUTES.
+    answer.extend([0x00, 0x09, 0, 4, 0, 0, 4, 20, 0x00, 0x0a]);
+    answer.extend((2 * attributes.len() as u16).to_be_bytes());
+    answer.extend(attributes.iter().flat_map(|kind| kind.to_be_bytes()));
+    answer.resize(answer.len().next_multiple_of(4), 0);
+    sign(&mut answer, key);
+    Some(answer)
+}
+
+/// Ends a message of whole attributes with MESSAGE-INTEGRITY.
+pub(crate) fn sign(message: &mut Vec<u8>, key: &[u8]) {
+    let len = (message.len() - 20 + 24) as u16;
+    message[2..4].copy_from_slice(&len.to_be_bytes());
+    let digest = hmac_sha1(key, &[message]);
+    message.extend([0x00, 0x08, 0, 20]);
+    message.extend(digest);
+}
+
 /// Data of a peer without a channel.
 pub(crate) fn data(peer: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
     let message = StunMessageBuilder::new()

@@ -7,12 +7,14 @@ use access::{TurnCredentials, TurnSecret};
 use is::stun::{StunMessage, StunMessageBuilder, TransId};
 use md5::{Digest, Md5};
 
-use crate::message::hmac_sha1;
+use crate::message::{hmac_sha1, sign};
 use crate::{Client, Family, Outcome, Server, Times};
 
 const MEDIA: &str = "192.0.2.1:7882";
 const RELAYED: &str = "192.0.2.1:50000";
 const CLIENT: &str = "198.51.100.7:4000";
+/// REQUESTED-TRANSPORT.
+const REQUESTED_UDP: [u8; 8] = [0, 0x19, 0, 4, 17, 0, 0, 0];
 
 fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
@@ -44,10 +46,7 @@ impl World {
             nonce: String::new(),
             opened: 0,
         };
-        let asked = encode(
-            StunMessageBuilder::new().allocate().request().build(TransId::new()),
-            None,
-        );
+        let asked = encode(StunMessageBuilder::new().allocate().request().build(TransId::new()));
         let refusal = world.answer(&asked);
         let refusal = StunMessage::parse(&refusal).unwrap();
         assert_eq!(refusal.error_code(), Some((401, "")));
@@ -91,48 +90,58 @@ impl World {
         Md5::digest(format!("{username}:weir:{password}")).into()
     }
 
+    /// A request with the credentials, and with these attributes more.
+    fn signed(&self, message: StunMessage<'_>, more: &[u8]) -> Vec<u8> {
+        let mut bytes = encode(message);
+        // Without the fingerprint.
+        bytes.truncate(bytes.len() - 8);
+        let (username, nonce) = (self.credentials.username.as_str(), self.nonce.as_str());
+        for (kind, value) in [(0x06, username), (0x14, "weir"), (0x15, nonce)] {
+            bytes.extend([0, kind, 0, value.len() as u8]);
+            bytes.extend(value.as_bytes());
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+        bytes.extend(more);
+        sign(&mut bytes, &self.key());
+        bytes
+    }
+
     fn allocate(&self, id: TransId) -> Vec<u8> {
+        self.allocate_with(id, &REQUESTED_UDP)
+    }
+
+    /// A request for an allocation with these attributes more.
+    fn allocate_with(&self, id: TransId, more: &[u8]) -> Vec<u8> {
         let message = StunMessageBuilder::new().allocate().request();
-        let message = message
-            .username(&self.credentials.username)
-            .realm("weir")
-            .nonce(&self.nonce);
-        encode(message.build(id), Some(&self.key()))
+        self.signed(message.build(id), more)
     }
 
     fn refresh(&self, id: TransId, lifetime: u32) -> Vec<u8> {
         let message = StunMessageBuilder::new().refresh().request().lifetime(lifetime);
-        let message = message
-            .username(&self.credentials.username)
-            .realm("weir")
-            .nonce(&self.nonce);
-        encode(message.build(id), Some(&self.key()))
+        self.signed(message.build(id), &[])
     }
 
     fn permit(&self, id: TransId, peer: &str) -> Vec<u8> {
+        self.permit_with(id, peer, &[])
+    }
+
+    /// The same with these attributes more.
+    fn permit_with(&self, id: TransId, peer: &str, more: &[u8]) -> Vec<u8> {
         let message = StunMessageBuilder::new().create_permission().request();
         let message = message.xor_peer_address(address(peer));
-        let message = message
-            .username(&self.credentials.username)
-            .realm("weir")
-            .nonce(&self.nonce);
-        encode(message.build(id), Some(&self.key()))
+        self.signed(message.build(id), more)
     }
 
     fn bind(&self, id: TransId, channel: u16, peer: &str) -> Vec<u8> {
         let message = StunMessageBuilder::new().channel_bind().request();
         let message = message.channel_number(channel).xor_peer_address(address(peer));
-        let message = message
-            .username(&self.credentials.username)
-            .realm("weir")
-            .nonce(&self.nonce);
-        encode(message.build(id), Some(&self.key()))
+        self.signed(message.build(id), &[])
     }
 }
 
-fn encode(message: StunMessage<'_>, key: Option<&[u8]>) -> Vec<u8> {
+fn encode(message: StunMessage<'_>) -> Vec<u8> {
     let mut bytes = vec![0; 2_048];
-    let len = message.to_bytes(key, &mut bytes, hmac_sha1).unwrap();
+    let len = message.to_bytes(None, &mut bytes, hmac_sha1).unwrap();
     bytes.truncate(len);
     bytes
 }
@@ -140,7 +149,7 @@ fn encode(message: StunMessage<'_>, key: Option<&[u8]>) -> Vec<u8> {
 fn sent(peer: &str, data: &[u8]) -> Vec<u8> {
     let message = StunMessageBuilder::new().send().indication();
     let message = message.xor_peer_address(address(peer)).data(data);
-    encode(message.build(TransId::new()), None)
+    encode(message.build(TransId::new()))
 }
 
 #[test]
@@ -176,7 +185,7 @@ fn an_address_is_admitted_with_a_nonce_that_it_has_received() {
     assert!(!world.server.admits(late, client, &request));
     assert!(!world.server.admits(unix, client, &world.refresh(TransId::new(), 600)));
     let asked = StunMessageBuilder::new().allocate().request().build(TransId::new());
-    assert!(!world.server.admits(unix, client, &encode(asked, None)));
+    assert!(!world.server.admits(unix, client, &encode(asked)));
     assert!(!world.server.admits(unix, client, b"\0\x03"));
 }
 
@@ -218,15 +227,20 @@ fn credentials_have_to_be_valid_and_the_allocations_own() {
 fn nothing_is_relayed_to_or_from_anybody_else() {
     let mut world = World::allocated();
     assert_eq!(world.ask_code(|world, id| world.permit(id, MEDIA)), None);
-    for other in ["10.0.0.1:7882", "127.0.0.1:7882", "203.0.113.9:53", "[::1]:7882"] {
+    for (other, code) in [
+        ("10.0.0.1:7882", 403),
+        ("127.0.0.1:7882", 403),
+        ("203.0.113.9:53", 403),
+        ("[::1]:7882", 443),
+    ] {
         assert_eq!(
             world.ask_code(|world, id| world.permit(id, other)),
-            Some(403),
+            Some(code),
             "{other}"
         );
         assert_eq!(
             world.ask_code(|world, id| world.bind(id, 0x4000, other)),
-            Some(403),
+            Some(code),
             "{other}"
         );
         assert_eq!(world.receive(&sent(other, b"x")), Outcome::Nothing, "{other}");
@@ -241,6 +255,42 @@ fn nothing_is_relayed_to_or_from_anybody_else() {
         Some(403)
     );
     assert_eq!(world.receive(&sent("192.0.2.1:22", b"x")), Outcome::Nothing);
+}
+
+#[test]
+fn all_peers_of_a_request_have_to_be_permitted() {
+    let mut world = World::allocated();
+    // 192.0.2.1:7882 and 203.0.113.9:53, combined with the cookie.
+    let media = [0, 0x12, 0, 8, 0, 1, 0x3f, 0xd8, 0xe1, 0x12, 0xa6, 0x43];
+    let other = [0, 0x12, 0, 8, 0, 1, 0x21, 0x27, 0xea, 0x12, 0xd5, 0x4b];
+    for (first, second, code) in [
+        (MEDIA, media, None),
+        (MEDIA, other, Some(403)),
+        ("203.0.113.9:53", media, Some(403)),
+    ] {
+        let answered = world.ask_code(|world, id| world.permit_with(id, first, &second));
+        assert_eq!(answered, code, "{first}");
+    }
+}
+
+#[test]
+fn a_request_is_refused_unless_all_of_it_is_understood() {
+    let mut world = World::new();
+    let tcp = [0, 0x19, 0, 4, 6, 0, 0, 0];
+    assert_eq!(world.ask_code(|world, id| world.allocate_with(id, &[])), Some(400));
+    assert_eq!(world.ask_code(|world, id| world.allocate_with(id, &tcp)), Some(442));
+    // EVEN-PORT, RESERVATION-TOKEN and DONT-FRAGMENT.
+    let unknown = [
+        0, 0x18, 0, 1, 0, 0, 0, 0, 0, 0x22, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0x1a, 0, 0,
+    ];
+    let request = world.allocate_with(TransId::new(), &[&REQUESTED_UDP[..], &unknown].concat());
+    let answer = world.answer(&request);
+    let parsed = StunMessage::parse(&answer).unwrap();
+    assert_eq!(parsed.error_code(), Some((420, "")));
+    assert!(parsed.verify(&world.key(), hmac_sha1));
+    let named = [0, 0x0a, 0, 6, 0, 0x18, 0, 0x22, 0, 0x1a];
+    assert!(answer.windows(named.len()).any(|part| part == named));
+    assert_eq!(world.opened, 0);
 }
 
 #[test]
@@ -278,10 +328,7 @@ fn datagrams_pass_by_indications_and_by_channels() {
 #[test]
 fn nobody_without_credentials_gets_much() {
     let mut world = World::new();
-    let asked = encode(
-        StunMessageBuilder::new().allocate().request().build(TransId::new()),
-        None,
-    );
+    let asked = encode(StunMessageBuilder::new().allocate().request().build(TransId::new()));
     let answer = world.answer(&asked);
     assert!(answer.len() <= 100, "{} bytes for {}", answer.len(), asked.len());
     for bytes in [

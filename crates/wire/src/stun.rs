@@ -67,14 +67,17 @@ pub fn mapped_address(datagram: &[u8], id: &[u8; TRANSACTION_ID_LEN]) -> Option<
         let len = usize::from(attributes.u16()?);
         let value = attributes.take(len)?;
         match kind {
-            XOR_MAPPED_ADDRESS => return xored(value, id),
+            XOR_MAPPED_ADDRESS => return xored_address(value, id),
             _ => attributes.take(len.next_multiple_of(4) - len)?,
         };
     }
 }
 
-/// The address in a value that is combined with the cookie and the transaction id.
-fn xored(value: &[u8], id: &[u8; TRANSACTION_ID_LEN]) -> Option<SocketAddr> {
+/// The address in an attribute's value that is combined with the cookie and the transaction id (RFC
+/// 8489 section 14.2).
+///
+/// Errors: `None` when the value is malformed.
+pub fn xored_address(value: &[u8], id: &[u8; TRANSACTION_ID_LEN]) -> Option<SocketAddr> {
     let mut reader = Reader::new(value);
     let [_, family] = reader.array()?;
     let port = reader.u16()? ^ (MAGIC_COOKIE >> 16) as u16;
