@@ -187,7 +187,7 @@ impl Client {
             key,
         };
         let answered = match method {
-            Method::Allocate => self.allocate(times.now, &request, open),
+            Method::Allocate => self.allocate(server, times.now, &request, open),
             Method::Refresh => self.refresh(times.now, &request),
             Method::CreatePermission => self.permit(server, &request),
             Method::ChannelBind => self.bind(server, &request),
@@ -216,6 +216,7 @@ impl Client {
 
     fn allocate(
         &mut self,
+        server: &Server,
         now: Instant,
         request: &Request<'_>,
         open: impl FnOnce(Family) -> Option<SocketAddr>,
@@ -234,10 +235,15 @@ impl Client {
             Some(_) => return Err(442),
         }
         let family = match request.attributes.family {
+            // A server without IPv4 has only one family to offer.
+            None if !server.has_peer_of(Family::V4) => Family::V6,
             None | Some(1) => Family::V4,
             Some(2) => Family::V6,
             Some(_) => return Err(440),
         };
+        if !server.has_peer_of(family) {
+            return Err(440);
+        }
         let relayed = open(family).ok_or(508_u16)?;
         let lifetime = lifetime(request.message.lifetime());
         let allocation = Allocation {

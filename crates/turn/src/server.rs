@@ -9,6 +9,7 @@ use is::stun::StunMessage;
 use md5::{Digest, Md5};
 use ring::hmac;
 
+use crate::Family;
 use crate::limits::NONCE_VALID;
 
 /// Hexadecimal digits of a nonce: the end of its validity, and the proof that it is ours.
@@ -65,6 +66,11 @@ impl Server {
     /// Whether clients may exchange datagrams with some port of this address.
     pub(crate) fn has_peer_at(&self, address: IpAddr) -> bool {
         self.peers.iter().any(|peer| peer.ip() == address)
+    }
+
+    /// Whether clients may exchange datagrams with some address of this family.
+    pub(crate) fn has_peer_of(&self, family: Family) -> bool {
+        self.peers.iter().any(|peer| peer.is_ipv4() == (family == Family::V4))
     }
 
     /// A nonce for a client.

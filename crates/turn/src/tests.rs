@@ -294,6 +294,27 @@ fn a_request_is_refused_unless_all_of_it_is_understood() {
 }
 
 #[test]
+fn an_allocation_has_a_family_of_the_server() {
+    let (v4, v6) = ([0, 0x17, 0, 4, 1, 0, 0, 0], [0, 0x17, 0, 4, 2, 0, 0, 0]);
+    let code = |peers: &[&str], family: &[u8]| {
+        let mut world = World::new();
+        world.server = world
+            .server
+            .with_peers(peers.iter().map(|peer| address(peer)).collect());
+        let more = [&REQUESTED_UDP[..], family].concat();
+        world.ask_code(|world, id| world.allocate_with(id, &more))
+    };
+    assert_eq!(code(&[MEDIA], &[]), None);
+    assert_eq!(code(&[MEDIA], &v4), None);
+    assert_eq!(code(&[MEDIA], &v6), Some(440));
+    let only_v6 = ["[2001:db8::1]:7882"];
+    // The test's machine has no port of IPv6.
+    assert_eq!(code(&only_v6, &[]), Some(508));
+    assert_eq!(code(&only_v6, &v4), Some(440));
+    assert_eq!(code(&only_v6, &v6), Some(508));
+}
+
+#[test]
 fn datagrams_pass_by_indications_and_by_channels() {
     let mut world = World::allocated();
     let expected = Outcome::Forward {
