@@ -8,6 +8,7 @@ mod counts;
 mod datagrams;
 mod link;
 mod streams;
+mod users;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -23,6 +24,7 @@ use crate::http::listen;
 use counts::Counts;
 pub(crate) use counts::TurnStatistics;
 pub(crate) use streams::admit;
+use users::Users;
 
 /// The realm of credentials.
 const REALM: &str = "weir";
@@ -47,6 +49,7 @@ pub(crate) struct Peer {
 pub(crate) struct TurnServer {
     access: RwLock<Arc<Access>>,
     places: Places,
+    users: Users,
     counts: Arc<Counts>,
 }
 
@@ -63,6 +66,7 @@ impl TurnServer {
         TurnServer {
             access: RwLock::new(Arc::new(Access { server, peers })),
             places: Places::new(LIMITS),
+            users: Users::default(),
             counts: Arc::default(),
         }
     }

@@ -32,6 +32,15 @@ pub enum Family {
     V6,
 }
 
+/// Why a client gets no port for an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The user has as many allocations as one may have.
+    Quota,
+    /// There is no port.
+    NoPort,
+}
+
 /// The consequence of a client's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
@@ -98,13 +107,14 @@ impl Client {
         self.allocation.take_if(|allocation| allocation.expires <= now);
     }
 
-    /// Takes one message. `open` opens a port for an allocation, if there may be one more.
+    /// Takes one message. `open` opens a port for an allocation of the user with this name, if it
+    /// may have one more.
     pub fn receive<'a>(
         &mut self,
         server: &Server,
         times: Times,
         bytes: &'a [u8],
-        open: impl FnOnce(Family) -> Option<SocketAddr>,
+        open: impl FnOnce(&str, Family) -> Result<SocketAddr, Refusal>,
     ) -> Outcome<'a> {
         self.expire(times.now);
         match bytes.first() {
@@ -165,7 +175,7 @@ impl Client {
         times: Times,
         message: StunMessage<'_>,
         bytes: &[u8],
-        open: impl FnOnce(Family) -> Option<SocketAddr>,
+        open: impl FnOnce(&str, Family) -> Result<SocketAddr, Refusal>,
     ) -> Option<Vec<u8>> {
         let (method, id) = (message.method(), message.trans_id());
         let key = match self.authenticate(server, times.unix, &message) {
@@ -219,7 +229,7 @@ impl Client {
         server: &Server,
         now: Instant,
         request: &Request<'_>,
-        open: impl FnOnce(Family) -> Option<SocketAddr>,
+        open: impl FnOnce(&str, Family) -> Result<SocketAddr, Refusal>,
     ) -> Result<Vec<u8>, u16> {
         let id = request.message.trans_id();
         if let Some(allocation) = &self.allocation {
@@ -244,10 +254,14 @@ impl Client {
         if !server.has_peer_of(family) {
             return Err(440);
         }
-        let relayed = open(family).ok_or(508_u16)?;
+        let username = request.message.username().unwrap_or_default();
+        let relayed = open(username, family).map_err(|refusal| match refusal {
+            Refusal::Quota => 486_u16,
+            Refusal::NoPort => 508,
+        })?;
         let lifetime = lifetime(request.message.lifetime());
         let allocation = Allocation {
-            username: request.message.username().unwrap_or_default().to_owned(),
+            username: username.to_owned(),
             relayed,
             made_by: id,
             lifetime,

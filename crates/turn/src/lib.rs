@@ -23,5 +23,5 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Client, Family, Outcome, Times};
+pub use client::{Client, Family, Outcome, Refusal, Times};
 pub use server::Server;

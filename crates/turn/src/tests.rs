@@ -8,7 +8,7 @@ use is::stun::{StunMessage, StunMessageBuilder, TransId};
 use md5::{Digest, Md5};
 
 use crate::message::{hmac_sha1, sign};
-use crate::{Client, Family, Outcome, Server, Times};
+use crate::{Client, Family, Outcome, Refusal, Server, Times};
 
 const MEDIA: &str = "192.0.2.1:7882";
 const RELAYED: &str = "192.0.2.1:50000";
@@ -27,8 +27,9 @@ struct World {
     times: Times,
     credentials: TurnCredentials,
     nonce: String,
-    /// How many ports were opened.
+    /// How many ports were opened, and may be.
     opened: usize,
+    quota: usize,
 }
 
 impl World {
@@ -45,6 +46,7 @@ impl World {
             credentials: secret.credentials("PA_1", unix + Duration::from_secs(3_600)),
             nonce: String::new(),
             opened: 0,
+            quota: usize::MAX,
         };
         let asked = encode(StunMessageBuilder::new().allocate().request().build(TransId::new()));
         let refusal = world.answer(&asked);
@@ -63,9 +65,16 @@ impl World {
 
     fn receive<'a>(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let opened = &mut self.opened;
-        self.client.receive(&self.server, self.times, bytes, |family| {
+        let quota = self.quota;
+        self.client.receive(&self.server, self.times, bytes, |_, family| {
+            if *opened >= quota {
+                return Err(Refusal::Quota);
+            }
             *opened += 1;
-            (family == Family::V4).then(|| address(RELAYED))
+            match family {
+                Family::V4 => Ok(address(RELAYED)),
+                Family::V6 => Err(Refusal::NoPort),
+            }
         })
     }
 
@@ -312,6 +321,15 @@ fn an_allocation_has_a_family_of_the_server() {
     assert_eq!(code(&only_v6, &[]), Some(508));
     assert_eq!(code(&only_v6, &v4), Some(440));
     assert_eq!(code(&only_v6, &v6), Some(508));
+}
+
+#[test]
+fn a_user_has_a_quota_of_allocations() {
+    let mut world = World::new();
+    world.quota = 0;
+    assert_eq!(world.ask_code(|world, id| world.allocate(id)), Some(486));
+    world.quota = 1;
+    assert_eq!(world.ask_code(|world, id| world.allocate(id)), None);
 }
 
 #[test]

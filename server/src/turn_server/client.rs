@@ -9,11 +9,12 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tracing::debug;
 use turn::limits::DATA_MAX;
-use turn::{Client, Outcome, Times};
+use turn::{Client, Outcome, Refusal, Times};
 
 use super::TurnServer;
 use super::counts::{Counted, TurnEvent};
 use super::link::Link;
+use super::users::Share;
 use crate::clients::places::{Evicted, Place};
 use crate::os::clock;
 
@@ -33,6 +34,7 @@ enum Event {
 /// The port of an allocation.
 struct Port {
     socket: UdpSocket,
+    _share: Share,
     _counted: Counted,
 }
 
@@ -99,17 +101,22 @@ pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: Sock
 /// Takes a message of the client; returns the answer, if there is one.
 async fn take(server: &TurnServer, client: &mut Client, port: &mut Option<Port>, message: &[u8]) -> Option<Vec<u8>> {
     let access = server.access();
-    let outcome = client.receive(&access.server, times(), message, |family| match access.open(family) {
-        Ok((socket, relayed)) => {
-            let _counted = server.counts.allocated();
-            *port = Some(Port { socket, _counted });
-            Some(relayed)
-        }
-        Err(error) => {
+    let outcome = client.receive(&access.server, times(), message, |user, family| {
+        let share = server.users.enter(user).ok_or_else(|| {
+            server.counts.add(TurnEvent::Quota);
+            Refusal::Quota
+        })?;
+        let (socket, relayed) = access.open(family).map_err(|error| {
             debug!(%error, "no port for an allocation");
             server.counts.add(TurnEvent::NoPort);
-            None
-        }
+            Refusal::NoPort
+        })?;
+        *port = Some(Port {
+            socket,
+            _share: share,
+            _counted: server.counts.allocated(),
+        });
+        Ok(relayed)
     });
     match outcome {
         Outcome::Nothing => None,

@@ -13,15 +13,18 @@ pub(super) enum TurnEvent {
     Allocated,
     /// A client was refused, or closed without an allocation, because there are too many.
     Full,
+    /// A client was refused an allocation because its user has too many.
+    Quota,
     /// The system had no port for an allocation.
     NoPort,
     /// A client was closed because it did not take what it was sent.
     Slow,
 }
 
-const EVENTS: [(TurnEvent, &str); 4] = [
+const EVENTS: [(TurnEvent, &str); 5] = [
     (TurnEvent::Allocated, "allocated"),
     (TurnEvent::Full, "full"),
+    (TurnEvent::Quota, "quota"),
     (TurnEvent::NoPort, "no_port"),
     (TurnEvent::Slow, "slow"),
 ];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use turn::limits::MESSAGE_MAX;
-use turn::{Client, Outcome};
+use turn::{Client, Outcome, Refusal};
 
 use super::counts::TurnEvent;
 use super::link::Link;
@@ -42,7 +42,9 @@ pub(super) async fn serve(server: Arc<TurnServer>, socket: Arc<UdpSocket>) {
         if !access.server.admits(times.unix, address, message) {
             // A client is kept only at an address that receives.
             let mut stranger = Client::new(address);
-            if let Outcome::Answer(answer) = stranger.receive(&access.server, times, message, |_| None) {
+            if let Outcome::Answer(answer) =
+                stranger.receive(&access.server, times, message, |_, _| Err(Refusal::NoPort))
+            {
                 // An error drops it, as on any path.
                 let _ = socket.try_send_to(&answer, from);
             }

@@ -28,7 +28,7 @@ pub fn turn_messages(data: &[u8]) {
             break;
         };
         assert_inside(data, message);
-        match client.receive(&server, times, message, |_| panic!("nobody has credentials")) {
+        match client.receive(&server, times, message, |_, _| panic!("nobody has credentials")) {
             Outcome::Nothing => {}
             Outcome::Answer(answer) => assert!(answer.len() <= 100, "{} bytes", answer.len()),
             Outcome::Forward { peer, .. } => panic!("relayed to {peer}"),
