@@ -8,7 +8,7 @@ use is::stun::{Class, Method, StunMessage, TransId};
 
 use crate::Server;
 use crate::attributes::Attributes;
-use crate::limits::{CHANNELS_MAX, DATA_MAX, LIFETIME, LIFETIME_MAX};
+use crate::limits::{CHANNEL_LIFETIME, CHANNELS_MAX, DATA_MAX, LIFETIME, LIFETIME_MAX};
 use crate::message;
 
 /// The number of UDP among protocols.
@@ -72,8 +72,14 @@ struct Allocation {
     made_by: TransId,
     lifetime: Duration,
     expires: Instant,
-    /// The peers of channels.
-    channels: BTreeMap<u16, SocketAddr>,
+    channels: BTreeMap<u16, Channel>,
+}
+
+/// A channel by which a peer is named.
+#[derive(Debug)]
+struct Channel {
+    peer: SocketAddr,
+    expires: Instant,
 }
 
 /// A valid request of a client.
@@ -119,7 +125,7 @@ impl Client {
         self.expire(times.now);
         match bytes.first() {
             Some(0..=3) => {}
-            Some(64..=79) => return self.channel_data(bytes).unwrap_or(Outcome::Nothing),
+            Some(64..=79) => return self.channel_data(times.now, bytes).unwrap_or(Outcome::Nothing),
             _ => return Outcome::Nothing,
         }
         let Ok(message) = StunMessage::parse(bytes) else {
@@ -135,28 +141,29 @@ impl Client {
 
     /// Takes a datagram that arrived at the relayed address; returns the message for the client, if
     /// it comes from a peer.
-    pub fn receive_from_peer(&self, server: &Server, peer: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
+    pub fn receive_from_peer(&self, server: &Server, now: Instant, peer: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
         let allocation = self.allocation.as_ref()?;
         if !server.is_peer(peer) || data.len() > DATA_MAX {
             return None;
         }
         let mut channels = allocation.channels.iter();
-        match channels.find(|(_, bound)| **bound == peer) {
-            Some((channel, _)) => {
+        match channels.find(|(_, channel)| channel.peer == peer && channel.expires > now) {
+            Some((number, _)) => {
                 let len = data.len() as u16;
-                Some([&channel.to_be_bytes()[..], &len.to_be_bytes(), data].concat())
+                Some([&number.to_be_bytes()[..], &len.to_be_bytes(), data].concat())
             }
             None => message::data(peer, data),
         }
     }
 
-    fn channel_data<'a>(&self, bytes: &'a [u8]) -> Option<Outcome<'a>> {
+    fn channel_data<'a>(&self, now: Instant, bytes: &'a [u8]) -> Option<Outcome<'a>> {
         let ([first, second, high, low], after) = bytes.split_first_chunk::<4>()?;
-        let channel = u16::from_be_bytes([*first, *second]);
+        let number = u16::from_be_bytes([*first, *second]);
         let len = usize::from(u16::from_be_bytes([*high, *low]));
         let data = after.get(..len).filter(|data| data.len() <= DATA_MAX)?;
-        let peer = *self.allocation.as_ref()?.channels.get(&channel)?;
-        Some(Outcome::Forward { peer, data })
+        let channel = self.allocation.as_ref()?.channels.get(&number)?;
+        let peer = channel.peer;
+        (channel.expires > now).then_some(Outcome::Forward { peer, data })
     }
 
     fn send<'a>(&self, server: &Server, message: &StunMessage<'a>) -> Outcome<'a> {
@@ -200,7 +207,7 @@ impl Client {
             Method::Allocate => self.allocate(server, times.now, &request, open),
             Method::Refresh => self.refresh(times.now, &request),
             Method::CreatePermission => self.permit(server, &request),
-            Method::ChannelBind => self.bind(server, &request),
+            Method::ChannelBind => self.bind(server, times.now, &request),
             _ => return None,
         };
         match answered {
@@ -314,7 +321,7 @@ impl Client {
         }
     }
 
-    fn bind(&mut self, server: &Server, request: &Request<'_>) -> Result<Vec<u8>, u16> {
+    fn bind(&mut self, server: &Server, now: Instant, request: &Request<'_>) -> Result<Vec<u8>, u16> {
         let allocation = self.own(request)?;
         let message = &request.message;
         let (Some(channel), &[peer]) = (message.channel_number(), &request.attributes.peers[..]) else {
@@ -330,14 +337,16 @@ impl Client {
             return Err(403);
         }
         // A channel has one peer, and a peer one channel.
-        let differs = |(number, bound): (&u16, &SocketAddr)| (*number == channel) != (*bound == peer);
+        let differs = |(number, bound): (&u16, &Channel)| (*number == channel) != (bound.peer == peer);
+        allocation.channels.retain(|_, channel| channel.expires > now);
         if allocation.channels.iter().any(differs) {
             return Err(400);
         }
         if allocation.channels.len() >= CHANNELS_MAX && !allocation.channels.contains_key(&channel) {
             return Err(508);
         }
-        allocation.channels.insert(channel, peer);
+        let expires = now + CHANNEL_LIFETIME;
+        allocation.channels.insert(channel, Channel { peer, expires });
         Ok(message::bound(message.trans_id(), &request.key))
     }
 

@@ -13,5 +13,7 @@ pub const LIFETIME: Duration = Duration::from_secs(600);
 pub const LIFETIME_MAX: Duration = Duration::from_secs(3_600);
 /// Channels of one allocation. One more is refused with 508.
 pub const CHANNELS_MAX: usize = 16;
+/// The lifetime of a channel, unless it is bound again (RFC 8656 section 12).
+pub const CHANNEL_LIFETIME: Duration = Duration::from_secs(600);
 /// How long a nonce is valid. Afterwards a request is answered with 438 and a new one.
 pub const NONCE_VALID: Duration = Duration::from_secs(3_600);

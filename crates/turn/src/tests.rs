@@ -254,7 +254,9 @@ fn nothing_is_relayed_to_or_from_anybody_else() {
         );
         assert_eq!(world.receive(&sent(other, b"x")), Outcome::Nothing, "{other}");
         assert_eq!(
-            world.client.receive_from_peer(&world.server, address(other), b"x"),
+            world
+                .client
+                .receive_from_peer(&world.server, world.times.now, address(other), b"x"),
             None
         );
     }
@@ -342,7 +344,7 @@ fn datagrams_pass_by_indications_and_by_channels() {
     assert_eq!(world.receive(&sent(MEDIA, b"up")), expected);
     let down = world
         .client
-        .receive_from_peer(&world.server, address(MEDIA), b"down")
+        .receive_from_peer(&world.server, world.times.now, address(MEDIA), b"down")
         .unwrap();
     let down = StunMessage::parse(&down).unwrap();
     assert_eq!(
@@ -358,10 +360,17 @@ fn datagrams_pass_by_indications_and_by_channels() {
     assert_eq!(world.receive(&up), expected);
     let down = world
         .client
-        .receive_from_peer(&world.server, address(MEDIA), b"down")
+        .receive_from_peer(&world.server, world.times.now, address(MEDIA), b"down")
         .unwrap();
     assert_eq!(down, [0x40, 0, 0, 4, b'd', b'o', b'w', b'n']);
     assert_eq!(world.receive(&[0x40, 0, 0, 9, 1]), Outcome::Nothing, "cut off");
+
+    assert_eq!(world.ask_code(|world, id| world.refresh(id, 3_600)), None);
+    world.times.now += Duration::from_secs(599);
+    assert_eq!(world.receive(&up), expected);
+    world.times.now += Duration::from_secs(1);
+    assert_eq!(world.receive(&up), Outcome::Nothing, "the channel has expired");
+    assert_eq!(world.ask_code(|world, id| world.bind(id, 0x4001, MEDIA)), None);
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: Sock
             Event::Relayed(Ok((len, from))) => {
                 let access = server.access();
                 let peer = access.advertised_of(from);
-                peer.and_then(|peer| client.receive_from_peer(&access.server, peer, &buffer[..len]))
+                peer.and_then(|peer| client.receive_from_peer(&access.server, clock::now(), peer, &buffer[..len]))
             }
             // An error is that of an earlier datagram.
             Event::Relayed(Err(_)) => None,

@@ -36,6 +36,6 @@ pub fn turn_messages(data: &[u8]) {
         stream = rest;
     }
     assert_eq!(client.relayed(), None);
-    let down = client.receive_from_peer(&server, media, data);
+    let down = client.receive_from_peer(&server, times.now, media, data);
     assert_eq!(down, None);
 }
