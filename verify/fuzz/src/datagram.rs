@@ -8,7 +8,7 @@ use wire::rtcp::RtcpPacket;
 use wire::{PacketKind, RtpPacket, stun};
 
 pub use framing::framing;
-pub use turn::turn_messages;
+pub use turn::{turn_messages, turn_requests};
 
 use crate::assert_inside;
 

@@ -57,6 +57,7 @@ pub const TARGETS: &[Target] = &[
     target("classify", crate::classify, seeds::datagrams, &[], PACKET),
     target("framing", crate::framing, framed, &[], PACKET),
     target("turn_messages", crate::turn_messages, asked_of_turn, &[], WORLD),
+    target("turn_requests", crate::turn_requests, asked_of_turn, &[], WORLD),
     target("srtp", crate::srtp, seeds::rtp, &[], limit(256 << 10, 256)),
     target(
         "sdp_read",
@@ -226,8 +227,8 @@ fn framed() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A request for an allocation with a name and a nonce, a datagram for a peer, and data of a
-/// channel, each alone and one after the other.
+/// A request for an allocation, the same with a name and a nonce, other requests, a datagram for a
+/// peer, and data of a channel, each alone and one after the other.
 fn asked_of_turn() -> Vec<Vec<u8>> {
     let message = |kind: [u8; 2], attributes: &[u8]| {
         let mut message = kind.to_vec();
@@ -254,6 +255,8 @@ fn asked_of_turn() -> Vec<Vec<u8>> {
         message([0, 3], &[0x00, 0x19, 0, 4, 17, 0, 0, 0]),
         message([0, 3], &credentials.concat()),
         message([0, 8], &peer),
+        message([0, 9], &[&[0x00, 0x0c, 0, 4, 0x40, 0, 0, 0][..], &peer].concat()),
+        message([0, 4], &[0x00, 0x0d, 0, 4, 0, 0, 2, 88]),
         message([0, 0x16], &data),
         vec![0x40, 0, 0, 4, 1, 2, 3, 4],
     ];
