@@ -67,8 +67,12 @@ impl TurnFile {
     /// media is, and makes a secret.
     ///
     /// Errors: an address or the secret is missing or unusable, credentials would be valid for too
-    /// short or too long a time, or it is to be at the port of HTTPS and there is none.
+    /// short or too long a time, the port is 0, or it is to be at the port of HTTPS and there is
+    /// none.
     pub(super) fn complete(&self, https: Option<&Tls>) -> Result<Turn, ConfigError> {
+        if self.port == Some(0) {
+            return Err(ConfigError::Turn("needs a `port` that clients can be told, not 0"));
+        }
         // Clients look for the name of a certificate.
         let has_name = |https: &Tls| https.acme.is_some() || self.urls.iter().any(|url| url.starts_with("turns:"));
         if self.tls && !https.is_some_and(has_name) {
@@ -145,6 +149,7 @@ mod tests {
             ("turn: {urls: ['turn:turn.example.net'], secret: ''}", "secret"),
             ("turn: {urls: ['turn:turn.example.net'], secret: north, ttl: 5}", "ttl"),
             ("turn: {tls: true}", "tls"),
+            ("turn: {port: 0}", "port"),
         ] {
             let error = completed(text).unwrap_err();
             assert!(error.contains("`turn:`") && error.contains(part), "{error}");
