@@ -1,5 +1,7 @@
 //! Requests against a controller: publishers and players of one room.
 
+mod encoder;
+
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
@@ -142,12 +144,8 @@ fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
 fn a_publisher_is_played() {
     let mut world = World::new();
     let ada = world.publish("ada");
-    assert_eq!(
-        (ada.status, header(&ada, "content-type")),
-        (201, "application/sdp"),
-        "{}",
-        ada.body
-    );
+    let media_type = header(&ada, "content-type");
+    assert_eq!((ada.status, media_type), (201, "application/sdp"), "{}", ada.body);
     assert!(header(&ada, "location").starts_with("/whip/v1/PA_"));
     assert_eq!(ada.body.matches("a=recvonly").count(), 2, "{}", ada.body);
     assert!(ada.body.contains("a=setup:active"), "{}", ada.body);
