@@ -5,7 +5,6 @@ pub(crate) mod segment;
 
 use std::time::Instant;
 
-use dataplane::limits::ALIGNMENT_MAX_SECONDS;
 use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey};
 use wire::codec::Layer;
 use wire::{Codec, PayloadType};
@@ -15,7 +14,7 @@ use crate::shard::packet::frame::Frame;
 use crate::shard::packet::vp8::Vp8Ids;
 use crate::shard::packet::{Packet, PacketInfo, Span};
 use crate::shard::replica::frame_numbering::FrameNumbering;
-use crate::shard::replica::segment::{Last, Offsets, Segment};
+use crate::shard::replica::segment::{Last, Offsets, Segment, frame_offset, ticks_between};
 use crate::shard::select::{Decision, Selection, Wanted};
 
 /// A replica, in the shard that owns its leg.
@@ -369,31 +368,4 @@ impl ReplicaState {
             ..self.statistics
         }
     }
-}
-
-/// The offset that continues frame numbers: zero where they continue already, as between the
-/// encodings of a sender that numbers their frames together.
-fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
-    match last.zip(first) {
-        Some((last, first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),
-        _ => 0,
-    }
-}
-
-/// Timestamp units between the last packet of one segment and the first of the next: at least one.
-///
-/// By the senders' wall clocks if both packets have a sender report and the difference is
-/// plausible; otherwise by their arrival times.
-fn ticks_between(last: &Last, first: &PacketInfo) -> u32 {
-    let rate = i128::from(first.codec.clock_rate());
-    let captured = last
-        .capture
-        .zip(first.capture)
-        .map(|(last, first)| first.0.wrapping_sub(last.0) as i64);
-    let believed = captured.filter(|elapsed| elapsed.unsigned_abs() >> 32 < ALIGNMENT_MAX_SECONDS as u64);
-    let ticks = match believed {
-        Some(elapsed) => (i128::from(elapsed) * rate) >> 32,
-        None => first.at.saturating_duration_since(last.at).as_nanos() as i128 * rate / 1_000_000_000,
-    };
-    ticks.max(1) as u32
 }
