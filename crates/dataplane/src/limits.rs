@@ -1,9 +1,19 @@
 //! The sizes that the model and every back end keep to. A limit is part of the contract: the
 //! behaviour at it must not depend on the device.
 
+use std::time::Duration;
+
 /// How far behind the newest packet of a stream one may still arrive, in sequence numbers. Later
 /// ones are dropped as [`TooLate`](crate::Counter::TooLate).
 pub const REORDER_MAX: u64 = rewriting::REORDER_MAX;
+
+/// How many packets a replica keeps for a leg whose keys are pending. At one more it forgets them
+/// all.
+pub const EARLY_PACKETS_MAX: usize = 512;
+
+/// How long after its arrival a key frame is still sent to a leg that got its keys in the meantime.
+/// A later one is forgotten with everything after it.
+pub const EARLY_MAX: Duration = Duration::from_millis(500);
 
 /// How many packets of one video stream are kept for retransmission: about two seconds at 2 Mbit/s.
 pub const CACHE_VIDEO: u64 = 512;

@@ -13,7 +13,7 @@ use conformance::keystream::KeystreamCheck;
 use conformance::random::{Network, Options, RelayOptions, Srtp, history, relay_history};
 use conformance::rtp::{RtpFields, hex};
 use conformance::{Device, Observation, Send, Step, Subject};
-use dataplane::Path;
+use dataplane::{Path, Protection, Update};
 
 #[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
 fn now() -> Instant {
@@ -26,10 +26,26 @@ fn sockets(family: Family, workers: usize) -> impl Fn(Instant) -> Box<dyn Device
     move |start| Box::new(SocketDevice::start(family, workers, start).expect("loopback works"))
 }
 
+/// Gives legs their keys at once: how much is kept for them until then depends on real time.
+fn with_keys_at_once(steps: &mut [Step]) {
+    let mut keys = BTreeMap::new();
+    for step in steps.iter_mut().rev() {
+        match step {
+            Step::Write(Update::SetLeg(id, leg)) if leg.protection == Protection::Pending => {
+                leg.protection = keys.get(id).cloned().unwrap_or(Protection::Pending);
+            }
+            Step::Write(Update::SetLeg(id, leg)) => drop(keys.insert(*id, leg.protection.clone())),
+            Step::Write(Update::RemoveLeg(id)) => drop(keys.remove(id)),
+            _ => {}
+        }
+    }
+}
+
 /// A history with waits short enough to sit through.
 fn short_history(seed: u64, srtp: Srtp, steps: usize) -> Vec<Step> {
     let network = Network::Rough;
     let mut steps = history(seed, Options { steps, srtp, network });
+    with_keys_at_once(&mut steps);
     for step in &mut steps {
         if let Step::Wait(time) = step {
             *time = (*time).min(Duration::from_millis(2));

@@ -24,7 +24,10 @@ impl Shard {
 
     fn apply(&mut self, now: Instant, command: ShardCommand) {
         match command {
-            ShardCommand::SetLeg(id, leg) => self.tables.set_leg(id, *leg),
+            ShardCommand::SetLeg(id, leg) => {
+                self.tables.set_leg(id, *leg);
+                self.send_early(now, id);
+            }
             ShardCommand::RemoveLeg(id) => self.tables.remove_leg(&mut self.queues, id),
             ShardCommand::Route(path, shard) => self.tables.set_route(path, shard),
             ShardCommand::SetStream(key, generation, stream) => self.tables.set_stream(key, generation, *stream),

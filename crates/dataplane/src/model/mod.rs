@@ -118,7 +118,8 @@ impl Model {
         }
     }
 
-    /// Everything [`inject`](DataPlane::inject) has made since the last call.
+    /// Everything [`inject`](DataPlane::inject) and [`write`](DataPlane::write) have made since the
+    /// last call.
     pub fn take_injected(&mut self) -> Vec<Egress> {
         std::mem::take(&mut self.injected)
     }
@@ -144,8 +145,8 @@ impl DataPlane for Model {
         Capabilities::ALL
     }
 
-    fn write(&mut self, _now: Instant, update: Update) -> Result<(), WriteError> {
-        self.apply(update)
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.apply(now, update)
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {

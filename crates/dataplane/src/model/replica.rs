@@ -12,6 +12,7 @@
 //! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
 
 mod by_frames;
+mod early;
 mod filling;
 mod going_on;
 mod segment;
@@ -20,7 +21,7 @@ use std::time::Instant;
 
 use wire::codec::Layer;
 use wire::red::RedPayload;
-use wire::{Codec, PayloadType};
+use wire::{Codec, MediaKind, PayloadType};
 
 use super::header::{self, Stamps};
 use super::select::{Decision, Selection, Wanted};
@@ -28,8 +29,8 @@ use super::stream::MediaPacket;
 use super::{Egress, Model};
 use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX};
 use crate::{
-    Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey, Verdict,
-    WriteError,
+    Counter, Event, Protection, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey,
+    Verdict, WriteError,
 };
 
 use by_frames::ByFrames;
@@ -51,6 +52,8 @@ pub(super) struct ReplicaState {
     continues: Option<ReplicaSnapshot>,
     /// Another device is to continue it.
     let_go: bool,
+    /// Packets that wait for the keys of its leg.
+    early: Vec<MediaPacket>,
     pub statistics: ReplicaStatistics,
     pub rtx_next: u16,
 }
@@ -65,6 +68,7 @@ impl ReplicaState {
             segment: None,
             continues: None,
             let_go: false,
+            early: Vec::new(),
             statistics: ReplicaStatistics::default(),
             rtx_next,
         }
@@ -83,12 +87,18 @@ impl ReplicaState {
             self.current = None;
             self.let_go = false;
         }
+        if entry.paused || entry.source != self.entry.source {
+            self.early.clear();
+        }
         self.entry = entry;
         self.continues = self.continues.filter(|from| self.can_go_on(from));
         Ok(())
     }
 
     pub(crate) fn forget_source(&mut self, key: StreamKey) {
+        if self.entry.source == Some(key) {
+            self.early.clear();
+        }
         self.let_go &= self.entry.source != Some(key);
         self.continues = self.continues.filter(|from| from.source != Some(key));
         self.current = self.current.filter(|current| *current != key);
@@ -235,14 +245,7 @@ impl Model {
             .collect();
         let sent_before = out.len();
         for id in &ids {
-            match self.offer(now, *id, key, packet) {
-                Ok(egress) => {
-                    self.counters.count(Counter::Forwarded);
-                    out.push(egress);
-                }
-                Err(Counter::PaddingOnly) => {}
-                Err(reason) => self.counters.count(reason),
-            }
+            self.offer(now, *id, key, packet, out);
         }
         match out.len() > sent_before {
             true => Verdict::Forward,
@@ -253,8 +256,26 @@ impl Model {
         }
     }
 
-    /// Offers a packet of `key` to one replica.
-    fn offer(&mut self, now: Instant, id: ReplicaId, key: StreamKey, packet: &MediaPacket) -> Result<Egress, Counter> {
+    /// Offers a packet of `key` to one replica, and counts the outcome.
+    fn offer(&mut self, now: Instant, id: ReplicaId, key: StreamKey, packet: &MediaPacket, out: &mut Vec<Egress>) {
+        match self.forward(now, id, key, packet) {
+            Ok(egress) => {
+                self.counters.count(Counter::Forwarded);
+                out.push(egress);
+            }
+            Err(Counter::PaddingOnly) => {}
+            Err(reason) => self.counters.count(reason),
+        }
+    }
+
+    /// Makes one replica's copy of a packet of `key`, or tells why it gets none.
+    fn forward(
+        &mut self,
+        now: Instant,
+        id: ReplicaId,
+        key: StreamKey,
+        packet: &MediaPacket,
+    ) -> Result<Egress, Counter> {
         let replica = self.replicas.get_mut(&id).expect("listed");
         let leg = self.legs.get_mut(&replica.entry.leg).expect("a replica's leg is there");
         if replica.entry.paused {
@@ -270,6 +291,10 @@ impl Model {
         };
         let before = replica.selected();
         if replica.current != Some(key) {
+            let is_video = self.streams[&key].entry.kind == MediaKind::Video;
+            if leg.entry.protection == Protection::Pending && is_video {
+                replica.keep_early(packet);
+            }
             // A replica that continues accounts for every packet, like the device before.
             if !replica.continues_with(key, packet) {
                 sendable?;

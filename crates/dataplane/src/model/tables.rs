@@ -1,6 +1,7 @@
 //! Writing of entries: refusals, and effects on other entries.
 
 use std::collections::btree_map::Entry;
+use std::time::Instant;
 
 use super::replica::ReplicaState;
 use super::stream::StreamState;
@@ -9,9 +10,13 @@ use crate::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX};
 use crate::{Leg, LegId, Replica, ReplicaId, Stream, StreamKey, Update, WriteError};
 
 impl Model {
-    pub(super) fn apply(&mut self, update: Update) -> Result<(), WriteError> {
+    pub(super) fn apply(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         match update {
-            Update::SetLeg(id, leg) => self.set_leg(id, leg),
+            Update::SetLeg(id, leg) => {
+                self.set_leg(id, leg)?;
+                self.send_early(now, id);
+                Ok(())
+            }
             Update::RemoveLeg(id) => self.remove_leg(id),
             Update::SetPace(id, _) => self.legs.get(&id).map(drop).ok_or(WriteError::UnknownLeg),
             Update::SetStream(key, stream) => self.set_stream(key, stream),

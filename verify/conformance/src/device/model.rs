@@ -154,8 +154,9 @@ impl Device for ModelDevice {
         self.model.write(now, update.clone())?;
         self.legs.apply(&update);
         self.remember_keys(&update);
-        // The last counts of a relay that is removed.
-        self.collect(Vec::new());
+        // Packets that waited for keys, and the last counts of a relay that is removed.
+        let egress = self.model.take_injected();
+        self.collect(egress);
         if let Update::RemoveRelay(at) = &update {
             self.unseen.remove(at);
         }

@@ -1,6 +1,6 @@
 //! Forwarding of one packet to one replica.
 
-use dataplane::Counter;
+use dataplane::{Counter, Protection};
 
 use crate::channel::Report;
 use crate::shard::Shard;
@@ -8,8 +8,19 @@ use crate::shard::egress::rewrite::{BatchTime, Rewrite, RtpIdentity};
 use crate::shard::fanout::queues::QueuedPacket;
 
 impl Shard {
+    /// Forwards a packet to one replica, and records the outcome.
+    pub(super) fn offer(&mut self, replica: usize, queued: &mut QueuedPacket, time: &BatchTime) {
+        queued.progress.followed = true;
+        match self.forward(replica, queued, time) {
+            Ok(()) => queued.progress.sent = true,
+            // A packet that is only padding is not missed.
+            Err(Counter::PaddingOnly) => {}
+            Err(reason) => self.counters.count(reason),
+        }
+    }
+
     /// Forwards a packet to one replica of its stream: select, number, rewrite, send.
-    pub(crate) fn forward(&mut self, place: usize, queued: &QueuedPacket, time: &BatchTime) -> Result<(), Counter> {
+    fn forward(&mut self, place: usize, queued: &QueuedPacket, time: &BatchTime) -> Result<(), Counter> {
         let packet = &queued.packet;
         let replica = &mut self.tables.replicas[place];
         let leg = &self.tables.legs[replica.leg];
@@ -32,6 +43,9 @@ impl Shard {
         };
         let before = replica.selected();
         if !replica.is_following(info) {
+            if leg.entry.protection == Protection::Pending {
+                replica.keep_early(packet);
+            }
             // A replica that continues accounts for every packet, like the device before.
             if !replica.continues_with(info) {
                 sendable?;

@@ -1,5 +1,6 @@
 //! Fan-out of packets to the replicas of their streams.
 
+mod early;
 mod forward;
 mod prefetch;
 pub(crate) mod queues;

@@ -75,6 +75,17 @@ pub(crate) struct QueuedPacket {
     pub(crate) is_late: bool,
 }
 
+impl QueuedPacket {
+    pub(crate) fn new(packet: Arc<Packet>) -> Self {
+        QueuedPacket {
+            packet,
+            padding: 0,
+            progress: Progress::default(),
+            is_late: false,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     /// Whether a replica here followed the stream.
@@ -218,12 +229,7 @@ impl Checkout {
                 hopeless(packet);
                 continue;
             }
-            self.fanout.batch.packets.push(QueuedPacket {
-                packet,
-                padding: 0,
-                progress: Progress::default(),
-                is_late: false,
-            });
+            self.fanout.batch.packets.push(QueuedPacket::new(packet));
         }
         if self.fanout.batch.packets.len() > 1 {
             even_out(&mut self.fanout.batch.packets);

@@ -50,13 +50,7 @@ impl Shard {
             for (index, (_, replica)) in part.iter().enumerate() {
                 self.prefetch_next(&part[index + 1..]);
                 for queued in &mut batch.packets {
-                    queued.progress.followed = true;
-                    match self.forward(*replica, queued, time) {
-                        Ok(()) => queued.progress.sent = true,
-                        // A packet that is only padding is not missed.
-                        Err(Counter::PaddingOnly) => {}
-                        Err(reason) => self.counters.count(reason),
-                    }
+                    self.offer(*replica, queued, time);
                 }
             }
             served += part.len() * batch.packets.len();

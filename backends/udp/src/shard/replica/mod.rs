@@ -1,5 +1,6 @@
 //! One replica: which packets it gets, and under which numbers.
 
+pub(crate) mod early;
 pub(crate) mod frame_numbering;
 pub(crate) mod segment;
 
@@ -13,6 +14,7 @@ use crate::channel::{Generation, Source};
 use crate::shard::packet::frame::Frame;
 use crate::shard::packet::vp8::Vp8Ids;
 use crate::shard::packet::{Packet, PacketInfo, Span};
+use crate::shard::replica::early::Early;
 use crate::shard::replica::frame_numbering::FrameNumbering;
 use crate::shard::replica::segment::{Last, Offsets, Segment, frame_offset, ticks_between};
 use crate::shard::select::{Decision, Selection, Wanted};
@@ -35,6 +37,8 @@ pub(crate) struct ReplicaState {
     continues: Option<Box<ReplicaSnapshot>>,
     /// Whether it was released to another device.
     released: bool,
+    /// Packets that wait for the keys of its leg.
+    pub(crate) early: Early,
     /// The selection of layers of the stream.
     pub(crate) selection: Selection,
     /// How many segments there were: an answer from another shard must match.
@@ -56,6 +60,7 @@ impl ReplicaState {
             segment: None,
             continues: None,
             released: false,
+            early: Early::default(),
             selection: Selection::new(),
             segments: 0,
             statistics: ReplicaStatistics::default(),
@@ -67,6 +72,10 @@ impl ReplicaState {
         if entry.paused || source.is_none() {
             self.current = None;
             self.released = false;
+        }
+        let generation = |source: Option<Source>| source.map(|source| source.generation);
+        if entry.paused || generation(source) != generation(self.source) {
+            self.early.forget();
         }
         self.source = source;
         self.entry = entry;
@@ -182,9 +191,13 @@ impl ReplicaState {
         self.released = true;
         self.current = None;
         self.continues = None;
+        self.early.forget();
     }
 
     pub(crate) fn forget(&mut self, generation: Generation) {
+        if self.source.is_some_and(|source| source.generation == generation) {
+            self.early.forget();
+        }
         self.continues = self
             .continues
             .take()

@@ -39,6 +39,7 @@ impl Model {
             replica.let_go = true;
             replica.current = None;
             replica.continues = None;
+            replica.early.clear();
         }
         self.events.push_back(Event::Released {
             replica: id,
