@@ -176,8 +176,10 @@ impl Association {
         let _ = self.judge(output, effects);
     }
 
-    /// Drops output from a peer that is not the promised one.
+    /// Drops output from a peer that is not the promised one. Datagrams come first: the peer drops
+    /// media that arrives before the last flight of the handshake.
     fn judge(&mut self, output: Vec<Output>, effects: &mut Vec<Effect>) -> Result<(), Failure> {
+        let before = effects.len();
         for output in output {
             let effect = match (output, &self.peer) {
                 (Output::Certificate(certificate), _) => {
@@ -198,6 +200,7 @@ impl Association {
             };
             effects.push(effect);
         }
+        effects[before..].sort_by_key(|effect| !matches!(effect, Effect::Send(_)));
         Ok(())
     }
 }

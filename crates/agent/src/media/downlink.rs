@@ -97,6 +97,12 @@ impl Downlink {
         track.is_some_and(|track| track.publication().kind == MediaKind::Video)
     }
 
+    /// Whether packets can be sent to the receiver of a subscription yet.
+    fn is_keyed(&self, env: &Env<'_>, id: SubscriptionId) -> bool {
+        let transport = self.transport_of(id).and_then(|id| env.transports.get(id));
+        transport.is_some_and(|transport| transport.is_keyed())
+    }
+
     /// Whether a receiver gets video.
     pub(in crate::media) fn gets_pictures(&self, uplink: &Uplink, transport: TransportId) -> bool {
         let receiver = self.receivers.get(&transport);

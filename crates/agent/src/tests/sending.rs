@@ -2,7 +2,7 @@
 
 use super::world::*;
 use crate::Counter;
-use southbound::{Command, Notice, SubscriptionId, SubscriptionSettings};
+use southbound::{Command, DtlsRole, Notice, SubscriptionId, SubscriptionSettings};
 use std::time::Duration;
 use wire::rtcp::{FirEntry, ReportBlock, RtcpPacket, SenderInfo};
 use wire::{NtpTime, RtpPacket, SequenceNumber, Ssrc};
@@ -40,6 +40,53 @@ fn a_new_receiver_asks_once_and_again_until_it_is_served() {
     }));
     world.live(5_000);
     assert_eq!(world.peers[publisher].plis(11, start).len(), 3);
+    world.close_all();
+}
+
+#[test]
+fn a_key_frame_is_asked_for_during_the_handshake_and_sent_after_it() {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &[]);
+    world.send(publisher, video(11, 1, DELTA));
+    world.idle_hands = false;
+    let receiver = world.add_peer(DtlsRole::Server, Vec::new());
+    world.subscribe(receiver, track, 500, BEST);
+    let start = world.now;
+    world.check(receiver, true);
+    world.start_dtls(receiver);
+    assert_eq!(world.peers[publisher].plis(11, start), [0]);
+    world.send(publisher, video(11, 2, KEY));
+    world.send(publisher, video(11, 3, DELTA));
+    assert!(world.peers[receiver].rtp.is_empty());
+
+    world.advance(20);
+    world.idle_hands = true;
+    world.settle();
+    assert!(world.peers[receiver].keys.is_some());
+    assert_eq!(world.peers[receiver].rtp.len(), 2);
+    world.live(2_000);
+    assert_eq!(world.peers[publisher].plis(11, start), [0]);
+    world.close_all();
+}
+
+#[test]
+fn a_key_frame_is_asked_for_again_after_a_long_handshake_and_not_during_it() {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &[]);
+    world.send(publisher, video(11, 1, DELTA));
+    world.idle_hands = false;
+    let receiver = world.add_peer(DtlsRole::Server, Vec::new());
+    world.subscribe(receiver, track, 500, BEST);
+    let start = world.now;
+    world.check(receiver, true);
+    world.start_dtls(receiver);
+    world.live(1_600);
+    assert_eq!(world.peers[publisher].plis(11, start), [0]);
+    world.idle_hands = true;
+    world.settle();
+    assert_eq!(world.peers[publisher].plis(11, start), [0, 1_600]);
     world.close_all();
 }
 

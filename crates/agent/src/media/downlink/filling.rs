@@ -61,10 +61,8 @@ impl Downlink {
 
     fn is_to_fill(&self, env: &Env<'_>, id: SubscriptionId) -> bool {
         self.tracks.get(&id).is_some_and(|known| {
-            let transport = env.transports.get(known.subscription.transport);
-            let is_keyed = transport.is_some_and(|transport| transport.is_keyed());
             let is_empty = known.subscription.fill && !known.delivered && known.fills < FILLS_MAX;
-            is_empty && is_keyed && known.is_sent() && known.entry.is_some()
+            is_empty && self.is_keyed(env, id) && known.is_sent() && known.entry.is_some()
         })
     }
 }

@@ -161,7 +161,8 @@ impl Downlink {
         }
     }
 
-    /// Asks for the key frame a subscription waits for, if it does.
+    /// Asks for the key frame a subscription waits for, if it does. The first one is asked for
+    /// before the leg has keys: the data plane keeps it until then.
     fn want_first_key_frame(&self, cx: &mut Context<'_>, env: &mut Env<'_>, id: SubscriptionId) {
         let source = self.tracks.get(&id).and_then(|known| known.source);
         if let Some(key) = source.filter(|key| self.awaits(env, id, *key)) {
@@ -172,21 +173,15 @@ impl Downlink {
     /// Whether anybody waits for a key frame of a track's stream, and could be sent it.
     pub(in crate::media) fn is_awaited(&self, env: &Env<'_>, track: TrackId, key: StreamKey) -> bool {
         let mut subscribers = self.by_track.get(&track).into_iter().flatten();
-        subscribers.any(|id| self.awaits(env, *id, key))
+        subscribers.any(|id| self.is_keyed(env, *id) && self.awaits(env, *id, key))
     }
 
-    /// Whether a subscription waits for a key frame of this stream, and could forward it. A change
-    /// to a larger size waits until the queue is gone.
+    /// Whether a subscription waits for a key frame of this stream, and has an entry that forwards
+    /// or keeps it. A change to a larger size waits until the queue is gone.
     fn awaits(&self, env: &Env<'_>, id: SubscriptionId, key: StreamKey) -> bool {
         self.tracks.get(&id).is_some_and(|known| {
-            let transport = known.subscription.transport;
-            let is_keyed = || {
-                env.transports
-                    .get(transport)
-                    .is_some_and(|transport| transport.is_keyed())
-            };
-            let has_room = || !known.is_rising() || !env.budgets.is_congested(transport);
-            known.entry.is_some() && known.awaits(key) && is_keyed() && has_room()
+            let has_room = || !known.is_rising() || !env.budgets.is_congested(known.subscription.transport);
+            known.entry.is_some() && known.awaits(key) && has_room()
         })
     }
 
