@@ -382,6 +382,7 @@ fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, 
             Change::Opened(transport) => media.opened(cx, transport),
             Change::LegAdded(transport, leg) => media.leg_added(cx, transport, leg),
             Change::Keyed(transport) => media.keyed(cx, transport),
+            Change::Moved(transport) => media.moved(cx, transport),
             Change::Closed(transport, leg) => {
                 media.closed(cx, transport);
                 if let Some(leg) = leg {

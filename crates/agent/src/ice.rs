@@ -23,6 +23,9 @@ use crate::limits::GENERATIONS_MAX;
 /// The largest answer: a header, one address, integrity and fingerprint.
 const REPLY_MAX: usize = 128;
 
+/// A nominated pair without a check for so long is given up by its peer rather than exchanged.
+const SILENT: Duration = Duration::from_secs(1);
+
 /// MESSAGE-INTEGRITY with its 20 bytes, then FINGERPRINT with its 4: how every connectivity check
 /// ends.
 const TRAILER: usize = 24 + 8;
@@ -30,19 +33,12 @@ const TRAILER: usize = 24 + 8;
 /// The controlled half of ICE on one transport.
 #[derive(Debug)]
 pub(crate) struct Ice {
-    /// Newest last. Older ones work until a pair of the newest is nominated.
-    generations: Vec<Generation>,
+    /// Credentials since each ICE restart, the newest last. Older ones work until a pair is
+    /// nominated with newer ones.
+    generations: Vec<IceCredentials>,
     /// Paths on which the peer has proved itself. The nominated pair is first, once there is one.
     proven: Vec<Proven>,
     nominated: bool,
-}
-
-/// Credentials between one ICE restart and the next.
-#[derive(Debug)]
-struct Generation {
-    local: IceCredentials,
-    /// Whether the peer's description for it has arrived.
-    answered: bool,
 }
 
 #[derive(Debug)]
@@ -69,45 +65,37 @@ pub(crate) enum PathChange {
     Nothing,
     /// The pairs of the leg, or which of them is the nominated one.
     Paths,
+    /// The nominated pair is another one, and the earlier one was silent: the peer has moved.
+    Moved,
 }
 
 impl Ice {
     pub(crate) fn new(local: IceCredentials) -> Self {
-        let generations = vec![Generation { local, answered: false }];
         Ice {
-            generations,
+            generations: vec![local],
             proven: Vec::new(),
             nominated: false,
         }
     }
 
-    /// Begins an ICE restart: checks with the old credentials are answered until a pair is
-    /// nominated with the new ones.
+    /// Begins an ICE restart: checks with the old credentials are answered, and their nominations
+    /// followed, until a pair is nominated with the new ones. A peer checks from its new address
+    /// with the old credentials until it has our description.
     pub(crate) fn restart(&mut self, local: IceCredentials) {
         if self.generations.len() == GENERATIONS_MAX {
             self.generations.remove(0);
         }
-        self.generations.push(Generation { local, answered: false });
+        self.generations.push(local);
     }
 
     /// The newest local credentials.
     pub(crate) fn local(&self) -> &IceCredentials {
-        &self.newest().local
-    }
-
-    /// The peer's description arrived, so it knows our newest credentials. Its own are not needed:
-    /// a lite agent sends no checks, and the peer's half of USERNAME is not looked at (RFC 8445
-    /// section 7.3).
-    pub(crate) fn answered(&mut self) {
-        let newest = self.generations.last_mut().expect("there is always a generation");
-        newest.answered = true;
+        self.generations.last().expect("there is always a generation")
     }
 
     /// All user fragments that checks may name.
     pub(crate) fn ufrags(&self) -> impl Iterator<Item = &str> {
-        self.generations
-            .iter()
-            .map(|generation| generation.local.ufrag.as_str())
+        self.generations.iter().map(|local| local.ufrag.as_str())
     }
 
     /// The nominated pair first; the others in the order they were proved.
@@ -167,7 +155,8 @@ impl Ice {
         self.proven.len() != before
     }
 
-    /// Handles a connectivity check for one of our user fragments. An invalid check is counted and
+    /// Handles a connectivity check for one of our user fragments. The peer's half of USERNAME is
+    /// not looked at (RFC 8445 section 7.3). An invalid check is counted and
     /// not answered: an address that has not proved itself is sent nothing.
     pub(crate) fn check(&mut self, now: Instant, path: Path, datagram: &[u8]) -> Result<Checked, Counter> {
         if !ends_in_fingerprint(datagram) {
@@ -178,10 +167,9 @@ impl Ice {
         let found = self
             .generations
             .iter()
-            .rposition(|generation| generation.local.ufrag == local);
+            .rposition(|generation| generation.ufrag == local);
         let index = found.ok_or(Counter::CheckUnknownUfrag)?;
-        let generation = &self.generations[index];
-        let password = generation.local.password.as_bytes();
+        let password = self.generations[index].password.as_bytes();
         if !message.verify(password, hmac) {
             return Err(Counter::CheckUnauthenticated);
         }
@@ -205,13 +193,8 @@ impl Ice {
         })
     }
 
-    fn newest(&self) -> &Generation {
-        self.generations.last().expect("there is always a generation")
-    }
-
     /// Remembers a valid check on `path` with credentials of generation `index`.
     fn prove(&mut self, now: Instant, path: Path, nominates: bool, index: usize) -> PathChange {
-        let nominates = nominates && self.follows(index);
         let before: (Vec<_>, _) = (self.paths().collect(), self.nominated);
         match self.proven.iter_mut().find(|proven| proven.path == path) {
             Some(proven) => proven.at = now,
@@ -220,6 +203,8 @@ impl Ice {
                 self.proven.push(Proven { path, at: now });
             }
         }
+        let is_silent = |nominated: &Proven| now.saturating_duration_since(nominated.at) >= SILENT;
+        let is_moved = nominates && self.nominated && self.proven.first().is_some_and(is_silent);
         if nominates {
             let position = self.proven.iter().position(|proven| proven.path == path);
             self.proven[..=position.expect("just proved")].rotate_right(1);
@@ -228,16 +213,11 @@ impl Ice {
         }
         if self.paths().eq(before.0) && self.nominated == before.1 {
             PathChange::Nothing
+        } else if is_moved {
+            PathChange::Moved
         } else {
             PathChange::Paths
         }
-    }
-
-    /// Whether a nomination with credentials of generation `index` is followed: after a restart has
-    /// been answered the peer's leftover checks of the old generation must not pull the transport
-    /// back.
-    fn follows(&self, index: usize) -> bool {
-        index + 1 == self.generations.len() || !self.newest().answered
     }
 
     /// A peer that proves itself on ever more pairs loses the stalest of its own.

@@ -11,6 +11,7 @@ mod histories;
 mod hostile;
 mod limited;
 mod lying;
+mod moving;
 mod overload;
 mod packets;
 mod peer;

@@ -98,7 +98,6 @@ impl Transport {
         identity: &Identity,
         remote: RemoteTransport,
     ) -> Result<(), CloseReason> {
-        self.ice.answered();
         let is_theirs = match &self.security {
             Security::Handshake(exchange) => exchange.may_be_with(&remote.fingerprints),
             Security::Keyed(association, ..) => association.is_with(&remote.fingerprints),

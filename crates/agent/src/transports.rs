@@ -28,6 +28,8 @@ pub(crate) enum Change {
     LegAdded(TransportId, LegId),
     /// It can carry RTCP now.
     Keyed(TransportId),
+    /// Its peer has moved: it has another path, after the earlier one was silent.
+    Moved(TransportId),
     /// It is gone; its leg is taken out of the table after everything that uses it.
     Closed(TransportId, Option<LegId>),
 }
@@ -267,12 +269,15 @@ impl Transports {
         }
         self.with(cx, id, changes, |transport, cx, identity| {
             let result = match checked.change {
-                PathChange::Paths => transport.paths_changed(cx, identity),
+                PathChange::Paths | PathChange::Moved => transport.paths_changed(cx, identity),
                 PathChange::Nothing => Ok(()),
             };
             transport.consented(cx);
             result
         });
+        if checked.change == PathChange::Moved {
+            changes.push(Change::Moved(id));
+        }
         // Only now: the peer may send media the moment it reads this.
         cx.send(path, &checked.reply);
         Ok(())

@@ -67,7 +67,6 @@ fn both_families_are_told_the_address_they_know() {
 fn a_check_that_is_not_right_in_every_way_gets_no_answer() {
     let (now, local) = (Instant::now(), credentials("ours"));
     let mut ice = Ice::new(local.clone());
-    ice.answered();
     let good = request(&local, "theirs", true, true);
     for position in 0..good.len() {
         let mut bad = good.clone();
@@ -116,10 +115,8 @@ fn a_peer_that_thinks_it_is_controlled_is_told_to_switch() {
 fn old_credentials_work_until_a_pair_is_nominated_with_the_new_ones() {
     let (now, old, new) = (Instant::now(), credentials("old"), credentials("new"));
     let mut ice = Ice::new(old.clone());
-    ice.answered();
     ice.check(now, path(1), &request(&old, "theirs", true, true)).unwrap();
     ice.restart(new.clone());
-    ice.answered();
     ice.check(now, path(1), &request(&old, "theirs", true, true)).unwrap();
     ice.check(now, path(2), &request(&new, "fresh", true, false)).unwrap();
     assert_eq!(ice.best(), Some(path(1)));
@@ -128,6 +125,21 @@ fn old_credentials_work_until_a_pair_is_nominated_with_the_new_ones() {
     ice.check(now, path(1), &request(&old, "theirs", true, true))
         .unwrap_err();
     assert_eq!(ice.ufrags().collect::<Vec<_>>(), ["new"]);
+}
+
+#[test]
+fn a_peer_that_moves_is_followed_before_it_has_the_new_credentials() {
+    let (start, old, new) = (Instant::now(), credentials("old"), credentials("new"));
+    let mut ice = Ice::new(old.clone());
+    ice.check(start, path(1), &request(&old, "theirs", true, true)).unwrap();
+    ice.restart(new.clone());
+    let now = start + Duration::from_secs(2);
+    let checked = ice.check(now, path(2), &request(&old, "fresh", true, true)).unwrap();
+    assert_eq!((checked.change, ice.best()), (PathChange::Moved, Some(path(2))));
+    let checked = ice.check(now, path(2), &request(&new, "fresh", true, true)).unwrap();
+    assert_eq!((checked.change, ice.best()), (PathChange::Nothing, Some(path(2))));
+    let checked = ice.check(now, path(3), &request(&new, "fresh", true, true)).unwrap();
+    assert_eq!(checked.change, PathChange::Paths, "the pair before it is in use");
 }
 
 #[test]

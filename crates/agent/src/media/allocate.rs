@@ -26,6 +26,15 @@ impl Media {
         }
     }
 
+    /// Begins the estimate of a transport's downlink anew, if there is one.
+    pub(super) fn restart_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        if self.budgets.get(transport).is_some() {
+            self.budgets.begin(cx, transport);
+            self.follow_estimate(cx, transport);
+            self.budgets.allocate_by(cx, transport, cx.now);
+        }
+    }
+
     /// A transport's subscriptions get at most this rate together.
     pub(crate) fn set_downlink_limit(&mut self, cx: &mut Context<'_>, transport: TransportId, limit: Option<u64>) {
         self.budgets.set_limit(transport, limit);

@@ -60,6 +60,20 @@ impl Media {
         self.start_reports(cx, transport);
     }
 
+    /// A transport has another path. Frames were lost meanwhile, so decoders on both sides need key
+    /// frames, and the downlink's estimate is of the earlier path.
+    pub(crate) fn moved(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        self.restart_estimate(cx, transport);
+        for (track, key) in self.uplink.streams_of(transport) {
+            self.uplink.forget_key_frame_requests(key);
+            if self.downlink.has_subscribers(track) {
+                self.uplink.want_key_frame(cx, &self.transports, key);
+            }
+        }
+        let (downlink, mut env) = self.downlink();
+        downlink.want_key_frames(cx, &mut env, transport);
+    }
+
     /// A transport is gone, and with it its publications and subscriptions. Its leg is still in the
     /// table.
     pub(crate) fn closed(&mut self, cx: &mut Context<'_>, transport: TransportId) {

@@ -96,6 +96,18 @@ impl Uplink {
         publisher.map_or(Vec::new(), |publisher| publisher.tracks.iter().copied().collect())
     }
 
+    /// The streams of media that a transport publishes, with their tracks.
+    pub(in crate::media) fn streams_of(&self, transport: TransportId) -> Vec<(TrackId, StreamKey)> {
+        let tracks = self.tracks_of(transport).into_iter();
+        let streams_of = |id| {
+            let encodings = self.tracks.get(&id).map_or(&[][..], Track::encodings);
+            encodings
+                .iter()
+                .filter_map(move |encoding| Some((id, encoding.stream?)))
+        };
+        tracks.flat_map(streams_of).collect()
+    }
+
     /// Which encoding of its track a stream is.
     pub(in crate::media) fn encoding_of(&self, key: StreamKey) -> Option<usize> {
         self.streams.get(&key).map(|stream| stream.encoding)

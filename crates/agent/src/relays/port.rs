@@ -51,12 +51,8 @@ impl Port {
                 if ice.local() != ours {
                     ice.restart(ours.clone());
                 }
-                ice.answered();
             }
-            (Some((ours, _)), ice) => {
-                let fresh = ice.insert(Ice::new(ours.clone()));
-                fresh.answered();
-            }
+            (Some((ours, _)), ice) => *ice = Some(Ice::new(ours.clone())),
         }
         match &entry.ingress_protection {
             Keys::Dtls { fingerprint, active } => {

@@ -205,32 +205,6 @@ fn the_node_sends_to_the_newest_nominated_pair() {
 }
 
 #[test]
-fn a_restart_moves_the_transport_without_a_new_handshake() {
-    let mut world = World::new();
-    let peer = world.connected_peer();
-    let before = world.protection(1);
-    world.peers[peer].theirs = credentials("again");
-    world.peers[peer].ours = credentials("fresh");
-    let local = world.peers[peer].theirs.clone();
-    world.command(Command::Open(OpenTransport {
-        transport: FIRST,
-        local,
-        channels: Vec::new(),
-    }));
-    let remote = world.peers[peer].description(DtlsRole::Server);
-    world.command(Command::Connect {
-        transport: FIRST,
-        remote,
-    });
-    let old = world.peers[peer].path;
-    world.peers[peer].path.remote = ([203, 0, 113, 5], 5).into();
-    world.check(peer, true);
-    assert_eq!(world.model.leg(LegId(1)).unwrap().paths, [world.peers[peer].path, old]);
-    assert_eq!(world.protection(1), before);
-    world.close_all();
-}
-
-#[test]
 fn silence_disconnects_a_check_brings_back_and_more_silence_closes() {
     let mut world = World::new();
     let peer = world.connected_peer();

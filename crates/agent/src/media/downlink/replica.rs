@@ -170,6 +170,21 @@ impl Downlink {
         }
     }
 
+    /// Asks for a key frame of everything that a receiver is sent.
+    pub(in crate::media) fn want_key_frames(
+        &mut self,
+        cx: &mut Context<'_>,
+        env: &mut Env<'_>,
+        transport: TransportId,
+    ) {
+        for id in self.subscriptions_of(transport) {
+            let current = self.tracks.get(&id).and_then(|known| known.current);
+            if let Some(current) = current {
+                env.uplink.want_key_frame(cx, env.transports, current.source);
+            }
+        }
+    }
+
     /// Whether anybody waits for a key frame of a track's stream, and could be sent it.
     pub(in crate::media) fn is_awaited(&self, env: &Env<'_>, track: TrackId, key: StreamKey) -> bool {
         let mut subscribers = self.by_track.get(&track).into_iter().flatten();

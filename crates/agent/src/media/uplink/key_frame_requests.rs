@@ -6,7 +6,7 @@
 
 use dataplane::StreamKey;
 
-use super::key_frames::INTERVAL;
+use super::key_frames::{INTERVAL, KeyFrames};
 use super::{Track, Uplink};
 use crate::context::Context;
 use crate::counters::Counter;
@@ -34,6 +34,13 @@ impl Uplink {
                 cx.count(Counter::KeyFrameThrottled);
                 cx.timer_by(Timer::KeyFrame(key), later);
             }
+        }
+    }
+
+    /// Forgets the requests to a stream: those on an earlier path may be lost.
+    pub(in crate::media) fn forget_key_frame_requests(&mut self, key: StreamKey) {
+        if let Some(stream) = self.streams.get_mut(&key) {
+            stream.key_frames = KeyFrames::default();
         }
     }
 

@@ -1,0 +1,66 @@
+//! Peers that restart ICE and have another path then.
+
+use dataplane::LegId;
+use southbound::{Command, DtlsRole, OpenTransport};
+
+use super::adapting::{call, encoding, seconds};
+use super::world::*;
+
+/// A peer restarts ICE with another address, and nominates the new pair.
+fn move_away(world: &mut World, peer: usize) {
+    let transport = world.peers[peer].transport;
+    world.peers[peer].theirs = credentials(&format!("again{peer}"));
+    world.peers[peer].ours = credentials(&format!("fresh{peer}"));
+    let local = world.peers[peer].theirs.clone();
+    world.command(Command::Open(OpenTransport {
+        transport,
+        local,
+        channels: Vec::new(),
+    }));
+    let remote = world.peers[peer].description(DtlsRole::Server);
+    world.command(Command::Connect { transport, remote });
+    world.peers[peer].path.remote = ([203, 0, 113, 5], 1_000 + peer as u16).into();
+    world.check(peer, true);
+}
+
+#[test]
+fn a_restart_moves_the_transport_without_a_new_handshake() {
+    let mut world = World::new();
+    let peer = world.connected_peer();
+    let (before, old) = (world.protection(1), world.peers[peer].path);
+    move_away(&mut world, peer);
+    assert_eq!(world.model.leg(LegId(1)).unwrap().paths, [world.peers[peer].path, old]);
+    assert_eq!(world.protection(1), before);
+    world.close_all();
+}
+
+#[test]
+fn a_publisher_on_another_path_is_asked_for_key_frames_at_once() {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &[]);
+    let receiver = world.connected_peer();
+    world.subscribe(receiver, track, 500, BEST);
+    world.send(publisher, video(11, 1, KEY));
+    world.advance(1_000);
+    // This request goes to the address that the publisher has left.
+    world.send_rtcp(receiver, |writer| _ = writer.pli(wire::Ssrc(500)));
+    let start = world.now;
+    move_away(&mut world, publisher);
+    assert_eq!(world.peers[publisher].plis(11, start), [0, 0]);
+    world.close_all();
+}
+
+#[test]
+fn a_receiver_on_another_path_gets_key_frames_and_an_estimate_of_that_path() {
+    let (mut world, mut camera, mut downlink) = call(250_000);
+    seconds(&mut world, &mut camera, &mut downlink, 5);
+    assert_eq!(encoding(&world, &downlink), Some(0));
+    downlink.link.rate = 20_000_000;
+    let (start, receiver) = (world.now, downlink.peer);
+    move_away(&mut world, receiver);
+    assert_eq!(world.peers[camera.peer].plis(11, start), [0]);
+    seconds(&mut world, &mut camera, &mut downlink, 4);
+    assert_eq!(encoding(&world, &downlink), Some(2));
+    world.close_all();
+}
