@@ -29,7 +29,7 @@ use serde::Deserialize;
 pub(crate) use changes::{changes, is_reloaded};
 pub(crate) use error::ConfigError;
 pub(crate) use filter::Filter;
-pub(crate) use front::{Limits, Metrics};
+pub(crate) use front::{Limits, Metrics, Signalling};
 pub(crate) use keys::{ApiSecrets, KeySources};
 pub(crate) use log::Log;
 use media::RtcFile;
@@ -86,6 +86,8 @@ pub(crate) struct Config {
     pub metrics: Metrics,
     /// Limits for clients.
     pub limits: Limits,
+    /// Connections of signalling.
+    pub signalling: Signalling,
     /// The proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<Network>,
     /// Receivers of events.
@@ -119,6 +121,7 @@ struct File {
     turn: Option<TurnFile>,
     metrics: Metrics,
     limits: Limits,
+    signalling: Signalling,
     trusted_proxies: Vec<Network>,
     webhook: Webhook,
     drain_timeout: Option<Seconds>,
@@ -157,6 +160,7 @@ impl Config {
         let secrets = errors.of(key_sources.read());
         errors.of(file.metrics.check());
         errors.of(file.limits.check());
+        errors.of(file.signalling.check());
         // Without keys it would seem to name none.
         if let Some(secrets) = &secrets {
             errors.of(file.webhook.check(&secrets.keys));
@@ -200,6 +204,7 @@ impl Config {
             turn,
             metrics: file.metrics,
             limits: file.limits,
+            signalling: file.signalling,
             trusted_proxies: file.trusted_proxies,
             webhook: file.webhook,
             drain_timeout: file.drain_timeout.map_or(Duration::ZERO, |timeout| timeout.0),

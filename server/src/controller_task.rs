@@ -73,6 +73,7 @@ enum ControllerRequest {
 /// Starts the controller. The task ends when all handles are dropped, or by a panic.
 pub(crate) fn start(
     mut controller: Controller,
+    front: Front,
     workers: Workers,
     notices: mpsc::Receiver<Notice>,
     commands: CommandSender,
@@ -84,7 +85,7 @@ pub(crate) fn start(
     controller.set_room_events(true);
     let task = ControllerTask {
         controller,
-        front: Front::default(),
+        front,
         whip: whip::Front::default(),
         whip_places: HashMap::new(),
         workers,

@@ -162,6 +162,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let room_events = webhooks.events();
     let (controller, controller_ended) = controller_task::start(
         controller,
+        livekit::Front::new(config.signalling.pings()),
         workers,
         noticed,
         commands.clone(),

@@ -60,6 +60,11 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
         ),
         (with_key("limits: {connections: 0}\n"), "3: limits: ", "values above 0"),
         (
+            with_key("signalling: {ping_timeout: 5}\n"),
+            "3: signalling: ",
+            "above it",
+        ),
+        (
             with_key("webhook: {api_key: b, urls: ['http://127.0.0.1/']}\n"),
             "3: webhook: ",
             "there is no API key b",

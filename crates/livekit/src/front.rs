@@ -16,6 +16,7 @@ use crate::admission::{Admission, Offer};
 use crate::bounds::{self, Kept};
 use crate::frame::{Frame, Outgoing};
 use crate::inbox::{Incoming, Received, Unusable};
+use crate::notifications::Pings;
 use crate::requests::{Refused, Translated, add_track, sync_state, translate};
 use crate::{api, data, notifications, traits};
 
@@ -97,6 +98,7 @@ pub enum Output {
 #[derive(Debug, Default)]
 pub struct Front {
     sessions: HashMap<ConnectionId, Session>,
+    pings: Pings,
 }
 
 /// The state of one connection.
@@ -111,6 +113,14 @@ struct Session {
 }
 
 impl Front {
+    /// A front end without connections, whose clients ping so.
+    pub fn new(pings: Pings) -> Self {
+        Self {
+            pings,
+            ..Self::default()
+        }
+    }
+
     /// Passes an input to the controller; what there is to do about it is appended to `out`.
     pub fn handle(&mut self, controller: &mut Controller, now: Instant, input: Input, out: &mut Vec<Output>) {
         if let Some(input) = self.input(input, out) {
@@ -264,7 +274,7 @@ impl Front {
         if !connections.iter().any(understands) {
             return;
         }
-        if let Some(message) = notifications::message(notification) {
+        if let Some(message) = notifications::message(notification, self.pings) {
             self.send(connections, message, out);
         }
     }

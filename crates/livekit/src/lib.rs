@@ -53,4 +53,5 @@ pub use admission::{Admission, HttpRequest, Offer, Resume, Route, admit};
 pub use frame::Frame;
 pub use front::{Front, Input, Output};
 pub use inbox::{Inbox, Received};
+pub use notifications::Pings;
 pub use refusal::Refusal;

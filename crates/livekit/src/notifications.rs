@@ -16,15 +16,28 @@ use crate::data_tracks;
 use crate::infos;
 use crate::requests;
 
-/// How often a client pings, in seconds.
-const PING_INTERVAL: i32 = 5;
-/// How long a client waits for any message before it gives the connection up, in seconds.
-const PING_TIMEOUT: i32 = 15;
+/// The seconds by which clients notice that their connection is lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Pings {
+    /// How often a client pings.
+    pub interval: u16,
+    /// How long a client waits for any message before it gives the connection up.
+    pub timeout: u16,
+}
+
+impl Default for Pings {
+    fn default() -> Self {
+        Pings {
+            interval: 5,
+            timeout: 15,
+        }
+    }
+}
 
 /// A notification as a message; `None` for what the protocol has no message for.
-pub(crate) fn message(notification: Notification) -> Option<Message> {
+pub(crate) fn message(notification: Notification, pings: Pings) -> Option<Message> {
     Some(match notification {
-        Notification::Joined(joined) => Message::Join(join(*joined)),
+        Notification::Joined(joined) => Message::Join(join(*joined, pings)),
         Notification::Resumed(resumed) => Message::Reconnect(reconnect(resumed)),
         Notification::Offer(offer) => Message::Offer(description("offer", offer)),
         Notification::Answer(answer) => Message::Answer(description("answer", answer)),
@@ -151,7 +164,7 @@ fn leave(reason: EndReason, action: EndAction) -> Message {
 }
 
 /// The first message: everything there is to know.
-fn join(joined: Joined) -> proto::JoinResponse {
+fn join(joined: Joined, pings: Pings) -> proto::JoinResponse {
     let fast_publish = joined.participant.permission.publish;
     let configuration = configuration(joined.disabled_codecs, joined.server.relay_only);
     proto::JoinResponse {
@@ -164,8 +177,8 @@ fn join(joined: Joined) -> proto::JoinResponse {
         subscriber_primary: joined.mode == PeerMode::Dual,
         client_configuration: Some(configuration),
         server_region: joined.server.region,
-        ping_timeout: PING_TIMEOUT,
-        ping_interval: PING_INTERVAL,
+        ping_timeout: pings.timeout.into(),
+        ping_interval: pings.interval.into(),
         enabled_publish_codecs: enabled_codecs(joined.disabled_codecs),
         fast_publish,
         ..proto::JoinResponse::default()

@@ -27,6 +27,8 @@ pub(crate) enum ConfigError {
     OpenAndGuarded,
     /// With a limit of zero nobody could connect.
     NoPlaces,
+    /// Clients would never ping in time.
+    Pings,
     /// Webhooks cannot be sent as they are configured.
     Webhook(String),
     /// Nothing can be served over TLS as it is configured.
@@ -72,6 +74,7 @@ impl ConfigError {
             ConfigError::NamesForEverybody => Some("metrics.names"),
             ConfigError::OpenAndGuarded => Some("metrics.open"),
             ConfigError::NoPlaces => Some("limits"),
+            ConfigError::Pings => Some("signalling"),
             ConfigError::Webhook(_) => Some("webhook"),
             ConfigError::Tls(_) => Some("tls"),
             ConfigError::NoSwitch => Some("rtc.offload"),
@@ -121,6 +124,10 @@ impl fmt::Display for ConfigError {
                 write!(f, "`metrics:` has a `token` and is `open`: it can be one of the two")
             }
             ConfigError::NoPlaces => write!(f, "`limits:` need values above 0"),
+            ConfigError::Pings => write!(
+                f,
+                "`signalling:` needs a `ping_interval` above 0 and a `ping_timeout` above it"
+            ),
             ConfigError::Webhook(why) => write!(f, "`webhook:` {why}"),
             ConfigError::Tls(why) => write!(f, "`tls:` {why}"),
             ConfigError::NoSwitch => write!(

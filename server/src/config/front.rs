@@ -1,7 +1,8 @@
-//! Settings of the HTTP port: limits, and access to metrics.
+//! Settings of the HTTP port: limits, signalling, and access to metrics.
 
 use std::time::Duration;
 
+use livekit::Pings;
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -83,6 +84,43 @@ impl Limits {
     }
 }
 
+/// Settings of the connections of signalling.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Signalling {
+    /// Seconds between two pings of a client.
+    ping_interval: u16,
+    /// Seconds without a message after which a client connects again.
+    ping_timeout: u16,
+}
+
+impl Default for Signalling {
+    fn default() -> Self {
+        let Pings { interval, timeout } = Pings::default();
+        Signalling {
+            ping_interval: interval,
+            ping_timeout: timeout,
+        }
+    }
+}
+
+impl Signalling {
+    pub(super) fn check(self) -> Result<(), ConfigError> {
+        match 0 < self.ping_interval && self.ping_interval < self.ping_timeout {
+            true => Ok(()),
+            false => Err(ConfigError::Pings),
+        }
+    }
+
+    /// The same for the front end.
+    pub(crate) fn pings(self) -> Pings {
+        Pings {
+            interval: self.ping_interval,
+            timeout: self.ping_timeout,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +141,15 @@ mod tests {
             check("{open: true, token: a}"),
             Err(ConfigError::OpenAndGuarded)
         ));
+    }
+
+    #[test]
+    fn a_client_pings_before_it_gives_up() {
+        let check = |text: &str| serde_saphyr::from_str::<Signalling>(text).unwrap().check();
+        assert!(check("{}").is_ok() && check("{ping_interval: 1, ping_timeout: 2}").is_ok());
+        for text in ["{ping_interval: 0}", "{ping_interval: 2, ping_timeout: 2}"] {
+            assert!(matches!(check(text), Err(ConfigError::Pings)), "{text}");
+        }
     }
 
     #[test]

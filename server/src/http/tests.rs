@@ -26,7 +26,7 @@ use hyper::body::Frame;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use livekit::agents::Workers;
-use livekit::{HttpRequest, admit};
+use livekit::{Front, HttpRequest, admit};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -78,12 +78,9 @@ fn server(metrics: &str) -> Server {
 }
 
 fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock) -> P, metrics: &str) -> Server {
-    let settings = Current::new(settings(metrics));
-    let clocks = Clocks::read();
-    let metrics = Metrics::default();
-    let waker = crate::media::waker::Waker::default();
-    let address = "127.0.0.1:7882".parse().unwrap();
-    let of_agent = agent::Config::new(vec![address], Certificate::generate().unwrap());
+    let (settings, clocks) = (Current::new(settings(metrics)), Clocks::read());
+    let (metrics, waker) = (Metrics::default(), crate::media::waker::Waker::default());
+    let of_agent = agent::Config::new(vec![([127, 0, 0, 1], 7882).into()], Certificate::generate().unwrap());
     let agent = Agent::new(of_agent, clocks.media, 1);
     let (notices, noticed) = mpsc::channel(16);
     let (query, questions) = ReceiverQuery::new(waker.clone());
@@ -93,11 +90,15 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         relay_notices: mpsc::channel(1).0,
     };
     let (commands, _) = media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
-    let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
-    let workers = Workers::new(keys(), clocks.wall, 7);
-    let room_events = mpsc::channel(1).0;
-    let (controller, task) =
-        controller_task::start(controller, workers, noticed, commands, metrics.clone(), room_events);
+    let (controller, task) = controller_task::start(
+        Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]),
+        Front::default(),
+        Workers::new(keys(), clocks.wall, 7),
+        noticed,
+        commands,
+        metrics.clone(),
+        mpsc::channel(1).0,
+    );
     let http = Http {
         controller: controller.clone(),
         settings: settings.clone(),
