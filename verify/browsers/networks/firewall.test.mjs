@@ -2,43 +2,22 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { after, before, describe, it } from "node:test";
-import { run, SERVER_ADDRESS } from "../../../eval/adaptation/harness/network.mjs";
-import { IsolatedMeeting } from "../support/isolated.mjs";
+import { it } from "node:test";
+import { run } from "../../../eval/adaptation/harness/network.mjs";
+import { BESIDE_HTTPS, describeMeeting, inEach, withoutUdp } from "../support/isolated.mjs";
 import { kernelIsMissing } from "../support/kernel.mjs";
 
 // From the range for private networks (RFC 4193).
 const NETWORK = "fd12:3456:789a";
 
-/** A suite with a meeting of its own. */
-function meeting(title, how, tests, skip = kernelIsMissing()) {
-  describe(title, { skip, timeout: 180_000 }, () => {
-    const world = new IsolatedMeeting();
-    before(() => world.meet(how));
-    after(() => world.close());
-    tests(world);
+describeMeeting("behind a firewall without UDP", { restrict: withoutUdp }, (world) => {
+  it("two browsers see each other over TCP", { timeout: 90_000 }, async () => {
+    await world.sees();
+    assert.ok(world.figure("weir_tcp_connections") >= 2, "media passes over TCP");
   });
-}
+});
 
-meeting(
-  "behind a firewall without UDP",
-  { restrict: (network, names) => inEach(network, names, "ip rule add ipproto udp blackhole") },
-  (world) => {
-    it("two browsers see each other over TCP", { timeout: 90_000 }, async () => {
-      await world.sees();
-      assert.ok(world.figure("weir_tcp_connections") >= 2, "media passes over TCP");
-    });
-
-    it("a browser whose address changes is seen again", { timeout: 120_000 }, async () => {
-      const began = Date.now();
-      world.within("ada", "ip address del 198.18.0.11/24 dev eth0", "ip address add 198.18.0.99/24 dev eth0");
-      await world.sees(50_000);
-      console.log(`media both ways ${((Date.now() - began) / 1000).toFixed(1)} s after a change of address`);
-    });
-  },
-);
-
-meeting(
+describeMeeting(
   "behind a firewall that passes only TCP to port 443",
   {
     restrict: (network, names) =>
@@ -48,10 +27,7 @@ meeting(
         "ip rule add pref 100 ipproto tcp dport 443 lookup main",
         "ip rule add pref 101 blackhole",
       ),
-    url: `wss://${SERVER_ADDRESS}:443`,
-    options: "--dev-tls=443",
-    configuration: `turn: {tls: true, urls: ["turns:${SERVER_ADDRESS}:443?transport=tcp"]}\n`,
-    flags: ["--ignore-certificate-errors"],
+    ...BESIDE_HTTPS,
   },
   (world) => {
     it("two browsers see each other through the TURN server beside HTTPS", { timeout: 90_000 }, async () => {
@@ -61,7 +37,7 @@ meeting(
   },
 );
 
-meeting(
+describeMeeting(
   "in a network with IPv6 only",
   {
     restrict(network, names) {
@@ -82,7 +58,3 @@ meeting(
   },
   kernelIsMissing() || (!existsSync("/proc/sys/net/ipv6") && "needs IPv6"),
 );
-
-function inEach(network, places, ...lines) {
-  for (const place of places) run(network.namespace(place), ...lines);
-}

@@ -4,14 +4,43 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after, before, describe } from "node:test";
 import { createNetwork, run, SERVER_ADDRESS } from "../../../eval/adaptation/harness/network.mjs";
 import { Person } from "../../../eval/adaptation/harness/person.mjs";
 import { startServer } from "../../../eval/adaptation/harness/server.mjs";
 import { bundle } from "../../../eval/adaptation/harness/site.mjs";
-import { BINARY, CAPTURE, VIDEO } from "./kernel.mjs";
+import { BINARY, CAPTURE, kernelIsMissing, VIDEO } from "./kernel.mjs";
 import { waitFor } from "./wait.mjs";
 
 const NAMES = ["ada", "bob"];
+
+/** Settings for a meeting of browsers that reach media beside HTTPS, at port 443. */
+export const BESIDE_HTTPS = {
+  url: `wss://${SERVER_ADDRESS}:443`,
+  options: "--dev-tls=443",
+  configuration: `turn: {tls: true, urls: ["turns:${SERVER_ADDRESS}:443?transport=tcp"]}\n`,
+  flags: ["--ignore-certificate-errors"],
+};
+
+/** Runs commands in these places of a network. */
+export function inEach(network, places, ...lines) {
+  for (const place of places) run(network.namespace(place), ...lines);
+}
+
+/** A restriction: no UDP passes. */
+export function withoutUdp(network, names) {
+  inEach(network, names, "ip rule add ipproto udp blackhole");
+}
+
+/** A suite with a meeting of its own, as `IsolatedMeeting.meet` makes it. */
+export function describeMeeting(title, how, tests, skip = kernelIsMissing()) {
+  describe(title, { skip, timeout: 180_000 }, () => {
+    const world = new IsolatedMeeting();
+    before(() => world.meet(how));
+    after(() => world.close());
+    tests(world);
+  });
+}
 
 /** Two people, ada and bob, each in a namespace, and the server in the hub between them. */
 export class IsolatedMeeting {
@@ -25,7 +54,7 @@ export class IsolatedMeeting {
    * `options` and `configuration` are more for the server, and `flags` for the browsers.
    */
   async meet({
-    restrict,
+    restrict = () => {},
     address = SERVER_ADDRESS,
     host = address,
     url,
@@ -80,6 +109,11 @@ export class IsolatedMeeting {
     const text = execFileSync("ip", within).toString();
     const line = text.split("\n").find((it) => it.startsWith(`${name} `));
     return Number(line?.split(" ").at(-1));
+  }
+
+  /** Waits until one of the server's metrics is at least this. */
+  async reaches(name, least) {
+    await waitFor(`${name} to be ${least}`, () => this.figure(name) >= least, { timeout: 40_000, interval: 500 });
   }
 
   async close() {
