@@ -11,12 +11,6 @@
 #define PROBE_AHEAD_US 20000 // by so much a packet may take more with it than its time: that long the next one may be in coming
 #define PROBE_PATIENCE 1000000000ULL // nanoseconds after which a probe ends, however little it has sent
 
-struct repeating {
-	struct __sk_buff *skb;
-	struct scratch *scratch;
-	__u32 place;
-};
-
 static __always_inline int is_probed(const struct replica_entry *entry)
 {
 	__u32 leg = entry->leg;
@@ -48,11 +42,6 @@ __noinline int send_again(struct __sk_buff *skb, __u32 place, struct scratch *sc
 	return 1;
 }
 
-static long repeat(__u32 index, struct repeating *repeating)
-{
-	return !send_again(repeating->skb, repeating->place, repeating->scratch);
-}
-
 // The bytes of a probe that may have been sent by a time. One packet's copies cannot be spread out,
 // but a probe can be spread over several packets.
 static __always_inline __u64 may_have_left(const struct probe *probe, __u64 now)
@@ -75,9 +64,8 @@ static __always_inline int probe_left(struct probe *probe, __u32 packets, __u32 
 __noinline int send_probe(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	struct repeating repeating = { .skb = skb, .scratch = scratch, .place = place };
 	struct probe *probe;
-	__u32 leg, len, times;
+	__u32 leg, len, times, sent;
 	__u64 now, may;
 
 	if (!entry || !scratch)
@@ -107,6 +95,7 @@ __noinline int send_probe(struct __sk_buff *skb, __u32 place, struct scratch *sc
 	if (times > PROBE_COPIES)
 		times = PROBE_COPIES;
 	probe_left(probe, times, times * len);
-	bpf_loop(times, repeat, &repeating, 0);
+	for (sent = 0; sent < times && send_again(skb, place, scratch); sent++)
+		;
 	return 1;
 }
