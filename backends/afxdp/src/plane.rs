@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use backend_udp::{RtpBypass, SharedPort, Sockets, UdpConfig, UdpPlane};
+use backend_udp::{RtpBypass, Sockets, UdpConfig, UdpPlane, UdpPorts};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::interface::Interface;
@@ -73,9 +73,9 @@ impl AfxdpPlane {
             return Err(AfxdpError::NoInterfaces);
         }
         let workers = config.udp.worker_count().map_err(AfxdpError::Sockets)?;
-        let (mut shared_port, sockets) = SharedPort::open(&config.udp, workers).map_err(AfxdpError::Sockets)?;
-        let mut taken = Taken::new(workers, &config.interfaces, shared_port.local_addrs())?;
-        steer_by_queue(&mut shared_port, workers, &taken.found)?;
+        let (mut udp_ports, sockets) = UdpPorts::open(&config.udp, workers).map_err(AfxdpError::Sockets)?;
+        let mut taken = Taken::new(workers, &config.interfaces, udp_ports.local_addrs())?;
+        steer_by_queue(&mut udp_ports, workers, &taken.found)?;
         let interfaces = taken.interfaces.len();
         let has_rings: Vec<_> = taken
             .queues
@@ -99,7 +99,7 @@ impl AfxdpPlane {
             })
             .collect();
         Ok(AfxdpPlane {
-            plane: UdpPlane::start_on(&config.udp, shared_port, networks, Some(bypass), clock, waker)
+            plane: UdpPlane::start_on(&config.udp, udp_ports, networks, Some(bypass), clock, waker)
                 .map_err(AfxdpError::Sockets)?,
             found: taken.found,
             statistics: Statistics(pages),
@@ -217,11 +217,11 @@ fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
 /// Steers a peer's STUN, DTLS and RTCP to the worker whose ring receives its RTP, so that this
 /// worker owns its leg. With fewer queues than workers some workers would be idle: in that case
 /// legs are spread as without rings, and workers hand datagrams over to each other.
-fn steer_by_queue(shared_port: &mut SharedPort, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
+fn steer_by_queue(udp_ports: &mut UdpPorts, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
     if workers == 1 || found.iter().any(|found| (found.queues as usize) < workers) {
         return Ok(());
     }
-    shared_port.steer_by_queue().map_err(AfxdpError::Sockets)
+    udp_ports.steer_by_queue().map_err(AfxdpError::Sockets)
 }
 
 /// On which of the interfaces these rings are.

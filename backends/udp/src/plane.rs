@@ -12,7 +12,7 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 use crate::config::UdpConfig;
 use crate::control::Control;
 use crate::heartbeat::Ping;
-use crate::net::{EventFd, RealtimePriority, ReuseportGroup, SharedPort, ThreadCpuClock, raise_open_files};
+use crate::net::{EventFd, RealtimePriority, ReuseportGroup, ThreadCpuClock, UdpPorts, raise_open_files};
 use crate::packing::WorkerPacking;
 use crate::relays::{BypassLink, BypassPorts, BypassWorker, RELAYS_MAX, RelayWorkers, RtpBypass};
 use crate::tcp::TcpPort;
@@ -65,8 +65,8 @@ impl UdpPlane {
     /// Errors: the operating system's, when an address cannot be bound or a thread not be started;
     /// `InvalidInput` for a configuration out of range.
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
-        let (shared_port, sockets) = SharedPort::open(&config, config.worker_count()?)?;
-        Self::start_on(&config, shared_port, sockets, None, clock, waker)
+        let (udp_ports, sockets) = UdpPorts::open(&config, config.worker_count()?)?;
+        Self::start_on(&config, udp_ports, sockets, None, clock, waker)
     }
 
     fn start_packing(&self, group: ReuseportGroup, legs_max: usize) -> Option<WorkerPacking> {
@@ -76,20 +76,20 @@ impl UdpPlane {
     }
 
     /// Starts one worker on each of `networks`, at least one, which have the sockets that were
-    /// opened with `shared_port`: the same data plane on something else than sockets alone. With a
+    /// opened with `udp_ports`: the same data plane on something else than sockets alone. With a
     /// `bypass`, networks also hear what is for relays.
     ///
     /// Errors: the operating system's, when the TCP port cannot be opened or a thread cannot be
     /// started; `InvalidInput` when the TCP port is the UDP port.
     pub fn start_on(
         config: &UdpConfig,
-        shared_port: SharedPort,
+        udp_ports: UdpPorts,
         networks: Vec<impl Network>,
         bypass: Option<Arc<dyn RtpBypass>>,
         clock: Clock,
         waker: Arc<dyn Fn() + Send + Sync>,
     ) -> io::Result<UdpPlane> {
-        let (local, group) = shared_port.into_parts();
+        let (local, group) = udp_ports.into_parts();
         let count = networks.len();
         let event_fds = (0..count)
             .map(|_| EventFd::new())

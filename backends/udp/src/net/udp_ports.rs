@@ -9,23 +9,23 @@ use crate::UdpConfig;
 
 /// The port that workers share, and the kernel's choice among their sockets.
 #[derive(Debug)]
-pub struct SharedPort {
+pub struct UdpPorts {
     local: Vec<SocketAddr>,
     /// `None` where the kernel does not take programs and its own hash decides, or where receive
     /// queues decide.
     group: Option<ReuseportGroup>,
 }
 
-impl SharedPort {
+impl UdpPorts {
     /// Binds a socket for each worker on every address, in the order of workers; all share one port
     /// where the system was to choose.
     ///
     /// Errors: the operating system's; `InvalidInput` for no addresses, or too many.
-    pub fn open(config: &UdpConfig, workers: usize) -> io::Result<(SharedPort, Vec<Sockets>)> {
+    pub fn open(config: &UdpConfig, workers: usize) -> io::Result<(UdpPorts, Vec<Sockets>)> {
         let mut sockets = Sockets::bind(config, workers)?;
         let local = sockets[0].local_addrs();
         let group = Sockets::open_group(&mut sockets, config);
-        Ok((SharedPort { local, group }, sockets))
+        Ok((UdpPorts { local, group }, sockets))
     }
 
     /// The addresses they are bound to, with their real port.
