@@ -8,6 +8,8 @@ use std::io;
 pub enum AfxdpError {
     /// No interface is named: the configuration must say which.
     NoInterfaces,
+    /// Workers have ports of their own, and the XDP program takes the packets of one port.
+    SeveralPorts,
     /// The interface is not Ethernet.
     NotEthernet(String),
     /// The interface already has an XDP program, which is not replaced.
@@ -49,6 +51,7 @@ impl fmt::Display for AfxdpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AfxdpError::NoInterfaces => write!(f, "no interface is named in `rtc.afxdp.interfaces`"),
+            AfxdpError::SeveralPorts => write!(f, "the XDP program takes the packets of one port"),
             AfxdpError::NotEthernet(name) => write!(f, "{name} is not Ethernet"),
             AfxdpError::Taken(name) => write!(f, "{name} has an XDP program already"),
             AfxdpError::NotAllowed(step, name) => write!(

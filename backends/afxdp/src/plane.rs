@@ -72,6 +72,9 @@ impl AfxdpPlane {
         if config.interfaces.is_empty() {
             return Err(AfxdpError::NoInterfaces);
         }
+        if config.udp.port_per_worker {
+            return Err(AfxdpError::SeveralPorts);
+        }
         let workers = config.udp.worker_count().map_err(AfxdpError::Sockets)?;
         let (mut udp_ports, sockets) = UdpPorts::open(&config.udp, workers).map_err(AfxdpError::Sockets)?;
         let mut taken = Taken::new(workers, &config.interfaces, udp_ports.local_addrs())?;

@@ -256,10 +256,13 @@ fn a_refused_configuration_names_the_reason() {
         origin: Instant::now(),
         ntp: wire::NtpTime(0),
     };
-    let start = |names: &[&str]| {
+    let start_with = |names: &[&str], port_per_worker| {
         let config = AfxdpConfig {
             interfaces: names.iter().map(|name| (*name).to_owned()).collect(),
-            ..AfxdpConfig::default()
+            udp: backend_udp::UdpConfig {
+                port_per_worker,
+                ..backend_udp::UdpConfig::default()
+            },
         };
         pair.near.run(|| {
             AfxdpPlane::start(config, clock, std::sync::Arc::new(|| {}))
@@ -267,7 +270,9 @@ fn a_refused_configuration_names_the_reason() {
                 .unwrap_err()
         })
     };
+    let start = |names: &[&str]| start_with(names, false);
     assert!(matches!(start(&[]), AfxdpError::NoInterfaces));
+    assert!(matches!(start_with(&["near0"], true), AfxdpError::SeveralPorts));
     assert!(matches!(start(&["lo"]), AfxdpError::NotEthernet(_)));
     assert!(start(&["nosuch0"]).to_string().contains("nosuch0"));
     let (interface, ring) = listen(&pair.near);

@@ -1,4 +1,4 @@
-//! The device: shards on threads, behind one port.
+//! The device: shards on threads, behind one port or a port for each.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,11 +22,12 @@ use crate::worker::{Network, Shared, Worker, wakeup_by};
 /// Open files that relays leave to the rest of the process.
 const FILES_FOR_OTHERS: usize = 1_024;
 
-/// The userspace data plane: the agent's handle on worker threads that share one UDP port.
+/// The userspace data plane: the agent's handle on worker threads that share one UDP port, or have
+/// a port each.
 ///
-/// Every worker has a socket of its own on the port; the kernel gives a peer's datagrams to the
-/// same worker as long as its address does not change. Dropping the handle stops the workers and
-/// waits for them.
+/// Every worker has a socket of its own on a shared port; the kernel gives a peer's datagrams to
+/// the same worker as long as its address does not change. Dropping the handle stops the workers
+/// and waits for them.
 pub struct UdpPlane {
     control: Control,
     local: Vec<SocketAddr>,
@@ -80,7 +81,7 @@ impl UdpPlane {
     /// `bypass`, networks also hear what is for relays.
     ///
     /// Errors: the operating system's, when the TCP port cannot be opened or a thread cannot be
-    /// started; `InvalidInput` when the TCP port is the UDP port.
+    /// started; `InvalidInput` when the TCP port is a UDP port.
     pub fn start_on(
         config: &UdpConfig,
         udp_ports: UdpPorts,
@@ -156,7 +157,8 @@ impl UdpPlane {
         self.local[0]
     }
 
-    /// All addresses it is bound to.
+    /// All addresses it is bound to, those of the first worker first if workers have ports of their
+    /// own.
     pub fn local_addrs(&self) -> &[SocketAddr] {
         &self.local
     }

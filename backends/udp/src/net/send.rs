@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ptr;
+use std::sync::Arc;
 
 use crate::shard::{Run, Transmit};
 
@@ -28,10 +29,11 @@ pub(crate) struct Sender {
     cannot_segment: bool,
 }
 
-/// Sends through a worker's sockets.
+/// Sends through a worker's sockets, and through those of the others for paths at their ports.
 pub(crate) struct Through<'a> {
-    pub(crate) sender: &'a mut Sender,
-    pub(crate) sockets: &'a [Socket],
+    sender: &'a mut Sender,
+    sockets: &'a [Socket],
+    others: &'a [Arc<[Socket]>],
 }
 
 // SAFETY: its pointers are into its own buffers and the runs of one call, and are set anew before
@@ -54,9 +56,13 @@ impl Sender {
         }
     }
 
-    /// Sends through whichever of `sockets` has each run's local address.
-    pub(crate) fn through<'a>(&'a mut self, sockets: &'a [Socket]) -> Through<'a> {
-        Through { sender: self, sockets }
+    /// Sends through whichever of `sockets`, or else of `others`, has each run's local address.
+    pub(crate) fn through<'a>(&'a mut self, sockets: &'a [Socket], others: &'a [Arc<[Socket]>]) -> Through<'a> {
+        Through {
+            sender: self,
+            sockets,
+            others,
+        }
     }
 
     /// Sends up to [`BATCH`] runs through one socket; returns how many datagrams could not be sent.
@@ -158,9 +164,9 @@ impl Sender {
 
 impl Through<'_> {
     /// Sends what has gathered for one socket; returns how many datagrams could not be sent.
-    fn send_gathered(&mut self, socket: Option<usize>, gathered: &mut Vec<Run<'_>>) -> u64 {
+    fn send_gathered(&mut self, socket: Option<&Socket>, gathered: &mut Vec<Run<'_>>) -> u64 {
         let failed = match socket {
-            Some(socket) => self.sender.send(&self.sockets[socket], gathered),
+            Some(socket) => self.sender.send(socket, gathered),
             None => gathered.iter().map(|run| run.datagrams().len() as u64).sum(),
         };
         gathered.clear();
@@ -170,19 +176,20 @@ impl Through<'_> {
 
 impl Transmit for Through<'_> {
     fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
-        let sockets = self.sockets;
+        let (sockets, others) = (self.sockets, self.others);
         let segments = !self.sender.cannot_segment && sockets.iter().all(|socket| socket.segments);
         let socket_of = |run: &Run<'_>| {
-            let local = run.path.local.ip();
-            sockets.iter().position(|socket| socket.can_send_from(local))
+            let can_send = |socket: &&Socket| socket.can_send_from(run.path.local);
+            let other = || others.iter().flat_map(|sockets| &**sockets).find(can_send);
+            sockets.iter().find(can_send).or_else(other)
         };
-        let (mut gathered, mut through) = (Vec::with_capacity(FEW), None);
+        let (mut gathered, mut through) = (Vec::with_capacity(FEW), None::<&Socket>);
         let mut failed = 0;
         for run in runs {
             let socket = socket_of(&run);
             let whole = if segments { run.bytes.len() } else { run.segment };
             for run in run.cut(whole) {
-                if gathered.len() == BATCH || socket != through {
+                if gathered.len() == BATCH || socket.map(Socket::raw) != through.map(Socket::raw) {
                     failed += self.send_gathered(through, &mut gathered);
                     through = socket;
                 }
@@ -225,7 +232,7 @@ mod tests {
         ];
         let mut sender = Sender::new();
         sender.cannot_segment = cannot_segment;
-        assert_eq!(sender.through(&[socket]).transmit(runs.into_iter()), 0);
+        assert_eq!(sender.through(&[socket], &[]).transmit(runs.into_iter()), 0);
         assert_eq!(sender.cannot_segment, cannot_segment, "segmenting works here");
         let mut buffer = [0; 2_000];
         for run in runs {
@@ -274,7 +281,7 @@ mod tests {
             run(not_ours, b"dd", 2),
             run(good, b"eef", 2),
         ];
-        let failed = Sender::new().through(&[socket]).transmit(runs.into_iter());
+        let failed = Sender::new().through(&[socket], &[]).transmit(runs.into_iter());
         assert_eq!(failed, 4);
         let mut buffer = [0; 10];
         assert_eq!(receiver.recv(&mut buffer).unwrap(), 2);

@@ -1,8 +1,8 @@
-//! One UDP socket of one worker, sharing its port with the other workers' sockets.
+//! One UDP socket of one worker, which may share its port with the other workers' sockets.
 
 use std::io;
 use std::mem;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::address::{Family, RawAddress};
@@ -80,9 +80,10 @@ impl Socket {
     }
 
     /// Whether a datagram from this local address can be sent here.
-    pub(super) fn can_send_from(&self, local: IpAddr) -> bool {
-        let bound = self.local.ip();
-        bound == local || (bound.is_unspecified() && (bound.is_ipv4() == local.is_ipv4() || bound.is_ipv6()))
+    pub(super) fn can_send_from(&self, local: SocketAddr) -> bool {
+        let (bound, ip) = (self.local.ip(), local.ip());
+        let is_any = bound.is_unspecified() && (bound.is_ipv4() == ip.is_ipv4() || bound.is_ipv6());
+        self.local.port() == local.port() && (bound == ip || is_any)
     }
 
     pub(super) fn raw(&self) -> RawFd {

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::RawFd;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,13 @@ use super::{EventFd, socket::Socket};
 use crate::shard::{Run, Transmit};
 use crate::{Network, UdpConfig};
 
-/// One worker's sockets: one for each address, each sharing its port with the other workers'.
+/// One worker's sockets: one for each address. Each shares its port with the other workers', unless
+/// workers have ports of their own.
 pub struct Sockets {
-    sockets: Vec<Socket>,
+    sockets: Arc<[Socket]>,
+    /// Those of the other workers, if they have other ports. The path of a leg may be at the port
+    /// of a worker that does not own the leg.
+    others: Vec<Arc<[Socket]>>,
     receivers: Vec<Receiver>,
     sender: Sender,
     /// The sockets for feedback.
@@ -53,12 +58,22 @@ impl Sockets {
     fn of(sockets: Vec<Socket>, coalesce: Duration) -> Self {
         Sockets {
             receivers: sockets.iter().map(|_| Receiver::new()).collect(),
-            sockets,
+            sockets: sockets.into(),
+            others: Vec::new(),
             sender: Sender::new(),
             feedback: None,
             dropped: 0,
             coalesce,
             looked: None,
+        }
+    }
+
+    /// Has each worker send through the sockets of all, by the port of a path.
+    pub(super) fn send_through_all(workers: &mut [Self]) {
+        let all: Vec<Arc<[Socket]>> = workers.iter().map(|worker| worker.sockets.clone()).collect();
+        for (index, worker) in workers.iter_mut().enumerate() {
+            worker.others = all.clone();
+            worker.others.swap_remove(index);
         }
     }
 
@@ -143,7 +158,7 @@ impl Network for Sockets {
 
 impl Transmit for Sockets {
     fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
-        self.sender.through(&self.sockets).transmit(runs)
+        self.sender.through(&self.sockets, &self.others).transmit(runs)
     }
 }
 

@@ -8,11 +8,17 @@ use wire::{ExtensionMap, NtpTime};
 use super::*;
 
 fn start(workers: usize, pack_legs: usize) -> UdpPlane {
-    let config = UdpConfig {
-        addresses: vec!["127.0.0.1:0".parse().unwrap()],
+    start_with(UdpConfig {
         workers,
         pack_legs,
         ..UdpConfig::default()
+    })
+}
+
+fn start_with(config: UdpConfig) -> UdpPlane {
+    let config = UdpConfig {
+        addresses: vec!["127.0.0.1:0".parse().unwrap()],
+        ..config
     };
     let clock = Clock {
         origin: Instant::now(),
@@ -21,11 +27,11 @@ fn start(workers: usize, pack_legs: usize) -> UdpPlane {
     UdpPlane::start(config, clock, Arc::new(|| {})).unwrap()
 }
 
-/// The path of a new peer, which sends STUN again and again.
-fn path_of_new(plane: &mut UdpPlane, peer: &UdpSocket) -> Path {
+/// The path of a new peer, which sends STUN to this address of the device again and again.
+fn path_of_new(plane: &mut UdpPlane, at: SocketAddr, peer: &UdpSocket) -> Path {
     let stun = [&[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &[7; 12]].concat();
     for _ in 0..5_000 {
-        peer.send_to(&stun, plane.local_addr()).unwrap();
+        peer.send_to(&stun, at).unwrap();
         thread::sleep(Duration::from_millis(1));
         if let Some(Event::Punt { path, .. }) = plane.poll() {
             while plane.poll().is_some() {}
@@ -36,9 +42,13 @@ fn path_of_new(plane: &mut UdpPlane, peer: &UdpSocket) -> Path {
 }
 
 fn connect(plane: &mut UdpPlane, id: u32) -> UdpSocket {
+    connect_at(plane, id, plane.local_addr())
+}
+
+fn connect_at(plane: &mut UdpPlane, id: u32, at: SocketAddr) -> UdpSocket {
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
     let leg = Leg {
-        paths: vec![path_of_new(plane, &peer)],
+        paths: vec![path_of_new(plane, at, &peer)],
         protection: Protection::Clear,
         extensions_in: ExtensionMap::default(),
         extensions_out: ExtensionMap::default(),
@@ -66,6 +76,25 @@ fn without_packing_source_ports_decide() {
     let mut plane = start(4, 0);
     let _peers: Vec<UdpSocket> = (0..32).map(|id| connect(&mut plane, id)).collect();
     assert!(plane.control.legs().iter().all(|legs| *legs < 32));
+}
+
+#[test]
+fn with_ports_of_their_own_workers_own_the_legs_at_their_port() {
+    let mut plane = start_with(UdpConfig {
+        workers: 3,
+        pack_legs: 4,
+        port_per_worker: true,
+        ..UdpConfig::default()
+    });
+    let ports: Vec<SocketAddr> = plane.local_addrs().to_vec();
+    let mut peers = Vec::new();
+    for (worker, count) in [(0, 1), (1, 5), (2, 2)] {
+        for _ in 0..count {
+            let id = peers.len() as u32;
+            peers.push(connect_at(&mut plane, id, ports[worker]));
+        }
+    }
+    assert_eq!(plane.control.legs(), [1, 5, 2]);
 }
 
 #[test]

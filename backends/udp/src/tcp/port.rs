@@ -22,10 +22,10 @@ pub(crate) struct TcpPort {
 }
 
 impl TcpPort {
-    /// Opens the TCP port of a configuration, if it has one, beside the UDP port that is bound to
+    /// Opens the TCP port of a configuration, if it has one, beside UDP ports that are bound to
     /// `udp`, for workers that are woken by `event_fds`. Returns each worker's part.
     ///
-    /// Errors: the operating system's; `InvalidInput` when both ports are the same.
+    /// Errors: the operating system's; `InvalidInput` when it is one of those ports.
     pub(crate) fn open_beside(
         udp: &[SocketAddr],
         config: &UdpConfig,
@@ -35,8 +35,8 @@ impl TcpPort {
             return Ok((None, Vec::new()));
         };
         let (tcp_port, workers) = Self::open(config, port, event_fds)?;
-        let port_of = |addresses: &[SocketAddr]| addresses.first().map(SocketAddr::port);
-        if port_of(&tcp_port.local) == port_of(udp) {
+        let is_taken = |tcp: &SocketAddr| udp.iter().any(|udp| udp.port() == tcp.port());
+        if tcp_port.local.iter().any(is_taken) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         }
         Ok((Some(tcp_port), workers))
