@@ -12,7 +12,8 @@ use southbound::{Fingerprint, HashFunction, NodeId};
 pub struct Config {
     /// The node's id: another one each time it starts.
     pub node: NodeId,
-    /// UDP addresses peers reach the node at, best first: its host candidates.
+    /// UDP addresses peers reach the node at, best first: its host candidates. With several ports,
+    /// the controller has participants use them in turn.
     pub addresses: Vec<SocketAddr>,
     /// TCP addresses peers reach the node at, best first: its passive candidates. Their port is no
     /// UDP port of the node's, so that a path's local port says which of the two it uses.

@@ -77,6 +77,7 @@ impl Ssrcs {
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     last: u64,
+    port_turns: usize,
 }
 
 impl Ids {
@@ -90,6 +91,14 @@ impl Ids {
 
     pub(crate) fn transport(&mut self) -> TransportId {
         TransportId(self.next())
+    }
+
+    /// The turn of a participant to take a port: 0 for the first one, and one more for each next
+    /// one.
+    pub(crate) fn port_turn(&mut self) -> usize {
+        let turn = self.port_turns;
+        self.port_turns = turn.wrapping_add(1);
+        turn
     }
 
     pub(crate) fn track(&mut self) -> TrackId {

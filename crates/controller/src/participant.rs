@@ -37,6 +37,8 @@ pub(crate) struct Participant {
     pub(crate) traits: ClientTraits,
     /// The protocol it reaches media by.
     pub(crate) protocol: IceProtocol,
+    /// Participants take the node's UDP ports in turn.
+    pub(crate) port_turn: usize,
     /// The offer it joined with, until it can take an answer.
     pub(crate) first_offer: Option<FirstOffer>,
     pub(crate) mode: PeerMode,
@@ -164,6 +166,7 @@ impl Participant {
             claims,
             traits,
             protocol: IceProtocol::Any,
+            port_turn: ctx.core.ids.port_turn(),
             first_offer: None,
             mode,
             auto_subscribe,

@@ -114,7 +114,8 @@ pub enum Notice {
 pub struct Node {
     /// The node's id. A node takes another id each time it starts, since it has lost all state.
     pub node: NodeId,
-    /// UDP addresses for host candidates, best first.
+    /// UDP addresses for host candidates, best first. With several ports, a participant is told
+    /// those of one port.
     pub addresses: Vec<SocketAddr>,
     /// TCP addresses for passive host candidates (RFC 6544), best first.
     pub tcp_addresses: Vec<SocketAddr>,

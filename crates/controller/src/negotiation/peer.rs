@@ -1,7 +1,8 @@
 //! One peer connection.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use southbound::{
@@ -37,6 +38,8 @@ pub(crate) struct Peer {
     pub(super) disabled: DisabledCodecs,
     /// The protocol it is to reach us by.
     protocol: IceProtocol,
+    /// Which of the node's UDP ports it is to use, counted round.
+    port_turn: usize,
 }
 
 /// Whether media flows.
@@ -108,6 +111,7 @@ impl Peer {
         opens: Vec<Channel>,
         disabled: DisabledCodecs,
         protocol: IceProtocol,
+        port_turn: usize,
     ) -> Self {
         Self {
             transport,
@@ -124,6 +128,7 @@ impl Peer {
             opens,
             disabled,
             protocol,
+            port_turn,
         }
     }
 
@@ -234,7 +239,7 @@ impl Peer {
         for (position, media_section) in live.enumerate() {
             self.describe_transport(media_section, node, setup);
             if position == 0 {
-                media_section.candidates = candidates(node, self.protocol);
+                media_section.candidates = candidates(node, self.protocol, self.port_turn);
                 media_section.end_of_candidates = true;
             }
         }
@@ -299,15 +304,23 @@ fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
     Some(data.sctp_port.unwrap_or(SCTP_PORT))
 }
 
-/// The candidates of a node for a peer that is to reach it by `protocol`. A node without TCP has
-/// the same ones for everybody, and a TURN server reaches it by UDP.
-fn candidates(node: &Node, protocol: IceProtocol) -> Vec<Candidate> {
+/// The candidates of a node for a peer that is to reach it by `protocol`, at one of its UDP ports.
+/// A node without TCP is reached by UDP in any case, and a TURN server reaches it by UDP.
+fn candidates(node: &Node, protocol: IceProtocol, port_turn: usize) -> Vec<Candidate> {
     let has_udp = protocol != IceProtocol::Tcp || node.tcp_addresses.is_empty();
-    let udp = (0u16..).zip(&node.addresses).filter(|_| has_udp);
+    let port = port_of_turn(&node.addresses, port_turn);
+    let at_port = node.addresses.iter().filter(|address| Some(address.port()) == port);
+    let udp = (0u16..).zip(at_port).filter(|_| has_udp);
     let tcp = (0u16..).zip(&node.tcp_addresses);
     udp.map(|(preference, address)| Candidate::host(*address, preference))
         .chain(tcp.map(|(preference, address)| Candidate::tcp_host(*address, preference)))
         .collect()
+}
+
+/// The port at this place, counted round among all ports of these addresses.
+fn port_of_turn(addresses: &[SocketAddr], turn: usize) -> Option<u16> {
+    let ports: BTreeSet<u16> = addresses.iter().map(SocketAddr::port).collect();
+    ports.iter().nth(turn % ports.len().max(1)).copied()
 }
 
 /// We wait for the handshake unless the peer insists on waiting itself: a server is where many

@@ -1,5 +1,7 @@
 //! The media node of the calls.
 
+use std::net::SocketAddr;
+
 use southbound::{Capabilities, Fingerprint, HashFunction, MessageId, Node, NodeId, Notice};
 
 use crate::world::World;
@@ -27,6 +29,16 @@ pub(crate) fn node(clear_rtp: bool, copies: bool) -> Node {
             copies,
             ..Capabilities::ALL
         },
+    }
+}
+
+/// The same at these UDP ports.
+pub(crate) fn node_at(ports: &[u16]) -> Node {
+    let hosts = node(false, false).addresses;
+    let at_ports = |host: SocketAddr| ports.iter().map(move |port| SocketAddr::new(host.ip(), *port));
+    Node {
+        addresses: hosts.into_iter().flat_map(at_ports).collect(),
+        ..node(false, false)
     }
 }
 

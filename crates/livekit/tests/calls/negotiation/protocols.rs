@@ -9,9 +9,11 @@ use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::simulate_scenario::Scenario;
 use livekit_protocol::{CandidateProtocol, ClientConfigSetting, JoinResponse, SimulateScenario};
+use southbound::Notice;
 use wire::sdp::{CandidateTransport, SessionDescription};
 
 use crate::browser::parse;
+use crate::node::node_at;
 use crate::world::{Client, World, claims, keys};
 
 fn transports(description: &SessionDescription) -> Vec<CandidateTransport> {
@@ -72,6 +74,35 @@ fn both_connections_are_found_by_the_protocol_that_was_asked_for() {
     assert_eq!(transports(&parse(&offer.sdp)), [CandidateTransport::TcpPassive]);
     let (answer, _) = world.offer(&mut again);
     assert_eq!(transports(&answer), [CandidateTransport::TcpPassive]);
+}
+
+/// The ports of the UDP candidates of a description.
+fn udp_ports(description: &SessionDescription) -> Vec<u16> {
+    let candidates = description.sections[0].candidates.iter();
+    let udp = candidates.filter(|candidate| candidate.transport == CandidateTransport::Udp);
+    udp.map(|candidate| candidate.address.port()).collect()
+}
+
+#[test]
+fn participants_take_the_ports_of_the_node_in_turn() {
+    let mut world = World::with_node(node_at(&[7882, 7883, 7884]));
+    for (identity, port) in [("ada", 7882), ("bob", 7883), ("eve", 7884), ("fay", 7882)] {
+        let mut client = world.join_unconnected(&claims(identity), Single);
+        let (answer, _) = world.offer(&mut client);
+        assert_eq!(udp_ports(&answer), [port, port], "{identity}, for both families");
+    }
+    let mut gil = world.join_unconnected(&claims("gil"), Dual);
+    let offer = world.expect(gil.connection, "offer", |message| match message {
+        Message::Offer(offer) => Some(offer.clone()),
+        _ => None,
+    });
+    let (answer, _) = world.offer(&mut gil);
+    for description in [parse(&offer.sdp), answer] {
+        assert_eq!(udp_ports(&description), [7883, 7883], "for both connections");
+    }
+    world.notice(Notice::Node(node_at(&[9000])));
+    let (answer, _) = world.offer(&mut gil);
+    assert_eq!(udp_ports(&answer), [9000, 9000], "where it is now");
 }
 
 /// Comes in, as the client is told of it.
