@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::dataplane::MediaPorts;
+
 /// The old name of `weir detach`, which is still understood.
 const OLD_DETACH: &str = "take-down";
 
@@ -70,9 +72,9 @@ pub(crate) struct Serve {
     /// Port of HTTP and WebSocket.
     #[arg(long, env = "WEIR_PORT")]
     pub port: Option<u16>,
-    /// UDP port of media.
+    /// UDP port of media, or as "7882-7885" one for each worker.
     #[arg(long, env = "WEIR_RTC_PORT")]
-    pub rtc_port: Option<u16>,
+    pub rtc_port: Option<MediaPorts>,
     /// TCP port of media, for clients whose network lets no UDP pass; 0 for none.
     #[arg(long, env = "WEIR_RTC_TCP_PORT")]
     pub rtc_tcp_port: Option<u16>,

@@ -7,16 +7,18 @@
 
 pub(crate) mod afxdp;
 pub(crate) mod ebpf;
+mod media_ports;
 pub(crate) mod p4;
 
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane, Statistics};
 use layered::{AnyPlane, Offloads};
+pub(crate) use media_ports::MediaPorts;
 use serde::Deserialize;
 use tracing::{info, warn};
 
@@ -31,6 +33,8 @@ pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 pub(crate) struct Settings {
     /// Worker threads.
     pub workers: usize,
+    /// The UDP ports of media.
+    pub ports: MediaPorts,
     /// How long workers wait for more packets after the first; zero for not at all.
     pub coalesce: Duration,
     /// Whether lightly loaded workers run at real-time priority.
@@ -110,12 +114,12 @@ pub(crate) struct Opened {
 /// Errors: not even sockets can be had.
 pub(crate) fn open(
     settings: &Settings,
-    addresses: Vec<SocketAddr>,
+    addresses: &[IpAddr],
     calls: Option<&Calls>,
     clock: Clock,
     wake: Wake,
 ) -> Result<Opened, Box<dyn Error>> {
-    let tcp_port = tcp_port(settings.tcp, &addresses);
+    let tcp_port = tcp_port(settings.tcp, addresses);
     let base = open_base(settings, addresses, tcp_port, clock, wake.clone())?;
     let (offloads, absent) = match settings.offload {
         Offload::None => ebpf::none("rtc.offload is none"),
@@ -156,12 +160,12 @@ fn compose(base: AnyPlane, offloads: Offloads, absent: Vec<Arc<dyn Statistics>>)
 
 /// The TCP port to open on these addresses. One that nobody named is left out where another program
 /// has it.
-fn tcp_port(wanted: Option<TcpPort>, addresses: &[SocketAddr]) -> Option<u16> {
+fn tcp_port(wanted: Option<TcpPort>, addresses: &[IpAddr]) -> Option<u16> {
     let TcpPort { port, is_named } = wanted?;
     // A machine without IPv6 needs only the IPv4 port.
-    let exists = |address: &&SocketAddr| address.is_ipv4() || UdpSocket::bind((address.ip(), 0)).is_ok();
+    let exists = |address: &&IpAddr| address.is_ipv4() || UdpSocket::bind((**address, 0)).is_ok();
     let existing = addresses.iter().filter(exists);
-    let mut tried = existing.map(|address| TcpListener::bind((address.ip(), port)));
+    let mut tried = existing.map(|address| TcpListener::bind((*address, port)));
     match tried.find_map(Result::err) {
         Some(error) if !is_named => {
             warn!(port, %error, "no media over TCP: name another port in rtc.tcp_port");
@@ -174,16 +178,17 @@ fn tcp_port(wanted: Option<TcpPort>, addresses: &[SocketAddr]) -> Option<u16> {
 /// Starts what can do everything.
 fn open_base(
     settings: &Settings,
-    addresses: Vec<SocketAddr>,
+    addresses: &[IpAddr],
     tcp_port: Option<u16>,
     clock: Clock,
     wake: Wake,
 ) -> Result<AnyPlane, Box<dyn Error>> {
-    let port = addresses.first().map_or(0, SocketAddr::port);
+    let ports = &settings.ports;
     let udp = UdpConfig {
-        addresses,
+        addresses: addresses.iter().map(|ip| (*ip, ports.first()).into()).collect(),
         tcp_port,
         workers: settings.workers,
+        port_per_worker: ports.count() > 1,
         coalesce: settings.coalesce,
         pack_legs: FEW_LEGS,
         realtime_workers: is_realtime(settings),
@@ -197,8 +202,8 @@ fn open_base(
         },
     }
     let plane = UdpPlane::start(udp, clock, wake).map_err(|error| match tcp_port {
-        None => format!("cannot open UDP port {port}: {error}"),
-        Some(tcp) => format!("cannot open UDP port {port} and TCP port {tcp}: {error}"),
+        None => format!("cannot open UDP port {ports}: {error}"),
+        Some(tcp) => format!("cannot open UDP port {ports} and TCP port {tcp}: {error}"),
     })?;
     Ok(Box::new(plane))
 }

@@ -98,12 +98,8 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
 
     let to_wake = waker.clone();
     let wake = Arc::new(move || to_wake.wake());
-    let bound = config.bind.iter();
-    let bound = bound
-        .map(|address| SocketAddr::new(*address, config.rtc.port))
-        .collect();
     let calls = config.sip.as_ref().map(calls);
-    let opened = dataplane::open(&config.rtc.dataplane, bound, calls.as_ref(), clocks.media, wake)?;
+    let opened = dataplane::open(&config.rtc.dataplane, &config.bind, calls.as_ref(), clocks.media, wake)?;
     let addresses = Addresses::of(&config);
     let known = addresses.now(&Known::default()).await?;
     let node_addresses = addresses::advertised(&known.reached);
@@ -113,8 +109,9 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         .as_ref()
         .map(|turn| Arc::new(turn.statistics()) as Arc<dyn Statistics>);
     metrics.watch_dataplane(opened.statistics.into_iter().chain(turn_statistics).collect());
-    let candidates = addresses::at(&node_addresses, config.rtc.port);
-    let tcp_candidates = opened.tcp_port.map(|port| addresses::at(&node_addresses, port));
+    let media_ports = config.rtc.dataplane.ports.clone();
+    let candidates = addresses::at(&node_addresses, media_ports.range());
+    let tcp_candidates = opened.tcp_port.map(|port| addresses::at(&node_addresses, port..=port));
     let certificate = Certificate::generate()?;
     let fingerprints = certificate.fingerprints();
     let agent = Agent::new(
@@ -128,7 +125,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             clear_rtp: config.rtc.clear_rtp,
             node: NodeId(u64::from_ne_bytes(seed()?)),
             tcp_addresses: tcp_candidates.clone().unwrap_or_default(),
-            ..agent::Config::new(candidates.clone(), certificate)
+            ..agent::Config::new(candidates, certificate)
         },
         clocks.media,
         u64::from_ne_bytes(seed()?),
@@ -140,7 +137,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let (receiver_query, questions) = ReceiverQuery::new(waker.clone());
     // Aborted when it is dropped.
     let mut following = JoinSet::new();
-    let ports = (config.rtc.port, opened.tcp_port);
+    let ports = (media_ports.clone(), opened.tcp_port);
     following.spawn(reach::follow(addresses, known, ports, receiver_query.clone(), turn));
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let (commands, node_ended) = media_thread::start(
@@ -188,7 +185,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
 
     let (mut https, mut certificates, mut acme) = (None, None, None);
     if let Some(config) = &config.tls {
-        let opened = tls::open(sources(config, &candidates))?;
+        let opened = tls::open(sources(config, &node_addresses))?;
         metrics.watch_certificates(opened.certificates.clone());
         acme = opened.acme;
         https = Some(Https::new(config, opened.certificates));
@@ -227,14 +224,14 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         ports.extend(listen(&config.bind, https.port, Some(&https.certificates))?);
     }
     ports.extend(listen(&config.bind, config.port, None)?);
-    for candidate in &candidates {
-        info!(address = %candidate, "media");
+    for address in &node_addresses {
+        info!(address = %media_ports.at(*address), "media");
     }
     for candidate in tcp_candidates.iter().flatten() {
         info!(address = %candidate, "media over TCP");
     }
     if config.dev {
-        announce(&config, &candidates, https.as_ref());
+        announce(&config, &node_addresses, https.as_ref());
     }
     let front = Front {
         router,
@@ -308,16 +305,15 @@ fn calls(sip: &config::Sip) -> dataplane::Calls {
 }
 
 /// The sources of certificates. In development, one is made for the addresses of this machine.
-fn sources(config: &config::Tls, candidates: &[SocketAddr]) -> tls::Settings {
-    let addresses = candidates.iter().map(SocketAddr::ip);
+fn sources(config: &config::Tls, node_addresses: &[IpAddr]) -> tls::Settings {
     tls::Settings {
         files: config.certificates.clone(),
         acme: config.acme.clone(),
-        development: config.development.then(|| addresses.collect()),
+        development: config.development.then(|| node_addresses.to_vec()),
     }
 }
 
-fn announce(config: &Config, candidates: &[SocketAddr], https: Option<&Https>) {
+fn announce(config: &Config, node_addresses: &[IpAddr], https: Option<&Https>) {
     match &config.dev_key {
         Some(key) => info!(key, "development mode: everybody who reaches this server may join"),
         None => info!("development mode"),
@@ -325,8 +321,8 @@ fn announce(config: &Config, candidates: &[SocketAddr], https: Option<&Https>) {
     let mut text = format!("\n  Weir is at http://localhost:{}\n", config.port);
     let fingerprint = https.and_then(|https| Some((https.port, https.certificates.fingerprint()?)));
     if let Some((port, fingerprint)) = fingerprint {
-        for candidate in candidates {
-            text += &format!("  and at https://{}\n", SocketAddr::new(candidate.ip(), port));
+        for address in node_addresses {
+            text += &format!("  and at https://{}\n", SocketAddr::new(*address, port));
         }
         text += &format!("  with a certificate of the SHA-256 fingerprint {fingerprint}\n");
     }

@@ -47,6 +47,12 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
     for (nth, (text, place, cure)) in [
         (with_key("rtc:\n  porrt: 7882\n"), "4: rtc.porrt: ", "expected one of"),
         (with_key("port: seven\n"), "3: port: ", ""),
+        (with_key("rtc:\n  port: 7885-7882\n"), "4: rtc.port: ", "\"7882-7885\""),
+        (
+            with_key("rtc:\n  port: 7882-7885\n  workers: 2\n"),
+            "4: rtc.port: ",
+            "leave `rtc.workers` out",
+        ),
         (with_key("drain_timeout: -1\n"), "3: drain_timeout: ", "negative"),
         (
             with_key("metrics:\n  names: true\n"),

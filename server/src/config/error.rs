@@ -37,6 +37,8 @@ pub(crate) enum ConfigError {
     NoSwitch,
     /// The TURN server is not described as it has to be.
     Turn(&'static str),
+    /// Media cannot have several UDP ports, and what to do.
+    MediaPorts(&'static str),
     /// The TCP port of media is also another port, which the text names.
     TcpPort(u16, &'static str),
     /// Two settings name the same port.
@@ -79,6 +81,7 @@ impl ConfigError {
             ConfigError::Tls(_) => Some("tls"),
             ConfigError::NoSwitch => Some("rtc.offload"),
             ConfigError::Turn(_) => Some("turn"),
+            ConfigError::MediaPorts(_) => Some("rtc.port"),
             ConfigError::TcpPort(..) => Some("rtc.tcp_port"),
             ConfigError::SamePort(_, [_, name]) => Some(*name),
         }
@@ -135,6 +138,7 @@ impl fmt::Display for ConfigError {
                 "`rtc: {{offload: p4}}` needs the switch and its ports in `p4:` beside it"
             ),
             ConfigError::Turn(why) => write!(f, "`turn:` {why}"),
+            ConfigError::MediaPorts(why) => write!(f, "`rtc.port` names several ports, and {why}"),
             ConfigError::TcpPort(port, other) => write!(
                 f,
                 "port {port} is both `rtc.tcp_port` and {other}: name another, or 0 for no media over TCP"

@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use super::{ConfigError, Filter, Network, StunServer, first_of, ports};
 use crate::cli;
-use crate::dataplane::{self, Base, Offload, afxdp, ebpf, p4};
+use crate::dataplane::{self, Base, MediaPorts, Offload, afxdp, ebpf, p4};
 
 /// The file's form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RtcFile {
-    pub(super) port: Option<u16>,
+    pub(super) port: Option<MediaPorts>,
     pub(super) tcp_port: Option<u16>,
     pub(super) node_ip: Vec<IpAddr>,
     pub(super) use_external_ip: bool,
@@ -43,19 +43,23 @@ pub(super) struct RtcFile {
 /// The STUN servers that are asked unless others are named.
 const STUN_SERVERS: [(&str, u16); 2] = [("stun.l.google.com", 19_302), ("global.stun.twilio.com", 3478)];
 
+/// Why there cannot be several ports, and what to do.
+const ONE_FOR_RINGS: &str = "`dataplane: afxdp` takes packets of one port: name one";
+const ONE_FOR_EACH: &str = "each is one worker's: leave `rtc.workers` out, or let it be as many";
+
 /// Longer than this would be heard. Shape: microseconds.
 const COALESCE_MAX: u64 = 5_000;
 
 impl RtcFile {
     /// All settings of media; the command line's are preferred.
     ///
-    /// Errors: the offload is a switch, and none is described.
+    /// Errors: those of [`dataplane`](Self::dataplane).
     pub(super) fn complete(self, arguments: &cli::Serve) -> Result<Rtc, ConfigError> {
-        let port = arguments.rtc_port.or(self.port).unwrap_or(ports::MEDIA);
-        let named = arguments.rtc_tcp_port.or(self.tcp_port);
-        let dataplane = self.dataplane(arguments.workers, ports::tcp(port, named))?;
+        let named = arguments.rtc_port.clone().or_else(|| self.port.clone());
+        let ports = named.unwrap_or(MediaPorts::one(ports::MEDIA));
+        let tcp = ports::tcp(ports.first(), arguments.rtc_tcp_port.or(self.tcp_port));
+        let dataplane = self.dataplane(arguments.workers, ports, tcp)?;
         Ok(Rtc {
-            port,
             node_ips: first_of([arguments.node_ip.clone(), self.node_ip]).unwrap_or_default(),
             stun_servers: match (self.use_external_ip, self.stun_servers.is_empty()) {
                 (false, _) => Vec::new(),
@@ -79,18 +83,29 @@ impl RtcFile {
 
     /// The settings of the data plane, with this many workers if the command line says so.
     ///
-    /// Errors: the offload is a switch, and none is described.
+    /// Errors: the offload is a switch, and none is described; there are several ports, and another
+    /// number of workers, or AF_XDP.
     fn dataplane(
         &self,
         workers: Option<usize>,
+        ports: MediaPorts,
         tcp: Option<dataplane::TcpPort>,
     ) -> Result<dataplane::Settings, ConfigError> {
         if self.offload == Offload::P4 && self.p4.is_none() {
             return Err(ConfigError::NoSwitch);
         }
-        let workers = workers.or(self.workers).filter(|workers| *workers > 0);
+        let named = workers.or(self.workers).filter(|workers| *workers > 0);
+        let workers = match ports.count() {
+            1 => named.unwrap_or_else(cores),
+            _ if self.dataplane == Base::Afxdp => return Err(ConfigError::MediaPorts(ONE_FOR_RINGS)),
+            count if named.is_some_and(|named| named != count) => {
+                return Err(ConfigError::MediaPorts(ONE_FOR_EACH));
+            }
+            count => count,
+        };
         Ok(dataplane::Settings {
-            workers: workers.unwrap_or_else(cores),
+            workers,
+            ports,
             coalesce: Duration::from_micros(self.coalesce_us.min(COALESCE_MAX)),
             realtime_workers: self.realtime_workers.unwrap_or(true),
             tcp,
@@ -121,8 +136,6 @@ pub(crate) enum Crypto {
 /// Media settings.
 #[derive(Debug)]
 pub(crate) struct Rtc {
-    /// The one UDP port.
-    pub port: u16,
     /// Addresses for candidates; empty means the machine's own.
     pub node_ips: Vec<IpAddr>,
     /// STUN servers to ask for the address of a NAT; none if it is not wanted.
@@ -247,12 +260,40 @@ mod tests {
 
     #[test]
     fn a_switch_is_described_where_it_is_the_offload() {
-        assert!(rtc("rtc: {}\n").dataplane(None, None).is_ok());
-        let error = rtc("rtc: {offload: p4}\n")
-            .dataplane(None, None)
-            .unwrap_err()
-            .to_string();
+        let complete = |text: &str| rtc(text).complete(&cli::Serve::default());
+        assert!(complete("rtc: {}\n").is_ok());
+        let error = complete("rtc: {offload: p4}\n").unwrap_err().to_string();
         assert!(error.contains("p4"), "{error}");
+    }
+
+    #[test]
+    fn several_ports_are_one_for_each_worker() {
+        let complete = |text: &str| rtc(text).complete(&cli::Serve::default());
+        for text in [
+            "{port: 5000-5002}",
+            "{port: \"5000-5002\", workers: 3}",
+            "{port: 5000-5002, workers: 0}",
+        ] {
+            let dataplane = complete(&format!("rtc: {text}\n")).unwrap().dataplane;
+            assert_eq!(
+                (dataplane.workers, dataplane.ports.to_string().as_str()),
+                (3, "5000-5002"),
+                "{text}"
+            );
+        }
+        let one = complete("rtc: {port: 5000, workers: 3}\n").unwrap().dataplane;
+        assert_eq!((one.workers, one.ports), (3, MediaPorts::one(5000)));
+        for (text, key) in [("workers: 2", "rtc.workers"), ("dataplane: afxdp", "afxdp")] {
+            let error = complete(&format!("rtc: {{port: 5000-5002, {text}}}\n")).unwrap_err();
+            assert_eq!(error.key(), Some("rtc.port"));
+            assert!(error.to_string().contains(key), "{error}");
+        }
+        for port in ["70000", "5002-5000", "5000-6000", "[5000]"] {
+            assert!(
+                File::parse("weir.yaml", &format!("rtc: {{port: {port}}}\n")).is_err(),
+                "{port}"
+            );
+        }
     }
 
     #[test]

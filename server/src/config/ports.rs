@@ -22,7 +22,7 @@ pub(super) fn tcp(udp: u16, named: Option<u16>) -> Option<TcpPort> {
 /// Whether the ports of media are different from others. A TCP port that nobody named is left out
 /// where it is not; returns a warning of that.
 ///
-/// Errors: the TCP port is the UDP port, the HTTP port, or one that relayed calls may get. Of a
+/// Errors: the TCP port is a UDP port, the HTTP port, or one that relayed calls may get. Of a
 /// path's local address, only the port says which of them it is.
 pub(super) fn check(http: u16, rtc: &mut Rtc, sip: Option<&Sip>) -> Result<Option<String>, ConfigError> {
     let Some(TcpPort { port, is_named }) = rtc.dataplane.tcp else {
@@ -33,7 +33,7 @@ pub(super) fn check(http: u16, rtc: &mut Rtc, sip: Option<&Sip>) -> Result<Optio
         .flat_map(|sip| &sip.interfaces)
         .map(|interface| &interface.ports.0);
     let conflict = match port {
-        _ if port == rtc.port => "`rtc.port`",
+        _ if rtc.dataplane.ports.contains(port) => "`rtc.port`",
         _ if port == http => "`port`",
         _ if ranges.any(|range| range.contains(&port)) => "one of the `ports` of `sip.interfaces`",
         _ => return Ok(None),
@@ -56,7 +56,8 @@ pub(super) fn check_others(http: u16, rtc: &Rtc, tls: Option<&Tls>, turn: Option
     let turn = ("turn.port", turn.and_then(|turn| turn.port));
     check_different(&[("port", Some(http)), tls, turn])?;
     check_different(&[("rtc.tcp_port", media), tls, turn])?;
-    check_different(&[("rtc.port", Some(rtc.port)), turn])
+    let among_media = turn.1.filter(|port| rtc.dataplane.ports.contains(*port));
+    check_different(&[("rtc.port", among_media), turn])
 }
 
 fn check_different(named: &[(&'static str, Option<u16>)]) -> Result<(), ConfigError> {
@@ -77,6 +78,7 @@ mod tests {
     use super::super::{Config, File};
     use super::*;
     use crate::cli;
+    use crate::dataplane::MediaPorts;
 
     #[test]
     fn the_usual_port_has_one_for_tcp_beside_it() {
@@ -105,6 +107,7 @@ mod tests {
         let among_relays = format!("rtc: {{tcp_port: 35000}}\n{interfaces}");
         for (text, other) in [
             ("rtc: {port: 5000, tcp_port: 5000}", "rtc.port"),
+            ("rtc: {port: 5000-5003, tcp_port: 5003}", "rtc.port"),
             ("rtc: {tcp_port: 7880}", "`port`"),
             (among_relays.as_str(), "sip.interfaces"),
         ] {
@@ -117,13 +120,14 @@ mod tests {
     fn the_command_line_names_ports_first() {
         let arguments = cli::Serve {
             dev: true,
-            rtc_port: Some(9000),
+            rtc_port: Some(MediaPorts::one(9000)),
             rtc_tcp_port: Some(9001),
             ..cli::Serve::default()
         };
         let config = Config::load(&arguments).unwrap();
-        let tcp = config.rtc.dataplane.tcp.map(|tcp| tcp.port);
-        assert_eq!((config.rtc.port, tcp), (9000, Some(9001)));
+        let dataplane = config.rtc.dataplane;
+        let tcp = dataplane.tcp.map(|tcp| tcp.port);
+        assert_eq!((dataplane.ports, tcp), (MediaPorts::one(9000), Some(9001)));
     }
 
     #[test]
@@ -141,6 +145,11 @@ mod tests {
             ("turn: {port: 443}\ntls: {}", "`tls.port`", "`turn.port`"),
             ("turn: {port: 7880}", "`port`", "`turn.port`"),
             ("turn: {port: 7882}", "`rtc.port`", "`turn.port`"),
+            (
+                "rtc: {port: 3476-3479}\nturn: {port: 3478}",
+                "`rtc.port`",
+                "`turn.port`",
+            ),
         ] {
             let error = check(text).unwrap_err().to_string();
             assert!(error.contains(one) && error.contains(other), "{error}");

@@ -52,7 +52,8 @@ fn flags_override_the_file() {
         ..Default::default()
     };
     let config = Config::load(&arguments).unwrap();
-    assert_eq!((config.port, config.rtc.port, config.rtc.dataplane.workers), (9, 2, 3));
+    let dataplane = &config.rtc.dataplane;
+    assert_eq!((config.port, dataplane.ports.first(), dataplane.workers), (9, 2, 3));
     assert_eq!(&*config.keys["a"], secret);
 }
 

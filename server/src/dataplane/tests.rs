@@ -1,6 +1,7 @@
 //! A back end that does nothing: a server runs on it and shows its statistics, and no other file
 //! names it.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use agent::{Agent, Certificate, Config};

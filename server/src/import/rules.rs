@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use crate::config::is_url;
+use crate::dataplane::MediaPorts;
 
 /// One key, with everything in it.
 pub(super) struct Rule {
@@ -63,7 +64,7 @@ const fn nothing(key: &'static str, note: &'static str) -> Rule {
     }
 }
 
-const ONE_PORT: &str = "media uses one UDP port, `rtc: {port: 7882}`; open that one";
+const ONE_PORT: &str = "media uses one UDP port or a few, as in `rtc: {port: 7882}`; open those";
 const TCP_ELSEWHERE: &str = "clients use TCP by themselves where UDP does not pass (docs/networks.md)";
 const TURN_ELSEWHERE: &str =
     "name a TURN server and the secret it shares with Weir in `turn: {...}` (docs/networks.md)";
@@ -105,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         "`/metrics` is protected by `metrics: {token: ...}`",
     ),
     nothing("debug_handler", NO_SETTING),
-    converted("rtc.udp_port", "rtc.port", first_port),
+    converted("rtc.udp_port", "rtc.port", ports),
     nothing("rtc.port_range_start", ONE_PORT),
     nothing("rtc.port_range_end", ONE_PORT),
     same("rtc.tcp_port", "rtc.tcp_port"),
@@ -284,17 +285,18 @@ fn nanoseconds(text: &str) -> Option<f64> {
     (!text.is_empty()).then_some(sum)
 }
 
-/// A port, or the first of a range.
-fn first_port(value: &Value) -> Result<Option<Value>, String> {
+/// A port, or a range.
+fn ports(value: &Value) -> Result<Option<Value>, String> {
     let text = match value {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
         _ => return Err("its value is no port".to_owned()),
     };
-    let first = text.split('-').next().unwrap_or_default().trim();
-    match first.parse::<u16>() {
-        Ok(0) | Err(_) => Err("its value is no port".to_owned()),
-        Ok(port) => Ok(Some(json!(port))),
+    let ports: MediaPorts = text.parse()?;
+    match (ports.first(), ports.count()) {
+        (0, _) => Err("its value is no port".to_owned()),
+        (port, 1) => Ok(Some(json!(port))),
+        _ => Ok(Some(json!(ports.to_string()))),
     }
 }
 

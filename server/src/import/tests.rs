@@ -41,8 +41,13 @@ redis: {address: 'redis.host:6379'}
     );
     assert_eq!(config.keys.len(), 2);
     assert_eq!((config.log.level.as_str(), config.log.json), ("debug", true));
-    assert_eq!((config.rtc.port, config.rtc.adaptation), (7882, false));
-    assert_eq!(config.rtc.dataplane.tcp.map(|tcp| tcp.port), Some(7881));
+    let dataplane = &config.rtc.dataplane;
+    assert_eq!(
+        (dataplane.ports.to_string().as_str(), dataplane.workers),
+        ("7882-7892", 11)
+    );
+    assert_eq!(dataplane.tcp.map(|tcp| tcp.port), Some(7881));
+    assert!(!config.rtc.adaptation);
     assert_eq!(
         config.rtc.node_ips,
         ["203.0.113.7".parse::<std::net::IpAddr>().unwrap()]
@@ -51,6 +56,21 @@ redis: {address: 'redis.host:6379'}
     let notes: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();
     let expected = ["logging.pion_level", "redis", "rtc.congestion_control.allow_pause"];
     assert_eq!(notes, expected);
+}
+
+#[test]
+fn ports_of_media_are_one_or_a_range() {
+    let ports = |livekit: &str| {
+        let imported = import(&format!("rtc: {{udp_port: {livekit}}}")).unwrap();
+        imported.weir.get("rtc").map(|rtc| rtc["port"].clone())
+    };
+    assert_eq!(ports("7882"), Some(serde_json::json!(7882)));
+    assert_eq!(ports("'7882'"), Some(serde_json::json!(7882)));
+    assert_eq!(ports("7882-7885"), Some(serde_json::json!("7882-7885")));
+    // More than there may be workers, none, and no port.
+    for refused in ["50000-60000", "0", "[7882]"] {
+        assert_eq!(ports(refused), None, "{refused}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::future::pending;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -214,10 +215,13 @@ pub(crate) fn advertised(reached: &[Reached]) -> Vec<IpAddr> {
     reached.iter().map(|reached| reached.advertised).collect()
 }
 
-/// Addresses with a port.
-pub(crate) fn at(addresses: &[IpAddr], port: u16) -> Vec<SocketAddr> {
-    let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
-    addresses.iter().map(with_port).collect()
+/// Each of these addresses with each of these ports.
+pub(crate) fn at(addresses: &[IpAddr], ports: RangeInclusive<u16>) -> Vec<SocketAddr> {
+    let with_ports = |address: &IpAddr| {
+        let address = *address;
+        ports.clone().map(move |port| SocketAddr::new(address, port))
+    };
+    addresses.iter().flat_map(with_ports).collect()
 }
 
 /// The addresses of this machine that reach a socket bound to `bound`. Link-local ones reach only

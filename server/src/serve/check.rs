@@ -58,7 +58,7 @@ fn capabilities(config: &Config) -> Vec<&'static str> {
     let dataplane = &config.rtc.dataplane;
     let control = config.sip.iter().flat_map(|sip| sip.control_addresses());
     let https = config.tls.as_ref().map(|tls| tls.port);
-    let mut ports = [config.port, config.rtc.port]
+    let mut ports = [config.port, dataplane.ports.first()]
         .into_iter()
         .chain(https)
         .chain(dataplane.tcp.as_ref().map(|tcp| tcp.port))

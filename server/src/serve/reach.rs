@@ -9,6 +9,7 @@ use tracing::info;
 use super::seed;
 use crate::clients::peeked::HandOver;
 use crate::config::{self, Config};
+use crate::dataplane::MediaPorts;
 use crate::media::ReceiverQuery;
 use crate::media::addresses::{self, Addresses, Known, Reached};
 use crate::turn_server::{self, Peer, TurnServer};
@@ -18,7 +19,7 @@ pub(crate) fn start_turn(config: &Config, reached: &[Reached]) -> Result<Option<
     let Some(turn) = config.turn.as_ref().filter(|turn| turn.is_own()) else {
         return Ok(None);
     };
-    let peers = peers(reached, config.rtc.port);
+    let peers = peers(reached, &config.rtc.dataplane.ports);
     let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed()?, peers));
     if let Some(port) = turn.port {
         turn_server::serve(&server, &config.bind, port)
@@ -36,14 +37,15 @@ pub(crate) fn over_tls(config: &Config, server: Option<&Arc<TurnServer>>) -> Opt
 
 /// Media as clients of the TURN server reach it. An address that this machine does not have may be
 /// another machine's, and is no peer.
-fn peers(reached: &[Reached], port: u16) -> Vec<Peer> {
-    let peer = |reached: &Reached| {
-        Some(Peer {
-            advertised: SocketAddr::new(reached.advertised, port),
-            local: SocketAddr::new(reached.local?, port),
+fn peers(reached: &[Reached], ports: &MediaPorts) -> Vec<Peer> {
+    let local = |reached: &Reached| Some((reached.advertised, reached.local?));
+    let at_ports = |(advertised, local): (IpAddr, IpAddr)| {
+        ports.range().map(move |port| Peer {
+            advertised: SocketAddr::new(advertised, port),
+            local: SocketAddr::new(local, port),
         })
     };
-    reached.iter().filter_map(peer).collect()
+    reached.iter().filter_map(local).flat_map(at_ports).collect()
 }
 
 /// Tells the node and the TURN server of every change of this machine's addresses. `ports` are
@@ -51,7 +53,7 @@ fn peers(reached: &[Reached], port: u16) -> Vec<Peer> {
 pub(crate) async fn follow(
     addresses: Addresses,
     mut known: Known,
-    ports: (u16, Option<u16>),
+    ports: (MediaPorts, Option<u16>),
     node: ReceiverQuery,
     turn: Option<Arc<TurnServer>>,
 ) {
@@ -60,11 +62,11 @@ pub(crate) async fn follow(
         addresses.changed(&mut known).await;
         let advertised = addresses::advertised(&known.reached);
         info!(addresses = ?advertised, "this machine's addresses have changed");
-        let over_tcp = tcp.map(|port| addresses::at(&advertised, port));
-        node.set_addresses([addresses::at(&advertised, udp), over_tcp.unwrap_or_default()])
+        let over_tcp = tcp.map(|port| addresses::at(&advertised, port..=port));
+        node.set_addresses([addresses::at(&advertised, udp.range()), over_tcp.unwrap_or_default()])
             .await;
         if let Some(turn) = &turn {
-            turn.set_peers(peers(&known.reached, udp));
+            turn.set_peers(peers(&known.reached, &udp));
         }
     }
 }

@@ -70,14 +70,19 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def server(*arguments: str, config: str = "", stderr=subprocess.DEVNULL) -> AsyncIterator[Server]:
-    """Starts one, with these lines as its configuration file and its log in `stderr`; ends with the block."""
+async def server(
+    *arguments: str, config: str = "", media_ports: int = 1, stderr=subprocess.DEVNULL
+) -> AsyncIterator[Server]:
+    """Starts one, with these lines as its configuration file and its log in `stderr`; ends with the block.
+
+    With several UDP ports for media each is one worker's.
+    """
     assert BINARY.is_file(), f"{BINARY} is missing: build it (make build), or set WEIR_BINARY"
-    port, rtc_port = _free_port(socket.SOCK_STREAM), _free_port(socket.SOCK_DGRAM)
+    port, rtc_ports = _free_port(socket.SOCK_STREAM), _free_media_ports(media_ports)
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder) / "weir.yaml"
         settings.write_text(config)
-        where = ["--bind", "127.0.0.1", "--node-ip", "127.0.0.1", "--port", str(port), "--rtc-port", str(rtc_port)]
+        where = ["--bind", "127.0.0.1", "--node-ip", "127.0.0.1", "--port", str(port), "--rtc-port", rtc_ports]
         process = subprocess.Popen(
             [BINARY, "serve", "--dev", "--config", settings, *where, *arguments], stdout=subprocess.DEVNULL, stderr=stderr
         )
@@ -102,3 +107,21 @@ def _free_port(kind: int) -> int:
     with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def _free_media_ports(count: int) -> str:
+    """So many UDP ports in a row, in the form of the server's argument."""
+    for _ in range(100):
+        first = _free_port(socket.SOCK_DGRAM)
+        if all(_is_free(port) for port in range(first + 1, first + count)):
+            return str(first) if count == 1 else f"{first}-{first + count - 1}"
+    raise AssertionError(f"there are no {count} free ports in a row")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            return False
+        return True
