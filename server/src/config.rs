@@ -173,14 +173,12 @@ impl Config {
             let media = || sip::media_interface(&bind, &rtc.node_ips);
             errors.of(file.sip.map(|sip| sip.complete(media)).transpose())
         });
-        if let (Some(rtc), Some(sip)) = (&mut rtc, &sip) {
-            warnings.extend(errors.of(ports::check(port, rtc, sip.as_ref())).flatten());
-        }
         let turn = tls
             .as_ref()
             .and_then(|tls| errors.of(file.turn.map(|turn| turn.complete(tls.as_ref())).transpose()));
-        if let (Some(rtc), Some(tls), Some(turn)) = (&rtc, &tls, &turn) {
-            errors.of(ports::check_others(port, rtc, tls.as_ref(), turn.as_ref()));
+        if let (Some(rtc), Some(sip), Some(tls), Some(turn)) = (&mut rtc, &sip, &tls, &turn) {
+            let checked = ports::check(port, rtc, sip.as_ref(), tls.as_ref(), turn.as_ref());
+            warnings.extend(errors.of(checked).flatten());
         }
         let (Some(secrets), Some(tls), Some(rtc), Some(sip), Some(turn), true) =
             (secrets, tls, rtc, sip, turn, errors.0.is_empty())

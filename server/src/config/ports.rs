@@ -19,12 +19,23 @@ pub(super) fn tcp(udp: u16, named: Option<u16>) -> Option<TcpPort> {
     })
 }
 
-/// Whether the ports of media are different from others. A TCP port that nobody named is left out
-/// where it is not; returns a warning of that.
+/// Whether all these ports are different. A TCP port of media that nobody named is left out where
+/// it is not; returns a warning of that.
 ///
-/// Errors: the TCP port is a UDP port, the HTTP port, or one that relayed calls may get. Of a
-/// path's local address, only the port says which of them it is.
-pub(super) fn check(http: u16, rtc: &mut Rtc, sip: Option<&Sip>) -> Result<Option<String>, ConfigError> {
+/// Errors: two settings name the same. Of a path's local address, only the port says whether it is
+/// the TCP port of media.
+pub(super) fn check(
+    http: u16,
+    rtc: &mut Rtc,
+    sip: Option<&Sip>,
+    tls: Option<&Tls>,
+    turn: Option<&Turn>,
+) -> Result<Option<String>, ConfigError> {
+    let tls = tls.map(|tls| tls.port);
+    let turn = turn.and_then(|turn| turn.port);
+    let media = turn.filter(|port| rtc.dataplane.ports.contains(*port));
+    check_different(&[("port", Some(http)), ("tls.port", tls), ("turn.port", turn)])?;
+    check_different(&[("rtc.port", media), ("turn.port", turn)])?;
     let Some(TcpPort { port, is_named }) = rtc.dataplane.tcp else {
         return Ok(None);
     };
@@ -35,6 +46,8 @@ pub(super) fn check(http: u16, rtc: &mut Rtc, sip: Option<&Sip>) -> Result<Optio
     let conflict = match port {
         _ if rtc.dataplane.ports.contains(port) => "`rtc.port`",
         _ if port == http => "`port`",
+        _ if Some(port) == tls => "`tls.port`",
+        _ if Some(port) == turn => "`turn.port`",
         _ if ranges.any(|range| range.contains(&port)) => "one of the `ports` of `sip.interfaces`",
         _ => return Ok(None),
     };
@@ -45,19 +58,6 @@ pub(super) fn check(http: u16, rtc: &mut Rtc, sip: Option<&Sip>) -> Result<Optio
     Ok(Some(format!(
         "no media over TCP: its usual port {port} is {conflict}; name another in rtc.tcp_port"
     )))
-}
-
-/// Whether the ports of HTTPS and of the TURN server are different from others and from each other.
-///
-/// Errors: two settings name the same.
-pub(super) fn check_others(http: u16, rtc: &Rtc, tls: Option<&Tls>, turn: Option<&Turn>) -> Result<(), ConfigError> {
-    let media = rtc.dataplane.tcp.as_ref().map(|tcp| tcp.port);
-    let tls = ("tls.port", tls.map(|tls| tls.port));
-    let turn = ("turn.port", turn.and_then(|turn| turn.port));
-    check_different(&[("port", Some(http)), tls, turn])?;
-    check_different(&[("rtc.tcp_port", media), tls, turn])?;
-    let among_media = turn.1.filter(|port| rtc.dataplane.ports.contains(*port));
-    check_different(&[("rtc.port", among_media), turn])
 }
 
 fn check_different(named: &[(&'static str, Option<u16>)]) -> Result<(), ConfigError> {
@@ -90,29 +90,45 @@ mod tests {
         assert_eq!(port(9000, Some(443)), Some((443, true)));
     }
 
+    /// Whether there is a TCP port of media then, and the warning.
+    fn checked(text: &str) -> Result<(bool, Option<String>), ConfigError> {
+        let file = File::parse("weir.yaml", text).unwrap();
+        let mut rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
+        let sip = file.sip.map(|sip| sip.complete(|| None).unwrap());
+        let turn = file.turn.map(|turn| turn.complete(None).unwrap());
+        let port = file.port.unwrap_or(7880);
+        let warning = check(port, &mut rtc, sip.as_ref(), file.tls.as_ref(), turn.as_ref())?;
+        Ok((rtc.dataplane.tcp.is_some(), warning))
+    }
+
     #[test]
     fn a_tcp_port_is_no_other_port() {
-        let check = |text: &str| {
-            let file = File::parse("weir.yaml", text).unwrap();
-            let mut rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
-            let sip = file.sip.map(|sip| sip.complete(|| None).unwrap());
-            let warning = check(file.port.unwrap_or(7880), &mut rtc, sip.as_ref())?;
-            Ok::<_, ConfigError>((rtc.dataplane.tcp.is_some(), warning))
-        };
-        assert_eq!(check("rtc: {}").unwrap(), (true, None));
+        assert_eq!(checked("rtc: {}").unwrap(), (true, None));
         let interfaces = "sip: {interfaces: [{address: 192.0.2.1}]}";
-        assert_eq!(check(interfaces).unwrap(), (true, None));
-        let (is_open, warning) = check("port: 7881").unwrap();
-        assert!(!is_open && warning.is_some_and(|warning| warning.contains("`port`")));
+        assert_eq!(checked(interfaces).unwrap(), (true, None));
         let among_relays = format!("rtc: {{tcp_port: 35000}}\n{interfaces}");
         for (text, other) in [
-            ("rtc: {port: 5000, tcp_port: 5000}", "rtc.port"),
-            ("rtc: {port: 5000-5003, tcp_port: 5003}", "rtc.port"),
+            ("rtc: {port: 5000, tcp_port: 5000}", "`rtc.port`"),
+            ("rtc: {port: 5000-5003, tcp_port: 5003}", "`rtc.port`"),
             ("rtc: {tcp_port: 7880}", "`port`"),
+            ("rtc: {tcp_port: 443}\ntls: {}", "`tls.port`"),
+            ("rtc: {tcp_port: 3478}\nturn: {port: 3478}", "`turn.port`"),
             (among_relays.as_str(), "sip.interfaces"),
         ] {
-            let error = check(text).unwrap_err().to_string();
+            let error = checked(text).unwrap_err().to_string();
             assert!(error.contains("tcp_port") && error.contains(other), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_tcp_port_that_nobody_named_makes_way() {
+        for (text, other) in [
+            ("port: 7881", "`port`"),
+            ("tls: {port: 7881}", "`tls.port`"),
+            ("turn: {port: 7881}", "`turn.port`"),
+        ] {
+            let (is_open, warning) = checked(text).unwrap();
+            assert!(!is_open && warning.is_some_and(|warning| warning.contains(other)));
         }
     }
 
@@ -132,16 +148,9 @@ mod tests {
 
     #[test]
     fn https_and_turn_have_ports_of_their_own() {
-        let check = |text: &str| {
-            let file = File::parse("weir.yaml", text).unwrap();
-            let rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
-            let turn = file.turn.map(|turn| turn.complete(None).unwrap());
-            check_others(file.port.unwrap_or(7880), &rtc, file.tls.as_ref(), turn.as_ref())
-        };
-        assert!(check("tls: {port: 443}\nturn: {port: 3478}").is_ok());
+        assert!(checked("tls: {port: 443}\nturn: {port: 3478}").is_ok());
         for (text, one, other) in [
             ("port: 443\ntls: {}", "`port`", "`tls.port`"),
-            ("rtc: {tcp_port: 443}\ntls: {}", "`rtc.tcp_port`", "`tls.port`"),
             ("turn: {port: 443}\ntls: {}", "`tls.port`", "`turn.port`"),
             ("turn: {port: 7880}", "`port`", "`turn.port`"),
             ("turn: {port: 7882}", "`rtc.port`", "`turn.port`"),
@@ -151,7 +160,7 @@ mod tests {
                 "`turn.port`",
             ),
         ] {
-            let error = check(text).unwrap_err().to_string();
+            let error = checked(text).unwrap_err().to_string();
             assert!(error.contains(one) && error.contains(other), "{error}");
         }
     }
