@@ -76,7 +76,8 @@ impl ReplicaWatch {
         let Some(tag) = tag_of(packet.payload()) else {
             return Ok(());
         };
-        let (key, source) = sources.of_tag(tag).ok_or("sent a payload that it did not get")?;
+        let found = sources.of_tag(tag, &self.allowed);
+        let (key, source) = found.ok_or("sent a payload that it did not get")?;
         if !self.allowed.contains(&key) {
             return Err(format!("sent a packet of {key:?}, which is not its source"));
         }
@@ -153,7 +154,8 @@ impl ReplicaWatch {
             (None, None) => Ok(()),
             (None, Some(tag)) => {
                 // It arrived too late to be sent the first time; its number is still reserved.
-                let (_, source) = sources.of_tag(tag).ok_or("resent a payload that it did not get")?;
+                let found = sources.of_tag(tag, &self.allowed);
+                let (_, source) = found.ok_or("resent a payload that it did not get")?;
                 let before = self
                     .placed
                     .range(..=source)

@@ -19,11 +19,19 @@ pub fn tag_of(payload: &[u8]) -> Option<[u8; TAG_LEN]> {
     (end.len() >= TAG_MIN).then_some(tag)
 }
 
+/// The least key of a stream.
+const FIRST_STREAM: StreamKey = StreamKey {
+    leg: LegId(0),
+    ssrc: Ssrc(0),
+};
+
 /// Every stream in the table and its arrived packets.
 #[derive(Default)]
 pub(super) struct Sources {
     streams: BTreeMap<StreamKey, Source>,
-    by_tag: BTreeMap<[u8; TAG_LEN], (StreamKey, u64)>,
+    /// A retransmission has the tag of the original. Its SSRC may be a stream of its own in the
+    /// table, and both streams have that tag then.
+    by_tag: BTreeMap<([u8; TAG_LEN], StreamKey), u64>,
 }
 
 #[derive(Default)]
@@ -40,7 +48,7 @@ impl Sources {
 
     pub(crate) fn remove(&mut self, key: StreamKey) {
         self.streams.remove(&key);
-        self.by_tag.retain(|_, (tagged, _)| *tagged != key);
+        self.by_tag.retain(|(_, tagged), _| *tagged != key);
     }
 
     /// Removes every stream of a leg, and returns them.
@@ -65,7 +73,7 @@ impl Sources {
         source.arrived.insert(number);
         if let Some(tag) = tag_of(payload) {
             // So late that it is taken for new, it has another number than before.
-            self.by_tag.insert(tag, (key, number));
+            self.by_tag.insert((tag, key), number);
         }
     }
 
@@ -76,9 +84,14 @@ impl Sources {
         Some((*key, original.0, payload))
     }
 
-    /// Which packet of which stream has this tag.
-    pub(crate) fn of_tag(&self, tag: [u8; TAG_LEN]) -> Option<(StreamKey, u64)> {
-        self.by_tag.get(&tag).copied()
+    /// Which packet of which stream has this tag: of one of `expected`, or else of any stream.
+    pub(crate) fn of_tag(&self, tag: [u8; TAG_LEN], expected: &BTreeSet<StreamKey>) -> Option<(StreamKey, u64)> {
+        let number = |key: &StreamKey| Some((*key, *self.by_tag.get(&(tag, *key))?));
+        let of_any = || {
+            let (found, number) = self.by_tag.range((tag, FIRST_STREAM)..).next()?;
+            (found.0 == tag).then_some((found.1, *number))
+        };
+        expected.iter().find_map(number).or_else(of_any)
     }
 
     /// How many of the numbers between these two never arrived.
