@@ -23,7 +23,9 @@ use crate::limits::GENERATIONS_MAX;
 /// The largest answer: a header, one address, integrity and fingerprint.
 const REPLY_MAX: usize = 128;
 
-/// A nominated pair without a check for so long is given up by its peer rather than exchanged.
+/// A peer whose nominated pair had no check for so long, and that nominates one with another
+/// address, has moved. Browsers check a pair in use every two to six seconds, so the time alone
+/// does not tell a move from a choice between two pairs that work.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// MESSAGE-INTEGRITY with its 20 bytes, then FINGERPRINT with its 4: how every connectivity check
@@ -203,8 +205,11 @@ impl Ice {
                 self.proven.push(Proven { path, at: now });
             }
         }
-        let is_silent = |nominated: &Proven| now.saturating_duration_since(nominated.at) >= SILENT;
-        let is_moved = nominates && self.nominated && self.proven.first().is_some_and(is_silent);
+        let is_left = |nominated: &Proven| {
+            let is_silent = now.saturating_duration_since(nominated.at) >= SILENT;
+            is_silent && nominated.path.remote.ip() != path.remote.ip()
+        };
+        let is_moved = nominates && self.nominated && self.proven.first().is_some_and(is_left);
         if nominates {
             let position = self.proven.iter().position(|proven| proven.path == path);
             self.proven[..=position.expect("just proved")].rotate_right(1);

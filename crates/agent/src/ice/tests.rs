@@ -134,12 +134,19 @@ fn a_peer_that_moves_is_followed_before_it_has_the_new_credentials() {
     ice.check(start, path(1), &request(&old, "theirs", true, true)).unwrap();
     ice.restart(new.clone());
     let now = start + Duration::from_secs(2);
-    let checked = ice.check(now, path(2), &request(&old, "fresh", true, true)).unwrap();
-    assert_eq!((checked.change, ice.best()), (PathChange::Moved, Some(path(2))));
-    let checked = ice.check(now, path(2), &request(&new, "fresh", true, true)).unwrap();
-    assert_eq!((checked.change, ice.best()), (PathChange::Nothing, Some(path(2))));
+    let elsewhere = Path {
+        remote: "203.0.113.5:2".parse().unwrap(),
+        ..path(2)
+    };
+    let checked = ice.check(now, elsewhere, &request(&old, "fresh", true, true)).unwrap();
+    assert_eq!((checked.change, ice.best()), (PathChange::Moved, Some(elsewhere)));
+    let checked = ice.check(now, elsewhere, &request(&new, "fresh", true, true)).unwrap();
+    assert_eq!((checked.change, ice.best()), (PathChange::Nothing, Some(elsewhere)));
     let checked = ice.check(now, path(3), &request(&new, "fresh", true, true)).unwrap();
     assert_eq!(checked.change, PathChange::Paths, "the pair before it is in use");
+    let later = now + Duration::from_secs(2);
+    let checked = ice.check(later, path(4), &request(&new, "fresh", true, true)).unwrap();
+    assert_eq!(checked.change, PathChange::Paths, "the address is the same");
 }
 
 #[test]

@@ -178,10 +178,7 @@ impl Downlink {
         transport: TransportId,
     ) {
         for id in self.subscriptions_of(transport) {
-            let current = self.tracks.get(&id).and_then(|known| known.current);
-            if let Some(current) = current {
-                env.uplink.want_key_frame(cx, env.transports, current.source);
-            }
+            self.picture_lost(cx, env, id);
         }
     }
 
