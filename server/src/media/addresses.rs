@@ -109,6 +109,10 @@ impl Addresses {
             if seen == own && !is_due {
                 continue;
             }
+            if seen != own {
+                // An earlier address that no server sees must not put off questions about others.
+                known.failures = 0;
+            }
             (own, looks) = (seen, 0);
             match self.now(known).await {
                 Ok(next) => {
