@@ -109,6 +109,8 @@ async function joinAgainAndAgain([publisher, joiner], server, options) {
         if (number < UNCOUNTED) continue;
         joins.push({ server: name, round, ...taken, marks: complete(taken.marks), load: load() });
       } catch (error) {
+        // The page of results has its first line alone.
+        console.error(`${name}: ${error.message}`);
         failures.push(`${name}, round ${round + 1}: ${error.message.split("\n")[0]}`);
       }
     }

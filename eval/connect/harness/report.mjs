@@ -6,6 +6,15 @@ import { MILESTONES, PHASES, phases, quantile } from "./phases.mjs";
 const BEGIN = "<!-- connect begins -->\n";
 const END = "<!-- connect ends -->\n";
 
+/** Counts of `getStats()` just after the first frame: `[label, name]`. */
+const COUNTED = [
+  ["packets received", "packetsReceived"],
+  ["PLI sent", "pliCount"],
+  ["ms in which its packets were collected", "totalAssemblyTime"],
+  ["ms in the jitter buffer", "jitterBufferDelay"],
+  ["ms of decoding", "totalDecodeTime"],
+];
+
 const shown = (value) => (value === undefined ? "-" : value.toFixed(value < 10 ? 1 : 0));
 const median = (values) => quantile(values, 0.5);
 
@@ -17,7 +26,8 @@ export function tables({ servers, joins, failures }, { rtt, rounds }) {
   const how = `${rounds} alternating rounds, ${numbers.join(", ")}`;
   const versions = servers.flatMap(({ name, version }) => (version ? [`${name}: ${version}`] : []));
   const lines = [
-    [`${how}, round trip ${rtt} ms.`, ...versions.map((version) => `${version}.`)].join(" "),
+    `${how}, round trip ${rtt} ms.`,
+    ...versions.map((version) => `${version}.`),
     "",
     `| ms since \`connect()\` | ${names.map((name) => `${name}: p50, p90`).join(" | ")} |`,
     `|---|${names.map(() => "---").join("|")}|`,
@@ -36,22 +46,15 @@ export function tables({ servers, joins, failures }, { rtt, rounds }) {
       return `| ${label} | ${cells.join(" | ")} |`;
     }),
     "",
-    ...servers.map((server) => `- ${server.name}: ${counts(of(server))}.`),
-    ...failures.map((failure) => `- failed: ${failure}.`),
+    `| until the first frame, p50 | ${names.join(" | ")} |`,
+    `|---|${names.map(() => "---").join("|")}|`,
+    ...COUNTED.map(([label, name]) => {
+      const cells = servers.map((server) => shown(median(of(server).map(({ stats }) => stats[name]))));
+      return `| ${label} | ${cells.join(" | ")} |`;
+    }),
+    ...failures.flatMap((failure) => ["", `Failed: ${failure}.`]),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-/** Medians of what was counted until the first frame. */
-function counts(joins) {
-  const of = (name) => shown(median(joins.map(({ stats }) => stats[name])));
-  const connections = [...new Set(joins.map((join) => join.connections))].sort().join(" or ");
-  return [
-    `${connections} peer connections`,
-    `${of("packetsReceived")} packets received and ${of("pliCount")} PLI sent until the first frame`,
-    `its packets collected in ${of("totalAssemblyTime")} ms`,
-    `held ${of("jitterBufferDelay")} ms and decoded in ${of("totalDecodeTime")} ms`,
-  ].join(", ");
 }
 
 /** Every join, a line each. */

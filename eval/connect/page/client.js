@@ -39,7 +39,7 @@ const participant = {
     const frame = media.then(() => record.frame);
     let timer;
     const late = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no frame after ${limitMs} ms: ${steps(record)}`)), limitMs);
+      timer = setTimeout(() => reject(new Error(`no frame after ${limitMs} ms\n${steps(record)}`)), limitMs);
     });
     try {
       await Promise.race([Promise.all([connected, subscribed, frame]), late]);
