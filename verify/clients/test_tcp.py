@@ -6,12 +6,9 @@ import socket
 import pytest
 
 from support import aiortc_link
-from support.aiortc_participant import AiortcParticipant
-from support.flow import audio_flows, data_flows, video_flows
-from support.media import SIGNATURES
+from support.aiortc_call import aiortc_call
 from support.server import Server, server
 from support.tcp_shim import tcp_shim
-from support.tokens import token
 
 LAYOUTS = pytest.mark.parametrize("single", [False, True], ids=["rtc", "rtc/v1"])
 
@@ -28,23 +25,11 @@ async def test_a_call_passes_over_tcp_alone(single, monkeypatch):
     async with server(config=f"rtc: {{tcp_port: {port}}}\n") as weir, tcp_shim(port) as shim:
         prepare = aiortc_link._without_placeholders
         monkeypatch.setattr(aiortc_link, "_without_placeholders", lambda sdp: prepare(shim.redirect(sdp)))
-        people = [AiortcParticipant(name, SIGNATURES[number]) for number, name in enumerate(("alice", "bob"))]
-        alice, bob = people
-        try:
-            for person in people:
-                await person.join(weir.url, token("tcp", person.identity), single=single)
-                await person.publish_video()
-                await person.publish_audio()
-            await asyncio.gather(
-                video_flows(alice, bob), video_flows(bob, alice), audio_flows(alice, bob), audio_flows(bob, alice)
-            )
-            await data_flows(alice, bob)
+        async with aiortc_call(weir.url, "tcp", single=single) as people:
             assert shim.connections >= 2 and shim.datagrams > 100
             assert 2 <= await weir.figure("weir_tcp_connections") <= shim.connections
             failures = {person.identity: person.connection.failures() for person in people}
             assert not any(failures.values()), failures
-        finally:
-            await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)
         # Connections end with the transports that they belonged to.
         await _all_closed(weir)
 
