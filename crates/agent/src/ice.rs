@@ -158,8 +158,8 @@ impl Ice {
     }
 
     /// Handles a connectivity check for one of our user fragments. The peer's half of USERNAME is
-    /// not looked at (RFC 8445 section 7.3). An invalid check is counted and
-    /// not answered: an address that has not proved itself is sent nothing.
+    /// not looked at (RFC 8445 section 7.3). An invalid check is counted and not answered: an
+    /// address that has not proved itself is sent nothing.
     pub(crate) fn check(&mut self, now: Instant, path: Path, datagram: &[u8]) -> Result<Checked, Counter> {
         if !ends_in_fingerprint(datagram) {
             return Err(Counter::StunMalformed);

@@ -43,8 +43,8 @@ fn a_new_receiver_asks_once_and_again_until_it_is_served() {
     world.close_all();
 }
 
-#[test]
-fn a_key_frame_is_asked_for_during_the_handshake_and_sent_after_it() {
+/// A publisher of video, and a receiver that subscribes to it and whose handshake is held up.
+fn call_in_handshake() -> (World, usize, usize) {
     let mut world = World::new();
     let publisher = world.connected_peer();
     let track = world.publish_video(publisher, &[]);
@@ -52,9 +52,15 @@ fn a_key_frame_is_asked_for_during_the_handshake_and_sent_after_it() {
     world.idle_hands = false;
     let receiver = world.add_peer(DtlsRole::Server, Vec::new());
     world.subscribe(receiver, track, 500, BEST);
-    let start = world.now;
     world.check(receiver, true);
     world.start_dtls(receiver);
+    (world, publisher, receiver)
+}
+
+#[test]
+fn a_key_frame_is_asked_for_during_the_handshake_and_sent_after_it() {
+    let (mut world, publisher, receiver) = call_in_handshake();
+    let start = world.now;
     assert_eq!(world.peers[publisher].plis(11, start), [0]);
     world.send(publisher, video(11, 2, KEY));
     world.send(publisher, video(11, 3, DELTA));
@@ -72,16 +78,8 @@ fn a_key_frame_is_asked_for_during_the_handshake_and_sent_after_it() {
 
 #[test]
 fn a_key_frame_is_asked_for_again_after_a_long_handshake_and_not_during_it() {
-    let mut world = World::new();
-    let publisher = world.connected_peer();
-    let track = world.publish_video(publisher, &[]);
-    world.send(publisher, video(11, 1, DELTA));
-    world.idle_hands = false;
-    let receiver = world.add_peer(DtlsRole::Server, Vec::new());
-    world.subscribe(receiver, track, 500, BEST);
+    let (mut world, publisher, receiver) = call_in_handshake();
     let start = world.now;
-    world.check(receiver, true);
-    world.start_dtls(receiver);
     world.live(1_600);
     assert_eq!(world.peers[publisher].plis(11, start), [0]);
     world.idle_hands = true;
