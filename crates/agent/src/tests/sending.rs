@@ -78,7 +78,7 @@ fn a_key_frame_is_asked_for_during_the_handshake_and_sent_after_it() {
 
 #[test]
 fn a_key_frame_is_asked_for_again_after_a_long_handshake_and_not_during_it() {
-    let (mut world, publisher, receiver) = call_in_handshake();
+    let (mut world, publisher, _) = call_in_handshake();
     let start = world.now;
     world.live(1_600);
     assert_eq!(world.peers[publisher].plis(11, start), [0]);
