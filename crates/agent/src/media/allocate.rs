@@ -60,7 +60,7 @@ impl Media {
         if belief.has_drained {
             // Key frames that waited for the queue to be gone.
             let (downlink, mut env) = self.downlink();
-            downlink.want_first_key_frames(cx, &mut env, transport);
+            downlink.request_awaited_key_frames(cx, &mut env, transport);
         }
     }
 

@@ -66,12 +66,12 @@ impl Media {
         self.restart_estimate(cx, transport);
         for (track, key) in self.uplink.streams_of(transport) {
             self.uplink.forget_key_frame_requests(key);
-            if self.downlink.has_subscribers(track) {
-                self.uplink.want_key_frame(cx, &self.transports, key);
+            if self.downlink.is_received(track, key) {
+                self.uplink.request_key_frame(cx, &self.transports, key);
             }
         }
         let (downlink, mut env) = self.downlink();
-        downlink.want_key_frames(cx, &mut env, transport);
+        downlink.request_key_frames_after_move(cx, &mut env, transport);
     }
 
     /// A transport is gone, and with it its publications and subscriptions. Its leg is still in the

@@ -70,8 +70,11 @@ impl Downlink {
         subscribers.map_or(Vec::new(), |subscribers| subscribers.iter().copied().collect())
     }
 
-    pub(in crate::media) fn has_subscribers(&self, track: TrackId) -> bool {
-        self.by_track.contains_key(&track)
+    /// Whether any receiver of a track is sent this stream of it, or is about to be.
+    pub(in crate::media) fn is_received(&self, track: TrackId, key: StreamKey) -> bool {
+        let subscribers = self.by_track.get(&track).into_iter().flatten();
+        let mut subscribers = subscribers.filter_map(|id| self.tracks.get(id));
+        subscribers.any(|known| known.is_sent() && known.streams().contains(&Some(key)))
     }
 
     /// The subscription that a receiver gets with this SSRC.

@@ -116,8 +116,8 @@ impl Media {
                 StreamChange::Gone(track, key) => self.downlink.stream_gone(track, key),
                 StreamChange::Changed(track) => self.reselect(cx, track),
                 StreamChange::Broken(track, key) => {
-                    if self.downlink.has_subscribers(track) {
-                        self.uplink.want_key_frame(cx, &self.transports, key);
+                    if self.downlink.is_received(track, key) {
+                        self.uplink.request_key_frame(cx, &self.transports, key);
                     }
                 }
                 // Receivers that wait for it asked while it did not arrive: asks again, now that it
@@ -125,7 +125,7 @@ impl Media {
                 StreamChange::Arrives(track, key) => {
                     let (downlink, env) = self.downlink();
                     if downlink.is_awaited(&env, track, key) {
-                        self.uplink.want_key_frame(cx, &self.transports, key);
+                        self.uplink.request_key_frame(cx, &self.transports, key);
                     }
                 }
             }

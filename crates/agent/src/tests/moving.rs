@@ -1,7 +1,7 @@
 //! Peers that restart ICE and have another path then.
 
 use dataplane::LegId;
-use southbound::{Command, DtlsRole, OpenTransport};
+use southbound::{Command, DtlsRole, OpenTransport, SubscriptionSettings};
 
 use super::adapting::{call, encoding, seconds};
 use super::world::*;
@@ -48,6 +48,54 @@ fn a_publisher_on_another_path_is_asked_for_key_frames_at_once() {
     let start = world.now;
     move_away(&mut world, publisher);
     assert_eq!(world.peers[publisher].plis(11, start), [0, 0]);
+    world.close_all();
+}
+
+#[test]
+fn only_encodings_that_are_received_are_asked_for_key_frames() {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &["q", "f"]);
+    let receiver = world.connected_peer();
+    let small = SubscriptionSettings {
+        encoding_max: 0,
+        ..BEST
+    };
+    world.subscribe(receiver, track, 500, small);
+    for (sequence, (rid, ssrc)) in [(1, ("q", 11)), (1, ("f", 12)), (2, ("q", 11)), (2, ("f", 12))] {
+        let packet = video(ssrc, sequence, KEY);
+        world.send(publisher, Packet { rid, ..packet });
+    }
+    world.advance(1_100);
+    let start = world.now;
+    move_away(&mut world, publisher);
+    let plis = [11, 12].map(|ssrc| world.peers[publisher].plis(ssrc, start).len());
+    assert_eq!(plis, [1, 0]);
+    world.close_all();
+}
+
+#[test]
+fn a_receiver_that_moves_soon_after_another_gets_a_key_frame_of_its_own() {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &[]);
+    let receivers = [world.connected_peer(), world.connected_peer()];
+    for (receiver, ssrc) in receivers.into_iter().zip([500, 600]) {
+        world.subscribe(receiver, track, ssrc, BEST);
+    }
+    world.send(publisher, video(11, 1, KEY));
+    world.live(2_000);
+    let start = world.now;
+    move_away(&mut world, receivers[0]);
+    world.advance(100);
+    // The copy for the other receiver goes to the address that it has left.
+    world.send(publisher, video(11, 2, KEY));
+    world.advance(200);
+    move_away(&mut world, receivers[1]);
+    world.live(200);
+    world.send(publisher, video(11, 3, KEY));
+    world.live(2_000);
+    assert_eq!(world.peers[publisher].plis(11, start), [0, 500]);
     world.close_all();
 }
 

@@ -76,6 +76,26 @@ fn a_key_frame_is_asked_for_during_the_handshake_and_sent_after_it() {
     world.close_all();
 }
 
+/// The request is old enough to be repeated, and its key frame new enough to be sent.
+#[test]
+fn a_key_frame_that_was_kept_is_not_asked_for_again() {
+    for (is_sent, plis) in [(true, &[0][..]), (false, &[0, 570])] {
+        let (mut world, publisher, receiver) = call_in_handshake();
+        let start = world.now;
+        world.live(100);
+        if is_sent {
+            world.send(publisher, video(11, 2, KEY));
+        }
+        world.live(450);
+        world.idle_hands = true;
+        world.settle();
+        assert_eq!(world.peers[receiver].rtp.len(), usize::from(is_sent));
+        world.live(400);
+        assert_eq!(world.peers[publisher].plis(11, start), plis);
+        world.close_all();
+    }
+}
+
 #[test]
 fn a_key_frame_is_asked_for_again_after_a_long_handshake_and_not_during_it() {
     let (mut world, publisher, _) = call_in_handshake();

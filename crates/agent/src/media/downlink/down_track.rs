@@ -142,6 +142,11 @@ impl DownTrack {
         is_allowed && self.subscription.settings.enabled && !self.held && !self.left_out
     }
 
+    /// The stream that it is sent, and the one that it should follow.
+    pub(super) fn streams(&self) -> [Option<StreamKey>; 2] {
+        [self.current.map(|current| current.source), self.source]
+    }
+
     /// Whether it waits for a key frame of this stream.
     pub(super) fn awaits(&self, key: StreamKey) -> bool {
         let has_it = |current: Current| current.source == key && !current.awaits_key_frame;

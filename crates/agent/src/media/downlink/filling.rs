@@ -28,8 +28,10 @@ impl Downlink {
     pub(in crate::media) fn keyed(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, transport: TransportId) {
         for id in self.subscriptions_of(transport) {
             self.begin_filling(cx, env, id);
+            if let Some(key) = self.awaited(env, id) {
+                env.uplink.request_key_frame_unless_kept(cx, env.transports, key);
+            }
         }
-        self.want_first_key_frames(cx, env, transport);
     }
 
     /// A receiver can be sent a track from now on.

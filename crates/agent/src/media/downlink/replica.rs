@@ -56,7 +56,7 @@ impl Downlink {
             cx.notice(Notice::SubscriptionStarted { subscription: id });
         }
         self.write_replica(cx, env, id);
-        self.want_first_key_frame(cx, env, id);
+        self.request_awaited_key_frame(cx, env, id);
     }
 
     /// Writes the entries of all that a transport gets.
@@ -108,7 +108,7 @@ impl Downlink {
         if !known.is_sent() || known.source.is_none() {
             known.current = None;
         }
-        self.want_first_key_frame(cx, env, id);
+        self.request_awaited_key_frame(cx, env, id);
         self.begin_filling(cx, env, id);
     }
 
@@ -149,37 +149,44 @@ impl Downlink {
         false
     }
 
-    /// Asks for the key frames that a receiver's subscriptions wait for.
-    pub(in crate::media) fn want_first_key_frames(
-        &mut self,
+    /// Requests the key frames that a receiver's subscriptions wait for.
+    pub(in crate::media) fn request_awaited_key_frames(
+        &self,
         cx: &mut Context<'_>,
         env: &mut Env<'_>,
         transport: TransportId,
     ) {
         for id in self.subscriptions_of(transport) {
-            self.want_first_key_frame(cx, env, id);
+            self.request_awaited_key_frame(cx, env, id);
         }
     }
 
-    /// Asks for the key frame a subscription waits for, if it does. The first one is asked for
+    /// Requests the key frame that a subscription waits for, if it does. The first one is requested
     /// before the leg has keys: the data plane keeps it until then.
-    fn want_first_key_frame(&self, cx: &mut Context<'_>, env: &mut Env<'_>, id: SubscriptionId) {
-        let source = self.tracks.get(&id).and_then(|known| known.source);
-        if let Some(key) = source.filter(|key| self.awaits(env, id, *key)) {
-            env.uplink.want_key_frame(cx, env.transports, key);
+    fn request_awaited_key_frame(&self, cx: &mut Context<'_>, env: &mut Env<'_>, id: SubscriptionId) {
+        if let Some(key) = self.awaited(env, id) {
+            env.uplink.request_key_frame(cx, env.transports, key);
         }
     }
 
-    /// Asks for a key frame of everything that a receiver is sent.
-    pub(in crate::media) fn want_key_frames(
+    /// Requests a key frame of everything that a receiver is sent, after it has moved.
+    pub(in crate::media) fn request_key_frames_after_move(
         &mut self,
         cx: &mut Context<'_>,
         env: &mut Env<'_>,
         transport: TransportId,
     ) {
         for id in self.subscriptions_of(transport) {
-            self.picture_lost(cx, env, id);
+            if let Some(key) = self.admit_key_frame(cx, id) {
+                env.uplink.request_key_frame_after_move(cx, env.transports, key);
+            }
         }
+    }
+
+    /// The stream of which a subscription waits for a key frame, if it does.
+    pub(super) fn awaited(&self, env: &Env<'_>, id: SubscriptionId) -> Option<StreamKey> {
+        let source = self.tracks.get(&id)?.source;
+        source.filter(|key| self.awaits(env, id, *key))
     }
 
     /// Whether anybody waits for a key frame of a track's stream, and could be sent it.

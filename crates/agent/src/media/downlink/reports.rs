@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use dataplane::{ReplicaId, ReplicaStatistics};
+use dataplane::{ReplicaId, ReplicaStatistics, StreamKey};
 use southbound::{SubscriptionId, TransportId};
 use wire::Ssrc;
 use wire::rtcp::{ReportBlocks, SenderInfo};
@@ -108,17 +108,22 @@ impl Downlink {
 
     /// A receiver's decoder needs a key frame.
     pub(in crate::media) fn picture_lost(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, id: SubscriptionId) {
-        let Some(known) = self.tracks.get_mut(&id) else {
-            return;
-        };
+        if let Some(key) = self.admit_key_frame(cx, id) {
+            env.uplink.request_key_frame(cx, env.transports, key);
+        }
+    }
+
+    /// The stream of which a subscription is sent packets, if another key frame may be requested
+    /// for it.
+    pub(super) fn admit_key_frame(&mut self, cx: &mut Context<'_>, id: SubscriptionId) -> Option<StreamKey> {
+        let known = self.tracks.get_mut(&id)?;
         // All others pay for each of them.
         if !known.key_frames.admit(cx.now, 1) {
-            return cx.count(Counter::KeyFrameThrottled);
+            cx.count(Counter::KeyFrameThrottled);
+            return None;
         }
         let current = known.current.map(|current| current.source);
-        if let Some(key) = current.or(known.source).filter(|_| known.is_sent()) {
-            env.uplink.want_key_frame(cx, env.transports, key);
-        }
+        current.or(known.source).filter(|_| known.is_sent())
     }
 
     /// A receiver asks for a key frame with a number, of which a repetition is none (RFC 5104

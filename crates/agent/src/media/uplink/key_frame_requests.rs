@@ -1,21 +1,27 @@
 //! Requests to publishers for key frames, no more often than is useful.
 //!
 //! A stream is asked as soon as a receiver needs a key frame of it, but not twice within half a
-//! second; receivers in between are served by the same key frame. While a replica waits, the
-//! request is repeated: it, or the key frame, may have been lost.
+//! second; receivers in between are served by the same key frame, except those that have moved.
+//! While a replica waits, the request is repeated: it, or the key frame, may have been lost.
+
+use std::time::Duration;
 
 use dataplane::StreamKey;
+use dataplane::limits::EARLY_MAX;
 
-use super::key_frames::{INTERVAL, KeyFrames};
+use super::key_frames::{INTERVAL, INTERVAL_OVERLOADED, KeyFrames};
 use super::{Track, Uplink};
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;
 
+/// Time for the data plane to report that it sent the key frame it had kept for a leg.
+const KEPT_REPORTED: Duration = Duration::from_millis(20);
+
 impl Uplink {
     /// A receiver needs a key frame of this stream.
-    pub(in crate::media) fn want_key_frame(
+    pub(in crate::media) fn request_key_frame(
         &mut self,
         cx: &mut Context<'_>,
         transports: &MediaTransports,
@@ -34,6 +40,38 @@ impl Uplink {
                 cx.count(Counter::KeyFrameThrottled);
                 cx.timer_by(Timer::KeyFrame(key), later);
             }
+        }
+    }
+
+    /// The same for a receiver that has moved. It may miss the key frames that were requested
+    /// before, so one is requested as soon as another may be.
+    pub(in crate::media) fn request_key_frame_after_move(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        key: StreamKey,
+    ) {
+        if let Some(stream) = self.streams.get_mut(&key) {
+            stream.key_frames.need_another();
+        }
+        self.request_key_frame(cx, transports, key);
+    }
+
+    /// The same for a receiver that has just got its keys. If the data plane may have kept a key
+    /// frame for it, one is requested only if none is reported as sent.
+    pub(in crate::media) fn request_key_frame_unless_kept(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        key: StreamKey,
+    ) {
+        let is_kept = self.streams.get(&key).is_some_and(|stream| {
+            let asked_within = |time| stream.key_frames.asked_within(cx.now, time);
+            asked_within(INTERVAL + EARLY_MAX) && !asked_within(INTERVAL)
+        });
+        match is_kept {
+            true => cx.timer_by(Timer::KeyFrame(key), cx.now + KEPT_REPORTED),
+            false => self.request_key_frame(cx, transports, key),
         }
     }
 
@@ -57,7 +95,7 @@ impl Uplink {
         }
     }
 
-    /// Repeats a request while a receiver waits.
+    /// Repeats a request while a receiver waits, or makes another that is needed.
     pub(in crate::media) fn repeat_key_frame(
         &mut self,
         cx: &mut Context<'_>,
@@ -78,7 +116,7 @@ impl Uplink {
     /// again later.
     fn is_put_off(&mut self, cx: &mut Context<'_>, key: StreamKey) -> bool {
         let stream = self.streams.get(&key);
-        let is_recent = stream.is_some_and(|stream| stream.key_frames.is_recent(cx.now));
+        let is_recent = stream.is_some_and(|stream| stream.key_frames.asked_within(cx.now, INTERVAL_OVERLOADED));
         let is_put_off = is_recent && self.overload.is_seen(cx.now, cx.plane);
         if is_put_off {
             cx.count(Counter::KeyFrameThrottled);

@@ -10,7 +10,7 @@ const INTERVAL_LATER: Duration = Duration::from_secs(1);
 
 /// Interval while the node itself loses packets: key frames for all damaged videos would add much
 /// to its load.
-const INTERVAL_OVERLOADED: Duration = Duration::from_secs(3);
+pub(super) const INTERVAL_OVERLOADED: Duration = Duration::from_secs(3);
 
 /// After this many repetitions the interval grows.
 const QUICK: u32 = 3;
@@ -23,6 +23,8 @@ const REPETITIONS_MAX: u32 = 30;
 #[derive(Debug, Default)]
 pub(super) struct KeyFrames {
     asked: Option<Instant>,
+    /// A receiver cannot use the key frame of the last request.
+    needs_another: bool,
     repetitions: u32,
 }
 
@@ -39,20 +41,25 @@ impl KeyFrames {
         self.repetitions = 0;
     }
 
-    /// Whether a request now would follow the last one too soon for a node that is overloaded.
-    pub(super) fn is_recent(&self, now: Instant) -> bool {
-        self.asked.is_some_and(|asked| asked + INTERVAL_OVERLOADED > now)
+    /// Whether the last request was less than this time ago.
+    pub(super) fn asked_within(&self, now: Instant, time: Duration) -> bool {
+        self.asked.is_some_and(|asked| asked + time > now)
+    }
+
+    /// Another request is made as soon as it may be, even if no receiver waits then.
+    pub(super) fn need_another(&mut self) {
+        self.needs_another = true;
     }
 
     /// Counts a repetition, or none while nobody waits. Returns whether to ask again.
     pub(super) fn repeat(&mut self, is_awaited: bool) -> bool {
         self.repetitions = if is_awaited { self.repetitions + 1 } else { 0 };
-        (1..=REPETITIONS_MAX).contains(&self.repetitions)
+        self.needs_another || (1..=REPETITIONS_MAX).contains(&self.repetitions)
     }
 
     /// Notes a request. Returns when to repeat it.
     pub(super) fn asked(&mut self, now: Instant) -> Instant {
-        self.asked = Some(now);
+        (self.asked, self.needs_another) = (Some(now), false);
         let interval = if self.repetitions < QUICK {
             INTERVAL
         } else {
