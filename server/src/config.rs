@@ -39,7 +39,7 @@ pub(crate) use report::{Problem, Report};
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
 use sip::Seconds;
-pub(crate) use sip::{Network, Sip};
+pub(crate) use sip::{Network, PortRange, Sip};
 pub(crate) use stun_server::StunServer;
 pub(crate) use tls::Tls;
 use turn::TurnFile;

@@ -81,6 +81,13 @@ impl Imported {
                 Ok(None) => {}
                 Err(why) => self.note(key, &why),
             },
+            Takes::Explained(convert) => match convert(value) {
+                Ok((value, note)) => {
+                    self.set(rule.weir, value);
+                    note.iter().for_each(|note| self.note(key, note));
+                }
+                Err(why) => self.note(key, &why),
+            },
             Takes::Nothing => self.note(key, rule.note),
         }
     }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use crate::config::is_url;
+use crate::config::{PortRange, is_url};
 use crate::dataplane::MediaPorts;
 
 /// One key, with everything in it.
@@ -23,8 +23,13 @@ pub(super) enum Takes {
     Same,
     /// The value in another form; `None` leaves the key out.
     Converted(fn(&Value) -> Result<Option<Value>, String>),
+    /// The same, with a note on it.
+    Explained(fn(&Value) -> Result<Explained, String>),
     Nothing,
 }
+
+/// A value of Weir's, and the note on it.
+pub(super) type Explained = (Value, Option<String>);
 
 impl Rule {
     /// Whether it is about a key inside of `section`.
@@ -106,7 +111,12 @@ pub(super) const RULES: &[Rule] = &[
         "`/metrics` is protected by `metrics: {token: ...}`",
     ),
     nothing("debug_handler", NO_SETTING),
-    converted("rtc.udp_port", "rtc.port", ports),
+    Rule {
+        key: "rtc.udp_port",
+        weir: "rtc.port",
+        takes: Takes::Explained(ports),
+        note: "",
+    },
     nothing("rtc.port_range_start", ONE_PORT),
     nothing("rtc.port_range_end", ONE_PORT),
     same("rtc.tcp_port", "rtc.tcp_port"),
@@ -285,18 +295,28 @@ fn nanoseconds(text: &str) -> Option<f64> {
     (!text.is_empty()).then_some(sum)
 }
 
-/// A port, or a range.
-fn ports(value: &Value) -> Result<Option<Value>, String> {
+/// A port, or a range, of which only the first port is taken where there cannot be as many workers.
+fn ports(value: &Value) -> Result<Explained, String> {
     let text = match value {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
         _ => return Err("its value is no port".to_owned()),
     };
-    let ports: MediaPorts = text.parse()?;
-    match (ports.first(), ports.count()) {
-        (0, _) => Err("its value is no port".to_owned()),
-        (port, 1) => Ok(Some(json!(port))),
-        _ => Ok(Some(json!(ports.to_string()))),
+    match (text.parse::<MediaPorts>(), text.parse::<PortRange>()) {
+        (Ok(ports), _) if ports.first() == 0 => Err("its value is no port".to_owned()),
+        (Ok(ports), _) if ports.count() == 1 => Ok((json!(ports.first()), None)),
+        (Ok(ports), _) => {
+            let count = ports.count();
+            let note =
+                format!("{ports} makes {count} workers, one for each port; one port serves any number of workers");
+            Ok((json!(ports.to_string()), Some(note)))
+        }
+        (Err(form), Ok(PortRange(range))) if *range.start() > 0 => {
+            let first = range.start();
+            let note = format!("of {text} only port {first} is used: {form}");
+            Ok((json!(first), Some(note)))
+        }
+        (Err(form), _) => Err(form),
     }
 }
 

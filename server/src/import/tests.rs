@@ -54,7 +54,12 @@ redis: {address: 'redis.host:6379'}
     );
     assert_eq!((config.room.auto_create, config.room.max_participants), (false, None));
     let notes: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();
-    let expected = ["logging.pion_level", "redis", "rtc.congestion_control.allow_pause"];
+    let expected = [
+        "logging.pion_level",
+        "redis",
+        "rtc.congestion_control.allow_pause",
+        "rtc.udp_port",
+    ];
     assert_eq!(notes, expected);
 }
 
@@ -62,14 +67,21 @@ redis: {address: 'redis.host:6379'}
 fn ports_of_media_are_one_or_a_range() {
     let ports = |livekit: &str| {
         let imported = import(&format!("rtc: {{udp_port: {livekit}}}")).unwrap();
-        imported.weir.get("rtc").map(|rtc| rtc["port"].clone())
+        let port = imported.weir.get("rtc").map(|rtc| rtc["port"].clone());
+        (port, imported.notes.into_iter().next().map(|(_, note)| note))
     };
-    assert_eq!(ports("7882"), Some(serde_json::json!(7882)));
-    assert_eq!(ports("'7882'"), Some(serde_json::json!(7882)));
-    assert_eq!(ports("7882-7885"), Some(serde_json::json!("7882-7885")));
-    // More than there may be workers, none, and no port.
-    for refused in ["50000-60000", "0", "[7882]"] {
-        assert_eq!(ports(refused), None, "{refused}");
+    assert_eq!(ports("7882"), (Some(serde_json::json!(7882)), None));
+    assert_eq!(ports("'7882'"), (Some(serde_json::json!(7882)), None));
+    let (range, note) = ports("7882-7885");
+    assert_eq!(range, Some(serde_json::json!("7882-7885")));
+    assert!(note.unwrap().contains("4 workers"));
+    // More than there may be workers.
+    let (first, note) = ports("50000-60000");
+    assert_eq!(first, Some(serde_json::json!(50_000)));
+    assert!(note.unwrap().contains("only port 50000"));
+    for refused in ["0", "0-100", "[7882]"] {
+        let (port, note) = ports(refused);
+        assert!(port.is_none() && note.is_some(), "{refused}");
     }
 }
 
