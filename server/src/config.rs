@@ -177,7 +177,7 @@ impl Config {
             .as_ref()
             .and_then(|tls| errors.of(file.turn.map(|turn| turn.complete(tls.as_ref())).transpose()));
         if let (Some(rtc), Some(sip), Some(tls), Some(turn)) = (&mut rtc, &sip, &tls, &turn) {
-            let checked = ports::check(port, rtc, sip.as_ref(), tls.as_ref(), turn.as_ref());
+            let checked = ports::check(&bind, port, rtc, sip.as_ref(), tls.as_ref(), turn.as_ref());
             warnings.extend(errors.of(checked).flatten());
         }
         let (Some(secrets), Some(tls), Some(rtc), Some(sip), Some(turn), true) =

@@ -1,5 +1,7 @@
 //! The ports of a configuration.
 
+use std::net::IpAddr;
+
 use super::{ConfigError, Rtc, Sip, Tls, Turn};
 use crate::dataplane::TcpPort;
 
@@ -25,6 +27,7 @@ pub(super) fn tcp(udp: u16, named: Option<u16>) -> Option<TcpPort> {
 /// Errors: two settings name the same. Of a path's local address, only the port says whether it is
 /// the TCP port of media.
 pub(super) fn check(
+    bind: &[IpAddr],
     http: u16,
     rtc: &mut Rtc,
     sip: Option<&Sip>,
@@ -36,6 +39,9 @@ pub(super) fn check(
     let media = turn.filter(|port| rtc.dataplane.ports.contains(*port));
     check_different(&[("port", Some(http)), ("tls.port", tls), ("turn.port", turn)])?;
     check_different(&[("rtc.port", media), ("turn.port", turn)])?;
+    if let Some(port) = sip.and_then(|sip| relayed(bind, rtc, sip)) {
+        return Err(ConfigError::SamePort(port, ["rtc.port", "sip.interfaces.ports"]));
+    }
     let Some(TcpPort { port, is_named }) = rtc.dataplane.tcp else {
         return Ok(None);
     };
@@ -60,6 +66,15 @@ pub(super) fn check(
     )))
 }
 
+/// A UDP port of media that is also one to give out for relayed calls at the same address.
+fn relayed(bind: &[IpAddr], rtc: &Rtc, sip: &Sip) -> Option<u16> {
+    let is_bound = |address: IpAddr| bind.iter().any(|bound| bound.is_unspecified() || *bound == address);
+    let relays = sip.interfaces.iter().filter(|interface| is_bound(interface.address));
+    let mut ports = rtc.dataplane.ports.range();
+    let ranges: Vec<_> = relays.map(|interface| &interface.ports.0).collect();
+    ports.find(|port| ranges.iter().any(|range| range.contains(port)))
+}
+
 fn check_different(named: &[(&'static str, Option<u16>)]) -> Result<(), ConfigError> {
     for (nth, (second, port)) in named.iter().enumerate() {
         // 0 is any port that is free.
@@ -75,7 +90,9 @@ fn check_different(named: &[(&'static str, Option<u16>)]) -> Result<(), ConfigEr
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, File};
+    use std::net::Ipv4Addr;
+
+    use super::super::{Config, File, first_of};
     use super::*;
     use crate::cli;
     use crate::dataplane::MediaPorts;
@@ -96,8 +113,9 @@ mod tests {
         let mut rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
         let sip = file.sip.map(|sip| sip.complete(|| None).unwrap());
         let turn = file.turn.map(|turn| turn.complete(None).unwrap());
+        let bind = first_of([file.bind, vec![Ipv4Addr::UNSPECIFIED.into()]]).unwrap();
         let port = file.port.unwrap_or(7880);
-        let warning = check(port, &mut rtc, sip.as_ref(), file.tls.as_ref(), turn.as_ref())?;
+        let warning = check(&bind, port, &mut rtc, sip.as_ref(), file.tls.as_ref(), turn.as_ref())?;
         Ok((rtc.dataplane.tcp.is_some(), warning))
     }
 
@@ -117,6 +135,19 @@ mod tests {
         ] {
             let error = checked(text).unwrap_err().to_string();
             assert!(error.contains("tcp_port") && error.contains(other), "{error}");
+        }
+    }
+
+    #[test]
+    fn ports_of_media_are_not_given_out_for_relays() {
+        let sip = "sip: {interfaces: [{address: 192.0.2.1, ports: 30000-40000}]}";
+        for good in ["rtc: {port: 29999}", "bind: [192.0.2.2]\nrtc: {port: 30000}"] {
+            assert!(checked(&format!("{good}\n{sip}")).is_ok(), "{good}");
+        }
+        for bad in ["rtc: {port: 29990-30000}", "bind: [192.0.2.1]\nrtc: {port: 30000}"] {
+            let error = checked(&format!("{bad}\n{sip}")).unwrap_err().to_string();
+            let names = ["30000", "`rtc.port`", "`sip.interfaces.ports`"];
+            assert!(names.iter().all(|name| error.contains(name)), "{error}");
         }
     }
 
