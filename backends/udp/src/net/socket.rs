@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::address::{Family, RawAddress};
@@ -36,6 +36,7 @@ impl Socket {
     }
 
     fn bind_exactly(address: SocketAddr, v6_only: bool, receive_buffer: usize, send_buffer: usize) -> io::Result<Self> {
+        let address = with_port(address)?;
         let family = if address.is_ipv4() { Family::V4 } else { Family::V6 };
         let domain = if address.is_ipv4() {
             libc::AF_INET
@@ -115,6 +116,15 @@ impl Socket {
 
     fn set(&self, level: i32, option: i32, value: i32) -> io::Result<()> {
         set_option(self.raw(), level, option, value)
+    }
+}
+
+/// The address with a port that no socket has, where the system is to choose one. A socket that
+/// shares its port could be given one that another shared socket of the same user has.
+fn with_port(address: SocketAddr) -> io::Result<SocketAddr> {
+    match address.port() {
+        0 => UdpSocket::bind(address)?.local_addr(),
+        _ => Ok(address),
     }
 }
 

@@ -33,7 +33,12 @@ fn path_of_new(plane: &mut UdpPlane, at: SocketAddr, peer: &UdpSocket) -> Path {
     for _ in 0..5_000 {
         peer.send_to(&stun, at).unwrap();
         thread::sleep(Duration::from_millis(1));
-        if let Some(Event::Punt { path, .. }) = plane.poll() {
+        // Datagrams of the previous peer may still arrive.
+        let heard = std::iter::from_fn(|| plane.poll()).find_map(|event| match event {
+            Event::Punt { path, .. } if path.remote == peer.local_addr().unwrap() => Some(path),
+            _ => None,
+        });
+        if let Some(path) = heard {
             while plane.poll().is_some() {}
             return path;
         }
