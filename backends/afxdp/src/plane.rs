@@ -178,7 +178,7 @@ impl Taken {
         Ok(taken)
     }
 
-    /// One more interface: queue q is worker q's, counted round.
+    /// One more interface: queue q is that of worker q modulo the number of workers.
     fn take(&mut self, name: &str, local: &[SocketAddr]) -> Result<(), AfxdpError> {
         let failed = |error| AfxdpError::of(Step::Bind, name, error);
         let mut interface = Interface::take(name, local, &mut self.netlink)?;

@@ -77,7 +77,7 @@ impl Ssrcs {
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     last: u64,
-    port_turns: usize,
+    port_indices: usize,
 }
 
 impl Ids {
@@ -93,12 +93,12 @@ impl Ids {
         TransportId(self.next())
     }
 
-    /// The turn of a participant to take a port: 0 for the first one, and one more for each next
+    /// The index of a participant's port: 0 for the first participant, and one more for each next
     /// one.
-    pub(crate) fn port_turn(&mut self) -> usize {
-        let turn = self.port_turns;
-        self.port_turns = turn.wrapping_add(1);
-        turn
+    pub(crate) fn port_index(&mut self) -> usize {
+        let index = self.port_indices;
+        self.port_indices = index.wrapping_add(1);
+        index
     }
 
     pub(crate) fn track(&mut self) -> TrackId {

@@ -37,8 +37,8 @@ pub(crate) struct Participant {
     pub(crate) traits: ClientTraits,
     /// The protocol it reaches media by.
     pub(crate) protocol: IceProtocol,
-    /// Participants take the node's UDP ports in turn.
-    pub(crate) port_turn: usize,
+    /// Which of the node's UDP ports it uses, modulo the number of ports.
+    pub(crate) port_index: usize,
     /// The offer it joined with, until it can take an answer.
     pub(crate) first_offer: Option<FirstOffer>,
     pub(crate) mode: PeerMode,
@@ -166,7 +166,7 @@ impl Participant {
             claims,
             traits,
             protocol: IceProtocol::Any,
-            port_turn: ctx.core.ids.port_turn(),
+            port_index: ctx.core.ids.port_index(),
             first_offer: None,
             mode,
             auto_subscribe,

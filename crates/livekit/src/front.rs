@@ -113,7 +113,7 @@ struct Session {
 }
 
 impl Front {
-    /// A front end without connections, whose clients ping so.
+    /// A front end without connections. Clients get these ping settings.
     pub fn new(pings: Pings) -> Self {
         Self {
             pings,

@@ -38,8 +38,8 @@ pub(crate) struct Peer {
     pub(super) disabled: DisabledCodecs,
     /// The protocol it is to reach us by.
     protocol: IceProtocol,
-    /// Which of the node's UDP ports it is to use, counted round.
-    port_turn: usize,
+    /// Which of the node's UDP ports it is to use, modulo the number of ports.
+    port_index: usize,
 }
 
 /// Whether media flows.
@@ -111,7 +111,7 @@ impl Peer {
         opens: Vec<Channel>,
         disabled: DisabledCodecs,
         protocol: IceProtocol,
-        port_turn: usize,
+        port_index: usize,
     ) -> Self {
         Self {
             transport,
@@ -128,7 +128,7 @@ impl Peer {
             opens,
             disabled,
             protocol,
-            port_turn,
+            port_index,
         }
     }
 
@@ -239,7 +239,7 @@ impl Peer {
         for (position, media_section) in live.enumerate() {
             self.describe_transport(media_section, node, setup);
             if position == 0 {
-                media_section.candidates = candidates(node, self.protocol, self.port_turn);
+                media_section.candidates = candidates(node, self.protocol, self.port_index);
                 media_section.end_of_candidates = true;
             }
         }
@@ -306,9 +306,9 @@ fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
 
 /// The candidates of a node for a peer that is to reach it by `protocol`, at one of its UDP ports.
 /// A node without TCP is reached by UDP in any case, and a TURN server reaches it by UDP.
-fn candidates(node: &Node, protocol: IceProtocol, port_turn: usize) -> Vec<Candidate> {
+fn candidates(node: &Node, protocol: IceProtocol, port_index: usize) -> Vec<Candidate> {
     let has_udp = protocol != IceProtocol::Tcp || node.tcp_addresses.is_empty();
-    let port = port_of_turn(&node.addresses, port_turn);
+    let port = port_at(&node.addresses, port_index);
     let at_port = node.addresses.iter().filter(|address| Some(address.port()) == port);
     let udp = (0u16..).zip(at_port).filter(|_| has_udp);
     let tcp = (0u16..).zip(&node.tcp_addresses);
@@ -317,10 +317,10 @@ fn candidates(node: &Node, protocol: IceProtocol, port_turn: usize) -> Vec<Candi
         .collect()
 }
 
-/// The port at this place, counted round among all ports of these addresses.
-fn port_of_turn(addresses: &[SocketAddr], turn: usize) -> Option<u16> {
+/// The port with this index, modulo the number of ports, among all ports of these addresses.
+fn port_at(addresses: &[SocketAddr], index: usize) -> Option<u16> {
     let ports: BTreeSet<u16> = addresses.iter().map(SocketAddr::port).collect();
-    ports.iter().nth(turn % ports.len().max(1)).copied()
+    ports.iter().nth(index % ports.len().max(1)).copied()
 }
 
 /// We wait for the handshake unless the peer insists on waiting itself: a server is where many

@@ -90,7 +90,7 @@ impl Room {
             channels,
             participant.traits.disabled_codecs,
             participant.protocol,
-            participant.port_turn,
+            participant.port_index,
         );
         peer.add_data_section();
         peer.offering.needed = true;

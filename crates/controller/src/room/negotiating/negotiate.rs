@@ -158,7 +158,7 @@ impl Room {
             Vec::new(),
             participant.traits.disabled_codecs,
             participant.protocol,
-            participant.port_turn,
+            participant.port_index,
         );
         ctx.core.index.transports.insert(transport, participant_ref);
         ctx.command(peer.open());
