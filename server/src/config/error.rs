@@ -27,7 +27,7 @@ pub(crate) enum ConfigError {
     OpenAndGuarded,
     /// With a limit of zero nobody could connect.
     NoPlaces,
-    /// Clients would never ping in time.
+    /// The interval of pings is 0, or not below their timeout.
     Pings,
     /// Webhooks cannot be sent as they are configured.
     Webhook(String),
