@@ -7,6 +7,7 @@
 //! `-- sockets 2 400` runs one plane with one burst size and that many bursts, for perf.
 
 use costs::{Load, Scene, Way};
+use skip::skipped;
 
 const RECEIVERS: u32 = 50;
 const BURSTS: u16 = 400;
@@ -15,7 +16,7 @@ const ROUNDS: usize = 7;
 fn main() {
     let scene = match Scene::cable() {
         Ok(scene) => scene,
-        Err(reason) => return eprintln!("SKIPPED, nothing was measured: {reason}"),
+        Err(reason) => return skipped("nothing was measured", reason),
     };
     let words: Vec<String> = std::env::args()
         .skip(1)
