@@ -1,5 +1,6 @@
 //! Clients of the HTTP port: their addresses, their connections and their share of the server.
 
+pub(crate) mod accept;
 pub(crate) mod client;
 pub(crate) mod client_session;
 pub(crate) mod guest;

@@ -26,9 +26,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower_http::add_extension::AddExtension;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::closed::Closed;
+use crate::clients::accept::next_connection;
 use crate::clients::client::is_trusted;
 use crate::clients::peeked::{HandOver, Peeked};
 use crate::clients::places::{Evicted, Place, Places};
@@ -61,10 +62,6 @@ const LIFE: u32 = 30;
 
 /// How much of what waits to be sent the kernel takes; the rest waits with us, where it is counted.
 const UNSENT_MAX: u32 = 128 << 10;
-
-/// How long to wait when no connection can be taken: one that ends will help, asking again at once
-/// will not.
-const RESPITE: Duration = Duration::from_millis(100);
 
 /// A port that is served.
 pub(crate) struct Port {
@@ -135,16 +132,10 @@ pub(crate) fn serve(ports: Vec<Port>, front: &Front) -> JoinSet<()> {
 }
 
 async fn accept_all(port: Port, front: Front) {
+    let evict = || front.places.evict_oldest(clock::now());
     loop {
-        match port.listener.accept().await {
-            Ok((stream, from)) => admit(stream, from, port.tls.as_ref(), &front),
-            Err(error) => {
-                // Out of file descriptors, most likely.
-                warn!(%error, "cannot accept a connection");
-                front.places.evict_oldest(clock::now());
-                tokio::time::sleep(RESPITE).await;
-            }
-        }
+        let (stream, from) = next_connection(|| port.listener.accept(), evict).await;
+        admit(stream, from, port.tls.as_ref(), &front);
     }
 }
 

@@ -13,12 +13,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use sip::ng::{CONTENT_TYPE, Route, route};
 use tokio::net::{TcpListener, TcpStream};
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::access::Access;
 use super::client::{Client, refuse};
 use super::task::{Handle, Protocol};
 use super::websocket;
+use crate::clients::accept::next_connection;
 use crate::clients::places::Evicted;
 use crate::clients::write_timeout::WriteTimeout;
 use crate::http::closed::Closed;
@@ -29,29 +30,17 @@ use crate::http::page;
 /// take any part of an answer.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long to wait when no connection can be taken: one that ends will help, asking again at once
-/// will not.
-const RESPITE: Duration = Duration::from_millis(100);
-
 /// Serves clients that may control calls.
 pub(crate) async fn serve(listener: TcpListener, handle: Handle, access: Arc<Access>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, from)) => {
-                if let Some((place, evicted)) = access.enter(from.ip()) {
-                    let client = Client {
-                        from: from.ip().to_canonical(),
-                        handle: handle.clone(),
-                        place: Arc::new(place),
-                    };
-                    tokio::spawn(serve_one(stream, client, evicted, access.clone()));
-                }
-            }
-            Err(error) => {
-                warn!(%error, "cannot accept a control connection");
-                access.evict_oldest();
-                tokio::time::sleep(RESPITE).await;
-            }
+        let (stream, from) = next_connection(|| listener.accept(), || access.evict_oldest()).await;
+        if let Some((place, evicted)) = access.enter(from.ip()) {
+            let client = Client {
+                from: from.ip().to_canonical(),
+                handle: handle.clone(),
+                place: Arc::new(place),
+            };
+            tokio::spawn(serve_one(stream, client, evicted, access.clone()));
         }
     }
 }

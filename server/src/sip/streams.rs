@@ -12,10 +12,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::access::Access;
 use super::task::{Handle, Protocol};
+use crate::clients::accept::next_connection;
 use crate::clients::places::{Evicted, Place};
 use crate::http::closed::Closed;
 use crate::http::listen::tune;
@@ -32,25 +33,13 @@ const IDLE_MAX: Duration = Duration::from_secs(3600);
 /// The longest command of rtpproxy's.
 const LINE_MAX: usize = 65_536;
 
-/// How long to wait when no connection can be taken: one that ends will help, asking again at once
-/// will not.
-const RESPITE: Duration = Duration::from_millis(100);
-
 /// `ng` over TCP: messages one after the other, each answered before the next is read.
 pub(crate) async fn serve_tcp(listener: TcpListener, handle: Handle, access: Arc<Access>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, from)) => {
-                if let Some((place, evicted)) = access.enter(from.ip()) {
-                    let from = from.ip().to_canonical();
-                    tokio::spawn(serve_one(stream, from, place, evicted, handle.clone(), access.clone()));
-                }
-            }
-            Err(error) => {
-                warn!(%error, "cannot accept a control connection");
-                access.evict_oldest();
-                tokio::time::sleep(RESPITE).await;
-            }
+        let (stream, from) = next_connection(|| listener.accept(), || access.evict_oldest()).await;
+        if let Some((place, evicted)) = access.enter(from.ip()) {
+            let from = from.ip().to_canonical();
+            tokio::spawn(serve_one(stream, from, place, evicted, handle.clone(), access.clone()));
         }
     }
 }
@@ -131,20 +120,14 @@ pub(crate) async fn serve_unix(listener: UnixListener, handle: Handle) {
         let Ok(place) = places.clone().acquire_owned().await else {
             return;
         };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let handle = handle.clone();
-                tokio::spawn(async move {
-                    // A peer that has closed, or sends nothing, needs no answer.
-                    let _ = timeout(PATIENCE, command(stream, handle)).await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                warn!(%error, "cannot accept a control connection");
-                tokio::time::sleep(RESPITE).await;
-            }
-        }
+        // Each ends soon by itself, so none has to be closed for the next.
+        let (stream, _) = next_connection(|| listener.accept(), || ()).await;
+        let handle = handle.clone();
+        tokio::spawn(async move {
+            // A peer that has closed, or sends nothing, needs no answer.
+            let _ = timeout(PATIENCE, command(stream, handle)).await;
+            drop(place);
+        });
     }
 }
 

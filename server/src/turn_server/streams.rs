@@ -5,35 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tracing::warn;
 
 use super::counts::TurnEvent;
 use super::link::Link;
 use super::{TurnServer, client};
+use crate::clients::accept::next_connection;
 use crate::clients::peeked::Stream;
 use crate::http::listen::tune;
 use crate::os::clock;
 
 /// How long a client may acknowledge nothing.
 const DEAD_AFTER: Duration = Duration::from_secs(15);
-/// How long to wait where no connection can be accepted.
-const RESPITE: Duration = Duration::from_millis(100);
 
 /// Serves the clients that connect to a port.
 pub(super) async fn serve(server: Arc<TurnServer>, listener: TcpListener) {
+    let evict = || server.places.evict_oldest(clock::now());
     loop {
-        match listener.accept().await {
-            Ok((stream, from)) => {
-                tune(&stream, DEAD_AFTER);
-                admit(&server, Box::new(stream), from);
-            }
-            Err(error) => {
-                // Out of file descriptors, most likely.
-                warn!(%error, "cannot accept a TURN client");
-                server.places.evict_oldest(clock::now());
-                tokio::time::sleep(RESPITE).await;
-            }
-        }
+        let (stream, from) = next_connection(|| listener.accept(), evict).await;
+        tune(&stream, DEAD_AFTER);
+        admit(&server, Box::new(stream), from);
     }
 }
 
