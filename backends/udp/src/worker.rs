@@ -87,6 +87,7 @@ impl<N: Network> Worker<N> {
             let waits_for_frame = self.realtime.is_lightly_loaded() && !self.shard.has_work();
             let mut busy = self.shard.take_commands(now) > 0;
             busy |= self.shard.take_handoffs(now) > 0;
+            self.close_suspects(now);
             let received = self.receive(now);
             busy |= received > 0;
             let now = match received > 0 && waits_for_frame {
@@ -171,7 +172,17 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    /// Closes connections that are no leg's.
+    /// Closes connections that sent something other than STUN and are no leg's. A peer may send
+    /// media as soon as its check is answered. The command that makes its connection a leg's is
+    /// older than the answer, so all commands are taken first.
+    fn close_suspects(&mut self, now: Instant) {
+        let shard = &mut self.shard;
+        if let Some(tcp) = self.tcp.as_mut().filter(|_| !shard.has_commands()) {
+            tcp.close_suspects(now, |path| shard.has_leg_at(path));
+        }
+    }
+
+    /// Closes connections that are no leg's for too long.
     fn sweep(&mut self, now: Instant) {
         if let Some(tcp) = &mut self.tcp {
             let shard = &mut self.shard;

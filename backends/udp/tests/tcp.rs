@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Counter, DataPlane, Event, Inject, LegId, Path, Protection, PuntKind, Update};
+use dataplane::{Counter, DataPlane, Event, Inject, LegId, Path, Protection, PuntKind, Sample, Update};
 use support::*;
 use wire::RtpPacket;
 use wire::framing::{self, Deframer};
@@ -214,6 +214,43 @@ fn a_connection_begins_with_stun_and_keeps_to_the_size_of_datagrams() {
     peer.check(&mut plane);
     peer.stream.write_all(&[0xff, 0xff]).unwrap();
     assert!(peer.is_closed(), "a frame of 65 535 bytes");
+}
+
+/// How many connections were closed because they sent something other than STUN.
+fn not_stun(plane: &UdpPlane) -> u64 {
+    let families = plane
+        .statistics()
+        .into_iter()
+        .flat_map(|statistics| statistics.families());
+    let mut samples = families.flat_map(|family| family.samples);
+    let is_not_stun = |sample: &Sample| sample.labels.iter().any(|(_, value)| value == "not_stun");
+    samples.find(is_not_stun).expect("there is a TCP port").value
+}
+
+#[test]
+fn a_connection_sends_only_stun_until_it_is_a_legs() {
+    for workers in [1, 3] {
+        let mut plane = start("127.0.0.1:0", workers);
+        let mut refused: Vec<TcpPeer> = (0..3).map(|_| TcpPeer::connect(&plane, "127.0.0.1")).collect();
+        for peer in &mut refused {
+            peer.check(&mut plane);
+            peer.check(&mut plane);
+            peer.send(&vp8(VIDEO, 0, KEY_FRAME, 100));
+        }
+        assert!(refused.iter_mut().all(TcpPeer::is_closed));
+        wait_until("all are counted", || not_stun(&plane) == 3);
+        // A leg's may send media as soon as its check is answered.
+        for id in 0..20 {
+            let mut peer = tcp_leg(&mut plane, id);
+            for answer in [&b"first"[..], b"second"] {
+                let path = peer.path();
+                plane.inject(Instant::now(), Inject::Datagram { path, bytes: answer });
+                assert_eq!(peer.receive(), answer);
+                peer.send(&vp8(VIDEO, 0, KEY_FRAME, 100));
+            }
+        }
+        assert_eq!(not_stun(&plane), 3);
+    }
 }
 
 #[test]

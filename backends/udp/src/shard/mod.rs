@@ -113,7 +113,12 @@ impl Shard {
     /// Whether commands or messages wait: asked between arming the wake-up and going to sleep.
     pub fn has_messages(&self) -> bool {
         let has_handoffs = self.rings.iter().flatten().any(|ring| !ring.from.is_empty());
-        has_handoffs || !self.commands.is_empty()
+        has_handoffs || self.has_commands()
+    }
+
+    /// Whether commands wait.
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
     }
 
     /// Whether a leg has this path, here or at another shard.

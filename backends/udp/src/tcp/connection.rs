@@ -47,6 +47,11 @@ impl Connection {
         self.place.claim();
     }
 
+    /// Whether it is a leg's, or was.
+    pub(super) fn is_claimed(&self) -> bool {
+        self.place.is_claimed()
+    }
+
     /// Why it has ended, if it seems to be for this reason.
     pub(super) fn reason(&self, seeming: TcpEvent) -> TcpEvent {
         self.place.reason(seeming)

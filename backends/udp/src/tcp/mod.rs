@@ -7,7 +7,8 @@
 //! 1. An [`acceptor`] thread opens the port. It keeps each connection until its first frame, which
 //!    has to be STUN.
 //! 2. A [`TcpWorker`] reads the connections that it was given, beside the worker's network, and
-//!    writes what its shard sends to any connection.
+//!    writes what its shard sends to any connection. It closes one that sends something other than
+//!    STUN before it is a leg's.
 //! 3. A [`connection`] is the half that is written. It queues what the other end does not take in
 //!    time, up to a limit, and drops the rest.
 //! 4. The [`registry`] finds connections by path, and [`places`] counts them by address.

@@ -132,9 +132,14 @@ impl Places {
 }
 
 impl Place {
+    /// Whether the connection is a leg's, or was.
+    pub(super) fn is_claimed(&self) -> bool {
+        self.is_claimed.load(Ordering::Relaxed)
+    }
+
     /// The connection is a leg's, and keeps its place from now on.
     pub(super) fn claim(&self) {
-        if self.is_claimed.load(Ordering::Relaxed) {
+        if self.is_claimed() {
             return;
         }
         let mut places = locked(&self.shared.places);
@@ -148,8 +153,7 @@ impl Place {
 
     /// Why the connection has ended, if it seems to be for this reason.
     pub(super) fn reason(&self, seeming: TcpEvent) -> TcpEvent {
-        let keeps =
-            self.is_claimed.load(Ordering::Relaxed) || locked(&self.shared.places).unclaimed.contains_key(&self.number);
+        let keeps = self.is_claimed() || locked(&self.shared.places).unclaimed.contains_key(&self.number);
         if keeps { seeming } else { TcpEvent::TooMany }
     }
 }
@@ -157,7 +161,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut places = locked(&self.shared.places);
-        if places.unclaimed.remove(&self.number).is_some() || self.is_claimed.load(Ordering::Relaxed) {
+        if places.unclaimed.remove(&self.number).is_some() || self.is_claimed() {
             places.leave(self.number, self.address);
         }
         self.shared.counts.set_connections(places.all);

@@ -16,7 +16,7 @@ pub(crate) enum TcpEvent {
     TooMany,
     /// Closed before its first frame, because it took too long.
     NoFrame,
-    /// Closed because its first frame was not STUN.
+    /// Closed because a frame was not STUN and it was no leg's.
     NotStun,
     /// Closed because a frame was too long.
     TooLong,

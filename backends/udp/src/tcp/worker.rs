@@ -1,6 +1,6 @@
 //! The connections that one worker reads, and its way to all others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, ErrorKind, Read};
 use std::mem;
 use std::os::fd::{AsRawFd, RawFd};
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use dataplane::Path;
 use dataplane::limits::DATAGRAM_MAX;
 use wire::framing::{self, Deframer};
+use wire::{PacketKind, classify};
 
 use super::UNCLAIMED_FOR;
 use super::connection::Connection;
@@ -85,6 +86,8 @@ pub(crate) struct TcpWorker {
     /// The names of those that may have something to read.
     ready: Vec<u64>,
     events: Vec<Readiness>,
+    /// The names of those that sent something other than STUN before they were known to be a leg's.
+    suspects: HashSet<u64, Mixed>,
     /// Connections that were sent to, whoever reads them.
     known: HashMap<Path, Arc<Connection>, Mixed>,
     /// The bytes that are read of a connection at once.
@@ -108,6 +111,14 @@ struct Reader {
     is_ended: bool,
 }
 
+impl Reader {
+    /// Its connection is a leg's.
+    fn claim(&mut self, now: Instant) {
+        self.claimed = now;
+        self.connection.claim();
+    }
+}
+
 impl TcpWorker {
     /// The part of a worker that is given connections by `intake`.
     ///
@@ -128,6 +139,7 @@ impl TcpWorker {
             next_name: 0,
             ready: Vec::new(),
             events: Vec::new(),
+            suspects: HashSet::default(),
             known: HashMap::default(),
             buffer: vec![0; READ_MAX],
             frames: Vec::new(),
@@ -167,6 +179,18 @@ impl TcpWorker {
         received
     }
 
+    /// Closes connections that sent something other than STUN and are no leg's. `is_claimed` tells
+    /// whether a path is one of a leg. It has to know all legs that the agent had written when the
+    /// datagrams were read.
+    pub(crate) fn close_suspects(&mut self, now: Instant, mut is_claimed: impl FnMut(&Path) -> bool) {
+        for name in mem::take(&mut self.suspects) {
+            match self.readers.get_mut(&name) {
+                Some(reader) if is_claimed(&reader.connection.path()) => reader.claim(now),
+                _ => self.end(name, TcpEvent::NotStun),
+            }
+        }
+    }
+
     /// Closes connections that are no leg's for too long. `is_claimed` tells whether a path is one
     /// of a leg.
     pub(crate) fn sweep(&mut self, now: Instant, mut is_claimed: impl FnMut(&Path) -> bool) {
@@ -178,8 +202,7 @@ impl TcpWorker {
         let mut unclaimed = Vec::new();
         for (name, reader) in &mut self.readers {
             if is_claimed(&reader.connection.path()) {
-                reader.claimed = now;
-                reader.connection.claim();
+                reader.claim(now);
             } else if now.saturating_duration_since(reader.claimed) >= UNCLAIMED_FOR {
                 unclaimed.push(*name);
             }
@@ -235,11 +258,16 @@ impl TcpWorker {
                 is_ready: false,
                 is_ended: false,
             };
+            let mut is_suspect = false;
             let pushed = reader.deframer.push(&first, |datagram| {
                 received += 1;
+                is_suspect |= classify(datagram) != PacketKind::Stun;
                 take(path, datagram);
             });
             self.readers.insert(name, reader);
+            if is_suspect {
+                self.suspects.insert(name);
+            }
             match (is_watched, pushed) {
                 (true, Ok(())) => {}
                 (true, Err(_)) => self.end(name, TcpEvent::TooLong),
@@ -292,10 +320,15 @@ impl TcpWorker {
             &rest[..]
         };
         *received += 1;
+        let (is_claimed, mut is_suspect) = (reader.connection.is_claimed(), false);
         let pushed = reader.deframer.push_some(bytes, FRAMES_MAX, |datagram| {
             *received += 1;
+            is_suspect |= !is_claimed && classify(datagram) != PacketKind::Stun;
             take(path, datagram);
         });
+        if is_suspect {
+            self.suspects.insert(name);
+        }
         let Ok(taken) = pushed else {
             self.end(name, TcpEvent::TooLong);
             return false;
