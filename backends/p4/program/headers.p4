@@ -265,6 +265,7 @@ struct metadata_t {
     bit<1> is_fragment;
     bit<16> ip_payload; // bytes
     bit<16> checksum;   // UDP's
+    bit<16> residue;    // zero: the checksum of data that includes its own
     bit<16> left;       // bytes of the datagram that are not parsed yet; at the end, of payload
     bit<16> elements;   // bytes of the header extension that are not parsed yet
     bit<16> head;

@@ -1,6 +1,7 @@
 //! Calls of SIP proxies.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Instant;
 
 use backend_p4::Replication;
@@ -8,6 +9,9 @@ use dataplane::{Accept, Answer, Hop, Offload, Path, Relay, RelayProtection, Writ
 use etherparse::{ArpEthIpv4Packet, ArpOperation, PacketBuilder};
 
 use crate::bench::{Driver, HOST, Switch, datagram, frame, rtp, until};
+
+/// In an IPv4 packet without options.
+const UDP_CHECKSUM: Range<usize> = 40..42;
 
 const ALICE: &str = "10.0.2.5:4000";
 const BOB: &str = "10.0.3.5:5000";
@@ -96,6 +100,34 @@ fn call(switch: &Switch, at: SocketAddr) {
     assert_eq!((written.write, traffic.packets), (WriteId(3), 6));
     assert!(last.is_some());
     assert!(!is_relayed(switch, &a, &b), "it goes to the host");
+}
+
+#[test]
+fn a_checksum_of_all_ones_is_right_and_a_wrong_one_is_not() {
+    Switch::each(all_ones);
+}
+
+fn all_ones(switch: &Switch, at: SocketAddr) {
+    let mut driver = Driver::start(at, Replication::Multicast);
+    let (a, b) = offer_call(&mut driver);
+    driver.wait_until_connected();
+    // Sound whose checksum would be zero as it arrives, and as it is sent.
+    for (from, to) in [(ALICE, &*a), (&*b, BOB)] {
+        let sound = (0..=u32::from(u16::MAX))
+            .map(|ssrc| rtp(0, 7, ssrc))
+            .find(|sound| frame(from, to, sound)[UDP_CHECKSUM] == [0xff, 0xff])
+            .unwrap();
+        let sent = switch.packet(2, &frame(ALICE, &a, &sound), 1);
+        assert_eq!(sent.len(), 1);
+        assert_eq!(
+            (sent[0].0, datagram(&sent[0].1)),
+            (3, (b.clone(), BOB.to_owned(), sound))
+        );
+    }
+    let mut damaged = frame(ALICE, &a, &rtp(0, 7, 99));
+    *damaged.last_mut().unwrap() ^= 1;
+    assert_eq!(switch.packet(2, &damaged, 0), []);
+    until("it is counted", || (driver.count("checksum") == 1).then_some(()));
 }
 
 #[test]
