@@ -104,6 +104,14 @@ impl Call {
             call.write(Update::SetReplica(ReplicaId(number), video));
             call.write(Update::SetReplica(ReplicaId(100 + number), audio));
         }
+        // A leg that gets no keys keeps the newest key frame.
+        let waiting = RECEIVERS + 1;
+        call.write(Update::SetLeg(
+            LegId(waiting),
+            leg(receiver_path(waiting), Protection::Pending),
+        ));
+        let video = replica(waiting, 1_000 * waiting, stream_key(0, VIDEO));
+        call.write(Update::SetReplica(ReplicaId(waiting), video));
         call
     }
 

@@ -77,9 +77,13 @@ counting::counters! {
         Overloaded = "overloaded",
         /// Not sent to this replica: the receiver did not negotiate this payload type.
         NotNegotiated = "not_negotiated",
-        /// Not sent to this replica: its leg has no address or no keys. Dropped: the relay accepts
-        /// no source yet, or its other side has no port or no keys.
+        /// Not sent to this replica: its leg has no address or no keys. An early packet counts here
+        /// on arrival, and as forwarded if it is sent later. Dropped: the relay accepts no source
+        /// yet, or its other side has no port or no keys.
         NotReady = "not_ready",
+        /// An early packet was forgotten: it was kept too long or with too many others, or its leg
+        /// got keys but has no address.
+        EarlyForgotten = "early_forgotten",
         /// Not sent to this replica: with its header it would be larger than a datagram may be.
         ReplicaOversized = "replica_oversized",
 

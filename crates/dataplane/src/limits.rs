@@ -8,11 +8,11 @@ use std::time::Duration;
 pub const REORDER_MAX: u64 = rewriting::REORDER_MAX;
 
 /// How many packets a replica keeps for a leg whose keys are pending. At one more it forgets them
-/// all.
+/// all, which is counted as [`EarlyForgotten`](crate::Counter::EarlyForgotten).
 pub const EARLY_PACKETS_MAX: usize = 512;
 
 /// How long after its arrival a key frame is still sent to a leg that got its keys in the meantime.
-/// A later one is forgotten with everything after it.
+/// A later one is forgotten with everything after it, which is counted like that.
 pub const EARLY_MAX: Duration = Duration::from_millis(500);
 
 /// How many packets of one video stream are kept for retransmission: about two seconds at 2 Mbit/s.

@@ -113,9 +113,12 @@ impl Generator {
         }
         match rng.random_range(0..1000) {
             0..780 => tables.media(rng, steps),
-            780..830 => steps.push(Step::Wait(std::time::Duration::from_micros(
-                rng.random_range(1..60_000),
-            ))),
+            780..830 => {
+                // Some are longer than early packets are kept.
+                let most = if rng.random_ratio(1, 20) { 700_000 } else { 60_000 };
+                let time = std::time::Duration::from_micros(rng.random_range(1..most));
+                steps.push(Step::Wait(time));
+            }
             830..880 => steps.extend(tables.resend(rng)),
             880..910 => steps.extend(tables.noise(rng)),
             910..920 => steps.extend(tables.random_leg(rng).map(|leg| Step::Inject(Injection::Report(leg)))),

@@ -226,7 +226,7 @@ fn random_histories_reach_every_counter_often() {
     ];
     let mut total = Counters::default();
     let start = now();
-    for seed in 0..60 {
+    for seed in 0..200 {
         let srtp = if seed % 2 == 0 { Srtp::Never } else { Srtp::Mixed };
         let mut subject = Subject::new(new_model(start), start);
         for step in history(

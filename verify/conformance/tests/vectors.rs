@@ -9,6 +9,7 @@ use conformance::Device;
 use conformance::device::{BehindKernel, Family, InlineDevice, ModelDevice, Rings, SocketDevice};
 use conformance::text::{Names, Statement, Vector, parse};
 use conformance::vector::{Failure, run};
+use dataplane::limits::EARLY_PACKETS_MAX;
 use dataplane::{Counter, WriteError};
 use support::vectors;
 
@@ -130,6 +131,41 @@ fn the_kernel_before_sockets_keeps_every_vector_over_ipv4() {
 #[test]
 fn the_kernel_before_sockets_keeps_every_vector_over_ipv6() {
     the_kernel_before_sockets_keeps_every_vector(Family::V6, 2);
+}
+
+/// A vector of this many packets to a leg without keys, which it gets then.
+fn early_packets(packets: usize) -> String {
+    let entries = "# As many early packets are kept as may be.\nleg alice\nleg bob pending\n\
+        stream alice:0x11 video types 96=VP8\n\
+        replica cam to bob ssrc 0x22 first 0 from alice:0x11 types 96>102\n";
+    let send = |sequence| {
+        let frame = if sequence == 0 { "key" } else { "rest" };
+        format!("send alice rtp ssrc 0x11 pt 96 seq {sequence} ts 0 vp8 {frame}\n")
+    };
+    let expect = |sequence| format!("expect bob rtp seq {sequence}\n");
+    let (sent, forgotten) = match packets <= EARLY_PACKETS_MAX {
+        true => (packets, 0),
+        false => (0, EARLY_PACKETS_MAX),
+    };
+    let sends: String = (0..packets).map(send).collect();
+    let expected: String = (0..sent).map(expect).collect();
+    let arrived = format!("received {packets}, not_ready {packets}, not_selected {packets}");
+    let outcome = format!("forwarded {sent}, early_forgotten {forgotten}");
+    format!("{entries}{sends}change leg bob clear\n{expected}count {arrived}, {outcome}\n")
+}
+
+/// Their limit takes too many lines for a file.
+#[test]
+fn one_packet_too_many_forgets_all_early_packets() {
+    for packets in [EARLY_PACKETS_MAX, EARLY_PACKETS_MAX + 1] {
+        let (vector, names) = parse("early", &early_packets(packets)).unwrap_or_else(|problem| panic!("{problem}"));
+        let start = now();
+        let model = Box::new(ModelDevice::new(start));
+        let devices: [Box<dyn Device>; 2] = [model, Box::new(InlineDevice::new(2, start))];
+        for mut device in devices {
+            run(&vector, &names, &mut *device, start).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
 }
 
 /// Counters that no vector can reach: queues, sockets and two to the forty-eighth packets.

@@ -293,7 +293,8 @@ impl Model {
         if replica.current != Some(key) {
             let is_video = self.streams[&key].entry.kind == MediaKind::Video;
             if leg.entry.protection == Protection::Pending && is_video {
-                replica.keep_early(packet);
+                let forgotten = replica.keep_early(packet);
+                self.counters[Counter::EarlyForgotten] += forgotten as u64;
             }
             // A replica that continues accounts for every packet, like the device before.
             if !replica.continues_with(key, packet) {

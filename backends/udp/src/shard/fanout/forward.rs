@@ -44,7 +44,8 @@ impl Shard {
         let before = replica.selected();
         if !replica.is_following(info) {
             if leg.entry.protection == Protection::Pending {
-                replica.keep_early(packet);
+                let forgotten = replica.keep_early(packet, &mut self.pool);
+                self.counters.add(Counter::EarlyForgotten, forgotten as u64);
             }
             // A replica that continues accounts for every packet, like the device before.
             if !replica.continues_with(info) {

@@ -10,20 +10,26 @@ use super::ReplicaState;
 use crate::limits::{EARLY_MAX, EARLY_PACKETS_MAX};
 use crate::model::Model;
 use crate::model::stream::MediaPacket;
-use crate::{LegId, ReplicaId};
+use crate::{Counter, LegId, Protection, ReplicaId};
 
 impl Model {
-    /// Sends what the replicas of a leg have kept for it, if it is ready now.
+    /// Sends what the replicas of a leg have kept for it, if it has keys now. It is forgotten if it
+    /// is too old, or cannot be sent for lack of a path: packets after it are not kept.
     pub(in crate::model) fn send_early(&mut self, now: Instant, leg: LegId) {
-        if self.legs[&leg].ready().is_none() {
+        if self.legs[&leg].entry.protection == Protection::Pending {
             return;
         }
+        let is_ready = self.legs[&leg].ready().is_some();
         let of_leg = self.replicas.iter().filter(|(_, replica)| replica.entry.leg == leg);
         let ids: Vec<ReplicaId> = of_leg.map(|(id, _)| *id).collect();
         let mut out = std::mem::take(&mut self.injected);
         for id in ids {
             let replica = self.replicas.get_mut(&id).expect("listed");
-            let early = replica.take_early(now);
+            let early = std::mem::take(&mut replica.early);
+            if !(is_ready && is_recent(&early, now)) {
+                self.counters[Counter::EarlyForgotten] += early.len() as u64;
+                continue;
+            }
             let Some(key) = replica.entry.source else { continue };
             for packet in early {
                 self.offer(now, id, key, &packet, &mut out);
@@ -35,31 +41,33 @@ impl Model {
 
 impl ReplicaState {
     /// Keeps a packet of its source for a leg whose keys are pending, if it is the first of a key
-    /// frame or comes after one that is kept.
-    pub(super) fn keep_early(&mut self, packet: &MediaPacket) {
+    /// frame or comes after one that is kept. Returns how many packets are forgotten because of a
+    /// limit.
+    pub(super) fn keep_early(&mut self, packet: &MediaPacket) -> usize {
         if self.current.is_some() || self.let_go || self.continues.is_some() {
-            return;
+            return 0;
         }
-        let is_full = self.early.len() >= EARLY_PACKETS_MAX;
         let begins = packet.newest && packet.starts_key_frame();
-        let replaces = |first: &MediaPacket| begins && first.timestamp != packet.timestamp;
-        let is_over = |first: &MediaPacket| !is_recent(first, packet.at) || replaces(first);
-        if is_full || self.early.first().is_some_and(is_over) {
+        let first = self.early.first();
+        let is_replaced = first.is_some_and(|first| begins && first.timestamp != packet.timestamp);
+        let is_at_limit = self.early.len() >= EARLY_PACKETS_MAX || !is_recent(&self.early, packet.at);
+        let forgotten = if is_at_limit && !is_replaced {
+            self.early.len()
+        } else {
+            0
+        };
+        if is_at_limit || is_replaced {
             self.early.clear();
         }
         if begins || !self.early.is_empty() {
             self.early.push(packet.clone());
         }
-    }
-
-    /// Takes the packets that are still worth sending.
-    fn take_early(&mut self, now: Instant) -> Vec<MediaPacket> {
-        let early = std::mem::take(&mut self.early);
-        let is_worth = early.first().is_some_and(|first| is_recent(first, now));
-        if is_worth { early } else { Vec::new() }
+        forgotten
     }
 }
 
-fn is_recent(first: &MediaPacket, now: Instant) -> bool {
-    now.saturating_duration_since(first.at) <= EARLY_MAX
+/// Whether the key frame is still worth sending.
+fn is_recent(early: &[MediaPacket], now: Instant) -> bool {
+    let first = early.first();
+    first.is_none_or(|first| now.saturating_duration_since(first.at) <= EARLY_MAX)
 }
