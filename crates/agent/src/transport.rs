@@ -37,7 +37,7 @@ pub(crate) struct Transport {
 enum Security {
     /// No handshake has begun: the description, or the nomination, or the peer's first flight is
     /// missing, or too many others wait.
-    Idle(Early),
+    Idle(Idle),
     /// The handshake is under way.
     Handshake(Exchange),
     /// There are keys.
@@ -48,7 +48,7 @@ enum Security {
 
 /// State until a handshake begins.
 #[derive(Default)]
-struct Early {
+struct Idle {
     /// The peer's first flight.
     datagrams: Vec<Vec<u8>>,
     /// When to try again to begin, if it was put off.
@@ -62,7 +62,7 @@ impl Transport {
             ice: Ice::new(open.local),
             leg: None,
             remote: None,
-            security: Security::Idle(Early::default()),
+            security: Security::Idle(Idle::default()),
             channels: Channels::new(open.channels, now),
             buffered: 0,
             liveness: Liveness::new(now),
@@ -166,12 +166,12 @@ impl Transport {
                 cx.count(Counter::DtlsUnexpected);
                 Ok(())
             }
-            Security::Idle(early) if early.datagrams.len() >= EARLY_DTLS_MAX => {
+            Security::Idle(idle) if idle.datagrams.len() >= EARLY_DTLS_MAX => {
                 cx.count(Counter::DtlsTooEarly);
                 Ok(())
             }
-            Security::Idle(early) => {
-                early.datagrams.push(datagram);
+            Security::Idle(idle) => {
+                idle.datagrams.push(datagram);
                 self.begin(cx, identity)
             }
             Security::Handshake(exchange) => {
@@ -298,8 +298,8 @@ impl Transport {
 
     fn dtls_timeout(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
         match &mut self.security {
-            Security::Idle(early) if early.again.is_some_and(|at| at <= cx.now) => {
-                early.again = None;
+            Security::Idle(idle) if idle.again.is_some_and(|at| at <= cx.now) => {
+                idle.again = None;
                 self.begin(cx, identity)
             }
             Security::Handshake(exchange) => {
@@ -323,7 +323,7 @@ impl Transport {
         let config = &cx.shared.config;
         let liveness = self.liveness.next(self.ice.last_check(), config);
         let dtls = match &self.security {
-            Security::Idle(early) => early.again,
+            Security::Idle(idle) => idle.again,
             Security::Handshake(exchange) => exchange.poll_timeout(),
             Security::Keyed(association, ..) => association.poll_timeout(),
             Security::Clear => None,
@@ -366,7 +366,7 @@ impl Transport {
     /// Begins the handshake once everything it needs is there: for a server the peer's description
     /// and first flight, for a client the description and the pair the peer chose.
     fn begin(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
-        let (Security::Idle(early), Some(remote), Some(path)) = (&mut self.security, &self.remote, self.ice.best())
+        let (Security::Idle(idle), Some(remote), Some(path)) = (&mut self.security, &self.remote, self.ice.best())
         else {
             return Ok(());
         };
@@ -377,7 +377,7 @@ impl Transport {
             return Ok(());
         }
         let is_ready = match remote.dtls {
-            DtlsRole::Server => !early.datagrams.is_empty(),
+            DtlsRole::Server => !idle.datagrams.is_empty(),
             DtlsRole::Client => self.ice.is_nominated(),
         };
         if !is_ready {
@@ -385,10 +385,10 @@ impl Transport {
         }
         if cx.shared.handshakes.len() >= HANDSHAKES_WAITING_MAX {
             cx.count(Counter::HandshakePutOff);
-            early.again = Some(cx.now + PUT_OFF);
+            idle.again = Some(cx.now + PUT_OFF);
             return Ok(());
         }
-        let datagrams = std::mem::take(&mut early.datagrams);
+        let datagrams = std::mem::take(&mut idle.datagrams);
         let association = Association::new(identity, remote.dtls, remote.fingerprints.clone(), cx.now);
         let mut exchange = Exchange::new(association, datagrams, path);
         exchange.list(cx, Owner::Transport(self.id));
@@ -473,7 +473,7 @@ impl Transport {
         profile: SrtpProfile,
         protection: Protection,
     ) -> Result<(), CloseReason> {
-        self.security = match std::mem::replace(&mut self.security, Security::Idle(Early::default())) {
+        self.security = match std::mem::replace(&mut self.security, Security::Idle(Idle::default())) {
             Security::Handshake(exchange) => Security::Keyed(exchange.into_association(), profile, protection),
             other => other,
         };
