@@ -120,9 +120,11 @@ impl History {
         } else {
             id
         });
-        let _ = self
-            .control
-            .write(Update::SetLeg(LegId(id), leg(path, Protection::Clear)));
+        let protection = match self.random.random_ratio(1, 4) {
+            true => Protection::Pending,
+            false => Protection::Clear,
+        };
+        let _ = self.control.write(Update::SetLeg(LegId(id), leg(path, protection)));
     }
 
     fn set_pace(&mut self) {
@@ -262,17 +264,28 @@ const CROWD: u32 = 2 * QUANTUM as u32 + 100;
 
 /// One shard; leg 0 publishes video to a crowd and audio to some.
 fn crowd() -> (Control, Shard) {
+    crowd_of(Protection::Clear)
+}
+
+fn crowd_address(number: u32) -> Path {
+    path("10.0.0.1:7882", &format!("10.1.{}.{}:2", number >> 8, number & 0xff))
+}
+
+/// The same with this protection of the receivers' legs.
+fn crowd_of(protection: Protection) -> (Control, Shard) {
     let (mut control, mut shards) = shards(1);
     let mut shard = shards.pop().unwrap();
-    let address = |number: u32| path("10.0.0.1:7882", &format!("10.1.{}.{}:2", number >> 8, number & 0xff));
     control
-        .write(Update::SetLeg(LegId(0), leg(address(0), Protection::Clear)))
+        .write(Update::SetLeg(LegId(0), leg(crowd_address(0), Protection::Clear)))
         .unwrap();
     control.write(Update::SetStream(stream_key(0, 1), video())).unwrap();
     control.write(Update::SetStream(stream_key(0, 2), audio())).unwrap();
     for number in 1..=CROWD {
         control
-            .write(Update::SetLeg(LegId(number), leg(address(number), Protection::Clear)))
+            .write(Update::SetLeg(
+                LegId(number),
+                leg(crowd_address(number), protection.clone()),
+            ))
             .unwrap();
         // Even numbers, so that others can come between.
         let video = Update::SetReplica(ReplicaId(2 * number), replica(number, 10, stream_key(0, 1)));
@@ -311,6 +324,46 @@ fn audio_overtakes_a_large_picture() {
     shard.flush(&mut sent);
     assert_eq!(sent.0.len(), CROWD as usize + 10);
     assert!(!shard.has_work());
+}
+
+#[test]
+fn early_packets_are_sent_in_turns_and_before_packets_after_them() {
+    const EARLY: u16 = 100;
+    let (mut control, mut shard) = crowd_of(Protection::Pending);
+    let (now, mut sent) = (Instant::now(), Sent::default());
+    let from = crowd_address(0);
+    for sequence in 0..EARLY {
+        let frame = if sequence == 0 { KEY_FRAME } else { DELTA_FRAME };
+        shard.receive(now, from, &vp8(1, sequence, frame, 100));
+        while shard.has_work() {
+            shard.work(now);
+        }
+    }
+    for number in 1..=10 {
+        let keyed = leg(crowd_address(number), Protection::Clear);
+        control.write(Update::SetLeg(LegId(number), keyed)).unwrap();
+    }
+    shard.take_commands(now);
+    shard.receive(now, from, &vp8(1, EARLY, DELTA_FRAME, 100));
+    shard.receive(now, from, &rtp(2, AUDIO_TYPE, 1, b"sound"));
+    let mut turns = 0;
+    while shard.has_work() {
+        shard.work(now);
+        shard.flush(&mut sent);
+        turns += 1;
+        // The first turn has audio for ten receivers besides.
+        let most = turns * QUANTUM + 10;
+        assert!(sent.0.len() <= most, "{} packets in {turns} turns", sent.0.len());
+    }
+    let mut numbers: HashMap<LegId, Vec<u16>> = HashMap::new();
+    for (leg, bytes) in &sent.0 {
+        let view = RtpPacket::parse(bytes).unwrap();
+        if view.ssrc() == Ssrc(10) {
+            numbers.entry(*leg).or_default().push(view.sequence().0);
+        }
+    }
+    let all: Vec<u16> = (100..=100 + EARLY).collect();
+    assert!(numbers.len() == 10 && numbers.values().all(|got| *got == all));
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl Shard {
         match command {
             ShardCommand::SetLeg(id, leg) => {
                 self.tables.set_leg(id, *leg);
-                self.send_early(now, id);
+                self.queue_early(now, id);
             }
             ShardCommand::RemoveLeg(id) => self.tables.remove_leg(&mut self.queues, id),
             ShardCommand::Route(path, shard) => self.tables.set_route(path, shard),

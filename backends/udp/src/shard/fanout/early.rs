@@ -9,26 +9,37 @@ use crate::shard::egress::rewrite::BatchTime;
 use crate::shard::fanout::queues::QueuedPacket;
 
 impl Shard {
-    /// Sends what the replicas of a leg have kept for it, if it has keys now. It is forgotten if it
-    /// is too old, or cannot be sent for lack of a path: packets after it are not kept.
-    pub(crate) fn send_early(&mut self, now: Instant, id: LegId) {
-        let leg = self.tables.leg_places[&id];
-        if self.tables.legs[leg].entry.protection == Protection::Pending {
+    /// Queues what the replicas of a leg have kept for it, if it has keys now. It is forgotten if
+    /// it is too old, or cannot be sent for lack of a path: packets after it are not kept.
+    pub(crate) fn queue_early(&mut self, now: Instant, id: LegId) {
+        let leg = &self.tables.legs[self.tables.leg_places[&id]];
+        if leg.entry.protection == Protection::Pending {
             return;
         }
-        let is_ready = self.tables.legs[leg].is_ready();
-        let time = BatchTime::new(now, &self.clock);
-        for index in 0..self.tables.legs[leg].replicas.len() {
-            let (_, replica) = self.tables.legs[leg].replicas[index];
-            let early = &mut self.tables.replicas[replica].early;
-            if !(is_ready && early.is_recent(now)) {
+        for (id, place) in &leg.replicas {
+            let early = &mut self.tables.replicas[*place].early;
+            if !(leg.is_ready() && early.is_recent(now)) {
                 self.counters.add(Counter::EarlyForgotten, early.forget() as u64);
-            }
-            while let Some(packet) = self.tables.replicas[replica].early.pop() {
-                let mut queued = QueuedPacket::new(packet);
-                self.offer(replica, &mut queued, &time);
-                self.pool.give(queued.packet);
+            } else if let Some(first) = early.first() {
+                self.queues.push_early(first.info().generation, *id);
             }
         }
+    }
+
+    /// Forwards what a replica has kept, up to this many packets. Returns how many there were.
+    pub(super) fn send_early(&mut self, replica: usize, packets: usize, time: &BatchTime) -> usize {
+        // The leg may have lost its keys or its path since.
+        if !self.tables.legs[self.tables.replicas[replica].leg].is_ready() {
+            return 0;
+        }
+        for sent in 0..packets {
+            let Some(packet) = self.tables.replicas[replica].early.pop() else {
+                return sent;
+            };
+            let mut queued = QueuedPacket::new(packet);
+            self.offer(replica, &mut queued, time);
+            self.pool.give(queued.packet);
+        }
+        packets
     }
 }

@@ -49,6 +49,9 @@ struct Fanout {
     generation: Generation,
     replicas: Vec<(ReplicaId, usize)>,
     waiting: VecDeque<Arc<Packet>>,
+    /// Replicas whose legs have just got keys: they are sent what they have kept before packets
+    /// that wait.
+    early: VecDeque<ReplicaId>,
     /// The rest of an interrupted batch.
     batch: Batch,
     /// The queue it is in.
@@ -145,20 +148,30 @@ impl FanoutQueues {
             return Err(Rejected::Unfollowed(packet));
         };
         // A stream may change its kind while packets of it wait: those are served first.
-        let queued = self.fanouts[place].queued;
-        let kind = queued.unwrap_or(info.kind);
-        let queue = self.queue(kind);
-        if queue.waiting >= WAITING_MAX {
+        let kind = self.fanouts[place].queued.unwrap_or(info.kind);
+        if self.queue(kind).waiting >= WAITING_MAX {
             return Err(Rejected::Full(packet));
         }
-        queue.waiting += 1;
-        if queued.is_none() {
-            queue.places.push_back(place);
-        }
-        let fanout = &mut self.fanouts[place];
-        fanout.queued = Some(kind);
-        fanout.waiting.push_back(packet);
+        self.queue(kind).waiting += 1;
+        self.list(place, kind);
+        self.fanouts[place].waiting.push_back(packet);
         Ok(())
+    }
+
+    /// Queues a video stream for a replica that is to be sent what it has kept.
+    pub(crate) fn push_early(&mut self, generation: Generation, id: ReplicaId) {
+        if let Some(place) = self.places.get(&generation).copied() {
+            self.fanouts[place].early.push_back(id);
+            self.list(place, MediaKind::Video);
+        }
+    }
+
+    /// Puts a fan-out into a queue, unless it is in one.
+    fn list(&mut self, place: usize, kind: MediaKind) {
+        if self.fanouts[place].queued.is_none() {
+            self.fanouts[place].queued = Some(kind);
+            self.queue(kind).places.push_back(place);
+        }
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -177,7 +190,7 @@ impl FanoutQueues {
     /// Puts a fan-out back, after all others if it still has packets waiting.
     pub(crate) fn put_back(&mut self, checkout: Checkout, kind: MediaKind) {
         let Checkout { place, mut fanout } = checkout;
-        let has_packets = !(fanout.waiting.is_empty() && fanout.batch.packets.is_empty());
+        let has_packets = fanout.has_packets();
         fanout.queued = has_packets.then_some(kind);
         if has_packets {
             self.queue(kind).places.push_back(place);
@@ -260,7 +273,26 @@ impl Checkout {
     }
 
     pub(crate) fn has_packets(&self) -> bool {
-        !(self.fanout.waiting.is_empty() && self.fanout.batch.packets.is_empty())
+        self.fanout.has_packets()
+    }
+
+    /// Takes out the next replica that is to be sent what it has kept.
+    pub(crate) fn next_early(&mut self) -> Option<(ReplicaId, usize)> {
+        let Fanout { replicas, early, .. } = &mut self.fanout;
+        // Some may have been removed since.
+        let place_of = |id| replicas.binary_search_by_key(&id, |(id, _)| *id).ok();
+        std::iter::from_fn(|| early.pop_front()).find_map(|id| place_of(id).map(|index| replicas[index]))
+    }
+
+    /// Puts a replica back that has more to be sent.
+    pub(crate) fn put_early_back(&mut self, id: ReplicaId) {
+        self.fanout.early.push_front(id);
+    }
+}
+
+impl Fanout {
+    fn has_packets(&self) -> bool {
+        !(self.early.is_empty() && self.waiting.is_empty() && self.batch.packets.is_empty())
     }
 }
 

@@ -32,10 +32,20 @@ impl Shard {
         }
     }
 
-    /// Forwards a stream's packets to its replicas, about `budget` of them; returns how many there
-    /// were.
+    /// Forwards a stream's packets to its replicas, about `budget` of them and early packets first;
+    /// returns how many there were.
     fn serve(&mut self, mut fanout: Checkout, kind: MediaKind, budget: usize, time: &BatchTime) -> usize {
         let mut served = 0;
+        while served < budget
+            && let Some((id, replica)) = fanout.next_early()
+        {
+            let most = budget - served;
+            let sent = self.send_early(replica, most, time);
+            if sent == most {
+                fanout.put_early_back(id);
+            }
+            served += sent;
+        }
         while served < budget && fanout.has_packets() {
             let begun = fanout.begin(time.at, |packet| {
                 self.counters.count(Counter::WorkerQueueFull);

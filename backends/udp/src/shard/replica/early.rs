@@ -45,6 +45,11 @@ impl Early {
         first.is_none_or(|first| now.saturating_duration_since(first.info().at) <= EARLY_MAX)
     }
 
+    /// The first packet.
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.0.front().map(|packet| &**packet)
+    }
+
     /// Takes the first packet. The memory of the list goes with the last one.
     pub(crate) fn pop(&mut self) -> Option<Arc<Packet>> {
         let packet = self.0.pop_front();
