@@ -114,10 +114,10 @@ impl Generator {
         match rng.random_range(0..1000) {
             0..780 => tables.media(rng, steps),
             780..830 => {
-                // Some are longer than early packets are kept.
-                let most = if rng.random_ratio(1, 20) { 700_000 } else { 60_000 };
-                let time = std::time::Duration::from_micros(rng.random_range(1..most));
-                steps.push(Step::Wait(time));
+                let time = std::time::Duration::from_micros(rng.random_range(1..60_000));
+                // One in twenty is longer than early packets are kept.
+                let is_long = time.as_millis() >= 57;
+                steps.push(Step::Wait(if is_long { 10 * time } else { time }));
             }
             830..880 => steps.extend(tables.resend(rng)),
             880..910 => steps.extend(tables.noise(rng)),

@@ -48,7 +48,7 @@ impl Tables {
         let keys = self.new_keys(rng);
         let leg = Leg {
             paths,
-            protection: if self.network == Network::Rough && rng.random_bool(0.2) {
+            protection: if self.network == Network::Rough && rng.random_bool(0.1) {
                 Protection::Pending
             } else {
                 keys.clone()
