@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build dist deb page test bench compare media-relay scaling adaptation connect papers bench-crowd lint deny fuzz p4-check setup-build setup-test clean
+.PHONY: help browsers-packages run build dist deb page test bench compare media-relay scaling adaptation connect papers bench-crowd bench-routes lint deny fuzz p4-check setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -50,6 +50,10 @@ media-relay: build ## Measure relays for SIP calls beside each other, as root: A
 bench-crowd: build ## Measure rooms of 100, 300 and 1,000, ten of whom publish.
 	cargo build --release --locked -p eval
 	BENCH_CONFIG=eval/crowd.yaml eval/run --seconds 20 $(or $(ARGS),10of100 10of300 10of1000)
+
+bench-routes: build ## Measure the cost of a packet over TCP and TURN beside UDP: about two minutes.
+	cargo build --release --locked -p eval
+	BENCH_CONFIG=eval/routes.yaml BENCH_COMMAND=routes eval/run --seconds 3 --settle 1 $(ARGS)
 
 scaling: setup-build ## Measure how cost grows with receivers, rooms and tables, into docs/performance.md; it may be a busy machine.
 	cargo build --release --locked -p scaling

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use eval::client::{Impairment, Mode};
+use eval::client::{Impairment, Mode, RouteKind};
 use eval::floor::Cable;
 use eval::media::{PublishPlan, VideoPlan};
 use eval::scenario::{Behaviour, Scenario};
@@ -33,6 +33,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run scenarios against a server and, each beside it, their floor; print one table.
     Suite(SuiteArguments),
+    /// Measure the cost of a packet over TCP and TURN beside UDP.
+    Routes(RoutesArguments),
     /// Measure a lower bound for any server: copy, seal and send, to the same kind of sinks.
     Floor(FloorArguments),
     /// Measure the servers that are installed beside each other; started by `eval/compare/run`,
@@ -63,6 +65,23 @@ pub(crate) struct SuiteArguments {
     /// Leave out the floor.
     #[arg(long)]
     pub no_floor: bool,
+    /// The server.
+    #[command(flatten)]
+    pub target: Target,
+    /// The load on the server.
+    #[command(flatten)]
+    pub load: Load,
+}
+
+/// Runs over each route.
+#[derive(Args)]
+pub(crate) struct RoutesArguments {
+    /// The command that starts the server; started anew for each run, and stopped.
+    #[arg(long)]
+    pub server_cmd: String,
+    /// Rounds; of each figure the median is printed.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
     /// The server.
     #[command(flatten)]
     pub target: Target,
@@ -286,6 +305,7 @@ impl Load {
             },
             dtls_client: matches!(self.dtls, DtlsArgument::Client),
             single_datagrams: self.single_datagrams,
+            route: RouteKind::Udp,
             impairment: Impairment {
                 up: self.loss_up / 100.0,
                 down: self.loss_down / 100.0,

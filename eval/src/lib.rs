@@ -11,8 +11,8 @@
 //!
 //! Start with [`run`]. Its parts are [`client`], one client; [`media`], the packets that it sends
 //! and receives; [`measure`], the counting; and [`net`], the sockets. [`floor`] measures a lower
-//! bound for the cost of any server, [`suite`] measures a server beside the floor, [`compare`]
-//! compares servers.
+//! bound for the cost of any server, [`suite`] measures a server beside the floor, [`routes`]
+//! measures TCP and TURN beside UDP, [`compare`] compares servers.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ pub mod measure;
 pub mod media;
 pub mod net;
 pub mod report;
+pub mod routes;
 pub mod run;
 pub mod scenario;
 pub mod suite;

@@ -11,11 +11,14 @@ use eval::compare::{self, Subprocess};
 use eval::floor;
 use eval::net;
 use eval::report::{Report, crowds, table};
+use eval::routes::Routes;
 use eval::run::{RunError, Settings, run};
 use eval::scenario::Scenario;
 use eval::suite::Suite;
 
-use args::{Arguments, Command, CompareArguments, FloorArguments, Load, RunArguments, SuiteArguments, Target};
+use args::{
+    Arguments, Command, CompareArguments, FloorArguments, Load, RoutesArguments, RunArguments, SuiteArguments, Target,
+};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         None => measure(&arguments.run),
         Some(Command::Suite(suite)) => measure_suite(&suite),
+        Some(Command::Routes(routes)) => measure_routes(&routes),
         Some(Command::Floor(floor)) => measure_floor(&floor),
         Some(Command::Compare(arguments)) => compare(&arguments),
         Some(Command::CompareSubprocess { orders }) => run_subprocess(&orders),
@@ -95,6 +99,20 @@ fn measure_suite(arguments: &SuiteArguments) -> Result<bool, RunError> {
         );
     }
     Ok(pairs.iter().all(|(report, _)| report.is_clean()))
+}
+
+fn measure_routes(arguments: &RoutesArguments) -> Result<bool, RunError> {
+    let command: Vec<String> = arguments.server_cmd.split_whitespace().map(String::from).collect();
+    let any = Scenario::Rooms {
+        rooms: 1,
+        publishers: 1,
+        receivers: 1,
+    };
+    let settings = settings(&arguments.target, &arguments.load, any)?;
+    let progress = |report: &Report| print!("{}", table(&[(report.clone(), None)]));
+    let routes = Routes::measure(&command, &settings, arguments.rounds as usize, progress)?;
+    print!("{routes}");
+    Ok(routes.are_clean)
 }
 
 fn measure_floor(arguments: &FloorArguments) -> Result<bool, RunError> {

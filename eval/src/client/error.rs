@@ -9,6 +9,8 @@ pub enum ParticipantError {
     Signal(SignalError),
     /// A transport failed.
     Transport(TransportError),
+    /// The server names no TURN server for the route.
+    NoTurn,
     /// The server's description cannot be used.
     Description(SdpError),
     /// The server refused a published track.
@@ -36,6 +38,7 @@ impl std::fmt::Display for ParticipantError {
         match self {
             Self::Signal(error) => write!(f, "{error}"),
             Self::Transport(error) => write!(f, "{error}"),
+            Self::NoTurn => write!(f, "the server names no TURN server"),
             Self::Description(SdpError::Missing(what)) => write!(f, "the server's description has no {what}"),
             Self::TrackRefused => write!(f, "the server refused a track"),
             Self::SentAway(reason) => write!(f, "the server sent the participant away: {reason}"),

@@ -6,6 +6,7 @@ use livekit_protocol::{ClientInfo, ConnectionSettings, JoinRequest, WrappedJoinR
 use prost::Message as _;
 
 use super::impairment::Impairment;
+use super::route::RouteKind;
 use crate::media::{PublishPlan, Speech};
 
 /// The protocol of a client: one of LiveKit's two forms, or another server's own.
@@ -44,6 +45,8 @@ pub struct Plan {
     pub dtls_client: bool,
     /// Whether its sockets get each datagram of a run by itself.
     pub single_datagrams: bool,
+    /// The route of its media.
+    pub route: RouteKind,
     /// Loss and delay in its network.
     pub impairment: Impairment,
     /// When in each frame interval its frames are due, so that publishers do not send all at once.

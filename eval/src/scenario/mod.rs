@@ -5,7 +5,7 @@ mod plans;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::client::{Impairment, Mode};
+use crate::client::{Impairment, Mode, RouteKind};
 use crate::media::PublishPlan;
 
 /// The rooms and participants of a run.
@@ -44,6 +44,8 @@ pub struct Behaviour {
     pub dtls_client: bool,
     /// Whether the kernel delivers each datagram of a run by itself to clients.
     pub single_datagrams: bool,
+    /// The route of clients' media.
+    pub route: RouteKind,
     /// Loss and delay in the clients' own networks.
     pub impairment: Impairment,
     /// In a crowd: publishers that each client shows.

@@ -90,6 +90,7 @@ fn plan(number: u32, behaviour: &Behaviour) -> Plan {
         mode: behaviour.mode,
         dtls_client: behaviour.dtls_client,
         single_datagrams: behaviour.single_datagrams,
+        route: behaviour.route,
         impairment: behaviour.impairment,
         phase: Duration::ZERO,
     }
@@ -104,7 +105,7 @@ fn sources(participant: u32, publish: &PublishPlan) -> impl Iterator<Item = u32>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::{Impairment, Mode};
+    use crate::client::{Impairment, Mode, RouteKind};
     use crate::media::VideoPlan;
 
     const BEHAVIOUR: Behaviour = Behaviour {
@@ -117,6 +118,7 @@ mod tests {
         mode: Mode::V0,
         dtls_client: true,
         single_datagrams: false,
+        route: RouteKind::Udp,
         impairment: Impairment {
             up: 0.0,
             down: 0.0,

@@ -17,6 +17,7 @@ use super::error::ParticipantError;
 use super::identity::Identity;
 use super::impairment::Dice;
 use super::plan::{Mode, Plan, signalling_path};
+use super::route::Route;
 use super::sdp::{Description, Media};
 use super::signal::{Admission, Server, Signal, Traffic};
 use super::transport::Transport;
@@ -49,6 +50,7 @@ pub struct Participant {
     signal: Signal,
     identity: Arc<Identity>,
     local_ip: IpAddr,
+    route: Route,
     transports: [Option<Transport>; 2],
     sections: Vec<Media>,
     offer_id: u32,
@@ -101,6 +103,7 @@ impl Participant {
             signal,
             identity: joining.identity.clone(),
             local_ip: joining.local_ip,
+            route: Route::Udp,
             transports: [None, None],
             sections: Vec::new(),
             offer_id: 0,

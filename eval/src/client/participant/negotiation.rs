@@ -12,6 +12,7 @@ use super::{PUBLISHER, Participant, SUBSCRIBER, media_token};
 use crate::client::error::ParticipantError;
 use crate::client::offer;
 use crate::client::plan::Mode;
+use crate::client::route::Route;
 use crate::client::sdp::{Description, Kind, Setup};
 use crate::client::transport::{Transport, TransportError};
 use crate::net;
@@ -31,6 +32,8 @@ impl Participant {
         match message {
             Message::Join(join) => {
                 self.milestones.joined = Some(now.duration_since(self.began_at));
+                let route = Route::new(self.plan.route, &join.ice_servers);
+                self.route = route.ok_or(ParticipantError::NoTurn)?;
                 self.settle_tracks(&join.other_participants);
                 self.begin(now, epoll)
             }
@@ -51,10 +54,7 @@ impl Participant {
             }
             Message::Offer(offer) => self.answer(now, &offer, epoll),
             Message::Answer(answer) => self.accept(now, &answer, epoll),
-            Message::Trickle(trickle) => {
-                self.add_candidate(&trickle);
-                Ok(())
-            }
+            Message::Trickle(trickle) => self.add_candidate(&trickle),
             Message::MediaSectionsRequirement(required) => self.add_sections(now, required, epoll),
             Message::RequestResponse(response) if response.reason != 0 => Err(ParticipantError::TrackRefused),
             Message::Leave(leave) => Err(ParticipantError::SentAway(leave.reason().as_str_name().into())),
@@ -183,7 +183,7 @@ impl Participant {
         let client = description.setup == Setup::Passive;
         let channels: &[(&str, bool)] = if self.plan.mode == Mode::V1 { &CHANNELS } else { &[] };
         self.transport(PUBLISHER, now, epoll)?
-            .start(now, &description, client, channels);
+            .start(now, &description, client, channels)?;
         offer::agree(&mut self.inbound, &description, &description);
         self.answer = Some(description);
         self.offer_open = false;
@@ -205,7 +205,7 @@ impl Participant {
         let setup = if client { Setup::Active } else { Setup::Passive };
         let transport = self.transport(SUBSCRIBER, now, epoll)?;
         let answer = offer::answer(transport, &description, setup);
-        transport.start(now, &description, client, &[]);
+        transport.start(now, &description, client, &[])?;
         offer::agree(&mut self.inbound, &answer, &description);
         let sdp = answer.write();
         let answer = SessionDescription {
@@ -218,21 +218,23 @@ impl Participant {
         Ok(())
     }
 
-    fn add_candidate(&mut self, trickle: &TrickleRequest) {
+    fn add_candidate(&mut self, trickle: &TrickleRequest) -> Result<(), ParticipantError> {
         let init: serde_json::Value = serde_json::from_str(&trickle.candidate_init).unwrap_or_default();
         let transport = self
             .transports
             .get_mut(trickle.target as usize)
             .and_then(Option::as_mut);
         if let (Some(transport), Some(candidate)) = (transport, init["candidate"].as_str()) {
-            transport.add_candidate(candidate);
+            transport.add_candidate(candidate)?;
         }
+        Ok(())
     }
 
     /// The transport, made on first use.
     fn transport(&mut self, which: usize, now: Instant, epoll: &Epoll) -> Result<&mut Transport, ParticipantError> {
         if self.transports[which].is_none() {
             let transport = Transport::new(self.identity.clone(), self.local_ip, which == PUBLISHER, now)?;
+            let transport = transport.over(self.route.clone());
             if self.plan.single_datagrams {
                 net::deliver_singly(transport.socket()).map_err(TransportError::Socket)?;
             }

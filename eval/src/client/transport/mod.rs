@@ -16,6 +16,7 @@ use is::{Candidate, IceAgent, IceAgentEvent, IceCreds, Protocol};
 use wire::PacketKind;
 
 use super::identity::Identity;
+use super::route::{Forwarder, Route};
 use super::sctp::Sctp;
 use super::sdp::{Description, Media, Setup};
 use super::srtp::Srtp;
@@ -39,6 +40,9 @@ pub struct Transport {
     socket: Arc<UdpSocket>,
     local: SocketAddr,
     remote: Option<SocketAddr>,
+    route: Route,
+    /// By the server's candidates.
+    forwarders: Vec<(SocketAddr, Forwarder)>,
     identity: Arc<Identity>,
     ice: IceAgent,
     handshake: Option<Handshake>,
@@ -67,6 +71,8 @@ impl Transport {
             socket,
             local,
             remote,
+            route: Route::Udp,
+            forwarders: Vec::new(),
             identity,
             ice,
             handshake,
@@ -75,6 +81,11 @@ impl Transport {
             wake_at: now,
             refused: 0,
         })
+    }
+
+    /// The same by another route than UDP.
+    pub(super) fn over(self, route: Route) -> Self {
+        Transport { route, ..self }
     }
 
     /// The socket, for waiting on it and reading from it while the transport handles read data.
@@ -127,13 +138,20 @@ impl Transport {
 
     /// Begins connecting to the end described by `remote`, as DTLS client or server. Later
     /// descriptions only add candidates.
-    pub fn start(&mut self, now: Instant, remote: &Description, client: bool, channels: &[(&str, bool)]) {
-        remote
-            .candidates
-            .iter()
-            .for_each(|candidate| self.add_candidate(candidate));
+    ///
+    /// Errors: as those of [`add_candidate`](Self::add_candidate).
+    pub fn start(
+        &mut self,
+        now: Instant,
+        remote: &Description,
+        client: bool,
+        channels: &[(&str, bool)],
+    ) -> Result<(), TransportError> {
+        for candidate in &remote.candidates {
+            self.add_candidate(candidate)?;
+        }
         if self.handshake.is_some() {
-            return;
+            return Ok(());
         }
         if remote.ice_lite {
             self.ice.set_controlling(true);
@@ -153,16 +171,32 @@ impl Transport {
         });
         self.sctp = remote.carries_channels().then(|| Sctp::new(client, channels));
         self.wake_at = now;
+        Ok(())
     }
 
-    /// Adds one of the server's candidates; those other than UDP are left out.
-    pub fn add_candidate(&mut self, candidate: &str) {
-        if let Ok(candidate) = Candidate::from_sdp_string(candidate)
-            && candidate.proto() == Protocol::Udp
-            && candidate.addr().is_ipv4() == self.local.is_ipv4()
-        {
+    /// Adds one of the server's candidates; those of another protocol than the route's are left
+    /// out.
+    ///
+    /// Errors: the route to it cannot be opened.
+    pub fn add_candidate(&mut self, candidate: &str) -> Result<(), TransportError> {
+        let Ok(candidate) = Candidate::from_sdp_string(candidate) else {
+            return Ok(());
+        };
+        let server = candidate.addr();
+        let is_known = self.forwarders.iter().any(|(other, _)| *other == server);
+        if candidate.proto() != self.route.protocol() || server.is_ipv4() != self.local.is_ipv4() || is_known {
+            return Ok(());
+        }
+        let opened = Forwarder::open(&self.route, self.local, server).map_err(TransportError::Route)?;
+        let Some(forwarder) = opened else {
+            self.ice.add_remote_candidate(candidate);
+            return Ok(());
+        };
+        if let Ok(candidate) = Candidate::host(forwarder.address(), Protocol::Udp) {
             self.ice.add_remote_candidate(candidate);
         }
+        self.forwarders.push((server, forwarder));
+        Ok(())
     }
 
     /// Handles a datagram; RTP and RTCP are returned decrypted.

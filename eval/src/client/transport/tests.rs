@@ -22,8 +22,8 @@ fn two_ends_connect_and_carry_media() {
     let mut answerer = Transport::new(identity, local, false, now).expect("a socket");
     let offer = offerer.describe(Setup::ActPass, Vec::new());
     let answer = answerer.describe(Setup::Active, Vec::new());
-    offerer.start(now, &answer, false, &[]);
-    answerer.start(now, &offer, true, &[]);
+    offerer.start(now, &answer, false, &[]).expect("no route to open");
+    answerer.start(now, &offer, true, &[]).expect("no route to open");
 
     let (mut inbox, mut received, mut unexpected) = (Inbox::default(), Vec::new(), Vec::new());
     let mut packet = [0u8; 60];
@@ -54,8 +54,10 @@ fn another_certificate_than_the_announced_is_refused() {
     let mut server = Transport::new(other, local, false, now).expect("a socket");
     let mut announced = server.describe(Setup::Passive, Vec::new());
     announced.fingerprint = client.identity.fingerprint.clone();
-    client.start(now, &announced, true, &[]);
-    server.start(now, &client.describe(Setup::Active, Vec::new()), false, &[]);
+    client.start(now, &announced, true, &[]).expect("no route to open");
+    server
+        .start(now, &client.describe(Setup::Active, Vec::new()), false, &[])
+        .expect("no route to open");
     let (mut inbox, mut rtp) = (Inbox::default(), Vec::new());
     let mut failed = false;
     while !failed {
