@@ -37,7 +37,7 @@ fn as_the_kernel_can(text: String) -> String {
 }
 
 /// Vectors of what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 5] = [
+const OTHERWISE: [(&str, &str); 6] = [
     (
         "layers-descriptor-first.vector",
         "packets that arrived while a stream had no replica here are unknown later",
@@ -46,6 +46,7 @@ const OTHERWISE: [(&str, &str); 5] = [
         "layers-descriptor-fallback.vector",
         "no smaller size is kept beside a larger one",
     ),
+    ("layers-descriptor-fallback-between.vector", "likewise"),
     ("layers-descriptor-fallback-left-out.vector", "likewise"),
     ("layers-descriptor-fallback-unfinished.vector", "likewise"),
     ("layers-vp8-late-resend.vector", "nothing is kept to be sent again"),

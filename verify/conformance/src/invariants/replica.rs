@@ -96,7 +96,9 @@ impl ReplicaWatch {
         }
         self.place(key, source, own, sources)?;
         if let Some(truth) = Truth::of(packet.payload()).filter(|_| is_clean) {
-            self.decoder.receive(packet, &truth)?;
+            let kept = self.entry.fallback_spatial;
+            let kept = kept.filter(|spatial| *spatial < self.entry.target.spatial);
+            self.decoder.receive(packet, &truth, kept)?;
         }
         match self.sent.insert(own, tag) {
             Some(_) => Err(format!("sent two packets under {}", own as u16)),

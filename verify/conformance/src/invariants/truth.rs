@@ -12,8 +12,8 @@ pub struct Truth {
     pub frame: u32,
     /// The frames without which it cannot be decoded.
     pub referred: Vec<u32>,
-    /// It is the last packet of the sender's picture.
-    pub ends_picture: bool,
+    /// The spatial layer of its frame.
+    pub spatial: u8,
 }
 
 impl Truth {
@@ -21,7 +21,7 @@ impl Truth {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.referred.iter().flat_map(|frame| frame.to_be_bytes()).collect();
         bytes.push(self.referred.len() as u8);
-        bytes.push(u8::from(self.ends_picture));
+        bytes.push(self.spatial);
         bytes.extend(self.frame.to_be_bytes());
         bytes
     }
@@ -33,13 +33,13 @@ impl Truth {
             return None;
         }
         let (rest, frame) = rest.split_last_chunk::<4>()?;
-        let (rest, [count, ends_picture]) = rest.split_last_chunk::<2>()?;
+        let (rest, [count, spatial]) = rest.split_last_chunk::<2>()?;
         let referred = rest.get(rest.len().checked_sub(4 * usize::from(*count))?..)?;
         let (referred, _) = referred.as_chunks::<4>();
         Some(Truth {
             frame: u32::from_be_bytes(*frame),
             referred: referred.iter().map(|frame| u32::from_be_bytes(*frame)).collect(),
-            ends_picture: *ends_picture == 1,
+            spatial: *spatial,
         })
     }
 }

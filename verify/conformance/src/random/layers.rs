@@ -1,8 +1,8 @@
 //! A stream in layers, as encoders make them: pictures in a fixed rhythm, each with one frame a
 //! spatial layer, each frame with its references.
 //!
-//! Every payload ends in the truth: its frame, the references of that frame, and whether the
-//! picture ends here. The invariants use it, so they need no descriptor.
+//! Every payload ends in the truth: its frame, the spatial layer of that frame, and its references.
+//! The invariants use it, so they need no descriptor.
 
 mod written;
 
@@ -183,7 +183,7 @@ impl Scalable {
             truth: Truth {
                 frame: frame.uid,
                 referred: frame.referred.iter().map(|(_, uid)| *uid).collect(),
-                ends_picture: plan.ends_picture,
+                spatial: frame.spatial,
             },
         }
     }
