@@ -1,7 +1,7 @@
 //! The program, with a configuration and ports of its own.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -26,10 +26,16 @@ pub(crate) struct Program {
     pub media: [u16; 2],
 }
 
-/// A port that is free now.
-pub(crate) fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("bound").port()
+/// Ports that are free now, in UDP and in TCP.
+fn free_ports<const COUNT: usize>() -> [u16; COUNT] {
+    let both = || {
+        let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let tcp = TcpListener::bind(udp.local_addr().expect("bound")).ok()?;
+        Some((udp, tcp))
+    };
+    // All are held until the last is found: no two are the same.
+    let held = [(); COUNT].map(|()| std::iter::repeat_with(both).flatten().next().expect("one is free"));
+    held.map(|(udp, _)| udp.local_addr().expect("bound").port())
 }
 
 /// A range below those that the system gives out, another one for each program.
@@ -54,7 +60,7 @@ impl Program {
     /// Starts it with these lines in its section `sip`, beside where it listens; `{directory}` is
     /// where its files are.
     pub(crate) fn start(more: &str) -> Self {
-        let program = Self::spawn(more);
+        let mut program = Self::spawn(more);
         program.await_start();
         program
     }
@@ -84,16 +90,29 @@ impl Program {
         }
     }
 
-    fn await_start(&self) {
+    fn await_start(&mut self) {
         let begun = now();
         while TcpStream::connect(("127.0.0.1", self.http)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "it does not start");
+            let ended = self.child.try_wait().expect("it is ours");
+            if ended.is_some() || begun.elapsed() > Duration::from_secs(60) {
+                // It may have ended already.
+                let _ = self.child.kill();
+                panic!("it does not start: {ended:?}\n{}", self.said());
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
+    /// Its messages on standard error until its end.
+    fn said(&mut self) -> String {
+        let mut said = String::new();
+        let errors = self.child.stderr.as_mut().expect("it is piped");
+        errors.read_to_string(&mut said).expect("text");
+        said
+    }
+
     fn spawn(more: &str) -> Self {
-        let [http, rtc, ng, ng_http, rtpproxy] = [(); 5].map(|()| free_port());
+        let [http, rtc, ng, ng_http, rtpproxy] = free_ports();
         let media = media_ports();
         let directory = std::env::temp_dir().join(format!("weir-sip-{}-{ng}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("a directory");
@@ -127,9 +146,7 @@ sip:
     /// Starts it where it cannot work; what it says about that.
     pub(crate) fn fail(more: &str) -> String {
         let mut program = Self::spawn(more);
-        let mut said = String::new();
-        let errors = program.child.stderr.as_mut().expect("it is piped");
-        errors.read_to_string(&mut said).expect("text");
+        let said = program.said();
         let status = program.child.wait().expect("it ends");
         assert!(!status.success());
         said
