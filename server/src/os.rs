@@ -1,6 +1,7 @@
-//! The operating system: clocks, signals and the processors' time.
+//! The operating system: clocks, signals and the processors' time, UDP ports.
 
 pub(crate) mod clock;
 pub(crate) mod cpu_latency;
 pub(crate) mod priority;
 pub(crate) mod signals;
+pub(crate) mod udp;

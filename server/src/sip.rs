@@ -29,6 +29,7 @@ use tracing::info;
 
 use crate::config;
 use crate::os::clock::Clocks;
+use crate::os::udp;
 use access::Access;
 pub(crate) use dependencies::Dependencies;
 use saver::Saver;
@@ -94,7 +95,7 @@ fn listen(config: &config::Sip, handle: &Handle, access: &Arc<Access>) -> Result
                 .flat_map(|it| it.listen.iter().map(|at| (*at, Protocol::Rtpproxy))),
         );
     let datagrams = datagrams
-        .map(|(at, protocol)| Ok((named(at, "UDP", datagrams::bind(at))?, protocol)))
+        .map(|(at, protocol)| Ok((named(at, "UDP", udp::bind_shared(at))?, protocol)))
         .collect::<Result<Vec<_>, String>>()?;
     let streams = ng.clone().flat_map(|ng| ng.tcp.iter());
     let streams = streams

@@ -21,6 +21,7 @@ use turn::Family;
 
 use crate::clients::places::{Limits, Places};
 use crate::http::listen;
+use crate::os::udp;
 use counts::Counts;
 pub(crate) use counts::TurnStatistics;
 pub(crate) use streams::admit;
@@ -101,7 +102,7 @@ impl Access {
         };
         let peer = self.peers.iter().find(|peer| peer.advertised.is_ipv4() == is_v4);
         let peer = peer.ok_or(io::ErrorKind::AddrNotAvailable)?;
-        let socket = bind(SocketAddr::new(any, 0))?;
+        let socket = udp::bind(SocketAddr::new(any, 0))?;
         let port = socket.local_addr()?.port();
         Ok((socket, SocketAddr::new(peer.advertised.ip(), port)))
     }
@@ -132,7 +133,7 @@ pub(crate) fn serve(server: &Arc<TurnServer>, addresses: &[IpAddr], port: u16) -
     let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
     for address in addresses {
         let at = SocketAddr::new(*address, port);
-        match bind(at).and_then(|socket| Ok((socket, listen::bind(at)?))) {
+        match udp::bind_shared(at).and_then(|socket| Ok((socket, listen::bind(at)?))) {
             Ok((socket, listener)) => {
                 tokio::spawn(datagrams::serve(server.clone(), Arc::new(socket)));
                 tokio::spawn(streams::serve(server.clone(), listener));
@@ -147,18 +148,6 @@ pub(crate) fn serve(server: &Arc<TurnServer>, addresses: &[IpAddr], port: u16) -
         }
     }
     outcome
-}
-
-/// Opens a UDP port. An IPv6 one does not take IPv4, which has a port of its own.
-fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
-    use socket2::{Domain, Protocol, Socket, Type};
-    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
-    if at.is_ipv6() {
-        socket.set_only_v6(true)?;
-    }
-    socket.set_nonblocking(true)?;
-    socket.bind(&at.into())?;
-    UdpSocket::from_std(socket.into())
 }
 
 /// The addresses of the server as clients are told them.

@@ -1,7 +1,5 @@
 //! Requests of proxies in datagrams, which most proxies use.
 
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::net::UdpSocket;
@@ -12,23 +10,6 @@ use super::task::{Handle, Protocol, ReplyTo};
 
 /// The longest datagram there is.
 const DATAGRAM_MAX: usize = 65_536;
-
-/// Room for requests that arrive while the task does not run.
-const RECEIVE_BUFFER: usize = 4 << 20;
-
-/// Opens a port to listen on.
-pub(crate) fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
-    use socket2::{Domain, Protocol, Socket, Type};
-    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
-    if at.is_ipv6() {
-        socket.set_only_v6(true)?;
-    }
-    // As much of it as the system allows.
-    let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
-    socket.set_nonblocking(true)?;
-    socket.bind(&at.into())?;
-    UdpSocket::from_std(socket.into())
-}
 
 /// Passes on the requests of addresses that may control calls.
 pub(crate) async fn serve(socket: UdpSocket, protocol: Protocol, handle: Handle, access: Arc<Access>) {

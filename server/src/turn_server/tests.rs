@@ -41,7 +41,7 @@ fn is_challenge_of(method: u8, answer: &[u8]) -> bool {
 #[tokio::test]
 async fn strangers_are_asked_for_credentials_over_udp() {
     let server = server();
-    let socket = Arc::new(bind("127.0.0.1:0".parse().unwrap()).unwrap());
+    let socket = Arc::new(udp::bind_shared("127.0.0.1:0".parse().unwrap()).unwrap());
     let at = socket.local_addr().unwrap();
     tokio::spawn(datagrams::serve(server.clone(), socket));
     // More than have places: a stranger has none.
