@@ -75,6 +75,12 @@ impl Sources {
             // So late that it is taken for new, it has another number than before.
             self.by_tag.insert((tag, key), number);
         }
+        // A payload that is sent without its header of RED may have a shorter tag.
+        for shorter in (TAG_MIN..TAG_LEN.min(payload.len())).rev() {
+            if let Some(tag) = tag_of(&payload[payload.len() - shorter..]) {
+                self.by_tag.entry((tag, key)).or_insert(number);
+            }
+        }
     }
 
     fn repaired<'a>(&self, leg: LegId, ssrc: Ssrc, packet: &RtpPacket<'a>) -> Option<(StreamKey, u16, &'a [u8])> {
