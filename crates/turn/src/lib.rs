@@ -24,4 +24,5 @@ mod server;
 mod tests;
 
 pub use client::{Client, Family, Outcome, Refusal, Times};
+pub use message::{encode, sign};
 pub use server::Server;

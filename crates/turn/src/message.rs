@@ -100,7 +100,7 @@ pub(crate) fn not_understood(request: &[u8], attributes: &[u16], key: &[u8]) -> 
 }
 
 /// Ends a message of whole attributes with MESSAGE-INTEGRITY.
-pub(crate) fn sign(message: &mut Vec<u8>, key: &[u8]) {
+pub fn sign(message: &mut Vec<u8>, key: &[u8]) {
     let len = (message.len() - 20 + 24) as u16;
     message[2..4].copy_from_slice(&len.to_be_bytes());
     let digest = hmac_sha1(key, &[message]);
@@ -119,7 +119,8 @@ pub(crate) fn data(peer: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
     (data.len() <= DATA_MAX).then(|| encode(message, None))
 }
 
-fn encode(message: StunMessage<'_>, key: Option<&[u8]>) -> Vec<u8> {
+/// The bytes of a message, with MESSAGE-INTEGRITY if there is a key, and with FINGERPRINT.
+pub fn encode(message: StunMessage<'_>, key: Option<&[u8]>) -> Vec<u8> {
     let mut bytes = vec![0; MESSAGE_MAX];
     let len = message
         .to_bytes(key, &mut bytes, hmac_sha1)

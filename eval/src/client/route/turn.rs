@@ -9,8 +9,7 @@ use is::Protocol;
 use is::stun::{StunMessage, StunMessageBuilder, TransId};
 use livekit_protocol::IceServer;
 use md5::{Digest, Md5};
-use ring::hmac;
-use turn::limits::MESSAGE_MAX;
+use turn::{encode, sign};
 
 use super::link::{Framing, Link};
 
@@ -63,7 +62,7 @@ pub(super) fn connect(access: &TurnAccess, peer: SocketAddr) -> io::Result<(Link
         _ => Link::udp(access.address)?,
     };
     let asked = StunMessageBuilder::new().allocate().request().build(TransId::new());
-    let refusal = exchange(&mut link, &encode(asked))?;
+    let refusal = exchange(&mut link, &encode(asked, None))?;
     let challenge = parse(&refusal)?;
     let (Some(realm), Some(nonce)) = (challenge.realm(), challenge.nonce()) else {
         return Err(io::Error::other("the TURN server does not ask for credentials"));
@@ -111,31 +110,9 @@ fn parse(answer: &[u8]) -> io::Result<StunMessage<'_>> {
 
 /// A request with these attributes more, authenticated.
 fn signed(message: StunMessage<'_>, more: &[u8], key: &[u8]) -> Vec<u8> {
-    let mut bytes = encode(message);
+    let mut bytes = encode(message, None);
     bytes.truncate(bytes.len() - FINGERPRINT_LEN);
     bytes.extend(more);
-    let len = (bytes.len() - 20 + 24) as u16;
-    bytes[2..4].copy_from_slice(&len.to_be_bytes());
-    let digest = hmac_sha1(key, &[&bytes]);
-    bytes.extend([0x00, 0x08, 0, 20]);
-    bytes.extend(digest);
+    sign(&mut bytes, key);
     bytes
-}
-
-fn encode(message: StunMessage<'_>) -> Vec<u8> {
-    let mut bytes = vec![0; MESSAGE_MAX];
-    let len = message
-        .to_bytes(None, &mut bytes, hmac_sha1)
-        .expect("requests are shorter than the buffer");
-    bytes.truncate(len);
-    bytes
-}
-
-fn hmac_sha1(key: &[u8], parts: &[&[u8]]) -> [u8; 20] {
-    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, key);
-    let mut context = hmac::Context::with_key(&key);
-    parts.iter().for_each(|part| context.update(part));
-    let mut digest = [0; 20];
-    digest.copy_from_slice(context.sign().as_ref());
-    digest
 }
