@@ -5,12 +5,13 @@ mod support;
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Counter, DataPlane, Event, Inject, LegId, Path, Protection, PuntKind, Sample, Update};
+use ports::free_port;
 use support::*;
 use wire::RtpPacket;
 use wire::framing::{self, Deframer};
@@ -294,11 +295,6 @@ fn a_slow_receiver_loses_only_its_own_packets() {
     }
 }
 
-fn free_tcp_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 #[test]
 fn the_ports_of_udp_and_tcp_differ() {
     let plane = start("127.0.0.1:0", 1);
@@ -314,7 +310,7 @@ fn the_ports_of_udp_and_tcp_differ() {
         Some(std::io::ErrorKind::AddrInUse)
     );
     let same = (0..100).find_map(|_| {
-        let port = free_tcp_port();
+        let port = free_port();
         let config = UdpConfig {
             addresses: vec![SocketAddr::new("127.0.0.1".parse().unwrap(), port)],
             ..config(port)

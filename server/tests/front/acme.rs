@@ -8,13 +8,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ports::{free_port, free_ports};
 use skip::skipped;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 use crate::authority::{Authority, Folder, client, connect, get, replace, shown};
 use crate::directory::Directory;
-use crate::server::{Server, free_port};
+use crate::server::Server;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const NAMES: [&str; 2] = ["one.example", "two.example"];
@@ -36,7 +37,7 @@ impl Pebble {
         let authority = Authority::new();
         let own = authority.issue(&["localhost", "127.0.0.1"], 4000);
         let [certificate, key, config] = ["pebble.pem", "pebble-key.pem", "pebble.json"].map(|name| folder.join(name));
-        let [port, management] = [free_port(), free_port()];
+        let [port, management] = free_ports();
         replace(&certificate, &own.chain);
         replace(&key, &own.key);
         replace(&folder.join(ROOT), &authority.pem());
@@ -199,7 +200,7 @@ fn is_ordered_and_kept(http: u16, tls: u16, config: &str, root: impl Fn() -> Cer
 
 fn is_ordered_at_a_directory(challenge: &str) {
     let folder = Folder::new(challenge);
-    let [http, tls] = [free_port(), free_port()];
+    let [http, tls] = free_ports();
     let directory = Directory::start([http, tls]);
     replace(&folder.0.join(ROOT), &directory.root_pem());
     let config = config(&folder, tls, &directory.url(), challenge);
@@ -209,7 +210,7 @@ fn is_ordered_at_a_directory(challenge: &str) {
 
 fn is_ordered_at_pebble(challenge: &str) {
     let folder = Folder::new(&format!("pebble-{challenge}"));
-    let [http, tls] = [free_port(), free_port()];
+    let [http, tls] = free_ports();
     let Some(pebble) = Pebble::start(&folder.0, http, tls) else {
         return;
     };
@@ -241,7 +242,7 @@ fn pebble_issues_a_certificate_by_http() {
 #[test]
 fn an_account_that_cannot_be_used_is_replaced() {
     let folder = Folder::new("accounts");
-    let [http, tls] = [free_port(), free_port()];
+    let [http, tls] = free_ports();
     let directory = Directory::start([http, tls]);
     replace(&folder.0.join(ROOT), &directory.root_pem());
     let config = config(&folder, tls, &directory.url(), "http-01");
@@ -267,9 +268,9 @@ fn an_account_that_cannot_be_used_is_replaced() {
 #[test]
 fn the_words_of_a_directory_that_refuses_are_logged() {
     let folder = Folder::new("refused");
-    let [http, tls] = [free_port(), free_port()];
+    let [http, tls] = free_ports();
     // It checks at other ports, where nobody answers.
-    let directory = Directory::start([free_port(), free_port()]);
+    let directory = Directory::start(free_ports());
     replace(&folder.0.join(ROOT), &directory.root_pem());
     let server = Server::start_at(http, &config(&folder, tls, &directory.url(), "http-01"));
     server.await_log("one.example: API error: not yours");
@@ -283,7 +284,7 @@ fn the_words_of_a_directory_that_refuses_are_logged() {
 #[test]
 fn a_directory_that_is_not_there_is_asked_again_later() {
     let folder = Folder::new("no-directory");
-    let [port, tls] = [free_port(), free_port()];
+    let [port, tls] = free_ports();
     let config = format!(
         "keys: {{one: {SECRET}}}
 tls: {{port: {tls}, acme: {{names: [one.example], accept_terms: true, storage: {path}, directory: 'https://localhost:{port}/dir'}}}}

@@ -3,10 +3,11 @@
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex};
 
+use ports::free_port;
 use rustix::process::Signal;
 use tungstenite::Message;
 
-use crate::server::{ONE, Server, free_port, is_served, token, with_keys};
+use crate::server::{ONE, Server, is_served, token, with_keys};
 
 fn draining(limit: &str) -> String {
     with_keys(&[("one", ONE)], &format!("drain_timeout: {limit}\n"))

@@ -9,13 +9,14 @@ use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use ports::free_port;
 use rustix::process::Signal;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tungstenite::WebSocket;
 
 use crate::authority::{Authority, Folder, Stream, connect, get, replace, shown};
-use crate::server::{Server, free_port, is_served, token};
+use crate::server::{Server, is_served, token};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 

@@ -1,7 +1,7 @@
 //! The program with a configuration of a test's own.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
+use ports::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
@@ -47,11 +48,7 @@ impl Server {
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("weir-front-{}-{nth}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        let media = UdpSocket::bind("127.0.0.1:0")
-            .expect("a port")
-            .local_addr()
-            .expect("bound")
-            .port();
+        let media = free_port();
         let ports = format!("bind: [127.0.0.1]\nport: {port}\nrtc: {{port: {media}, workers: 1}}\n");
         let path = folder.join("weir.yaml");
         std::fs::write(&path, format!("{ports}{config}")).expect("a file");
@@ -208,12 +205,6 @@ impl Drop for Server {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-/// A port of TCP that nobody has.
-pub(crate) fn free_port() -> u16 {
-    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("bound").port()
 }
 
 /// A token of this identity for the lobby.

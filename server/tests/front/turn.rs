@@ -2,8 +2,10 @@
 
 use std::io::{Read, Write};
 
+use ports::free_port;
+
 use crate::authority::{Authority, Folder, connect, get};
-use crate::server::{Server, free_port};
+use crate::server::Server;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 

@@ -1,12 +1,14 @@
 //! The program, with a configuration and ports of its own.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use ports::free_ports;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Ports that media of one program may have.
@@ -24,18 +26,6 @@ pub(crate) struct Program {
     pub directory: PathBuf,
     /// The first and the last port of its media.
     pub media: [u16; 2],
-}
-
-/// Ports that are free now, in UDP and in TCP.
-fn free_ports<const COUNT: usize>() -> [u16; COUNT] {
-    let both = || {
-        let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
-        let tcp = TcpListener::bind(udp.local_addr().expect("bound")).ok()?;
-        Some((udp, tcp))
-    };
-    // All are held until the last is found: no two are the same.
-    let held = [(); COUNT].map(|()| std::iter::repeat_with(both).flatten().next().expect("one is free"));
-    held.map(|(udp, _)| udp.local_addr().expect("bound").port())
 }
 
 /// A range below those that the system gives out, another one for each program.
@@ -186,9 +176,16 @@ sip:
     /// How many ports of its media are open.
     pub(crate) fn open_ports(&self) -> usize {
         let [first, last] = self.media;
-        let taken = |port: &u16| UdpSocket::bind(("127.0.0.1", *port)).is_err();
-        (first..=last).filter(taken).count()
+        let sockets = std::fs::read_to_string("/proc/net/udp").expect("it is readable");
+        let ports: BTreeSet<u16> = sockets.lines().filter_map(local_port).collect();
+        ports.range(first..=last).count()
     }
+}
+
+/// The port of a socket in a line of the kernel's list of sockets.
+fn local_port(line: &str) -> Option<u16> {
+    let (_, port) = line.split_whitespace().nth(1)?.split_once(':')?;
+    u16::from_str_radix(port, 16).ok()
 }
 
 impl Drop for Program {

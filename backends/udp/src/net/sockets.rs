@@ -173,10 +173,22 @@ fn check_free(address: &SocketAddr) -> io::Result<()> {
     }
 }
 
+/// How many ports of the system's choice are tried.
+const CHOICES_MAX: usize = 16;
+
 /// For each worker, a socket on every address; all share one port where the system was to choose.
 fn bind_all(config: &UdpConfig, workers: usize) -> io::Result<Vec<Vec<Socket>>> {
     config.addresses.iter().try_for_each(check_free)?;
-    bind_more(config, workers)
+    let chooses = config.addresses.iter().any(|address| address.port() == 0);
+    // A port that was free a moment ago may be taken, or not be free on every address.
+    let mut choices = if chooses { CHOICES_MAX } else { 1 };
+    loop {
+        choices -= 1;
+        match bind_more(config, workers) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && choices > 0 => {}
+            done => return done,
+        }
+    }
 }
 
 /// The same, beside those that are bound already.

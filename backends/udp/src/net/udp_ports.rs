@@ -72,6 +72,9 @@ impl UdpPorts {
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
     use std::time::{Duration, Instant};
 
     use dataplane::Path;
@@ -105,6 +108,28 @@ mod tests {
             }
         }
         panic!("only {heard:?}");
+    }
+
+    /// A program has, until it runs, a copy of the socket that looks for a free port.
+    #[test]
+    fn a_port_is_chosen_while_other_programs_start() {
+        let config = UdpConfig {
+            addresses: vec!["127.0.0.1:0".parse().unwrap()],
+            ..UdpConfig::default()
+        };
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        Command::new("true").status().unwrap();
+                    }
+                });
+            }
+            let failed = (0..300).find_map(|_| UdpPorts::open(&config, 2).err());
+            is_over.store(true, Ordering::Relaxed);
+            assert!(failed.is_none(), "{failed:?}");
+        });
     }
 
     #[test]
