@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use backend_ebpf::Pass;
@@ -101,7 +101,8 @@ fn ask(pair: &Pair, request: &Value) -> Value {
     let socket = pair.far.run(|| UdpSocket::bind((pair.far.v4, 0)).expect("a port"));
     socket.set_read_timeout(Some(PATIENCE)).expect("a time");
     // A request under a cookie that was seen before is answered as it was then.
-    let cookie = socket.local_addr().expect("bound").port();
+    static COOKIES: AtomicU32 = AtomicU32::new(0);
+    let cookie = COOKIES.fetch_add(1, Ordering::Relaxed);
     let bytes = format!("{cookie} {request}");
     socket.send_to(bytes.as_bytes(), (NEAR, 2223)).expect("sent");
     let mut buffer = vec![0; 65_536];

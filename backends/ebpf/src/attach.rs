@@ -18,7 +18,7 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType
 use crate::error::code;
 use crate::{EbpfError, Step};
 
-/// How often an interface is tried that is taken, and how long apart: one second.
+/// How often something is tried that is taken, and how long apart: one second.
 const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
@@ -122,7 +122,7 @@ pub(crate) fn attach<P: Linked>(
 ) -> Result<Attached, EbpfError> {
     let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);
     let Some(path) = link else {
-        return Ok(once_free(|| put(program).map_err(failed))?.1);
+        return Ok(once_free(|| put(program).map_err(failed), is_taken)?.1);
     };
     if let Ok(pinned) = PinnedLink::from_pin(path)
         && program.replace(pinned.into()).is_some()
@@ -131,23 +131,28 @@ pub(crate) fn attach<P: Linked>(
     }
     // Its interface is gone, and another may have its name.
     let _ = fs::remove_file(path);
-    let (id, attached) = once_free(|| put(program).map_err(failed))?;
+    let (id, attached) = once_free(|| put(program).map_err(failed), is_taken)?;
     let held = program.take(id).map_err(failed)?;
     held.pin(path)
         .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
     Ok(attached)
 }
 
-/// Waits a moment for an interface that is taken: the kernel detaches the program of a process that
-/// has ended, or of pins that were removed, a little later.
-fn once_free<T>(mut put: impl FnMut() -> Result<T, EbpfError>) -> Result<T, EbpfError> {
+/// Waits a moment for something that is taken: the kernel detaches the program of a process that has
+/// ended, or of pins that were removed, a little later. A process that starts another one shares its
+/// locks and links with it until that runs.
+pub(crate) fn once_free<T, E>(mut take: impl FnMut() -> Result<T, E>, is_taken: impl Fn(&E) -> bool) -> Result<T, E> {
     for _ in 0..TRIES {
-        match put() {
-            Err(EbpfError::Taken(_)) => thread::sleep(BETWEEN_TRIES),
+        match take() {
+            Err(error) if is_taken(&error) => thread::sleep(BETWEEN_TRIES),
             tried => return tried,
         }
     }
-    put()
+    take()
+}
+
+fn is_taken(error: &EbpfError) -> bool {
+    matches!(error, EbpfError::Taken(_))
 }
 
 /// Puts an XDP program on an interface, in the driver.

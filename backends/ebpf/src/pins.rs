@@ -1,10 +1,11 @@
 //! State that outlives the process: folders of a BPF file system with tables, and with the links
 //! that attach a program to each interface.
 
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::attach::once_free;
 use crate::{EbpfError, Step, look_ups};
 
 /// Rooms are kept in a folder of this name beside the relays.
@@ -100,7 +101,7 @@ pub fn detach_rooms(parent: &Path) -> io::Result<()> {
 
 fn lock(parent: &Path) -> io::Result<fs::File> {
     let folder = fs::File::open(parent)?;
-    folder.try_lock()?;
+    once_free(|| folder.try_lock(), |error| matches!(error, TryLockError::WouldBlock))?;
     Ok(folder)
 }
 

@@ -16,6 +16,7 @@ use dataplane::{
     Accept, Counter, DataPlane, Event, Hop, Inject, Path, PuntKind, Relay, RelayProtection, RelayTraffic, Update,
     WriteError,
 };
+use ports::free_port;
 use skip::skipped;
 use support::*;
 
@@ -49,9 +50,9 @@ impl Net {
         Net { plane, wakes, ip }
     }
 
-    /// An address of ours that was free a moment ago.
+    /// An address of ours that nobody has.
     fn free(&self) -> SocketAddr {
-        UdpSocket::bind((self.ip, 0)).unwrap().local_addr().unwrap()
+        SocketAddr::new(self.ip, free_port())
     }
 
     fn party(&self) -> UdpSocket {

@@ -104,12 +104,12 @@ fn keys_in_a_folder_are_taken_over_when_it_changes() {
     );
 
     version("..2", &[("two", OTHER), ("three", OTHER)]);
-    server.await_log("API keys reloaded keys_added=1 keys_removed=1 keys_replaced=1");
-    assert_eq!((server.validate("one", ONE), server.validate("two", ONE)), (401, 401));
-    assert_eq!(
-        (server.validate("two", OTHER), server.validate("three", OTHER)),
-        (200, 200)
-    );
+    server.await_log("API keys reloaded");
+    // It may have read one file before the change and another one after it.
+    let keys = [("one", ONE), ("two", ONE), ("two", OTHER), ("three", OTHER)];
+    server.wait("the keys are the new ones", || {
+        keys.map(|(key, secret)| server.validate(key, secret)) == [401, 401, 200, 200]
+    });
     assert!(is_served(&mut participant), "participants stay connected");
 
     version("..3", &[("two", "short"), ("three", OTHER)]);

@@ -8,6 +8,9 @@ use wire::rtcp::{ReportBlock, SenderInfo, write_receiver_report, write_sender_re
 use wire::srtp::{MasterKey, SrtpProfile};
 use wire::{NtpTime, RtpTimestamp, Ssrc};
 
+/// How long a packet may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Bytes of an RTP header without anything optional.
 const HEADER: usize = 12;
 
@@ -27,9 +30,7 @@ impl Phone {
     pub(crate) fn new(ssrc: u32) -> Self {
         let (rtp, rtcp) = pair();
         for socket in [&rtp, &rtcp] {
-            socket
-                .set_read_timeout(Some(Duration::from_millis(500)))
-                .expect("a time");
+            socket.set_read_timeout(Some(PATIENCE)).expect("a time");
         }
         Phone {
             rtp,
@@ -98,6 +99,15 @@ impl Phone {
             packet.truncate(opened.len);
         }
         Some(packet)
+    }
+
+    /// Whether no packet arrives for half a second.
+    pub(crate) fn hears_nothing(&self) -> bool {
+        let wait = |time| self.rtp.set_read_timeout(Some(time)).expect("a time");
+        wait(Duration::from_millis(500));
+        let result = self.rtp.recv(&mut [0; 2048]);
+        wait(PATIENCE);
+        result.is_err()
     }
 
     /// Says when it has sent what.

@@ -1,6 +1,5 @@
 //! The program, with a configuration and ports of its own.
 
-use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-use ports::free_ports;
+use ports::{free_ports, local_ports};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Ports that media of one program may have.
@@ -176,16 +175,8 @@ sip:
     /// How many ports of its media are open.
     pub(crate) fn open_ports(&self) -> usize {
         let [first, last] = self.media;
-        let sockets = std::fs::read_to_string("/proc/net/udp").expect("it is readable");
-        let ports: BTreeSet<u16> = sockets.lines().filter_map(local_port).collect();
-        ports.range(first..=last).count()
+        local_ports("udp").range(first..=last).count()
     }
-}
-
-/// The port of a socket in a line of the kernel's list of sockets.
-fn local_port(line: &str) -> Option<u16> {
-    let (_, port) = line.split_whitespace().nth(1)?.split_once(':')?;
-    u16::from_str_radix(port, 16).ok()
 }
 
 impl Drop for Program {

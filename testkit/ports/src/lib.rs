@@ -1,86 +1,93 @@
-//! Free ports, for programs that a test starts.
+//! Free ports, for programs and devices that a test starts.
+//!
+//! They lie below those that the kernel gives out. A port that the kernel gave out and got back may
+//! be given to any other socket, and a connection to it, while nobody listens, may be made from that
+//! very port: it is connected to itself then.
 
 #![forbid(unsafe_code)]
 
-use std::io;
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{iter, process};
 
-use rustix::net::{Shutdown, connect_unspec, shutdown};
+const FIRST: u16 = 22_000;
+const COUNT: u16 = 8_000;
 
-/// A port of 127.0.0.1 that no socket has, in UDP and in TCP.
+/// The distance between the first ports of processes whose numbers follow each other.
+const STRIDE: u32 = 1_009;
+
+/// A port that no socket of this thread's network namespace has, on any address, in UDP or in TCP.
+/// No two calls of a process return the same one, until all were returned.
 ///
 /// Panics if there is none.
 pub fn free_port() -> u16 {
-    let [port] = free_ports();
-    port
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let ports = iter::repeat_with(|| {
+        let nth = process::id()
+            .wrapping_mul(STRIDE)
+            .wrapping_add(CALLS.fetch_add(1, Ordering::Relaxed));
+        FIRST + (nth % u32::from(COUNT)) as u16
+    });
+    // A socket that looked for a free port would take it: a program that another test starts has,
+    // until it runs, a copy of all that this process has open.
+    let taken: BTreeSet<u16> = ["udp", "udp6", "tcp", "tcp6"]
+        .into_iter()
+        .flat_map(local_ports)
+        .collect();
+    let mut free = ports.take(COUNT.into()).filter(|port| !taken.contains(port));
+    free.next().expect("a port is free")
 }
 
-/// Several such ports, no two the same.
+/// Several of them.
 ///
 /// Panics if there are too few.
 pub fn free_ports<const COUNT: usize>() -> [u16; COUNT] {
-    // All are held until the last is found.
-    let held = [(); COUNT].map(|()| Held::find().expect("there are ports"));
-    held.map(|held| held.release().expect("a socket lets go of its port"))
+    [(); COUNT].map(|()| free_port())
 }
 
-/// The sockets that hold a port.
-struct Held {
-    udp: UdpSocket,
-    tcp: TcpListener,
+/// The local ports of all sockets of this thread's network namespace, of one of the kernel's lists:
+/// `udp`, `udp6`, `tcp`, `tcp6`. The list is empty where the machine does not have the protocol.
+pub fn local_ports(list: &str) -> BTreeSet<u16> {
+    let sockets = fs::read_to_string(format!("/proc/thread-self/net/{list}")).unwrap_or_default();
+    sockets.lines().filter_map(local_port).collect()
 }
 
-impl Held {
-    fn find() -> io::Result<Self> {
-        loop {
-            let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-            match TcpListener::bind(udp.local_addr()?) {
-                Ok(tcp) => return Ok(Held { udp, tcp }),
-                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Lets go of the port, and returns it.
-    ///
-    /// A program that another test starts has, until it runs, a copy of all that this process had
-    /// open. A socket that is only dropped here would keep its port until then.
-    fn release(self) -> io::Result<u16> {
-        let port = self.udp.local_addr()?.port();
-        connect_unspec(&self.udp)?;
-        shutdown(&self.tcp, Shutdown::Both)?;
-        Ok(port)
-    }
+/// The port in a line about a socket, whose second column is the local address and port, in hex.
+fn local_port(line: &str) -> Option<u16> {
+    let (_, port) = line.split_whitespace().nth(1)?.split_once(':')?;
+    u16::from_str_radix(port, 16).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::thread;
+    use std::net::{TcpListener, UdpSocket};
 
     use super::*;
 
     #[test]
-    fn a_free_port_can_be_bound_while_other_programs_start() {
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    while !is_over.load(Ordering::Relaxed) {
-                        Command::new("true").status().expect("it is everywhere");
-                    }
-                });
-            }
-            let taken = (0..1_000).find_map(|_| {
-                let [one, two] = free_ports();
-                let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, one)).map(drop);
-                let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, two)).map(drop);
-                udp.and(tcp).err()
-            });
-            is_over.store(true, Ordering::Relaxed);
-            assert!(taken.is_none(), "{taken:?}");
-        });
+    fn each_port_is_free_and_another_one() {
+        let ports = free_ports::<100>();
+        assert_eq!(ports.into_iter().collect::<BTreeSet<_>>().len(), ports.len());
+        for port in ports {
+            UdpSocket::bind(("127.0.0.1", port)).expect("it is free");
+            TcpListener::bind(("127.0.0.1", port)).expect("it is free");
+        }
+    }
+
+    #[test]
+    fn ports_of_sockets_are_listed_and_not_given_out() {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let listener = TcpListener::bind("[::]:0").expect("a port");
+        let [udp, tcp] = [socket.local_addr(), listener.local_addr()].map(|address| address.expect("bound").port());
+        assert!(local_ports("udp").contains(&udp) && local_ports("tcp6").contains(&tcp));
+        // The next ones are held.
+        let next = free_port() + 1;
+        let held: Vec<_> = (next..next + 3)
+            .filter_map(|port| UdpSocket::bind(("127.0.0.1", port)).ok())
+            .collect();
+        let given = free_ports::<10>();
+        let is_held = |socket: &UdpSocket| given.contains(&socket.local_addr().expect("bound").port());
+        assert!(!held.iter().any(is_held), "{held:?} of {given:?}");
     }
 }

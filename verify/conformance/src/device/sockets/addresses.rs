@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use dataplane::{Accept, Path, Relay};
+use ports::free_port;
 
 use super::{Family, Ground, Peer, SocketDevice};
 use crate::step::relay_of;
@@ -44,17 +45,17 @@ impl SocketDevice {
         Path { local, remote }
     }
 
-    /// The real address of a relay: of a port that was free when it was asked for first.
+    /// The real address of a relay: of a port that was free when it was asked for first, and that the
+    /// kernel gives to nobody.
     pub(super) fn real_relay(&mut self, at: SocketAddr) -> SocketAddr {
         let (device, _) = self.ends(Path { local: at, remote: at });
         let ground = &self.ground;
         *self.relays.entry(at).or_insert_with(|| {
-            let bind = || UdpSocket::bind(SocketAddr::new(device, 0)).expect("there are ports");
-            let socket = match ground {
-                Ground::Loopback => bind(),
-                Ground::Cable(pair) => pair.near.run(bind),
+            let port = match ground {
+                Ground::Loopback => free_port(),
+                Ground::Cable(pair) => pair.near.run(free_port),
             };
-            socket.local_addr().expect("it is bound")
+            SocketAddr::new(device, port)
         })
     }
 
