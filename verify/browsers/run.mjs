@@ -8,7 +8,8 @@ import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { startServer } from "./support/server.mjs";
 
-const LIMIT_MS = 25 * 60_000;
+// Each test has a limit of its own: this one ends a run that hangs elsewhere.
+const LIMIT_MS = 60 * 60_000;
 
 const here = new URL(".", import.meta.url).pathname;
 const given = process.argv.slice(2);

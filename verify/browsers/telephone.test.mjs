@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { freePort, SipProxy, Telephone } from "./support/telephone.mjs";
+import { freePort } from "./support/ports.mjs";
+import { SipProxy, Telephone } from "./support/telephone.mjs";
 import { waitFor } from "./support/wait.mjs";
 import { createWorld } from "./support/world.mjs";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { localCandidates } from "../support/connections.mjs";
-import { freeTcpPort } from "../support/server.mjs";
+import { freePort } from "../support/ports.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
 
@@ -32,7 +32,7 @@ function withRememberedConnections() {
 
 let world;
 before(async () => {
-  const configuration = `rtc: {tcp_port: ${await freeTcpPort()}}\n`;
+  const configuration = `rtc: {tcp_port: ${await freePort()}}\n`;
   world = await createWorld({ configuration, beforehand: withRememberedConnections });
 });
 after(() => world?.end());

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, it } from "node:test";
 import { localCandidates } from "../support/connections.mjs";
-import { freePort } from "../support/server.mjs";
+import { freePort } from "../support/ports.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
 

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./ports.mjs";
 import { waitFor } from "./wait.mjs";
 
 const BINARY = new URL("../../../target/release/weir", import.meta.url).pathname;
@@ -28,12 +27,12 @@ export async function startServer({ configuration, address = LOOPBACK, tls = fal
   const folder = mkdtempSync(join(tmpdir(), "weir-server-"));
   const logPath = join(folder, "log");
   const log = openSync(logPath, "w");
-  const [port, rtcPort] = [await freeTcpPort(), await freeUdpPort()];
+  const [port, rtcPort] = [await freePort(), await freePort()];
   const binary = process.env.WEIR_BINARY ?? BINARY;
   const settings = join(folder, "weir.yaml");
   if (configuration !== undefined) writeFileSync(settings, configuration);
   const given = configuration === undefined ? [] : ["--config", settings];
-  const tlsPort = tls ? await freeTcpPort() : undefined;
+  const tlsPort = tls ? await freePort() : undefined;
   if (tls) given.push(`--dev-tls=${tlsPort}`);
   const child = spawn(binary, [...serveArguments(address, port, rtcPort), ...given], { stdio: ["ignore", log, log] });
   closeSync(log);
@@ -79,35 +78,4 @@ async function end(child, ended) {
   const late = setTimeout(() => child.kill("SIGKILL"), SHUTDOWN_MS);
   await ended;
   clearTimeout(late);
-}
-
-/** A TCP port that nobody has. */
-export function freeTcpPort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, LOOPBACK, () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-/** A port that nobody has for TCP or for UDP. */
-export async function freePort() {
-  for (let tries = 0; tries < 100; tries++) {
-    const port = await freeTcpPort();
-    const free = await freeUdpPort(port).catch(() => undefined);
-    if (free === port) return port;
-  }
-  throw new Error("there is no port that is free for both TCP and UDP");
-}
-
-function freeUdpPort(wanted = 0) {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket("udp4").once("error", reject);
-    socket.bind(wanted, LOOPBACK, () => {
-      const { port } = socket.address();
-      socket.close(() => resolve(port));
-    });
-  });
 }

@@ -99,14 +99,6 @@ export class SipProxy {
   }
 }
 
-/** A port nobody has now. */
-export async function freePort() {
-  const socket = await bound();
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
-
 async function bound() {
   const socket = createSocket("udp4");
   socket.bind(0, LOOPBACK);
