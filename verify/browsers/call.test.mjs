@@ -16,7 +16,7 @@ const MODES = [
 ];
 
 for (const mode of MODES) {
-  describe(`a call over ${mode.name}`, { timeout: 260_000 }, () => {
+  describe(`a call over ${mode.name}`, { timeout: 400_000 }, () => {
     const call = { mode, people: [], room: freshRoom("call") };
 
     before(async () => {

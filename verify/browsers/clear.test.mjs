@@ -11,7 +11,7 @@ import { createWorld, freshRoom } from "./support/world.mjs";
 const VGA = { resolution: { width: 640, height: 360, frameRate: 30 } };
 const WATCH_S = 10;
 
-describe("without encryption", { timeout: 120_000 }, () => {
+describe("without encryption", { timeout: 150_000 }, () => {
   let world;
   before(async () => {
     world = await createWorld({ configuration: "rtc: {clear_rtp: true}\n", ...IN_CLEAR });

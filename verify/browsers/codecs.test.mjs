@@ -24,7 +24,7 @@ afterEach(() => world.clear());
 
 describe("codecs", () => {
   for (const { codec, width, height, mode } of CODECS) {
-    it(`carries ${codec}`, { timeout: 90_000 }, async () => {
+    it(`carries ${codec}`, { timeout: 150_000 }, async () => {
       const room = freshRoom(codec);
       const people = await Promise.all(["ada", "bob"].map((identity) => world.person(identity)));
       const capture = { resolution: { width, height, frameRate: 15 } };

@@ -5,10 +5,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
+import { inSomeWindow, show } from "./support/measure.mjs";
 import { sleep, waitFor } from "./support/wait.mjs";
 
 const NAMES = ["ada", "bob", "cat"];
-const FRAMES_PER_S = 15;
+/** Per second, of 15: encoders share this machine. */
+const LEAST_FRAMES = 8;
 const SETTLE_S = 6;
 /** As long as it takes to be started again. */
 const GONE_S = 1;
@@ -36,7 +38,8 @@ describe("a Weir that is killed while the kernel copies", { skip: kernelIsMissin
   after(() => meeting.close());
 
   it("interrupts nobody, and people meet again at the next", async () => {
-    await startRecording();
+    await meeting.take();
+    recorded = Object.fromEntries(NAMES.map((name) => [name, { samples: [], events: [] }]));
     const killed = Date.now();
     await meeting.server.stop("SIGKILL");
     await sleep(GONE_S * 1000);
@@ -57,35 +60,29 @@ describe("a Weir that is killed while the kernel copies", { skip: kernelIsMissin
       const left = Math.min(leftAt(watcher), leftAt(publisher));
       assert.ok(left > restarted, "they left before there was anything to come to");
       const until = Math.min(left, killed + PATIENCE_S * 1000);
-      const { seconds, frames, lost } = watched(watcher, publisher, killed, until);
-      console.log(
-        `  until then, ${watcher} watching ${publisher}: ${frames} frames in ${seconds} s, ${lost} packets lost`,
-      );
-      assert.ok(frames >= 0.9 * FRAMES_PER_S * seconds, `${watcher} watching ${publisher}: ${frames} frames`);
-      assert.equal(lost, 0, `${watcher} watching ${publisher}`);
+      const who = `${watcher} watching ${publisher}`;
+      const { seconds, sent, frames, lost } = watched(watcher, publisher, killed, until);
+      console.log(`  until then, ${who}: ${frames} of ${sent} frames in ${seconds} s, ${lost} packets lost`);
+      assert.ok(sent >= LEAST_FRAMES * seconds, `${publisher} sent ${sent} frames`);
+      assertSeen(who, sent, frames);
+      // Packets that probes send several times are subtracted from the losses.
+      assert.ok(lost <= 0, `${who}: ${lost} lost`);
     }
 
+    await meeting.met();
     await sleep(SETTLE_S * 1000);
-    await startRecording();
-    const [began, before] = [Date.now(), meeting.counters()];
-    await sleep(AFTERWARDS_S * 1000);
-    await record();
+    const before = meeting.counters();
+    await inSomeWindow(async () => {
+      const pairs = await meeting.watch(AFTERWARDS_S);
+      show("  afterwards", pairs);
+      for (const { who, sent, frames } of pairs) assertSeen(who, sent, frames);
+    });
     const now = meeting.counters();
-    for (const [watcher, publisher] of pairs()) {
-      const { seconds, frames } = watched(watcher, publisher, began, Date.now());
-      console.log(`  afterwards, ${watcher} watching ${publisher}: ${frames} frames in ${seconds} s`);
-      assert.ok(frames >= 0.9 * FRAMES_PER_S * seconds, `${watcher} watching ${publisher}: ${frames} frames`);
-    }
     assert.ok(now.forwarded > before.forwarded, "the kernel copies again");
     for (const reason of ["no_replica", "copied_by_offload"]) {
       assert.equal(now[reason], before[reason], "media in userspace");
     }
   });
-
-  async function startRecording() {
-    await meeting.take();
-    recorded = Object.fromEntries(NAMES.map((name) => [name, { samples: [], events: [] }]));
-  }
 
   async function record() {
     for (const [name, { samples, events }] of Object.entries(await meeting.take())) {
@@ -105,17 +102,34 @@ describe("a Weir that is killed while the kernel copies", { skip: kernelIsMissin
     return time;
   }
 
-  /** The video that one participant received of the other between two times. */
+  /**
+   * The video that one participant received of the other between two times, and the other sent
+   * meanwhile. Frames that wait for a busy decoder have arrived.
+   */
   function watched(watcher, publisher, from, until) {
     const samples = recorded[watcher].samples.filter(({ time }) => time >= from && time < until);
     const [first, last] = [samples[0], samples.at(-1)];
+    const [before, then] = [first, last].map(({ time }) => nearest(recorded[publisher].samples, time));
+    const lost = ({ video, audio }) => video[publisher].packetsLost + audio[publisher].packetsLost;
     return {
       seconds: Math.round((last.time - first.time) / 100) / 10,
-      frames: last.video[publisher].framesDecoded - first.video[publisher].framesDecoded,
-      lost: last.video[publisher].packetsLost + last.audio[publisher].packetsLost,
+      sent: framesSent(then) - framesSent(before),
+      frames: last.video[publisher].framesReceived - first.video[publisher].framesReceived,
+      lost: lost(last) - lost(first),
     };
   }
 });
+
+function nearest(samples, time) {
+  const distance = (sample) => Math.abs(sample.time - time);
+  return samples.reduce((best, sample) => (distance(sample) < distance(best) ? sample : best));
+}
+
+const framesSent = ({ sent }) => Math.max(...Object.values(sent).map((encoding) => encoding.framesSent));
+
+function assertSeen(who, sent, frames) {
+  assert.ok(sent > 0 && frames >= 0.9 * sent, `${who}: ${frames} of ${sent} frames`);
+}
 
 function pairs() {
   return NAMES.flatMap((watcher) => NAMES.filter((name) => name !== watcher).map((publisher) => [watcher, publisher]));

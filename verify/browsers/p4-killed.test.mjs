@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { inSomeWindow } from "./support/measure.mjs";
 import { SWITCHES, SwitchMeeting, switchIsMissing } from "./support/p4.mjs";
 import { sleep, waitFor } from "./support/wait.mjs";
 
@@ -11,15 +12,18 @@ const REPLICAS = NAMES.length * (NAMES.length - 1) * 2;
 /** Per second, of 15: encoders share this machine. */
 const LEAST_FRAMES = 8;
 const MOVED_MS = 30_000;
-/** Less than Chromium waits for an answer to its connectivity checks. */
-const GONE_S = 1;
+/**
+ * The controller tries again after 0.2, 0.6, 1.4, 3 and 6.2 s, and Chromium waits 5 s for an answer
+ * to its connectivity checks: the first attempts are to find the new switch, on a busy machine too.
+ */
+const GONE_S = 0.3;
 /** Until the controller has connected again, and people see each other by software. */
 const BACK_MS = 10_000;
 const WATCH_S = 5;
 
 for (const kind of SWITCHES) {
   const skip = switchIsMissing(kind);
-  describe(`${kind.name}, killed during a meeting`, { skip, timeout: 150_000 }, () => {
+  describe(`${kind.name}, killed during a meeting`, { skip, timeout: 200_000 }, () => {
     const meeting = new SwitchMeeting(NAMES, kind);
 
     before(async () => {
@@ -31,7 +35,6 @@ for (const kind of SWITCHES) {
     after(() => meeting.close());
 
     it("continues in software and returns to the switch", async () => {
-      await meeting.take();
       const killed = Date.now();
       const since = () => `${((Date.now() - killed) / 1000).toFixed(1)} s`;
       await meeting.stopSwitch();
@@ -47,15 +50,14 @@ for (const kind of SWITCHES) {
       console.log(`  everybody sees the others again at ${since()}`);
       await onSwitch("the replicas to return");
       console.log(`  the switch sends all again at ${since()}`);
-      const first = await framesSeen();
-      await sleep(WATCH_S * 1000);
-      const last = await framesSeen();
-      for (const [pair, frames] of Object.entries(last)) {
-        const decoded = frames - first[pair];
-        assert.ok(decoded >= LEAST_FRAMES * WATCH_S, `${pair}: ${decoded} frames in ${WATCH_S} s`);
-      }
-      for (const [name, { events }] of Object.entries(await meeting.take())) {
-        assert.deepEqual(events, [], `${name} has joined again`);
+      await inSomeWindow(async () => {
+        for (const { who, frames, seconds } of await meeting.watch(WATCH_S)) {
+          assert.ok(frames >= LEAST_FRAMES * seconds, `${who}: ${frames} frames in ${seconds} s`);
+        }
+      });
+      for (const [name, events] of Object.entries(meeting.events)) {
+        const since = events.filter(([time]) => time >= killed);
+        assert.deepEqual(since, [], `${name} has joined again`);
       }
     });
 

@@ -8,7 +8,7 @@ const SETTLE_S = 5;
 /** Tests of everybody's video and audio. */
 export function mediaTests(call) {
   const { seconds } = call.mode;
-  it(`decodes every picture and hears every voice for ${seconds} s`, { timeout: 150_000 }, async () => {
+  it(`decodes every picture and hears every voice for ${seconds} s`, { timeout: 180_000 }, async () => {
     await sleep(SETTLE_S * 1000);
     await judge(call.people, seconds, (views) => {
       const [seen, heard] = [pictures(views), voices(views)];

@@ -3,7 +3,6 @@
 
 import { ConnectionErrorReason, Room, RoomEvent, Track, VideoQuality } from "livekit-client";
 import { broadcast } from "./broadcast.js";
-import { takeLateness } from "./lateness.js";
 import { report } from "./report.js";
 
 const decoder = new TextDecoder();
@@ -61,9 +60,6 @@ const client = {
   publication: (identity, source) => client.person(identity)?.getTrackPublication(source),
 
   stats: () => report(client.room),
-
-  /** How late, at worst, this page was with anything since this was last asked, in milliseconds. */
-  takeLateness,
 
   /** The state that the report of a failed test contains. */
   snapshot() {

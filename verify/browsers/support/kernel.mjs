@@ -10,6 +10,7 @@ import { Person } from "../../../eval/adaptation/harness/person.mjs";
 import { startServer } from "../../../eval/adaptation/harness/server.mjs";
 import { bundle } from "../../../eval/adaptation/harness/site.mjs";
 import { IN_CLEAR } from "./clear.mjs";
+import { sleep, waitFor } from "./wait.mjs";
 
 export const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;
 export const CAPTURE = { resolution: { width: 640, height: 360, frameRate: 15 } };
@@ -19,6 +20,10 @@ export const VIDEO = {
   backupCodec: false,
   videoEncoding: { maxBitrate: 600_000, maxFramerate: 15 },
 };
+
+/** Frames per second, of an encoding that counts as sent. */
+const LEAST_FRAMES = 3;
+const MET_MS = 30_000;
 
 /** Why there can be none here, or false: programs in the kernel, and namespaces, are root's. */
 export function kernelIsMissing() {
@@ -45,6 +50,8 @@ export class KernelMeeting {
 
   constructor(names) {
     this.names = names;
+    /** Events of connections, as far as they were taken: `[time, event, reason]`. */
+    this.events = Object.fromEntries(names.map((name) => [name, []]));
     this.folder = mkdtempSync(join(tmpdir(), "weir-kernel-"));
     this.#parts.push(() => rmSync(this.folder, { recursive: true, force: true }));
   }
@@ -74,8 +81,8 @@ export class KernelMeeting {
   }
 
   /**
-   * Everybody joins, and all or some of them publish: `video` overrides the usual settings
-   * here, and `frameRate` that of the camera.
+   * Everybody joins, all or some of them publish, and they meet: `video` overrides the usual
+   * settings here, and `frameRate` that of the camera.
    */
   async meet(video = {}, publishers = this.names, frameRate = CAPTURE.resolution.frameRate) {
     const files = await bundle();
@@ -92,11 +99,28 @@ export class KernelMeeting {
       const capture = { resolution: { ...CAPTURE.resolution, frameRate } };
       await person.publish({ microphone: { red: false, dtx: false }, capture, options });
     }
+    await this.met(publishers);
+  }
+
+  /** Waits until everybody has decoded frames of each other publisher, and has its audio. */
+  async met(publishers = this.names) {
+    let missing;
+    const haveMet = async () => {
+      const newest = await this.newest();
+      missing = this.#pairs(publishers).filter(({ watcher, publisher }) => !receives(newest[watcher], publisher));
+      return missing.length === 0;
+    };
+    await waitFor("everybody to see and hear the others", haveMet, {
+      timeout: MET_MS,
+      interval: 300,
+      onTimeout: () => missing.map(({ who }) => who).join(", "),
+    });
   }
 
   /** Recordings of everybody since the last call, by name. */
   async take() {
     const taken = await Promise.all(this.people.map((person) => person.take()));
+    for (const [index, { events }] of taken.entries()) this.events[this.names[index]].push(...events);
     return Object.fromEntries(this.names.map((name, index) => [name, taken[index]]));
   }
 
@@ -111,17 +135,39 @@ export class KernelMeeting {
     return this.#newest;
   }
 
-  /** The server's counters, and the media that everybody has sent, seen and heard so far. */
-  async figures() {
-    const newest = await this.newest();
-    const of = (part) => Object.fromEntries(this.names.map((name) => [name, part(newest[name])]));
-    return {
-      counters: this.counters(),
-      sent: of(({ sent }) => Math.max(...Object.values(sent).map(({ framesSent }) => framesSent))),
-      encodings: of(({ sent }) => sent),
-      seen: of(({ video }) => video),
-      heard: of(({ audio }) => audio),
-    };
+  /** Media of so many seconds: for each pair, what one sent, and the other saw and heard of it. */
+  async watch(seconds) {
+    const before = { ...(await this.newest()) };
+    await sleep(seconds * 1000);
+    const now = await this.newest();
+    return this.#pairs(this.names).map(({ watcher, publisher, who }) => {
+      const [had, has] = [before[watcher], now[watcher]];
+      const seen = differences(had.video[publisher], has.video[publisher]);
+      const heard = differences(had.audio[publisher], has.audio[publisher]);
+      return {
+        watcher,
+        publisher,
+        who,
+        seconds: Math.round((has.time - had.time) / 100) / 10,
+        ...sentBetween(before[publisher], now[publisher]),
+        frames: seen.framesDecoded,
+        height: has.video[publisher].frameHeight,
+        freezes: seen.freezeCount,
+        lost: seen.packetsLost,
+        nacks: seen.nackCount,
+        plis: seen.pliCount,
+        heard: heard.packetsReceived,
+      };
+    });
+  }
+
+  /** Everybody with each of these others. */
+  #pairs(publishers) {
+    return publishers.flatMap((publisher) =>
+      this.names
+        .filter((name) => name !== publisher)
+        .map((watcher) => ({ watcher, publisher, who: `${watcher} watching ${publisher}` })),
+    );
   }
 
   /** The server's counters. */
@@ -161,4 +207,28 @@ export class KernelMeeting {
       `rtc: {clear_rtp: true, adaptation: ${adapted}, offload: ebpf, ebpf: ${ebpf}}\n`,
     );
   }
+}
+
+/** Whether a sample has both media of a publisher. */
+function receives(sample, publisher) {
+  return sample?.video[publisher]?.framesDecoded > 0 && sample.audio[publisher]?.packetsReceived > 0;
+}
+
+/** Totals become differences. */
+function differences(before, now) {
+  return Object.fromEntries(Object.entries(now).map(([name, value]) => [name, value - before[name]]));
+}
+
+/** The frames of the busiest encoding between two samples, and the lines of the largest. */
+function sentBetween(before, now) {
+  const seconds = (now.time - before.time) / 1000;
+  const encodings = Object.entries(now.sent).map(([rid, { framesSent, frameHeight }]) => ({
+    frames: framesSent - (before.sent[rid]?.framesSent ?? 0),
+    lines: frameHeight,
+  }));
+  const current = encodings.filter(({ frames }) => frames >= LEAST_FRAMES * seconds);
+  return {
+    sent: Math.max(...encodings.map(({ frames }) => frames)),
+    lines: Math.max(...current.map(({ lines }) => lines)),
+  };
 }
