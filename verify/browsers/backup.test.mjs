@@ -9,8 +9,8 @@ import { createWorld, freshRoom } from "./support/world.mjs";
 const VGA = { resolution: { width: 640, height: 360, frameRate: 15 } };
 const VP9 = { videoCaptureDefaults: VGA, publishDefaults: { videoCodec: "vp9", backupCodec: true } };
 const TIMEOUT_MS = 90_000;
-/** Less is asked for after five seconds; the rest is time to notice. */
-const FALLS_AFTER_MS = 9_000;
+/** Less is asked for after five seconds; the rest is time to notice, on a busy machine too. */
+const CHANGES_WITHIN_MS = 20_000;
 
 let world;
 before(async () => {
@@ -56,6 +56,13 @@ async function sending(person) {
   return [...new Set(moving.map(({ codec }) => codec))].sort();
 }
 
+async function comesToSend(person, expected) {
+  const deadline = Date.now() + CHANGES_WITHIN_MS;
+  let seen = await sending(person);
+  while (seen.join() !== expected.join() && Date.now() < deadline) seen = await sending(person);
+  assert.deepEqual(seen, expected, "codecs being sent");
+}
+
 async function people(...identities) {
   return Promise.all(identities.map((identity) => world.person(identity)));
 }
@@ -73,11 +80,10 @@ describe("a second codec", () => {
     await bob.join(room);
     await bob.watches(ada);
     assert.deepEqual([await watched(bob, ada), await watched(cat, ada)], ["VP8", "VP9"]);
-    assert.deepEqual(await sending(ada), ["video/VP8", "video/VP9"]);
+    await comesToSend(ada, ["video/VP8", "video/VP9"]);
     await cat.watches(ada);
     await bob.run((client) => client.room.disconnect());
-    await sleep(FALLS_AFTER_MS);
-    assert.deepEqual(await sending(ada), ["video/VP9"]);
+    await comesToSend(ada, ["video/VP9"]);
   });
 
   it("takes over where a decoder is lost in a call", { timeout: TIMEOUT_MS }, async () => {

@@ -98,8 +98,8 @@ export class IsolatedMeeting {
 
   /** Waits until both decode frames of each other that were not there before. */
   async sees(timeout = 40_000) {
-    await see(this.people.ada, "bob", timeout);
-    await see(this.people.bob, "ada", timeout);
+    const { ada, bob } = this.people;
+    await Promise.all([see(ada, "bob", timeout), see(bob, "ada", timeout)]);
   }
 
   /** One of the server's metrics, by its whole name. */
@@ -111,9 +111,14 @@ export class IsolatedMeeting {
     return Number(line?.split(" ").at(-1));
   }
 
-  /** Waits until one of the server's metrics is at least this. */
-  async reaches(name, least) {
-    await waitFor(`${name} to be ${least}`, () => this.figure(name) >= least, { timeout: 40_000, interval: 500 });
+  /** Waits until one of the server's metrics is within these bounds. */
+  async comesTo(name, { least = 0, most = Number.POSITIVE_INFINITY }) {
+    let now;
+    const isReached = () => {
+      now = this.figure(name);
+      return now >= least && now <= most;
+    };
+    await waitFor(`another ${name}`, isReached, { timeout: 40_000, interval: 500, onTimeout: () => `it is ${now}` });
   }
 
   async close() {
