@@ -1,27 +1,20 @@
 """Media over TCP: an independent client's call, and connections that are of no use."""
 
 import asyncio
-import socket
 
 import pytest
 
 from support import aiortc_link
 from support.aiortc_call import aiortc_call
-from support.server import Server, server
+from support.server import Server, free_ports, server
 from support.tcp_shim import tcp_shim
 
 LAYOUTS = pytest.mark.parametrize("single", [False, True], ids=["rtc", "rtc/v1"])
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @LAYOUTS
 async def test_a_call_passes_over_tcp_alone(single, monkeypatch):
-    port = free_port()
+    port = free_ports()
     async with server(config=f"rtc: {{tcp_port: {port}}}\n") as weir, tcp_shim(port) as shim:
         prepare = aiortc_link._without_placeholders
         monkeypatch.setattr(aiortc_link, "_without_placeholders", lambda sdp: prepare(shim.redirect(sdp)))
@@ -35,7 +28,7 @@ async def test_a_call_passes_over_tcp_alone(single, monkeypatch):
 
 
 async def test_useless_connections_are_closed():
-    port = free_port()
+    port = free_ports()
     async with server(config=f"rtc: {{tcp_port: {port}}}\n") as weir:
         useless = {
             "nothing": b"",

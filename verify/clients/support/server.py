@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -16,6 +17,13 @@ from pathlib import Path
 from .wait import until
 
 BINARY = Path(os.environ.get("WEIR_BINARY") or Path(__file__).parents[3] / "target/release/weir")
+# Ports for servers, below those that the system chooses: a client that looks for a server at one of
+# the latter can connect to itself, and any other socket may be given it before the server takes it.
+_PORTS = range(22_000, 30_000)
+# Processes with neighbouring ids start far from each other: this is a prime near the golden section
+# of the range.
+_STRIDE = 4_943
+_next_port = itertools.count(os.getpid() * _STRIDE)
 
 
 class Server:
@@ -78,7 +86,8 @@ async def server(
     With several UDP ports for media each is one worker's.
     """
     assert BINARY.is_file(), f"{BINARY} is missing: build it (make build), or set WEIR_BINARY"
-    port, rtc_ports = _free_port(socket.SOCK_STREAM), _free_media_ports(media_ports)
+    port, rtc = free_ports(), free_ports(media_ports)
+    rtc_ports = str(rtc) if media_ports == 1 else f"{rtc}-{rtc + media_ports - 1}"
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder) / "weir.yaml"
         settings.write_text(config)
@@ -103,25 +112,23 @@ def _is_well(server: Server) -> bool:
         return False
 
 
-def _free_port(kind: int) -> int:
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _free_media_ports(count: int) -> str:
-    """So many UDP ports in a row, in the form of the server's argument."""
-    for _ in range(100):
-        first = _free_port(socket.SOCK_DGRAM)
-        if all(_is_free(port) for port in range(first + 1, first + count)):
-            return str(first) if count == 1 else f"{first}-{first + count - 1}"
+def free_ports(count: int = 1) -> int:
+    """The first of so many ports in a row that are free for TCP and UDP at all addresses."""
+    row = 0
+    for number in itertools.islice(_next_port, len(_PORTS)):
+        port = _PORTS[number % len(_PORTS)]
+        # A row does not go on from the last port of the range to the first.
+        row = (row if port > _PORTS.start else 0) + 1 if _is_free(port) else 0
+        if row == count:
+            return port - count + 1
     raise AssertionError(f"there are no {count} free ports in a row")
 
 
 def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except (OSError, OverflowError):
-            return False
-        return True
+    try:
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            with socket.socket(socket.AF_INET, kind) as probe:
+                probe.bind(("", port))
+    except OSError:
+        return False
+    return True
