@@ -22,7 +22,7 @@ DATA_INTERVAL_S = 0.05
 PING_INTERVAL_S = 0.05
 # An answer later than this is slow. A stall of half a second makes ten of them.
 PING_S_MAX = 0.2
-# So large a part of the answers may be slow, because this process and the server share a machine with others.
+# So large a part of the answers may be slow, because the server shares a machine with others.
 SLOW_PART_MAX = 0.1
 # Packets under way at the end have this long to arrive.
 ARRIVAL_S_MAX = 5.0
@@ -33,6 +33,8 @@ class Watch:
     """One observation of the call."""
 
     sent: list[bytes] = field(default_factory=list)
+    # Times from which and until which this process itself did not run.
+    pauses: list[tuple[float, float]] = field(default_factory=list)
     pings: list[float] = field(default_factory=list)
     unanswered: int = 0
     sound_lost: int = 0
@@ -62,7 +64,8 @@ class Bystander:
         self._url = url
         self._asker: Signalling | None = None
         self._asked: dict[int, float] = {}
-        self._answers: list[float] = []
+        # The times of questions and of their answers.
+        self._answers: list[tuple[float, float]] = []
         self._numbers: Iterator[int] = itertools.count(1)
 
     async def join(self) -> None:
@@ -103,7 +106,8 @@ class Bystander:
             await until("all data has come", arrived, ARRIVAL_S_MAX)
         with contextlib.suppress(AssertionError):
             await until("all questions are answered", lambda: not self._asked, ARRIVAL_S_MAX)
-        watch.pings, self._answers = self._answers, []
+        watch.pings = [until - since - _within(watch.pauses, since, until) for since, until in self._answers]
+        self._answers = []
         watch.unanswered = len(self._asked)
         self._asked.clear()
         received, lost = await self._sound()
@@ -154,13 +158,22 @@ class Bystander:
             number = next(self._numbers)
             self._asked[number] = time.monotonic()
             await self._asker.send(ping_req=protocol.Ping(timestamp=number))
+            due = time.monotonic() + PING_INTERVAL_S
             await asyncio.sleep(PING_INTERVAL_S)
+            woken = time.monotonic()
+            if woken - due > PING_INTERVAL_S:
+                watch.pauses.append((due, woken))
 
     async def _take(self, response: protocol.SignalResponse) -> None:
         if response.WhichOneof("message") == "pong_resp":
             asked = self._asked.pop(response.pong_resp.last_ping_timestamp, None)
             if asked is not None:
-                self._answers.append(time.monotonic() - asked)
+                self._answers.append((asked, time.monotonic()))
+
+
+def _within(pauses: list[tuple[float, float]], since: float, until: float) -> float:
+    """How much of that time was in pauses, in which no answer could be taken."""
+    return sum(max(0.0, min(until, end) - max(since, begin)) for begin, end in pauses)
 
 
 @contextlib.asynccontextmanager
