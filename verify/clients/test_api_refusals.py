@@ -93,7 +93,7 @@ async def test_a_wrong_request_gets_the_protocols_error(url, request_, status, c
 
 
 async def test_a_flood_of_large_bodies_takes_bounded_memory_and_disturbs_no_call():
-    async with server(config="limits: {request_timeout: 1}") as running:
+    async with server(config="limits: {request_timeout: 4}") as running:
         joining = Joining(running.url, "calm", [])
         alice, bob = await joining.sdk("alice"), await joining.sdk("bob")
         await alice.publish_video()

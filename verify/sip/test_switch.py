@@ -55,7 +55,7 @@ def test_a_call_is_in_the_switch_from_its_answer_to_its_end(world, figures):
 
 
 def test_calls_go_on_beside_a_switch_that_is_down_and_return_to_it(world, figures):
-    relay, switch, calls = world.relay, world.switch, group(talk_s=14)
+    relay, switch, calls = world.relay, world.switch, group(talk_s=20)
 
     def goes_down() -> None:
         switch.kill()
