@@ -45,8 +45,8 @@ impl SocketDevice {
         Path { local, remote }
     }
 
-    /// The real address of a relay: of a port that was free when it was asked for first, and that the
-    /// kernel gives to nobody.
+    /// The real address of a relay: of a port that was free when it was asked for first, and that
+    /// the kernel gives to nobody.
     pub(super) fn real_relay(&mut self, at: SocketAddr) -> SocketAddr {
         let (device, _) = self.ends(Path { local: at, remote: at });
         let ground = &self.ground;
