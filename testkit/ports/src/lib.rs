@@ -1,7 +1,7 @@
 //! Free ports, for programs and devices that a test starts.
 //!
 //! They lie below those that the kernel gives out. A port that the kernel gave out and got back may
-//! be given to any other socket, and a connection to it, while nobody listens, may be made from that
+//! be given to any other socket. A connection to it, while nobody listens, may be made from that
 //! very port: it is connected to itself then.
 
 #![forbid(unsafe_code)]
