@@ -138,9 +138,9 @@ pub(crate) fn attach<P: Linked>(
     Ok(attached)
 }
 
-/// Waits a moment for something that is taken: the kernel detaches the program of a process that has
-/// ended, or of pins that were removed, a little later. A process that starts another one shares its
-/// locks and links with it until that runs.
+/// Waits a moment for something that is taken: the kernel detaches the program of a process that
+/// has ended, or of pins that were removed, a little later. A process that starts another one
+/// shares its locks and links with it until that runs.
 pub(crate) fn once_free<T, E>(mut take: impl FnMut() -> Result<T, E>, is_taken: impl Fn(&E) -> bool) -> Result<T, E> {
     for _ in 0..TRIES {
         match take() {

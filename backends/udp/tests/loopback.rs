@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Counter, DataPlane, Event, Inject, LegId, Path, Protection, PuntKind, ReplicaId, SrtpProfile, Update};
-use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_recv_buffer_size_force};
 use support::*;
 use wire::RtpPacket;
 
@@ -48,13 +47,8 @@ impl Net {
 
     /// A peer's socket, and the path between it and the device.
     fn peer(&self) -> (UdpSocket, Path) {
-        let socket = UdpSocket::bind(SocketAddr::new(self.ip.parse().unwrap(), 0)).unwrap();
+        let socket = peer_socket(self.ip);
         socket.connect(self.address()).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        // What arrives is read later, and a default buffer holds 92 packets.
-        set_socket_recv_buffer_size_force(&socket, 4 << 20)
-            .or_else(|_| set_socket_recv_buffer_size(&socket, 4 << 20))
-            .unwrap();
         let path = Path {
             local: self.address(),
             remote: socket.local_addr().unwrap(),

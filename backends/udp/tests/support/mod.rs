@@ -4,6 +4,7 @@
 
 pub(crate) mod layers;
 
+use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use backend_udp::srtp::{Opener, Sealer, rtp_overhead};
@@ -11,6 +12,7 @@ use dataplane::{
     Clock, DataPlane, Event, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting,
     SrtpProfile, Stream, StreamFormat, StreamKey, Update,
 };
+use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_recv_buffer_size_force};
 use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, RtpPacket, Ssrc};
 
@@ -27,6 +29,18 @@ pub(crate) fn clock() -> Clock {
         origin: Instant::now(),
         ntp: NtpTime(3_900_000_000 << 32),
     }
+}
+
+/// A socket with room for packets that are read some time after they arrive: the default holds 92
+/// of 1,000 bytes.
+pub(crate) fn peer_socket(ip: &str) -> UdpSocket {
+    const BUFFER: usize = 4 << 20;
+    let socket = UdpSocket::bind((ip, 0)).unwrap();
+    set_socket_recv_buffer_size_force(&socket, BUFFER)
+        .or_else(|_| set_socket_recv_buffer_size(&socket, BUFFER))
+        .unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket
 }
 
 pub(crate) fn payload_type(number: u8) -> PayloadType {
