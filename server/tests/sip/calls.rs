@@ -112,7 +112,8 @@ fn the_same_by_lines_of_rtpproxy() {
     let counts = proxy.line("Q c a;1 b;1");
     assert_eq!(counts.split(' ').skip(1).collect::<Vec<_>>(), ["20", "20", "40", "0"]);
     assert_eq!(proxy.line("D c a b"), "0");
-    program.await_closed();
+    // Packets that are already on their way still pass.
+    std::thread::sleep(Duration::from_millis(500));
     phones[0].speak();
     assert!(phones[1].hears_nothing(), "it is over");
 }
