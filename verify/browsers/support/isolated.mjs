@@ -111,16 +111,6 @@ export class IsolatedMeeting {
     return Number(line?.split(" ").at(-1));
   }
 
-  /** Waits until one of the server's metrics is within these bounds. */
-  async comesTo(name, { least = 0, most = Number.POSITIVE_INFINITY }) {
-    let now;
-    const isReached = () => {
-      now = this.figure(name);
-      return now >= least && now <= most;
-    };
-    await waitFor(`another ${name}`, isReached, { timeout: 40_000, interval: 500, onTimeout: () => `it is ${now}` });
-  }
-
   async close() {
     for (const stop of this.#parts.reverse()) await stop();
   }
