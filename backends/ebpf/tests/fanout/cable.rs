@@ -8,6 +8,7 @@ use dataplane::{
     Counter, Leg, LegId, Path, Protection, Reason, Refused, Replica, ReplicaFormat, ReplicaId, ReplicaOffload,
     Rewriting, Stream, StreamFormat, StreamKey, Update,
 };
+use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 use skip::skipped;
 use veth::{Pair, pair_or_skip};
 use wire::codec::Layer;
@@ -130,6 +131,8 @@ pub(crate) fn socket(pair: &Pair, like: IpAddr) -> UdpSocket {
     let address = pair.far.address(like);
     let socket = pair.far.run(|| UdpSocket::bind((address, 0)).expect("there are ports"));
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    // A reader that waits for a processor misses no packet meanwhile.
+    setsockopt(&socket, RcvBufForce, &(4 << 20)).unwrap();
     socket
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use backend_ebpf::Pass;
 use dataplane::{Accept, Hop, Path, Relay, RelayProtection};
+use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 use skip::skipped;
 use veth::{Pair, pair_or_skip};
 
@@ -60,6 +61,8 @@ impl Parties {
         let sockets = [0, 1].map(|_| pair.far.run(|| UdpSocket::bind((far, 0)).expect("there are ports")));
         for socket in &sockets {
             socket.set_read_timeout(Some(PATIENCE)).expect("a socket can");
+            // A reader that waits for a processor misses no packet meanwhile.
+            setsockopt(socket, RcvBufForce, &(4 << 20)).expect("root may");
         }
         let theirs = [0, 1].map(|at: usize| sockets[at].local_addr().expect("it is bound"));
         // A datagram makes the kernel resolve the receiver's hardware address.
