@@ -25,7 +25,7 @@ mod udp_ports;
 pub(crate) use epoll::{Epoll, Readiness};
 pub use event_fd::EventFd;
 pub(crate) use poller::Poller;
-pub(crate) use port::PortSocket;
+pub(crate) use port::{PortSocket, PortWatch};
 pub(crate) use realtime::RealtimePriority;
 pub(crate) use reuseport::{ReuseportGroup, Steering};
 pub(crate) use rlimit::raise_open_files;

@@ -4,6 +4,9 @@ use std::io;
 use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
 
 use super::address::{Family, RawAddress};
 use super::socket::check;
@@ -20,6 +23,45 @@ const MEMINFO_VARS: usize = 9;
 pub(crate) struct PortSocket {
     fd: OwnedFd,
     family: Family,
+    /// Dropped after the descriptor, as it is declared after it.
+    closed: Closed,
+}
+
+/// Tells when a socket is closed, which is later than when its last owner has let go of it: that
+/// thread may be interrupted in between.
+#[derive(Debug, Default)]
+struct Closed(Arc<AtomicBool>);
+
+/// A view of a socket that does not keep it open.
+#[derive(Debug)]
+pub(crate) struct PortWatch {
+    socket: Weak<PortSocket>,
+    closed: Arc<AtomicBool>,
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl PortWatch {
+    pub(crate) fn new(socket: &Arc<PortSocket>) -> Self {
+        PortWatch {
+            socket: Arc::downgrade(socket),
+            closed: socket.closed.0.clone(),
+        }
+    }
+
+    /// The socket, while it is open. If it is being closed, this returns once its port is free:
+    /// another thread has nothing but one system call left to do.
+    pub(crate) fn open_or_closed(&self) -> Option<Arc<PortSocket>> {
+        let socket = self.socket.upgrade();
+        while socket.is_none() && !self.closed.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        socket
+    }
 }
 
 impl PortSocket {
@@ -38,6 +80,7 @@ impl PortSocket {
             // SAFETY: the descriptor is new, and nobody else's.
             fd: unsafe { OwnedFd::from_raw_fd(fd) },
             family,
+            closed: Closed::default(),
         };
         if family == Family::V6 {
             socket.set(libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)?;
@@ -142,5 +185,27 @@ impl PortSocket {
         let len = mem::size_of::<i32>() as libc::socklen_t;
         // SAFETY: the value is an int, and lives for the time of the call.
         check(unsafe { libc::setsockopt(self.raw(), level, option, (&raw const value).cast(), len) }).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last owner of a socket is another thread, which may be between letting go of it and
+    /// closing it when the port is wanted again.
+    #[test]
+    fn a_port_whose_socket_is_being_closed_is_free_after_a_short_wait() {
+        let at = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        for _ in 0..2_000 {
+            let socket = Arc::new(PortSocket::open(at).unwrap());
+            let watch = PortWatch::new(&socket);
+            let other = thread::spawn(move || drop(socket));
+            while watch.open_or_closed().is_some() {
+                thread::yield_now();
+            }
+            PortSocket::open(at).unwrap();
+            other.join().unwrap();
+        }
     }
 }

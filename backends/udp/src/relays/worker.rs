@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::table::Relays;
 use super::{BUFFER, RelaySocket, SocketFactory};
 use crate::abort::AbortOnPanic;
 use crate::heartbeat::{Heartbeat, Ping};
-use crate::net::{EventFd, Poller, PortSocket, RealtimePriority};
+use crate::net::{EventFd, Poller, PortSocket, PortWatch, RealtimePriority};
 use crate::wakeup::Wakeup;
 use crate::worker::{now, wakeup_by};
 
@@ -32,19 +32,20 @@ impl RelaySocket for Arc<PortSocket> {
 #[derive(Default)]
 pub(crate) struct PortSockets {
     /// A removed port stays open until its worker has taken the command. If it is opened again
-    /// before, it gets the same socket.
-    opened: HashMap<SocketAddr, Weak<PortSocket>>,
+    /// before, it gets the same socket. A call may get a port at once that another one has just
+    /// given back, when few are free.
+    opened: HashMap<SocketAddr, PortWatch>,
 }
 
 impl SocketFactory for PortSockets {
     type Socket = Arc<PortSocket>;
 
     fn open(&mut self, at: SocketAddr) -> io::Result<Arc<PortSocket>> {
-        if let Some(socket) = self.opened.get(&at).and_then(Weak::upgrade) {
+        if let Some(socket) = self.opened.get(&at).and_then(PortWatch::open_or_closed) {
             return Ok(socket);
         }
         let socket = Arc::new(PortSocket::open(at)?);
-        self.opened.insert(at, Arc::downgrade(&socket));
+        self.opened.insert(at, PortWatch::new(&socket));
         Ok(socket)
     }
 }
