@@ -103,6 +103,15 @@ impl SourceFilter {
     }
 }
 
+impl Unprotect {
+    /// It takes the place of another protection of the same party.
+    pub(super) fn follow(&mut self, last: &Self) {
+        if let (Unprotect::Srtp(opener), Unprotect::Srtp(last)) = (self, last) {
+            opener.follow(last);
+        }
+    }
+}
+
 impl<D> Port<D> {
     /// Takes the datagram in `buffer[..len]`; the rest of the buffer is room for what protection
     /// adds.

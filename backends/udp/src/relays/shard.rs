@@ -164,7 +164,8 @@ impl<D: RelaySocket> ShardRelays<D> {
                 let mut port = lock(&self.slots[place].port);
                 port.filter.set(entry.accept);
                 port.terminated = entry.terminated;
-                if let Some(ingress_protection) = entry.ingress_protection {
+                if let Some(mut ingress_protection) = entry.ingress_protection {
+                    ingress_protection.follow(&port.ingress_protection);
                     port.ingress_protection = ingress_protection;
                 }
                 port.rtp = entry.rtp;

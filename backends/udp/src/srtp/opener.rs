@@ -61,6 +61,8 @@ pub struct Opener {
     rtp_streams: Streams<ReplayWindow>,
     /// By sender SSRC, because libsrtp, and so every browser, counts SRTCP indexes per SSRC.
     rtcp_streams: Streams<ReplayWindow>,
+    /// The highest index of each stream under the sender's last keys.
+    before: Streams<u64>,
 }
 
 /// One of the sender's keys.
@@ -95,6 +97,20 @@ impl Opener {
             others: master.others().iter().map(Key::new).collect(),
             rtp_streams: Streams::with_limit(STREAMS_MAX),
             rtcp_streams: Streams::with_limit(STREAMS_MAX),
+            before: Streams::with_limit(STREAMS_MAX),
+        }
+    }
+
+    /// The sender has had other keys until now. It may count on from them (RFC 3711 section 3.3.1)
+    /// or begin anew (RFC 4568 section 7.1.4); the first packet of each stream shows it.
+    pub fn follow(&mut self, last: &Self) {
+        let highest = last.rtp_streams.iter().map(|(ssrc, window)| (ssrc, window.highest()));
+        // Streams that were silent under the last keys.
+        let earlier = last.before.iter().map(|(ssrc, highest)| (ssrc, *highest));
+        for (ssrc, highest) in highest.chain(earlier) {
+            if self.before.get(ssrc).is_none() && !self.before.is_full() {
+                self.before.insert(ssrc, highest);
+            }
         }
     }
 
@@ -114,7 +130,8 @@ impl Opener {
         }
         let (sequence, ssrc) = (u16_at(packet, 2), u32_at(packet, 8));
         let Some(window) = self.rtp_streams.get_mut(ssrc) else {
-            return open_first_rtp(&mut self.rtp_streams, rtp, packet, header_len);
+            let before = self.before.get(ssrc).copied();
+            return open_first_rtp(&mut self.rtp_streams, before, rtp, packet, header_len);
         };
         let index = nearest_index(window.highest(), sequence);
         window.check(index)?;
@@ -158,9 +175,11 @@ impl Opener {
 ///
 /// A stream's rollover counter starts at zero. When it started just below 65,536 and the packets
 /// before the wrap were lost or are late, the first we see has already counted one; so a low number
-/// gets a second attempt.
+/// gets a second attempt. `before` is the highest index under other keys, which it may count on
+/// from.
 fn open_first_rtp(
     streams: &mut Streams<ReplayWindow>,
+    before: Option<u64>,
     rtp: &Cipher,
     packet: &mut [u8],
     header_len: usize,
@@ -169,34 +188,28 @@ fn open_first_rtp(
         return Err(OpenError::TooManyStreams);
     }
     let (sequence, ssrc) = (u16_at(packet, 2), u32_at(packet, 8));
-    let unwrapped = PacketId {
-        ssrc,
-        index: sequence.into(),
-    };
-    let wrapped = PacketId {
-        ssrc,
-        index: (1 << 16) | u64::from(sequence),
-    };
+    let unwrapped = u64::from(sequence);
+    let wrapped = (sequence < 1 << 15).then_some(1 << 16 | unwrapped);
+    let counted_on = before.map(|highest| nearest_index(highest, sequence));
+    let counted_on = counted_on.filter(|index| *index != unwrapped && Some(*index) != wrapped);
 
     let mut kept = [0; FIRST_PACKET_MAX];
-    let mut kept = kept.get_mut(..packet.len() - header_len).filter(|_| sequence < 1 << 15);
+    let mut kept = kept.get_mut(..packet.len() - header_len);
     if let Some(kept) = &mut kept {
         // Opening destroys what it does not accept.
         kept.copy_from_slice(&packet[header_len..]);
     }
-    let (len, index) = match (rtp.open_rtp(unwrapped, packet, header_len), kept) {
-        (Some(len), _) => (len, unwrapped.index),
-        (None, None) => return Err(OpenError::Authentication),
-        (None, Some(kept)) => {
+    let others = [wrapped, counted_on].into_iter().flatten().filter(|_| kept.is_some());
+    for index in std::iter::once(unwrapped).chain(others) {
+        if let Some(kept) = &kept {
             packet[header_len..].copy_from_slice(kept);
-            let len = rtp
-                .open_rtp(wrapped, packet, header_len)
-                .ok_or(OpenError::Authentication)?;
-            (len, wrapped.index)
         }
-    };
-    streams.insert(ssrc, ReplayWindow::starting_at(index));
-    Ok(Opened { len, index })
+        if let Some(len) = rtp.open_rtp(PacketId { ssrc, index }, packet, header_len) {
+            streams.insert(ssrc, ReplayWindow::starting_at(index));
+            return Ok(Opened { len, index });
+        }
+    }
+    Err(OpenError::Authentication)
 }
 
 /// The bytes where a packet has the identifier of its key: in front of a tag of `tag_len` bytes.

@@ -44,6 +44,11 @@ impl<T> Streams<T> {
         self.states.get_mut(self.last.1)
     }
 
+    /// Each stream's SSRC and state.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.order.iter().map(|(ssrc, place)| (*ssrc, &self.states[*place]))
+    }
+
     /// Asks for what finding a stream takes, and for the one that was looked up last.
     pub(super) fn prefetch(&self) {
         prefetch::first(&self.order);

@@ -2,6 +2,7 @@
 //! agreement with libsrtp.
 
 mod mki;
+mod rekeying;
 
 use dataplane::{MasterKey, Mki, SessionParameters, SrtpProfile};
 use proptest::prelude::*;

@@ -88,8 +88,11 @@ impl ModelDevice {
             Update::SetRelay(at, relay) => match relay.ingress_protection.key() {
                 None => drop(self.relay_openers.remove(at)),
                 Some(key) => {
-                    if self.relay_openers.get(at).is_none_or(|(old, _)| old != key) {
-                        self.relay_openers.insert(*at, (key.clone(), Opener::new(key)));
+                    let last = self.relay_openers.get(at);
+                    if last.is_none_or(|(old, _)| old != key) {
+                        let mut opener = Opener::new(key);
+                        last.into_iter().for_each(|(_, last)| opener.follow(last));
+                        self.relay_openers.insert(*at, (key.clone(), opener));
                     }
                 }
             },
