@@ -3,6 +3,7 @@
 //! If both parties use the same protection, their keys pass through and packets are relayed
 //! unopened. Otherwise each side is protected separately: we are the other end of its keys.
 
+mod agreed;
 mod choice;
 mod lines;
 mod opportunistic;
@@ -17,6 +18,8 @@ use crate::plan::Keys;
 use crate::random::Random;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
+pub(crate) use agreed::Agreed;
+use agreed::{is_answer, offered_again};
 pub(crate) use choice::Choice;
 use lines::crypto_line;
 use opportunistic::is_usable;
@@ -43,13 +46,6 @@ pub(crate) enum Security {
         /// With keys that were offered beside, where the answer is to have no handshake.
         instead: Option<Box<Security>>,
     },
-}
-
-/// Keys known to both ends.
-#[derive(Clone, Debug)]
-pub(crate) struct Agreed {
-    pub(crate) ours: Crypto,
-    pub(crate) theirs: Crypto,
 }
 
 impl Security {
@@ -92,12 +88,13 @@ impl Security {
 }
 
 impl Media {
-    /// Secures an offer of the party at `end`, with the protocol of the other side. Returns the
-    /// attributes for the other party.
+    /// Secures an offer of the party at `end`, which may have moved, with the protocol of the other
+    /// side. Returns the attributes for the other party.
     pub(super) fn secure_offer(
         &mut self,
         end: usize,
         section: &Section<'_>,
+        moved: bool,
         flags: &Flags,
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
@@ -115,7 +112,7 @@ impl Media {
                     self.choice = None;
                     Some(Attributes::Keep)
                 }
-                Keying::Sdes => self.offer_choice(end, section, flags, context.random),
+                Keying::Sdes => self.offer_choice(end, section, moved, flags, context.random),
                 _ => Some(Attributes::Keep),
             };
             if let Some(passed) = passed {
@@ -141,7 +138,7 @@ impl Media {
         if !has_certificate && [speaks, other].contains(&Keying::Dtls) {
             return Err(Refused::Keys);
         }
-        let speaker = answer_to(speaks, section, &self.sides[end].security, flags, context.random)?;
+        let speaker = answer_to(speaks, section, &self.sides[end].security, moved, flags, context.random)?;
         let offered = offer_to(
             other,
             section,
@@ -187,11 +184,13 @@ impl Media {
         }
     }
 
-    /// Secures an answer of the party at `end`. Returns the attributes for the party that offered.
+    /// Secures an answer of the party at `end`, which may have moved. Returns the attributes for
+    /// the party that offered.
     pub(super) fn secure_answer(
         &mut self,
         end: usize,
         section: &Section<'_>,
+        moved: bool,
         flags: &Flags,
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
@@ -219,10 +218,7 @@ impl Media {
                     usable.filter_map(|theirs| Some((theirs, offered.iter().find(|ours| is_answer(theirs, ours))?)));
                 match (pairs.next(), &section.fingerprint, *or_dtls) {
                     (Some((theirs, ours)), ..) => {
-                        *agreed = Some(Agreed {
-                            ours: ours.clone(),
-                            theirs: theirs.clone(),
-                        });
+                        *agreed = Some(Agreed::answered(agreed.as_ref(), ours.clone(), theirs.clone(), moved));
                     }
                     (None, Some(fingerprint), Some(hash)) => {
                         self.sides[end].security = Security::Dtls {
@@ -244,16 +240,6 @@ impl Media {
     }
 }
 
-/// Whether a key is used in the way that another one is: the same suite, and the same session
-/// parameters, which the two ends agree on.
-fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
-    let agreed = |crypto: &Crypto| SessionParameters {
-        mki: None,
-        ..crypto.key.parameters()
-    };
-    theirs.tag == ours.tag && theirs.key.profile() == ours.key.profile() && agreed(theirs) == agreed(ours)
-}
-
 /// The keying that is accepted of an offer: the earlier one, or DTLS rather than SDES.
 fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
     match section.keying() {
@@ -263,12 +249,12 @@ fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
     }
 }
 
-/// The security of the offering party. Fitting keys of ours stay, because packets encrypted with
-/// them are on their way.
+/// The security of the offering party.
 fn answer_to(
     speaks: Keying,
     section: &Section<'_>,
     before: &Security,
+    moved: bool,
     flags: &Flags,
     random: &mut Random,
 ) -> Result<Security, Refused> {
@@ -288,7 +274,7 @@ fn answer_to(
             let ours = match before {
                 Security::Sdes {
                     agreed: Some(agreed), ..
-                } if is_answer(&theirs, &agreed.ours) => agreed.ours.clone(),
+                } if agreed.stays(&theirs, moved) => agreed.ours.clone(),
                 _ => Crypto {
                     tag: theirs.tag,
                     key: random.key(theirs.key.profile()).with_parameters(SessionParameters {
@@ -300,7 +286,7 @@ fn answer_to(
             };
             Ok(Security::Sdes {
                 offered: vec![ours.clone()],
-                agreed: Some(Agreed { ours, theirs }),
+                agreed: Some(Agreed::new(ours, theirs)),
                 or_dtls: None,
             })
         }
@@ -316,7 +302,7 @@ fn answer_to(
             // A peer supports the hash function that it uses itself.
             let hash = flags.fingerprint.or(before.hash()).unwrap_or(fingerprint.hash);
             Ok(Security::Dtls {
-                instead: answer_to(Keying::Sdes, section, before, flags, random)
+                instead: answer_to(Keying::Sdes, section, before, moved, flags, random)
                     .ok()
                     .map(Box::new),
                 peer: Some(fingerprint),
@@ -347,11 +333,14 @@ fn offer_to(
                 agreed,
                 or_dtls,
             },
-        ) => Ok(Security::Sdes {
-            offered: offered.clone(),
-            agreed: agreed.clone(),
-            or_dtls: or_dtls.filter(|_| takes_dtls),
-        }),
+        ) => {
+            let (offered, agreed) = offered_again(offered, agreed.as_ref(), random);
+            Ok(Security::Sdes {
+                offered,
+                agreed,
+                or_dtls: or_dtls.filter(|_| takes_dtls),
+            })
+        }
         (Keying::Dtls, Security::Dtls { peer, active, .. }) => Ok(Security::Dtls {
             peer: peer.clone(),
             active: *active,

@@ -205,6 +205,16 @@ impl Side {
         self.ice = None;
     }
 
+    /// Whether a description says that the party is elsewhere: at another address or, with ICE,
+    /// with other credentials.
+    pub(crate) fn moves(&self, heard: &Heard) -> bool {
+        let Some(before) = &self.heard else { return false };
+        match (&before.ice, &heard.ice) {
+            (Some(before), Some(ice)) => before != ice,
+            _ => !heard.is_zero() && self.said.map(|[rtp, _]| rtp) != Some(heard.rtp),
+        }
+    }
+
     /// Records a description of the party: its packets may have another source from now on.
     pub(crate) fn hear(&mut self, heard: Heard, policy: Policy, reset: bool, closes: Instant) {
         // On hold, a party is still where it was.

@@ -76,9 +76,10 @@ impl Media {
         let Some(heard) = heard else {
             return Ok(self.decline(end, role, section, context));
         };
+        let moved = self.sides[end].moves(&heard);
         let keying = match role {
-            Role::Offer => self.secure_offer(end, section, flags, context),
-            Role::Answer => self.secure_answer(end, section, flags, context),
+            Role::Offer => self.secure_offer(end, section, moved, flags, context),
+            Role::Answer => self.secure_answer(end, section, moved, flags, context),
         };
         let keying = keying.inspect_err(|_| context.counters.count(Counter::KeysUnusable))?;
         self.refused = false;

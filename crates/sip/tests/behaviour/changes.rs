@@ -3,6 +3,7 @@
 use sip::Config;
 use sip::ng::value::Dictionary;
 use sip::plan::Keys;
+use sip::sdp::Crypto;
 use wire::sdp::{Fingerprint, HashFunction};
 
 use crate::support::*;
@@ -106,6 +107,66 @@ fn keys_that_were_sealed_anew_go_on_being() {
     );
     let again = setup.describe("offer", &offered, again());
     assert_eq!(attribute(&again, "crypto"), tag);
+}
+
+/// The end at the new address may not know how often numbers have wrapped under our old key.
+#[test]
+fn a_party_that_moves_with_a_new_key_is_offered_another_of_ours() {
+    let mut setup = Setup::new();
+    let towards = Dictionary::default().with("transport-protocol", "RTP/AVP");
+    setup.describe("offer", &section("RTP/SAVP", "192.0.2.1", 6004, KEY), towards);
+    let plain = section("RTP/AVP", "192.0.2.2", 6000, "");
+    let mut ours = |port, key, flags: Dictionary| {
+        setup.describe("offer", &section("RTP/SAVP", "192.0.2.1", port, key), flags);
+        let answer = setup.describe("answer", &plain, answered());
+        let ours = attribute(&answer, "crypto").to_owned();
+        let seals = setup
+            .entries
+            .values()
+            .find_map(|entry| match &entry.rtp.as_ref()?.egress_protection {
+                Keys::Srtp(key) => Some(key.clone()),
+                _ => None,
+            });
+        assert_eq!(seals, Crypto::parse(&ours).map(|ours| ours.key));
+        ours
+    };
+    let first = ours(6004, KEY, again());
+    assert_eq!(ours(6004, OTHER_KEY, again()), first, "it has not moved");
+    assert_eq!(ours(6006, OTHER_KEY, again()), first, "it still has the key");
+    let second = ours(6008, KEY, again());
+    assert_ne!(second, first);
+    assert_eq!(ours(6008, KEY, again()), second, "the same again");
+}
+
+#[test]
+fn a_party_that_moves_with_a_new_key_in_its_answer_gets_another_of_ours_in_the_next_offer() {
+    let mut setup = Setup::new();
+    let towards = Dictionary::default()
+        .with("transport-protocol", "RTP/SAVP")
+        .with("SDES", list(&["only-AES_CM_128_HMAC_SHA1_80"]));
+    let plain = section("RTP/AVP", "192.0.2.1", 6004, "");
+    let mut offer = towards.clone();
+    let mut ours = |port, key| {
+        let first = setup.describe("offer", &plain, offer.clone());
+        offer = towards.clone().with("to-tag", "b");
+        let answer = section("RTP/SAVP", "192.0.2.2", port, key);
+        let said = setup.describe("answer", &answer, answered());
+        assert_eq!(setup.describe("answer", &answer, answered()), said);
+        let ours = attribute(&first, "crypto").to_owned();
+        let seals = &setup.entries[&local(&said)]
+            .rtp
+            .as_ref()
+            .expect("a way")
+            .egress_protection;
+        assert_eq!(*seals, Keys::Srtp(Crypto::parse(&ours).expect("a key").key));
+        ours
+    };
+    let first = ours(6000, KEY);
+    assert_eq!(ours(6002, OTHER_KEY), first, "the offer was made before it moved");
+    let second = ours(6002, OTHER_KEY);
+    assert_ne!(second, first);
+    assert_eq!(ours(6002, OTHER_KEY), second);
+    assert_eq!(ours(6002, KEY), second, "it has not moved");
 }
 
 #[test]

@@ -29,6 +29,7 @@ impl Media {
         &mut self,
         end: usize,
         section: &Section<'_>,
+        moved: bool,
         flags: &Flags,
         random: &mut Random,
     ) -> Option<Attributes> {
@@ -44,7 +45,7 @@ impl Media {
         let tag = |value: &str| value.split_ascii_whitespace().next().and_then(|tag| tag.parse().ok());
         let passing: Vec<u32> = theirs.iter().filter_map(|(_, value)| tag(value)).collect();
         let last = passing.iter().copied().max().unwrap_or(0);
-        let speaker = answer_to(Keying::Sdes, section, &self.sides[end].security, flags, random);
+        let speaker = answer_to(Keying::Sdes, section, &self.sides[end].security, moved, flags, random);
         self.choice = match speaker {
             Ok(speaker) if !sdes.nonew => {
                 let before = self.choice.take().filter(|choice| choice.end == end);
