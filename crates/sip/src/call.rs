@@ -200,7 +200,7 @@ impl Dialogue {
 
     /// Whether a request of this branch may be about it. A request or a dialogue without one fits
     /// all.
-    fn fits(&self, branch: Option<&[u8]>) -> bool {
+    pub(crate) fn fits(&self, branch: Option<&[u8]>) -> bool {
         match (branch, &self.branch) {
             (Some(asked), Some(known)) => asked == known,
             _ => true,
@@ -288,13 +288,8 @@ impl Call {
         places
     }
 
-    /// Ends the dialogues of a request, or all; they are kept until `kept_until`. Dialogues that
-    /// are over stay unchanged.
-    pub(crate) fn end(&mut self, names: Option<&Names<'_>>, kept_until: Instant) -> Found {
-        self.end_where(names, kept_until, |_| true)
-    }
-
-    /// The same for those dialogues that may end.
+    /// Ends those dialogues of a request, or of all, that may end; they are kept until
+    /// `kept_until`. Dialogues that are over stay unchanged.
     pub(crate) fn end_where(
         &mut self,
         names: Option<&Names<'_>>,

@@ -15,6 +15,7 @@ mod flags;
 mod framing;
 mod report;
 mod statistics;
+mod wishes;
 
 pub(crate) use commands::{call_reported_on, out_of_ports};
 pub use flags::{Dtls, Flags, Ice, Learning, Mux, Names, Protocol, Replace, Sdes, TEXT_FLAGS_MAX, Undone, Wish};

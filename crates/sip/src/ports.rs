@@ -170,6 +170,14 @@ impl Ports {
         self.pools[interface].interface.address
     }
 
+    /// The address of an interface in descriptions.
+    pub(crate) fn advertised(&self, interface: usize) -> IpAddr {
+        let Interface {
+            address, advertised, ..
+        } = self.pools[interface].interface;
+        advertised.unwrap_or(address)
+    }
+
     pub(crate) fn give_back(&mut self, pair: Pair) {
         let pool = &mut self.pools[pair.pool];
         assert!(pool.taken.remove(&pair.port), "only what was taken comes back");

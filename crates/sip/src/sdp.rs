@@ -21,7 +21,7 @@ use std::net::IpAddr;
 use wire::sdp::{Direction, Fingerprint, IceCredentials, Setup};
 
 pub use codecs::CodecPolicy;
-pub(crate) use codecs::TELEPHONE_CLOCK;
+pub(crate) use codecs::{TELEPHONE_CLOCK, has_packet_time};
 pub use crypto::{Crypto, CryptoForm};
 pub(crate) use crypto::{SUITES, suite_name};
 pub use rewrite::{Attributes, Candidate, Rewrite, SectionRewrite};

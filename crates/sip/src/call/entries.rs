@@ -17,7 +17,8 @@ impl Call {
         let mut entries = Vec::new();
         for dialogue in self.dialogues.iter().filter(|dialogue| !dialogue.is_over()) {
             for media in dialogue.media.iter().filter(|media| !media.refused) {
-                match dialogue.answered {
+                // A section may be new in a call that was answered, as one for fax.
+                match dialogue.answered && media.is_answered() {
                     true => media.entries(&mut entries),
                     false => media.early_entries(&mut entries),
                 }
@@ -48,6 +49,11 @@ impl Dialogue {
 }
 
 impl Media {
+    /// Both parties have described themselves.
+    fn is_answered(&self) -> bool {
+        self.sides.iter().all(|side| side.heard.is_some())
+    }
+
     fn entries(&self, entries: &mut Vec<Entry>) {
         for end in [0, 1] {
             entries.extend(self.entry(end, Component::Rtp));

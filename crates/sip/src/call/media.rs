@@ -43,6 +43,8 @@ pub(crate) struct Media {
     pub(crate) offered: Offered,
     /// The first of the formats in the last offer.
     pub(crate) format: String,
+    /// The first codec of the last answer, for queries.
+    pub(crate) codec: Option<String>,
     pub(crate) tos: Option<u8>,
 }
 
@@ -153,6 +155,7 @@ impl Media {
             refused: false,
             offered: Offered::default(),
             format: String::new(),
+            codec: None,
             tos: None,
         }
     }

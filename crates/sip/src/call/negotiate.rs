@@ -51,9 +51,10 @@ impl Call {
         dialogue.trim(context);
         dialogue.resume(role);
         dialogue.ends[end].label = flags.label.clone().or(dialogue.ends[end].label.take());
+        let home = context.ports.advertised(dialogue.ends[1 - end].interface);
         self.last_signal = context.now;
         self.metadata = flags.metadata.clone().or(self.metadata.take());
-        Ok(self.dialogues[place.dialogue].write(end, description, sections, flags, context.instance))
+        Ok(self.dialogues[place.dialogue].write(end, description, sections, flags, (home, context.instance)))
     }
 }
 
@@ -83,6 +84,9 @@ impl Media {
         };
         let keying = keying.inspect_err(|_| context.counters.count(Counter::KeysUnusable))?;
         self.refused = false;
+        if role == Role::Answer && self.is_rtp {
+            self.codec = section.codec();
+        }
         self.tos = flags.tos.or(self.tos);
         self.set_mux(end, role, section, flags);
         let holds = heard.is_zero();
@@ -97,11 +101,19 @@ impl Media {
         let unwanted = flags
             .codecs
             .unwanted(section, flags.single_codec && role == Role::Answer);
+        let order = match role {
+            Role::Offer => flags.codecs.order(section),
+            Role::Answer => Vec::new(),
+        };
         Ok(SectionRewrite {
             port: other.local(Component::Rtp).map_or(0, |local| local.port()),
             address: (holds && !flags.replace.zero_address).then(|| other.zero()),
             protocol: Some(self.protocols[1 - end].clone()).filter(|protocol| protocol != section.protocol),
             without: unwanted.into_iter().map(str::to_owned).collect(),
+            order: order.into_iter().map(str::to_owned).collect(),
+            packet_time: flags
+                .ptime
+                .filter(|_| role == Role::Offer && section.media == "audio" && section.stated_packet_time().is_none()),
             direction: (self.is_rtp && !flags.original_sendrecv).then(|| said_direction(section.direction, holds)),
             rtcp: rtcp.map(|local| local.port()),
             rtcp_in_full: flags.full_rtcp_attribute,

@@ -22,19 +22,18 @@ pub(crate) struct Identity {
 
 impl Dialogue {
     /// Writes the description of the party at `end` for the other, with the changes to each
-    /// section.
+    /// section. `home` is our address towards that party, in descriptions without media.
     pub(super) fn write(
         &mut self,
         end: usize,
         description: &Description<'_>,
         mut sections: Vec<SectionRewrite>,
         flags: &Flags,
-        instance: &str,
+        (home, instance): (IpAddr, &str),
     ) -> Vec<u8> {
         let local = self.media.iter().find_map(|media| media.sides[1 - end].local.as_ref());
         let ours = flags.media_address.or(local.map(|pair| pair.advertised));
-        let said = description.sections.iter().find_map(|section| section.address);
-        let ours = ours.or(said).unwrap_or(IpAddr::from([0, 0, 0, 0]));
+        let ours = ours.unwrap_or(home);
         let address = say_addresses(description, &mut sections, ours);
         let rewrite = Rewrite {
             address,

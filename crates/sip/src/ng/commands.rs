@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::flags::table::COMMANDS;
 use super::value::{Dictionary, Value};
-use super::{Encoding, Flags, Wish, report, statistics as told};
-use crate::call::{Call, CallName, Names, Refused, Role};
+use super::{Encoding, Flags, report, statistics as told};
+use crate::call::{Call, CallName, Dialogue, Names, Refused, Role};
 use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX, WARNED_MAX};
 use crate::relay::Output;
 use crate::sdp::Description;
@@ -166,28 +166,6 @@ impl Relay {
         written
     }
 
-    /// Refuses requests that a relay without codecs cannot meet, unless they have no effect or are
-    /// tolerated.
-    fn judge_wishes(&mut self, role: Role, description: &Description<'_>, flags: &mut Flags) -> Result<(), Refused> {
-        if role == Role::Answer {
-            // These are about offers, and scripts send them always.
-            flags.undone.forget(&[Wish::Transcode, Wish::Ptime, Wish::T38]);
-        }
-        if !flags.codecs.transcode.is_empty() && flags.codecs.is_offered(&description.sections) {
-            flags.undone.forget(&[Wish::Transcode]);
-        }
-        let before = flags.undone.ignored.count;
-        let refused = flags.undone.tolerate(&self.config.tolerated);
-        self.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
-        match refused {
-            Some(wish) => {
-                self.counters.count(Counter::NgUnsupported);
-                Err(Refused::Wish(wish))
-            }
-            None => Ok(()),
-        }
-    }
-
     #[expect(
         clippy::too_many_arguments,
         reason = "the call, the parties, the description and the flags"
@@ -253,7 +231,13 @@ impl Relay {
         let Some(mut call) = self.calls.remove(&name) else {
             return self.nothing_to_delete(&flags);
         };
-        let found = call.end(names.as_ref(), now + delay);
+        // A branch alone ends as well: rtpengine would end the whole call.
+        let is_meant = |dialogue: &Dialogue| from.is_some() || dialogue.fits(branch);
+        if !call.dialogues.iter().any(is_meant) {
+            self.put(name, call, out);
+            return self.nothing_to_delete(&flags);
+        }
+        let found = call.end_where(names.as_ref(), now + delay, is_meant);
         let report = if flags.fast {
             Dictionary::default()
         } else {

@@ -78,6 +78,10 @@ pub struct Flags {
     pub single_codec: bool,
     /// Codecs taken out.
     pub codecs: CodecPolicy,
+    /// The length of packets towards the other side, in milliseconds.
+    pub ptime: Option<u64>,
+    /// The same towards the offerer.
+    pub ptime_reverse: Option<u64>,
     /// Write the address into `a=rtcp` too.
     pub full_rtcp_attribute: bool,
     /// Write no `a=rtcp`.

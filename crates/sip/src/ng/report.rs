@@ -125,12 +125,15 @@ impl<'a> Report<'a> {
         for quality in &side.qualities {
             self.streams.push(quality.ssrc.to_string(), rated(quality));
         }
-        Dictionary::default()
+        let mut section = Dictionary::default()
             .with("index", index as u64 + 1)
             .with("type", media.kind.as_str())
-            .with("protocol", media.protocols[end].as_str())
-            .with("streams", streams)
-            .with("flags", media_flags(media, end))
+            .with("protocol", media.protocols[end].as_str());
+        // As from rtpengine, once there are packets of it.
+        if let Some(codec) = media.codec.as_ref().filter(|_| side.traffic[0].packets > 0) {
+            section.push("codec", codec.as_str());
+        }
+        section.with("streams", streams).with("flags", media_flags(media, end))
     }
 
     fn stream(&mut self, side: &Side, component: Component) -> Dictionary {

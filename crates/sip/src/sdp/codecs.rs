@@ -12,11 +12,15 @@ pub struct CodecPolicy {
     pub strip: Vec<String>,
     /// Codecs that stay even so.
     pub except: Vec<String>,
+    /// Codecs that stay even so, in this order.
+    pub offer: Vec<String>,
     /// Codecs to hide from the other side and to transcode from another codec. If `transcode`
     /// names codecs they stay, because nothing is transcoded here.
     pub mask: Vec<String>,
     /// Codecs to have, whether or not they are offered.
     pub transcode: Vec<String>,
+    /// Codecs to hide from the other side and to transcode in any case. They stay.
+    pub consume: Vec<String>,
 }
 
 /// Names of the payload types that need no `a=rtpmap` (RFC 3551 section 6), as far as phones use
@@ -36,6 +40,11 @@ const STATIC: [(u8, &str); 12] = [
     (34, "H263/90000"),
 ];
 
+/// The packet time of most audio in milliseconds, and that of G.723, used when none is stated (RFC
+/// 3551 section 4.5).
+const PACKET_TIME: u64 = 20;
+const PACKET_TIME_G723: u64 = 30;
+
 /// The clock of most telephone audio, used when none is stated.
 pub(crate) const TELEPHONE_CLOCK: u32 = 8_000;
 
@@ -45,6 +54,28 @@ impl Section<'_> {
         let first = self.formats.split_ascii_whitespace().next()?;
         let rate = names(self).get(first)?.split('/').nth(1)?.parse().ok();
         rate.filter(|rate| *rate > 0)
+    }
+
+    /// The first format as `PCMU/8000`, when it is known.
+    pub(crate) fn codec(&self) -> Option<String> {
+        let first = self.formats.split_ascii_whitespace().next()?;
+        names(self).remove(first)
+    }
+
+    /// The packet time that it states.
+    pub(crate) fn stated_packet_time(&self) -> Option<u64> {
+        let said = self.lines.iter().filter_map(|line| line.attribute());
+        let mut said = said.filter(|(name, _)| *name == "ptime");
+        said.next()?.1.trim().parse().ok()
+    }
+
+    /// Its packet time in milliseconds.
+    fn packet_time(&self) -> u64 {
+        let is_g723 = || self.codec().is_some_and(|codec| codec.starts_with("G723/"));
+        self.stated_packet_time().unwrap_or_else(|| match is_g723() {
+            true => PACKET_TIME_G723,
+            false => PACKET_TIME,
+        })
     }
 }
 
@@ -68,7 +99,7 @@ impl CodecPolicy {
             unwanted.extend(codecs.skip(1));
         }
         let mut orphans = orphans(&formats, &unwanted, &names);
-        orphans.retain(|format| !matches(&self.except, name(format)));
+        orphans.retain(|format| !self.spares(name(format)));
         if unwanted.len() + orphans.len() < formats.len() {
             unwanted.extend(orphans);
         }
@@ -79,26 +110,75 @@ impl CodecPolicy {
         }
     }
 
+    /// The payload types of `section` that stay only because they are offered. They follow the
+    /// others in this order.
+    pub fn order<'a>(&self, section: &Section<'a>) -> Vec<&'a str> {
+        if !section.is_rtp() || self.offer.is_empty() {
+            return Vec::new();
+        }
+        let names = names(section);
+        let name = |format: &str| names.get(format).map(String::as_str).unwrap_or_default();
+        let place = |name: &str| {
+            self.offer
+                .iter()
+                .position(|wanted| matches(std::slice::from_ref(wanted), name))
+        };
+        let formats = section.formats.split_ascii_whitespace().take(FORMATS_MAX);
+        let mut offered: Vec<(usize, &str)> = formats
+            .filter(|format| self.is_named(name(format)) && !matches(&self.except, name(format)))
+            .filter_map(|format| Some((place(name(format))?, format)))
+            .collect();
+        offered.sort_by_key(|(place, _)| *place);
+        offered.into_iter().map(|(_, format)| format).collect()
+    }
+
     fn takes_out(&self, name: &str) -> bool {
+        self.is_named(name) && !self.spares(name)
+    }
+
+    /// Whether it stays although it is named.
+    fn spares(&self, name: &str) -> bool {
+        matches(&self.except, name) || matches(&self.offer, name)
+    }
+
+    /// Whether it is named to be taken out.
+    fn is_named(&self, name: &str) -> bool {
         let mask: &[String] = if self.transcode.is_empty() { &self.mask } else { &[] };
         let is_all = |wanted: &&String| wanted.eq_ignore_ascii_case("all") || wanted.eq_ignore_ascii_case("full");
         let lists = [&self.strip[..], mask];
         let named = lists.iter().any(|list| matches(list, name));
         let all = lists.iter().any(|list| list.iter().any(|wanted| is_all(&wanted)));
-        (named || all && !matches(&self.transcode, name)) && !matches(&self.except, name)
+        named || all && !matches(&self.transcode, name)
     }
 
     /// Whether every codec to transcode to is offered already, in every wanted audio section.
     pub(crate) fn is_offered(&self, sections: &[Section<'_>]) -> bool {
-        let mut sound = sections
-            .iter()
-            .filter(|section| section.port != 0 && section.is_rtp() && section.media == "audio");
-        sound.all(|section| {
+        sound(sections).all(|section| {
             let names = names(section);
             let has = |wanted: &String| names.values().any(|name| matches(std::slice::from_ref(wanted), name));
             self.transcode.iter().all(has)
         })
     }
+
+    /// Whether a codec to consume is offered in a wanted audio section. One that is not makes no
+    /// difference.
+    pub(crate) fn is_consumed(&self, sections: &[Section<'_>]) -> bool {
+        let is_all = |wanted: &String| wanted.eq_ignore_ascii_case("all") || wanted.eq_ignore_ascii_case("full");
+        sound(sections).any(|section| {
+            let all = self.consume.iter().any(is_all);
+            all || names(section).values().any(|name| matches(&self.consume, name))
+        })
+    }
+}
+
+/// Whether packets of every wanted audio section have this length, in milliseconds.
+pub(crate) fn has_packet_time(sections: &[Section<'_>], wanted: u64) -> bool {
+    sound(sections).all(|section| section.packet_time() == wanted)
+}
+
+fn sound<'a, 's>(sections: &'a [Section<'s>]) -> impl Iterator<Item = &'a Section<'s>> {
+    let is_wanted = |section: &&Section<'_>| section.port != 0 && section.is_rtp() && section.media == "audio";
+    sections.iter().filter(is_wanted)
 }
 
 /// Whether it is a supplement to other audio.

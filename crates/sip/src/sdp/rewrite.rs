@@ -56,6 +56,10 @@ pub struct SectionRewrite {
     pub format: Option<String>,
     /// Payload types that go.
     pub without: Vec<String>,
+    /// Payload types that are the last ones, in this order.
+    pub order: Vec<String>,
+    /// The packet time to write, where none is stated.
+    pub packet_time: Option<u64>,
     /// The direction to write at the end; `None` leaves its lines unchanged.
     pub direction: Option<Direction>,
     /// The port of `a=rtcp`.
@@ -96,6 +100,8 @@ impl SectionRewrite {
             protocol: None,
             format: None,
             without: Vec::new(),
+            order: Vec::new(),
+            packet_time: None,
             direction: None,
             rtcp: None,
             rtcp_in_full: false,
@@ -268,10 +274,11 @@ impl Writer {
         let kept = section
             .formats
             .split_ascii_whitespace()
-            .filter(|format| !without.contains(format));
+            .filter(|format| !without.contains(format) && !change.order.iter().any(|last| last == format))
+            .chain(change.order.iter().map(String::as_str));
         let formats = match &change.format {
             Some(format) if section.formats.is_empty() => format.clone(),
-            _ if without.is_empty() => section.formats.to_owned(),
+            _ if without.is_empty() && change.order.is_empty() => section.formats.to_owned(),
             _ => kept.collect::<Vec<_>>().join(" "),
         };
         let media = change.media.as_deref().unwrap_or(section.media);
@@ -282,6 +289,9 @@ impl Writer {
     fn additions(&mut self, section: &Section<'_>, change: &SectionRewrite, address: IpAddr) {
         if let Some(mid) = change.mid.as_ref().filter(|_| section.mid.is_none()) {
             self.attribute(format_args!("mid:{mid}"));
+        }
+        if let Some(time) = change.packet_time {
+            self.attribute(format_args!("ptime:{time}"));
         }
         if let Some(direction) = change.direction {
             self.attribute(format_args!("{}", direction.name()));

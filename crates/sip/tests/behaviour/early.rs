@@ -38,3 +38,27 @@ fn there_is_no_early_media_where_sources_are_not_learned_or_keys_not_known() {
     assert_eq!(offered("RTP/AVP", "transport-protocol", "RTP/SAVP".into()), 0);
     assert_eq!(offered("RTP/AVP", "ICE", "force".into()), 0);
 }
+
+/// The other end of a fax may send before the 200 for T.38, as it may send audio.
+#[test]
+fn early_media_of_a_new_section_goes_to_the_party_that_offered_it() {
+    let mut setup = Setup::new();
+    setup.call();
+    let before = setup.entries.clone();
+    let again = Dictionary::default().with("to-tag", "b");
+    let fax = phone("192.0.2.1", 6004) + "m=image 6010 udptl t38\r\n";
+    let offer = setup.describe("offer", &fax, again);
+    let port: u16 = offer
+        .lines()
+        .find_map(|line| line.strip_prefix("m=image "))
+        .and_then(|line| line.split(' ').next()?.parse().ok())
+        .expect("a port");
+    let early = &setup.entries[&(local(&offer).ip(), port).into()];
+    assert_eq!(early.rtp.as_ref().expect("a way").to, at("192.0.2.1:6010"));
+    assert!(early.rtcp.is_none() && matches!(early.accept, Accept::Learn { within: None, .. }));
+    assert_eq!(
+        setup.entries.len(),
+        before.len() + 1,
+        "the other party has no port for it yet"
+    );
+}

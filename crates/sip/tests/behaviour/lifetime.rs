@@ -235,3 +235,57 @@ fn a_relay_that_drains_refuses_new_calls_and_counts_those_that_end_with_it() {
         "it is kept for late questions"
     );
 }
+
+#[test]
+fn a_branch_ends_without_the_others() {
+    let mut setup = Setup::new();
+    let branch = |name: &str| Dictionary::default().with("via-branch", name);
+    let sdp = phone("192.0.2.1", 6004);
+    let facing: Vec<_> = ["b1", "b2"]
+        .map(|name| local(&setup.describe("offer", &sdp, branch(name))))
+        .into();
+    let delete = |more: Dictionary| {
+        more.with("command", "delete")
+            .with("call-id", "c")
+            .with("delete-delay", 0_u64)
+    };
+    assert!(setup.ask(delete(branch("b3"))).text("warning").is_some());
+    assert!(facing.iter().all(|at| setup.entries.contains_key(at)));
+    assert!(setup.ask(delete(branch("b1"))).text("warning").is_none());
+    assert_eq!(
+        facing
+            .iter()
+            .map(|at| setup.entries.contains_key(at))
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
+    assert!(
+        setup
+            .ask(delete(branch("b2").with("from-tag", "a")))
+            .text("warning")
+            .is_none()
+    );
+    assert_eq!((setup.relay.calls(), setup.relay.port_pairs()), (0, 0));
+}
+
+#[test]
+fn a_query_names_the_codec_once_there_are_packets() {
+    let mut setup = Setup::new();
+    let codecs = |address: &str, formats: &str| described(address, &format!("m=audio 6004 RTP/AVP {formats}\r\n"));
+    setup.describe("offer", &codecs("192.0.2.1", "0 8"), Dictionary::default());
+    let answer = setup.describe("answer", &codecs("192.0.2.2", "8"), answered());
+    let codec = |setup: &mut Setup, tag: &str| {
+        let reply = setup.ask(request("query", None, Dictionary::default()));
+        let Some(Value::List(medias)) = dictionary(&reply, &["tags", tag]).value("medias") else {
+            panic!("no sections")
+        };
+        let Some(Value::Dictionary(section)) = medias.first() else {
+            panic!("no section")
+        };
+        section.text("codec").map(<[u8]>::to_vec)
+    };
+    assert_eq!(codec(&mut setup, "a"), None);
+    traffic(&mut setup, local(&answer), 3);
+    assert_eq!(codec(&mut setup, "a").as_deref(), Some(&b"PCMA/8000"[..]));
+    assert_eq!(codec(&mut setup, "b"), None);
+}

@@ -203,3 +203,13 @@ fn a_bundle_only_section_is_refused() {
         (2, 2)
     );
 }
+
+#[test]
+fn a_description_without_wanted_media_has_our_address_all_the_same() {
+    let mut setup = Setup::new();
+    let replace = Dictionary::default().with("replace", list(&["origin", "session-connection"]));
+    let sdp = a("m=audio 0 RTP/AVP 8\r\nm=video 0 RTP/AVP 96\r\n");
+    let offer = setup.describe("offer", &sdp, replace);
+    assert!(!offer.contains("192.0.2.1"), "{offer}");
+    assert_eq!(offer.matches("IN IP4 127.0.0.1\r\n").count(), 2, "{offer}");
+}

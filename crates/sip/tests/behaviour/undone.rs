@@ -125,3 +125,90 @@ fn an_answer_with_one_codec_keeps_events() {
     let answer = setup.describe("answer", &described("192.0.2.2", codecs), single);
     assert!(answer.contains(" RTP/AVP 8 101 13\r\n"), "{answer}");
 }
+
+/// Packets that have the wanted length already need no repacketising, and rtpengine states it.
+#[test]
+fn a_packet_time_that_is_offered_needs_no_repacketising() {
+    let mut setup = Setup::new();
+    let offered = |lines: &str| described("192.0.2.1", &format!("m=audio 6004 RTP/AVP 8 4\r\n{lines}"));
+    let stated = offered("a=ptime:20\r\n");
+    for (sdp, key, time, is_done) in [
+        (&stated, "ptime", 20_u64, true),
+        (&stated, "ptime-reverse", 20, true),
+        (&stated, "ptime", 40, false),
+        (&offered("a=ptime:30\r\n"), "ptime", 20, false),
+        (&offered("a=ptime:30\r\n"), "ptime", 30, true),
+        (&offered(""), "ptime", 20, true),
+        (&offered("").replace("8 4", "4 8"), "ptime", 20, false),
+        (&offered("").replace("audio", "video"), "ptime", 60, true),
+    ] {
+        let reply = setup.ask(request("offer", Some(sdp), Dictionary::default().with(key, time)));
+        assert_eq!(reply.text("result") == Some(b"ok"), is_done, "{key}={time} {sdp}");
+        if is_done && sdp.contains("audio") {
+            let told = String::from_utf8_lossy(reply.text("sdp").expect("a description")).into_owned();
+            assert_eq!(told.matches(&format!("a=ptime:{time}\r\n")).count(), 1, "{told}");
+        }
+    }
+    let mixed = Dictionary::default()
+        .with("ptime", 20_u64)
+        .with("ptime-reverse", 40_u64);
+    assert!(reason(&setup.ask(request("offer", Some(&stated), mixed))).ends_with("not supported"));
+}
+
+#[test]
+fn a_codec_to_consume_needs_transcoding_if_it_is_offered() {
+    let mut setup = Setup::new();
+    let consume =
+        |codec: &str| Dictionary::default().with("codec", Dictionary::default().with("consume", list(&[codec])));
+    for codec in ["PCMU", "all", "full"] {
+        assert!(reason(&offer(&mut setup, consume(codec))).ends_with("not supported"));
+        assert!(reason(&offer(&mut setup, flags(&[&format!("codec-consume-{codec}")]))).ends_with("not supported"));
+    }
+    assert_eq!(warning(&offer(&mut setup, consume("G722"))), "");
+}
+
+#[test]
+fn codecs_that_stay_because_they_are_offered_have_the_order_of_the_flag() {
+    let mut setup = Setup::new();
+    let sdp = described(
+        "192.0.2.1",
+        "m=audio 6004 RTP/AVP 8 0 9 101\r\na=rtpmap:101 telephone-event/8000\r\n",
+    );
+    for (text, expected) in [
+        ("codec=[strip=[all] offer=[PCMU PCMA]]", "0 8"),
+        ("codec=[strip=[all] offer=[telephone-event G722]]", "101 9"),
+        ("codec=[strip=[all] except=[PCMU PCMA]]", "8 0"),
+        ("codec=[strip=[PCMA] offer=[PCMA]]", "0 9 101 8"),
+        ("codec=[offer=[PCMU]]", "8 0 9 101"),
+        ("codec-strip-all codec-offer-PCMU codec-offer-PCMA", "0 8"),
+    ] {
+        let told = setup.describe("offer", &sdp, Dictionary::default().with("rtpp-flags", text));
+        let line = told.lines().find(|line| line.starts_with("m=")).expect("a section");
+        assert_eq!(
+            line.split(' ').skip(3).collect::<Vec<_>>().join(" "),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn values_that_cannot_be_used_are_named() {
+    let mut setup = Setup::new();
+    for (key, value) in [
+        ("address-family", "IP5"),
+        ("media-address", "x.y"),
+        ("tos", "999"),
+        ("delete-delay", "-3"),
+        ("transport-protocol", "RTP/XYZ"),
+    ] {
+        let reply = offer(&mut setup, Dictionary::default().with(key, value));
+        assert_eq!(warning(&reply), format!("Unknown flags were ignored: {key}={value}"));
+    }
+    for family in ["IP4", "ip4", ""] {
+        assert_eq!(
+            warning(&offer(&mut setup, Dictionary::default().with("address-family", family))),
+            ""
+        );
+    }
+}

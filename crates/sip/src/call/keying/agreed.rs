@@ -1,8 +1,9 @@
 //! Keys that both ends know, and when we give a party another one.
 //!
 //! A key of ours stays, because packets encrypted with it are on their way. A party that moves with
-//! a new key is given another one: it may be another end, which does not know how often the sequence
-//! numbers under the old one have wrapped. Under a new key none has (RFC 4568 section 7.1.4).
+//! a new key is given another one: it may be another end, which does not know how often the
+//! sequence numbers under the old one have wrapped. Under a new key none has (RFC 4568 section
+//! 7.1.4).
 
 use wire::srtp::SessionParameters;
 

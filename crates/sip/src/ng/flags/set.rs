@@ -59,8 +59,11 @@ impl Flags {
             "flags" => self.flags(value),
             "rtpp-flags" => self.text_flags(value),
             "direction" => self.direction.extend(value.texts().into_iter().map(lossy)),
-            "address-family" => self.v6 = Some(lossy_value(value).eq_ignore_ascii_case("IP6")),
-            "media-address" => self.media_address = address(value),
+            "address-family" => self.set_family(&lossy_value(value)),
+            "media-address" => {
+                self.media_address = address(value);
+                self.unless_read(self.media_address.is_some(), name, value);
+            }
             "from-interface" => self.from_interface = Some(lossy_value(value)),
             "to-interface" => self.to_interface = Some(lossy_value(value)),
             "received-from" => self.received_from = value.texts().last().and_then(|text| lossy(text).parse().ok()),
@@ -70,9 +73,13 @@ impl Flags {
                 self.delete_delay = value
                     .integer()
                     .and_then(|it| u64::try_from(it).ok())
-                    .map(Duration::from_secs)
+                    .map(Duration::from_secs);
+                self.unless_read(self.delete_delay.is_some(), name, value);
             }
-            "tos" => self.tos = value.integer().and_then(|tos| u8::try_from(tos).ok()),
+            "tos" => {
+                self.tos = value.integer().and_then(|tos| u8::try_from(tos).ok());
+                self.unless_read(self.tos.is_some(), name, value);
+            }
             "label" | "from-label" | "set-label" => self.label = value.text().map(<[u8]>::to_vec),
             "metadata" => self.metadata = value.text().map(<[u8]>::to_vec),
             "supports" => self.supports_load_limit = value.texts().contains(&&b"load limit"[..]),
@@ -86,6 +93,11 @@ impl Flags {
             "ptime" | "ptime-reverse" | "reverse-ptime" => {
                 if !is_off(value) {
                     self.wish(Wish::Ptime);
+                    let wanted = match name {
+                        "ptime" => &mut self.ptime,
+                        _ => &mut self.ptime_reverse,
+                    };
+                    *wanted = value.integer().and_then(|it| u64::try_from(it).ok());
                 }
             }
             _ if is_off(value) && fate(name) == Some(Fate::Ignored) => {}
@@ -127,9 +139,11 @@ impl Flags {
                 let value = &flag[prefix.len() + 1..];
                 match *prefix {
                     "codec-strip" => self.codecs.strip.push(value.to_owned()),
-                    "codec-except" | "codec-offer" => self.codecs.except.push(value.to_owned()),
+                    "codec-except" => self.codecs.except.push(value.to_owned()),
+                    "codec-offer" => self.codecs.offer.push(value.to_owned()),
                     "codec-mask" => self.codecs.mask.push(value.to_owned()),
-                    "codec-transcode" | "codec-consume" => self.transcode(value.to_owned()),
+                    "codec-transcode" => self.transcode(value.to_owned()),
+                    "codec-consume" => self.consume(value.to_owned()),
                     prefix => self.set(prefix, &Value::from(value)),
                 }
             }
@@ -179,6 +193,31 @@ impl Flags {
     fn transcode(&mut self, codec: String) {
         self.wish(Wish::Transcode);
         self.codecs.transcode.push(codec);
+    }
+
+    fn consume(&mut self, codec: String) {
+        self.wish(Wish::Transcode);
+        self.codecs.consume.push(codec);
+    }
+
+    fn set_family(&mut self, name: &str) {
+        match name.to_ascii_uppercase().as_str() {
+            "IP4" => self.v6 = Some(false),
+            "IP6" => self.v6 = Some(true),
+            // Some scripts leave it empty where they have no preference.
+            "" => {}
+            _ => self.undone.unknown.push(&format!("address-family={name}")),
+        }
+    }
+
+    /// Names a value that cannot be used.
+    fn unless_read(&mut self, is_read: bool, name: &str, value: &Value) {
+        let said = value
+            .integer()
+            .map_or_else(|| lossy_value(value), |number| number.to_string());
+        if !is_read && !said.is_empty() {
+            self.undone.unknown.push(&format!("{name}={said}"));
+        }
     }
 
     /// The flags that a browser needs.
@@ -258,8 +297,10 @@ impl Flags {
             match name {
                 b"strip" => self.codecs.strip.extend(codecs),
                 b"mask" => self.codecs.mask.extend(codecs),
-                b"except" | b"offer" => self.codecs.except.extend(codecs),
-                b"transcode" | b"consume" => codecs.for_each(|codec| self.transcode(codec)),
+                b"except" => self.codecs.except.extend(codecs),
+                b"offer" => self.codecs.offer.extend(codecs),
+                b"transcode" => codecs.for_each(|codec| self.transcode(codec)),
+                b"consume" => codecs.for_each(|codec| self.consume(codec)),
                 _ => self.flag(&plain(&format!("codec-{}", lossy(name)))),
             }
         }
