@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// RFC 3711 section 3.3.1 lets indexes count on, RFC 4568 section 7.1.4 begins anew for a sender that
-/// has moved. Senders do either.
+/// RFC 3711 section 3.3.1 lets indexes count on, RFC 4568 section 7.1.4 begins anew for a sender
+/// that has moved. Senders do either.
 #[test]
 fn indexes_under_another_key_count_on_or_begin_anew() {
     for profile in PROFILES {
