@@ -34,6 +34,7 @@ pub(crate) use keys::{ApiSecrets, KeySources};
 pub(crate) use log::Log;
 use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
+pub(crate) use ports::services;
 pub(crate) use quotas::Quotas;
 pub(crate) use report::{Problem, Report};
 pub(crate) use rooms::{Audio, Room};

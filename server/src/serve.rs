@@ -169,16 +169,19 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let mut dependencies = Dependencies::new(node_ended, controller_ended);
     dependencies.watch("webhooks", webhooks_ended);
     let mut sip_handle = None;
-    if let Some(config) = &config.sip {
+    let services = config::services(&config);
+    if let Some(settings) = &config.sip {
         let needs = sip::Dependencies {
             fingerprints: fingerprints.to_vec(),
+            services,
+            node_ips: node_addresses.clone(),
             clock: clocks.sip,
             seed: seed()?,
             commands,
             relay_notices: relay_notices_in,
             metrics: metrics.clone(),
         };
-        let (handle, ended) = sip::start(config, needs).await?;
+        let (handle, ended) = sip::start(settings, needs).await?;
         dependencies.watch("SIP", ended);
         sip_handle = Some(handle);
     }

@@ -11,6 +11,7 @@ mod datagrams;
 mod dependencies;
 mod http;
 mod journal;
+mod machine;
 mod notify;
 mod saver;
 pub(crate) mod stats;
@@ -44,11 +45,13 @@ pub(crate) async fn start(
     needs: Dependencies,
 ) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
     check_addresses(config)?;
-    let relay = Relay::new(settings(config, &needs.fingerprints), needs.clock, needs.seed)
-        .map_err(|refused| format!("sip: {}", why(&refused)))?;
+    let mut settings = settings(config, &needs.fingerprints);
+    settings.destinations.services.extend(&needs.services);
+    settings.destinations.machine = machine::read(config, &needs.node_ips);
+    let relay = Relay::new(settings, needs.clock, needs.seed).map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), needs.metrics.clone()));
     let kept = config.state.as_deref().map(Saver::start).transpose()?;
-    let (handle, running) = task::start(relay, needs, access.clone(), kept);
+    let (handle, running) = task::start(relay, needs, config.clone(), access.clone(), kept);
     listen(config, &handle, &access)?;
     for interface in &config.interfaces {
         info!(
@@ -157,6 +160,11 @@ fn settings(config: &config::Sip, fingerprints: &[Fingerprint]) -> sip::Config {
         fingerprints: fingerprints.to_vec(),
         tolerated: config.tolerate.iter().map(|what| (*what).into()).collect(),
         sip_source: config.sip_source,
+        destinations: sip::Destinations {
+            accepted: config.allow_media.iter().map(config::Network::range).collect(),
+            services: config.control_addresses().copied().collect(),
+            ..sip::Destinations::default()
+        },
         saves: config.state.is_some(),
         ..sip::Config::new(interfaces.collect())
     }

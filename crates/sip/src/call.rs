@@ -14,7 +14,7 @@ mod negotiate;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,6 +46,29 @@ pub(crate) struct Context<'a> {
     pub(crate) counters: &'a mut Counters,
 }
 
+impl Context<'_> {
+    /// Whether a party at this interface may have these addresses.
+    pub(crate) fn check(&mut self, interface: usize, addresses: &[SocketAddr]) -> Result<(), Refused> {
+        let from = self.ports.address_of(interface);
+        let permits = |to: &SocketAddr| self.config.destinations.permit(from, *to);
+        self.permitted(addresses.iter().all(permits))
+    }
+
+    /// Whether a description to a party at this interface may have this address as ours.
+    fn check_kind(&mut self, interface: usize, ours: IpAddr) -> Result<(), Refused> {
+        let from = self.ports.address_of(interface);
+        self.permitted(self.config.destinations.permit_kind(from, ours))
+    }
+
+    fn permitted(&mut self, is_permitted: bool) -> Result<(), Refused> {
+        if is_permitted {
+            return Ok(());
+        }
+        self.counters.count(Counter::AddressRefused);
+        Err(Refused::Address)
+    }
+}
+
 /// Why a request was refused. The proxy must act, and for [`NoPorts`](Refused::NoPorts) and
 /// [`Full`](Refused::Full) the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +79,8 @@ pub(crate) enum Refused {
     Sdp,
     /// The description lacks an address.
     NoAddress,
+    /// Media must not be sent to an address that it names.
+    Address,
     /// Protection that is needed cannot be had: no suite in common, or no certificate of ours.
     Keys,
     /// No port is free.

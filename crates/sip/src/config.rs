@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use wire::sdp::Fingerprint;
 
+use crate::Destinations;
 use crate::ng::{Learning, Wish};
 
 /// Options of the operator.
@@ -37,6 +38,8 @@ pub struct Config {
     /// Requests that a relay without codecs ignores with a warning. Any other request of that kind
     /// is refused.
     pub tolerated: Vec<Wish>,
+    /// The addresses that media may be sent to.
+    pub destinations: Destinations,
     /// Whether the caller takes the results of [`Relay::take_changes`](crate::Relay::take_changes).
     pub saves: bool,
 }
@@ -57,6 +60,7 @@ impl Config {
             fingerprints: Vec::new(),
             tolerated: Vec::new(),
             sip_source: false,
+            destinations: Destinations::default(),
             saves: false,
         }
     }

@@ -5,6 +5,10 @@ counting::counters! {
     pub enum Counter {
         /// Messages without a cookie, or with too long a one; not answered.
         CookieMissing = "cookie_missing",
+        /// Messages whose cookie is not printable text, as of media; not answered.
+        CookieRefused = "cookie_refused",
+        /// Messages from a port of a call or another socket of this program; not answered.
+        ControlFromMedia = "control_from_media",
         /// Requests answered again from memory.
         CookieRepeated = "cookie_repeated",
         /// `ng` payloads that are neither bencode nor JSON.
@@ -25,6 +29,12 @@ counting::counters! {
         SdpMalformed = "sdp_malformed",
         /// Descriptions that lack an address.
         SdpNoAddress = "sdp_no_address",
+        /// Media addresses that are not to be sent to, in descriptions and flags; the request is
+        /// refused.
+        AddressRefused = "address_refused",
+        /// Streams that are not relayed, because they would come back to their own port or reach an
+        /// address that is refused.
+        HopRefused = "hop_refused",
         /// Media sections that cannot be relayed; they are refused in the description.
         SectionNotRelayed = "section_not_relayed",
         /// Sections whose keys cannot be used, so that both sides could not be joined.

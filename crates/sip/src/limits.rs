@@ -55,6 +55,10 @@ pub const CANDIDATES_MAX: usize = 64;
 /// Pairs of parties in a call (it forks); one more is refused.
 pub const DIALOGUES_MAX: usize = 16;
 
+/// Ports of ours that a packet may pass one after the other on this machine. A stream through more
+/// is not relayed, as one that comes back is not.
+pub const OWN_HOPS_MAX: usize = 32;
+
 /// Tags that one party of a dialogue had, one after the other; the oldest is forgotten.
 pub const TAGS_MAX: usize = 8;
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use crate::random::Random;
-use crate::{ConfigRefused, Interface, statistics};
+use crate::{ConfigRefused, Interface, Machine, statistics};
 
 /// The ports of all interfaces: pairs of an even one and the odd one above it.
 ///
@@ -163,6 +163,19 @@ impl Ports {
             });
         }
         pairs
+    }
+
+    /// An address as our ports have it: the interface's own in place of an advertised one, and in
+    /// place of one of this machine's where the interface has all of them.
+    pub(crate) fn own(&self, at: SocketAddr, machine: &Machine) -> SocketAddr {
+        let ip = at.ip().to_canonical();
+        let is_it = |pool: &&Pool| {
+            let interface = &pool.interface;
+            let has_all = interface.address.is_unspecified() && machine.has(ip);
+            (interface.advertised == Some(ip) || has_all) && interface.ports.contains(&at.port())
+        };
+        let pool = self.pools.iter().find(is_it);
+        SocketAddr::new(pool.map_or(ip, |pool| pool.interface.address), at.port())
     }
 
     /// The address of an interface.

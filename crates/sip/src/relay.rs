@@ -1,13 +1,13 @@
 //! The state machine of all calls.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::call::{CallName, Context, Ending, Refused};
 use crate::cookies::Cookies;
-use crate::plan::{Entry, RelayCommand, RelayNotice, Traffic};
+use crate::plan::{RelayCommand, RelayNotice, Traffic};
 use crate::ports::Ports;
 use crate::quality::{Sample, Scores};
 use crate::random::Random;
@@ -208,7 +208,10 @@ impl Relay {
             let side = &mut dialogue.media[media].sides[end];
             match notice {
                 RelayNotice::Source { from, .. } => {
-                    let outcome = side.learn(component, from, now, &self.config);
+                    let outcome = match self.config.destinations.permit(at.ip(), from) {
+                        true => side.learn(component, from, now, &self.config),
+                        false => Counter::SourceRefused,
+                    };
                     self.counters.count(outcome);
                 }
                 RelayNotice::Traffic { traffic, idle, .. } => {
@@ -359,37 +362,5 @@ impl Relay {
         if !call.dialogues.is_empty() {
             self.calls.insert(name, call);
         }
-    }
-
-    fn tell(&mut self, name: &CallName, call: &mut Call, out: &mut Vec<Output>) {
-        let open: BTreeSet<SocketAddr> = call
-            .dialogues
-            .iter()
-            .flat_map(|dialogue| dialogue.locals())
-            .map(|(at, ..)| at)
-            .collect();
-        let entries: BTreeMap<SocketAddr, Entry> = call.entries().into_iter().map(|entry| (entry.at, entry)).collect();
-        out.extend(
-            call.installed
-                .keys()
-                .filter(|at| !entries.contains_key(at))
-                .map(|at| Output::Command(RelayCommand::Silence(*at))),
-        );
-        for at in call.open.difference(&open) {
-            self.owners.remove(at);
-            out.push(Output::Command(RelayCommand::Close(*at)));
-        }
-        for at in open.difference(&call.open) {
-            let before = self.owners.insert(*at, name.clone());
-            assert!(before.is_none(), "a port belongs to one call");
-            out.push(Output::Command(RelayCommand::Open(*at)));
-        }
-        let changed = entries
-            .values()
-            .filter(|entry| call.installed.get(&entry.at) != Some(entry));
-        let changed = changed.cloned().map(Box::new);
-        out.extend(changed.map(|entry| Output::Command(RelayCommand::Install(entry))));
-        call.open = open;
-        call.installed = entries;
     }
 }

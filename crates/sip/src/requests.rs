@@ -68,6 +68,9 @@ impl Relay {
         let Some((cookie, payload)) = crate::ng::split(message) else {
             return self.counters.count(Counter::CookieMissing);
         };
+        if !cookie.iter().all(u8::is_ascii_graphic) {
+            return self.counters.count(Counter::CookieRefused);
+        }
         let cookies = match protocol {
             Protocol::Ng => &mut self.ng_cookies,
             Protocol::Rtpproxy => &mut self.rtpproxy_cookies,

@@ -8,13 +8,13 @@
 pub(crate) mod form;
 mod record;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::call::{Call, CallName, Security, Side};
-use crate::plan::{Entry, RelayCommand};
+use crate::plan::RelayCommand;
 use crate::{Counter, Output, Relay};
 use record::{CallRecord, Times};
 
@@ -102,11 +102,7 @@ impl Relay {
     fn resume_call(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
         let locals = call.dialogues.iter().flat_map(|dialogue| dialogue.locals());
         call.open = locals.map(|(at, ..)| at).collect::<BTreeSet<_>>();
-        call.installed = call
-            .entries()
-            .into_iter()
-            .map(|entry| (entry.at, entry))
-            .collect::<BTreeMap<SocketAddr, Entry>>();
+        call.installed = self.permitted_entries(&call);
         for at in &call.open {
             self.owners.insert(*at, name.clone());
             out.push(Output::Command(match call.installed.get(at) {

@@ -1,8 +1,8 @@
 //! The ports of a configuration.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use super::{ConfigError, Rtc, Sip, Tls, Turn};
+use super::{Config, ConfigError, Rtc, Sip, Tls, Turn};
 use crate::dataplane::TcpPort;
 
 /// The UDP port of media, unless another is named.
@@ -75,6 +75,23 @@ fn relayed(bind: &[IpAddr], rtc: &Rtc, sip: &Sip) -> Option<u16> {
     ports.find(|port| ranges.iter().any(|range| range.contains(port)))
 }
 
+/// The sockets that clients reach this program at, but for those of proxies and of calls.
+pub(crate) fn services(config: &Config) -> Vec<SocketAddr> {
+    let dataplane = &config.rtc.dataplane;
+    let ports: Vec<u16> = dataplane
+        .ports
+        .range()
+        .chain(dataplane.tcp.as_ref().map(|tcp| tcp.port))
+        .chain([config.port])
+        .chain(config.tls.as_ref().map(|tls| tls.port))
+        .chain(config.turn.as_ref().and_then(|turn| turn.port))
+        .collect();
+    let bound = config.bind.iter();
+    bound
+        .flat_map(|address| ports.iter().map(|port| SocketAddr::new(*address, *port)))
+        .collect()
+}
+
 fn check_different(named: &[(&'static str, Option<u16>)]) -> Result<(), ConfigError> {
     for (nth, (second, port)) in named.iter().enumerate() {
         // 0 is any port that is free.
@@ -92,7 +109,7 @@ fn check_different(named: &[(&'static str, Option<u16>)]) -> Result<(), ConfigEr
 mod tests {
     use std::net::Ipv4Addr;
 
-    use super::super::{Config, File, first_of};
+    use super::super::{File, first_of};
     use super::*;
     use crate::cli;
     use crate::dataplane::MediaPorts;

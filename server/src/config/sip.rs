@@ -30,6 +30,9 @@ pub(crate) struct Sip {
     pub interfaces: Vec<Interface>,
     /// The networks that may control it; only this machine when there are none.
     pub allow: Vec<Network>,
+    /// Networks of loopback and link-local addresses that parties may have. Otherwise only a party
+    /// at an interface with such an address may have one.
+    pub allow_media: Vec<Network>,
     /// The method of learning addresses from packets, unless a proxy requests another.
     pub learning: Learning,
     /// How long they are learned, from the first packet.
@@ -215,6 +218,7 @@ impl Default for Sip {
             rtpproxy: None,
             interfaces: Vec::new(),
             allow: Vec::new(),
+            allow_media: Vec::new(),
             learning: Learning::default(),
             learning_window: seconds(3),
             media_timeout: seconds(60),
@@ -280,6 +284,7 @@ mod tests {
 ng: {listen: ['127.0.0.1:2223', '10.0.0.1:2223'], tcp: '127.0.0.1:2223', http: '[::1]:2225'}
 rtpproxy: {unix: /run/weir/rtpproxy.sock}
 allow: [127.0.0.1, 10.0.0.0/8, '2001:db8::/32']
+allow_media: [127.0.3.0/24, '::1']
 interfaces:
   - {name: lan, address: 10.0.0.1, ports: 20000-20999}
   - {name: wan, address: 10.1.0.1, advertise: 203.0.113.7}
@@ -293,6 +298,12 @@ tolerate: [ptime, transcode, T.38, inject-DTMF, force-relay]
             Some((2, 1))
         );
         assert!(sip.rtpproxy.as_ref().unwrap().listen.is_empty());
+        let media: Vec<String> = sip
+            .allow_media
+            .iter()
+            .map(|network| format!("{:?}", network.range()))
+            .collect();
+        assert_eq!(media, ["127.0.3.0..=127.0.3.255", "::1..=::1"]);
         assert_eq!(sip.interfaces[0].ports, PortRange(20_000..=20_999));
         assert_eq!(sip.learning, Learning::Heuristic);
         let tolerated: Vec<sip::ng::Wish> = sip.tolerate.iter().map(|wish| (*wish).into()).collect();

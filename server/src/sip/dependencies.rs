@@ -1,5 +1,7 @@
 //! The parts of the program that calls of SIP proxies need.
 
+use std::net::{IpAddr, SocketAddr};
+
 use southbound::relay::RelayNotice;
 use tokio::sync::mpsc;
 use wire::sdp::Fingerprint;
@@ -11,6 +13,10 @@ use crate::metrics::Metrics;
 pub(crate) struct Dependencies {
     /// Hashes of our certificate for descriptions, by each function.
     pub fingerprints: Vec<Fingerprint>,
+    /// Sockets of this program that are none of a call's, beside those for proxies.
+    pub services: Vec<SocketAddr>,
+    /// The addresses that clients are given.
+    pub node_ips: Vec<IpAddr>,
     /// The clock.
     pub clock: sip::WallClock,
     /// All the randomness there is.

@@ -15,9 +15,11 @@ use tracing::{info, warn};
 
 use super::access::Access;
 use super::dependencies::Dependencies;
+use super::machine;
 use super::notify::Notifier;
 use super::saver::Saver;
 use super::stats::Stats;
+use crate::config;
 use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
 use crate::os::clock;
@@ -32,6 +34,9 @@ const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
 /// How often changed calls are written down; what has changed since is not known to the next
 /// process.
 const SAVE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How often the addresses of this machine are read.
+const MACHINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How often ports that could not be opened are logged, at most.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
@@ -131,6 +136,7 @@ impl Handle {
 pub(crate) fn start(
     relay: Relay,
     needs: Dependencies,
+    config: config::Sip,
     access: Arc<Access>,
     kept: Option<(Saver, Vec<String>)>,
 ) -> (Handle, JoinHandle<()>) {
@@ -146,6 +152,8 @@ pub(crate) fn start(
         out: Vec::new(),
         complained: None,
         saver,
+        config,
+        node_ips: needs.node_ips,
     };
     task.resume(&records.unwrap_or_default());
     let running = tokio::spawn(task.run(asked, needs.relay_notices));
@@ -164,12 +172,15 @@ struct Task {
     complained: Option<Instant>,
     /// Writes down what calls are like, where that is wanted.
     saver: Option<Saver>,
+    config: config::Sip,
+    node_ips: Vec<IpAddr>,
 }
 
 impl Task {
     async fn run(mut self, mut asked: mpsc::Receiver<ProxyRequest>, mut relay_notices: mpsc::Receiver<RelayNotice>) {
         let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
         let mut save = tokio::time::interval(SAVE_INTERVAL);
+        let mut machine = tokio::time::interval(MACHINE_INTERVAL);
         loop {
             let wakes_at = self.relay.wakes_at();
             tokio::select! {
@@ -177,6 +188,7 @@ impl Task {
                 biased;
                 Some(notice) = relay_notices.recv() => self.on_notice(notice),
                 _ = publish.tick() => self.publish(),
+                _ = machine.tick() => self.relay.set_machine(machine::read(&self.config, &self.node_ips)),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
                 request = asked.recv() => match request {
                     Some(ProxyRequest::Request(request)) => self.ask(request),
@@ -192,6 +204,11 @@ impl Task {
     }
 
     fn ask(&mut self, asked: Asked) {
+        if let ReplyTo::Datagram(_, source) = &asked.reply_to
+            && self.relay.is_media(*source)
+        {
+            return;
+        }
         self.requests += 1;
         let id = RequestId(self.requests);
         let (from, message) = (asked.from, &asked.message[..]);

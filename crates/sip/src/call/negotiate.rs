@@ -33,14 +33,18 @@ impl Call {
         let dialogue = &mut self.dialogues[place.dialogue];
         let end = place.end;
         let said = dialogue.place_sections(role, description, context);
-        let heard: Vec<Option<Heard>> = said
-            .iter()
-            .zip(&dialogue.media)
-            .map(|(section, media)| media.takes(section).then(|| hear(section, flags, context)).transpose())
-            .collect::<Result<_, _>>()?;
         if role == Role::Offer {
             dialogue.place_ends(end, description, flags, context);
         }
+        let interface = dialogue.ends[end].interface;
+        if let Some(ours) = flags.media_address {
+            context.check_kind(dialogue.ends[1 - end].interface, ours)?;
+        }
+        let hear = |(section, media): (_, &Media)| {
+            let heard = || hear(section, interface, flags, context);
+            media.takes(section).then(heard).transpose()
+        };
+        let heard: Vec<Option<Heard>> = said.iter().zip(&dialogue.media).map(hear).collect::<Result<_, _>>()?;
         dialogue.provide(&heard, context)?;
 
         let mut sections = Vec::new();

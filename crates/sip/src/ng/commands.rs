@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::flags::table::COMMANDS;
+use super::flags::table::is_command;
 use super::value::{Dictionary, Value};
 use super::{Encoding, Flags, report, statistics as told};
 use crate::call::{Call, CallName, Dialogue, Names, Refused, Role};
@@ -82,7 +82,7 @@ impl Relay {
                 self.counters.count(Counter::StatisticsAsked);
                 Ok(Dictionary::default().with("statistics", told::of(self, now)))
             }
-            _ if is_known(command) => {
+            _ if is_command(command) => {
                 self.counters.count(Counter::NgUnsupported);
                 Err(Failure::Error("unsupported"))
             }
@@ -335,6 +335,7 @@ impl Relay {
             Refused::Unknown => Failure::Error("Unknown call-id"),
             Refused::Sdp => Failure::Error("Failed to parse SDP"),
             Refused::NoAddress => Failure::Error("Incomplete SDP specification"),
+            Refused::Address => Failure::Error("Media address not permitted"),
             Refused::Keys => Failure::Error("No usable SRTP keys"),
             Refused::Wish(wish) => Failure::Error(wish.reason()),
             Refused::NoPorts => Failure::Error("Ran out of ports"),
@@ -342,12 +343,6 @@ impl Relay {
             Refused::Full => Failure::Error(FULL),
         }
     }
-}
-
-/// Whether a command is rtpengine's, done here or not.
-fn is_known(command: &[u8]) -> bool {
-    let mut names = COMMANDS.iter().flat_map(|(_, names)| names.iter());
-    names.any(|name| name.as_bytes() == command)
 }
 
 /// A reply with a warning about unsupported flags.
@@ -385,7 +380,7 @@ pub(crate) fn call_reported_on(payload: &[u8]) -> Option<Vec<u8>> {
     request
         .text("call-id")
         .filter(|name| is_about_counts && name.len() <= NAME_MAX)
-        .map(<[u8]>::to_vec)
+        .map(Into::into)
 }
 
 /// The answer to a request for which no port could be opened.

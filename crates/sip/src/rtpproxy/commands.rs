@@ -260,8 +260,10 @@ impl Call {
         }
         let media = &mut dialogue.media[index];
         let interfaces = [dialogue.ends[0].interface, dialogue.ends[1].interface];
-        media.provide(interfaces, context)?;
         let end = place.end;
+        let heard = heard(asked);
+        context.check(interfaces[end], &[heard.rtp, heard.rtcp])?;
+        media.provide(interfaces, context)?;
         if asked.new_port
             && let Some(fresh) = context.ports.take(interfaces[1 - end])
         {
@@ -277,7 +279,7 @@ impl Call {
             ..Policy::default()
         };
         let closes = context.now + context.config.learning_window;
-        media.sides[end].hear(heard(asked), policy, false, closes);
+        media.sides[end].hear(heard, policy, false, closes);
         media.protocols = ["RTP/AVP".to_owned(), "RTP/AVP".to_owned()];
 
         if asked.weak {
@@ -301,7 +303,10 @@ impl Call {
 }
 
 fn heard(asked: &Allocate<'_>) -> Heard {
-    let address = asked.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let address = asked
+        .address
+        .unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+        .to_canonical();
     Heard {
         is_opportunistic: false,
         rtp: SocketAddr::new(address, asked.port),
@@ -343,7 +348,7 @@ fn check(asked: &Names<'_>) -> Result<(), ErrorCode> {
 const fn code(refused: Refused) -> ErrorCode {
     match refused {
         Refused::Unknown => ErrorCode::UnknownSession,
-        Refused::Sdp | Refused::NoAddress | Refused::Keys | Refused::Wish(_) => ErrorCode::Remote,
+        Refused::Sdp | Refused::NoAddress | Refused::Address | Refused::Keys | Refused::Wish(_) => ErrorCode::Remote,
         Refused::NoPorts => ErrorCode::NoPorts,
         Refused::Full => ErrorCode::Overload,
     }

@@ -179,10 +179,12 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The address of `IN IP4 192.0.2.1/127`; names are not looked up.
+/// The address of `IN IP4 192.0.2.1/127`; names are not looked up. One of IPv4 in a form of IPv6 is
+/// one of IPv4.
 fn read_address(value: &str) -> Option<IpAddr> {
     let address = value.split_ascii_whitespace().nth(2)?;
-    address.split('/').next()?.parse().ok()
+    let address: IpAddr = address.split('/').next()?.parse().ok()?;
+    Some(address.to_canonical())
 }
 
 /// The port and address of `5001 IN IP4 192.0.2.1`.

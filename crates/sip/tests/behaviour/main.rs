@@ -3,6 +3,7 @@
 mod captured;
 mod changes;
 mod codecs;
+mod destinations;
 mod early;
 mod garbage;
 mod histories;

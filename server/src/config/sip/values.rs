@@ -61,6 +61,18 @@ impl Network {
         let differing = (ours ^ theirs).checked_shr(u32::from(width(self.address) - self.bits));
         self.address.is_ipv4() == address.is_ipv4() && differing.unwrap_or(0) == 0
     }
+
+    /// Its first and its last address.
+    pub(crate) fn range(&self) -> RangeInclusive<IpAddr> {
+        let free = u32::from(width(self.address) - self.bits);
+        let hosts = u128::MAX.checked_shr(128 - free).unwrap_or(0);
+        let first = bits(self.address) & !hosts;
+        let address = |bits: u128| match self.address {
+            IpAddr::V4(_) => IpAddr::from((bits as u32).to_be_bytes()),
+            IpAddr::V6(_) => IpAddr::from(bits.to_be_bytes()),
+        };
+        address(first)..=address(first | hosts)
+    }
 }
 
 /// An address as a number.

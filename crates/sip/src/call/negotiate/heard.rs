@@ -34,7 +34,13 @@ pub(super) fn said_direction(said: Direction, holds: bool) -> Direction {
 }
 
 /// The address at which the sender of a relayed section wants media.
-pub(super) fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'_>) -> Result<Heard, Refused> {
+/// The party is at this interface of ours.
+pub(super) fn hear(
+    section: &Section<'_>,
+    interface: usize,
+    flags: &Flags,
+    context: &mut Context<'_>,
+) -> Result<Heard, Refused> {
     let trusts = flags.trust_address.unwrap_or(!context.config.sip_source) || section.ice.is_some();
     let said = section.address.filter(|address| trusts || address.is_unspecified());
     let address = said.or(flags.received_from).or(section.address).ok_or_else(|| {
@@ -50,6 +56,7 @@ pub(super) fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'
         }
         _ => SocketAddr::new(address, section.port.saturating_add(1)),
     };
+    context.check(interface, &[rtp, rtcp])?;
     Ok(Heard {
         rtp,
         rtcp,

@@ -265,3 +265,9 @@ pub(crate) fn fate(name: &str) -> Option<Fate> {
     let rows = FLAGS.iter().find(|(_, names)| names.iter().any(|known| is(known)));
     rows.map(|(fate, _)| *fate)
 }
+
+/// Whether a command is rtpengine's, done here or not.
+pub(crate) fn is_command(name: &[u8]) -> bool {
+    let mut names = COMMANDS.iter().flat_map(|(_, names)| names.iter());
+    names.any(|known| known.as_bytes() == name)
+}
