@@ -1,5 +1,5 @@
-//! What the data plane is told of a call: ports, and entries after a last check. No stream is sent
-//! to a refused address, or comes back to its own port.
+//! The data plane's view of a call: ports, and entries after a last check. No stream is sent to a
+//! refused address, or comes back to its own port.
 //!
 //! Descriptions are checked when they arrive. Addresses are also learned and resumed, and ports of
 //! two calls may name each other, so that a packet would go round for ever.

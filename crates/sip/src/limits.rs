@@ -40,6 +40,9 @@ pub const NAME_MAX: usize = 512;
 /// Media sections in a session description; a description with more is refused.
 pub const SECTIONS_MAX: usize = 32;
 
+/// The longest name of a section (`a=mid`), in bytes; a longer one passes and counts as none.
+pub const MID_MAX: usize = 64;
+
 /// Formats of a section that may be removed; later ones stay.
 pub const FORMATS_MAX: usize = 256;
 

@@ -69,6 +69,8 @@ pub(crate) struct Side {
     pub(crate) heard: Option<Heard>,
     /// The addresses at which the party last wanted RTP and RTCP.
     pub(crate) said: Option<[SocketAddr; 2]>,
+    /// The section's name between the party and us.
+    pub(crate) mid: Option<String>,
     pub(crate) policy: Policy,
     /// The sources of its packets.
     pub(crate) sources: [Source; 2],

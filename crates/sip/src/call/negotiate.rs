@@ -2,6 +2,7 @@
 
 mod heard;
 mod ice;
+mod mids;
 mod places;
 
 use super::{Call, Component, Context, Heard, Media, Offered, Place, Refused};
@@ -47,10 +48,11 @@ impl Call {
         let heard: Vec<Option<Heard>> = said.iter().zip(&dialogue.media).map(hear).collect::<Result<_, _>>()?;
         dialogue.provide(&heard, context)?;
 
+        let mids = dialogue.name_sections(end, role, said, flags.generate_mid);
         let mut sections = Vec::new();
-        for (index, (section, heard)) in said.iter().zip(heard).enumerate() {
-            let media = &mut dialogue.media[index];
-            sections.push(media.describe(end, role, index, section, heard, flags, context)?);
+        for (((section, heard), media), mid) in said.iter().zip(heard).zip(&mut dialogue.media).zip(mids) {
+            let section = media.describe(end, role, section, heard, flags, context)?;
+            sections.push(SectionRewrite { mid, ..section });
         }
         dialogue.trim(context);
         dialogue.resume(role);
@@ -63,12 +65,10 @@ impl Call {
 }
 
 impl Media {
-    #[expect(clippy::too_many_arguments, reason = "a section, its values and the flags")]
     fn describe(
         &mut self,
         end: usize,
         role: Role,
-        index: usize,
         section: &Section<'_>,
         heard: Option<Heard>,
         flags: &Flags,
@@ -127,8 +127,6 @@ impl Media {
                 } else {
                     other.mux
                 },
-            // An answer has the names that its offer gave, or none.
-            mid: (flags.generate_mid && role == Role::Offer).then(|| (index + 1).to_string()),
             keying,
             ice,
             candidates,

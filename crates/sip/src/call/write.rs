@@ -51,11 +51,12 @@ impl Dialogue {
     }
 
     /// Offered sections that an answer leaves out.
-    fn missing(&self, end: usize, said: usize) -> Vec<String> {
+    fn missing(&self, end: usize, said: usize) -> Vec<(String, Option<String>)> {
         let offered = &self.media[..self.offered.min(self.media.len())];
         let refuse = |media: &Media| {
             let format = if media.format.is_empty() { "0" } else { &media.format };
-            format!("{} 0 {} {format}", media.kind, media.protocols[1 - end])
+            let line = format!("{} 0 {} {format}", media.kind, media.protocols[1 - end]);
+            (line, media.sides[1 - end].mid.clone())
         };
         offered.iter().skip(said).map(refuse).collect()
     }

@@ -95,6 +95,8 @@ struct SideRecord {
     ice: Option<IceCredentials>,
     #[serde(default)]
     ice_rejected: bool,
+    #[serde(default)]
+    mid: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -264,6 +266,7 @@ impl SideRecord {
             mux: side.mux,
             mux_offered: side.mux_offered,
             mux_fate: side.mux_fate,
+            mid: side.mid.clone(),
             ice: side.ice.clone(),
             ice_rejected: side.ice_rejected,
         }
@@ -283,6 +286,7 @@ impl SideRecord {
             mux: self.mux,
             mux_offered: self.mux_offered,
             mux_fate: self.mux_fate,
+            mid: self.mid,
             ice: self.ice,
             ice_rejected: self.ice_rejected,
             ..Side::default()

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use wire::sdp::{Direction, Fingerprint, HashFunction, IceCredentials, Setup};
 
 use super::{Crypto, Description, Line, SdpRefused, Section};
-use crate::limits::{CRYPTOS_MAX, SECTIONS_MAX};
+use crate::limits::{CRYPTOS_MAX, MID_MAX, SECTIONS_MAX};
 
 impl<'a> Description<'a> {
     /// Reads a description. Lines that are not understood are kept unchanged.
@@ -141,7 +141,7 @@ impl<'a> Facts<'a> {
             "inactive" => self.direction = Some(Direction::Inactive),
             "rtcp" => self.rtcp = read_rtcp(value),
             "rtcp-mux" => self.rtcp_mux = true,
-            "mid" => self.mid = Some(value),
+            "mid" if value.len() <= MID_MAX => self.mid = Some(value),
             "crypto" if self.cryptos.len() < CRYPTOS_MAX => self.cryptos.extend(Crypto::parse(value)),
             "fingerprint" => self.fingerprint(value),
             "setup" => {

@@ -1,6 +1,7 @@
 //! Writing: the received lines, except for those about addresses and treatment of media.
 
 mod ice;
+mod mids;
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -10,6 +11,7 @@ use wire::sdp::{Direction, IceCredentials};
 
 use super::{Description, Line, Section};
 use ice::{beside, is_ice};
+use mids::is_mid_extension;
 
 pub use ice::Candidate;
 
@@ -30,8 +32,9 @@ pub struct Rewrite {
     pub mark: Option<String>,
     /// One for each section, or fewer: further sections are dropped.
     pub sections: Vec<SectionRewrite>,
-    /// The text after `m=` of sections to append: offered ones that the description leaves out.
-    pub missing: Vec<String>,
+    /// The text after `m=` of sections to append, and their names: offered ones that the
+    /// description leaves out.
+    pub missing: Vec<(String, Option<String>)>,
 }
 
 /// The attribute that names a relay that a description has passed.
@@ -68,8 +71,8 @@ pub struct SectionRewrite {
     pub rtcp_in_full: bool,
     /// RTP and RTCP may share the port.
     pub rtcp_mux: bool,
-    /// The section's name, when it has none and needs one.
-    pub mid: Option<String>,
+    /// The section's name.
+    pub mid: Attributes<String>,
     /// SDES and DTLS.
     pub keying: Attributes,
     /// ICE.
@@ -106,7 +109,7 @@ impl SectionRewrite {
             rtcp: None,
             rtcp_in_full: false,
             rtcp_mux: false,
-            mid: None,
+            mid: Attributes::Keep,
             keying: Attributes::Keep,
             ice: Attributes::Strip,
             candidates: Vec::new(),
@@ -147,7 +150,7 @@ impl Description<'_> {
             .iter()
             .any(|section| section.ice != Attributes::Keep && !section.as_it_came);
         for line in &self.lines {
-            out.session_line(line, rewrite, any_ice);
+            out.session_line(line, self, rewrite, any_ice);
         }
         if rewrite.ice_lite {
             out.attribute(format_args!("ice-lite"));
@@ -167,8 +170,9 @@ impl Description<'_> {
                 }
             }
         }
-        for media in &rewrite.missing {
+        for (media, mid) in &rewrite.missing {
             out.line(format_args!("m={media}"));
+            mid.iter().for_each(|mid| out.attribute(format_args!("mid:{mid}")));
         }
         out.bytes
     }
@@ -188,7 +192,7 @@ impl Writer {
         }
     }
 
-    fn session_line(&mut self, line: &Line<'_>, rewrite: &Rewrite, any_ice: bool) {
+    fn session_line(&mut self, line: &Line<'_>, description: &Description<'_>, rewrite: &Rewrite, any_ice: bool) {
         match (line.letter, line.attribute()) {
             (b'o', _) => self.origin(line, rewrite),
             (b's', _) if rewrite.session_name.is_some() => {
@@ -200,6 +204,7 @@ impl Writer {
             (b'c', _) => self.connection(rewrite.address),
             // Sections are relayed separately: our descriptions have no bundle.
             (_, Some(("group", value))) if value.starts_with("BUNDLE") => {}
+            (_, Some(("group", value))) => self.group(line, value, description, rewrite),
             (_, Some(("ice-lite", _))) => {
                 let passes = rewrite.sections.iter().any(|section| section.ice == Attributes::Keep);
                 if !any_ice || passes && !rewrite.ice_lite {
@@ -238,6 +243,10 @@ impl Writer {
         let own_address = change.address.unwrap_or(address);
         let has_connection = section.lines.iter().any(|line| line.letter == b'c');
         let mut missing = change.address.filter(|_| !has_connection);
+        let mut mid = match &change.mid {
+            Attributes::Replace(mid) => Some(mid),
+            Attributes::Keep | Attributes::Strip => None,
+        };
         for line in &section.lines[1..] {
             // The order is m, i, c, and then the rest.
             if line.letter != b'i' {
@@ -245,11 +254,17 @@ impl Writer {
             }
             if line.letter == b'c' {
                 self.connection(own_address);
+            } else if change.mid != Attributes::Keep && is_named(line, "mid") {
+                mid.take()
+                    .into_iter()
+                    .for_each(|mid| self.attribute(format_args!("mid:{mid}")));
             } else if !is_replaced(line, section, change, &without) {
                 self.keep(line);
             }
         }
         missing.into_iter().for_each(|address| self.connection(address));
+        mid.into_iter()
+            .for_each(|mid| self.attribute(format_args!("mid:{mid}")));
         if change.port != 0 {
             self.additions(section, change, own_address);
         }
@@ -287,9 +302,6 @@ impl Writer {
     }
 
     fn additions(&mut self, section: &Section<'_>, change: &SectionRewrite, address: IpAddr) {
-        if let Some(mid) = change.mid.as_ref().filter(|_| section.mid.is_none()) {
-            self.attribute(format_args!("mid:{mid}"));
-        }
         if let Some(time) = change.packet_time {
             self.attribute(format_args!("ptime:{time}"));
         }
@@ -363,6 +375,8 @@ fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite, 
         "sendrecv" | "sendonly" | "recvonly" | "inactive" => change.direction.is_some(),
         "rtcp" | "rtcp-mux" => section.is_rtp(),
         "bundle-only" => true,
+        // Packets with the sender's name for the section would not be known by the other's.
+        "extmap" => change.mid != Attributes::Keep && section.mid.is_some() && is_mid_extension(value),
         "crypto" => change.keying != Attributes::Keep,
         "rtpmap" | "fmtp" | "rtcp-fb" => {
             let format = value.split_ascii_whitespace().next().unwrap_or_default();
@@ -372,6 +386,10 @@ fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite, 
         _ if is_ice(name) => change.ice != Attributes::Keep,
         _ => false,
     }
+}
+
+fn is_named(line: &Line<'_>, name: &str) -> bool {
+    line.attribute().is_some_and(|(own, _)| own == name)
 }
 
 fn is_dtls(name: &str) -> bool {

@@ -118,7 +118,7 @@ a=candidate:1 1 udp 1 ::1 9 typ host\na=rtcp-mux\na=crypto:1 AES_CM_128_HMAC_SHA
         protocol: Some("RTP/AVP".to_owned()),
         keying: Attributes::Strip,
         ice: Attributes::Replace((credentials, vec![candidate])),
-        mid: Some("1".to_owned()),
+        mid: Attributes::Replace("1".to_owned()),
         ..plain(5000)
     };
     let written = description.rewrite(&Rewrite {

@@ -12,6 +12,7 @@ mod ice;
 mod keys;
 mod learning;
 mod lifetime;
+mod mids;
 mod node;
 mod offers;
 mod osrtp;
