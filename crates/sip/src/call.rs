@@ -5,16 +5,18 @@
 //! party. A side is a pair of our ports that the party sends to, the party's described address, and
 //! the learned source of its packets.
 
+mod check;
 mod entries;
 mod keying;
 mod learning;
 mod lifetime;
 mod media;
 mod negotiate;
+mod target;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,6 +25,7 @@ use crate::ng::Wish;
 use crate::plan::Entry;
 use crate::ports::Ports;
 use crate::random::Random;
+use crate::sdp::Description;
 use crate::{Config, Counter, Counters};
 
 pub(crate) use keying::Security;
@@ -30,6 +33,7 @@ pub(crate) use learning::Source;
 pub(crate) use lifetime::{Check, Ending};
 pub(crate) use media::{Component, Heard, Media, Offered, Policy, Side};
 pub(crate) use negotiate::Role;
+pub(crate) use target::Target;
 pub(crate) use write::Identity;
 
 /// A call-id.
@@ -44,29 +48,6 @@ pub(crate) struct Context<'a> {
     /// The relay's name in descriptions, so that one does not pass through it twice.
     pub(crate) instance: &'a str,
     pub(crate) counters: &'a mut Counters,
-}
-
-impl Context<'_> {
-    /// Whether a party at this interface may have these addresses.
-    pub(crate) fn check(&mut self, interface: usize, addresses: &[SocketAddr]) -> Result<(), Refused> {
-        let from = self.ports.address_of(interface);
-        let permits = |to: &SocketAddr| self.config.destinations.permit(from, *to);
-        self.permitted(addresses.iter().all(permits))
-    }
-
-    /// Whether a description to a party at this interface may have this address as ours.
-    fn check_kind(&mut self, interface: usize, ours: IpAddr) -> Result<(), Refused> {
-        let from = self.ports.address_of(interface);
-        self.permitted(self.config.destinations.permit_kind(from, ours))
-    }
-
-    fn permitted(&mut self, is_permitted: bool) -> Result<(), Refused> {
-        if is_permitted {
-            return Ok(());
-        }
-        self.counters.count(Counter::AddressRefused);
-        Err(Refused::Address)
-    }
 }
 
 /// Why a request was refused. The proxy must act, and for [`NoPorts`](Refused::NoPorts) and
@@ -118,6 +99,8 @@ pub(crate) struct Dialogue {
     /// The party that made the first offer, and the one that got it.
     pub(crate) ends: [End; 2],
     pub(crate) branch: Option<Vec<u8>>,
+    /// The party that the first offer was for, where it had no branch.
+    pub(crate) target: Option<Target>,
     pub(crate) media: Vec<Media>,
     /// How many of them the last offer had.
     pub(crate) offered: usize,
@@ -202,6 +185,7 @@ impl Dialogue {
         Self {
             ends,
             branch: branch.map(<[u8]>::to_vec),
+            target: None,
             media: Vec::new(),
             offered: 0,
             answered: false,
@@ -259,10 +243,19 @@ impl Call {
         &mut self,
         names: &Names<'_>,
         interfaces: [usize; 2],
+        target: Option<Target>,
         context: &mut Context<'_>,
     ) -> Result<Place, Refused> {
-        let place = self.named(names).or_else(|| self.unanswered(names));
-        if let Some(place) = place.or_else(|| names.to.is_none().then(|| self.offered_again(names)).flatten()) {
+        // Offers to parties of different kinds are different branches, whether or not they say so.
+        let target = target.filter(|_| names.to.is_none() && names.branch.is_none());
+        let is_full = self.dialogues.len() == DIALOGUES_MAX;
+        let is_for = |dialogue: &Dialogue| {
+            let both = target.as_ref().zip(dialogue.target.as_ref());
+            both.is_none_or(|(asked, known)| asked == known || is_full)
+        };
+        let again = || names.to.is_none().then(|| self.offered_again(names, is_for)).flatten();
+        let place = self.named(names).or_else(|| self.unanswered(names, is_for));
+        if let Some(place) = place.or_else(again) {
             if let Some(to) = names.to {
                 self.dialogues[place.dialogue].ends[1 - place.end].rename(to);
             }
@@ -277,7 +270,8 @@ impl Call {
             End::new(context.now, Some(names.from), speaker),
             End::new(context.now, names.to, other),
         ];
-        self.dialogues.push(Dialogue::new(ends, names.branch));
+        let dialogue = Dialogue::new(ends, names.branch);
+        self.dialogues.push(Dialogue { target, ..dialogue });
         Ok(Place {
             dialogue: self.dialogues.len() - 1,
             end: 0,
@@ -287,14 +281,17 @@ impl Call {
     /// The place of an answer, where `to` is the answering party.
     ///
     /// When a call forks after the proxy, several parties answer one offer. They share the ports of
-    /// that offer, so the last one gets them.
-    pub(crate) fn place_of_answer(&mut self, names: &Names<'_>) -> Option<Place> {
+    /// that offer, so the last one gets them. Of several offers without branches the answer is to
+    /// the one with its protocol.
+    pub(crate) fn place_of_answer(&mut self, names: &Names<'_>, answer: Option<&Description<'_>>) -> Option<Place> {
         let to = names.to?;
-        let asked = Names { to: None, ..*names };
-        let offerer = self
-            .named(names)
-            .or_else(|| self.unanswered(names))
-            .or_else(|| self.offered_again(&asked))?;
+        let likeness = |dialogue: &Dialogue, end: usize| {
+            let likeness = answer.map_or(0, |answer| dialogue.likeness(1 - end, answer));
+            (likeness, dialogue.ends[1 - end].tags.is_empty())
+        };
+        let offered =
+            |dialogue: &Dialogue, end: usize| dialogue.ends[end].is(names.from) && dialogue.fits(names.branch);
+        let offerer = self.named(names).or_else(|| self.best(offered, likeness))?;
         self.dialogues[offerer.dialogue].ends[1 - offerer.end].rename(to);
         Some(Place {
             end: 1 - offerer.end,
@@ -342,29 +339,33 @@ impl Call {
     /// Between the two of these tags.
     fn named(&self, names: &Names<'_>) -> Option<Place> {
         names.to?;
-        self.best(|dialogue, end| dialogue.is_between(names, end))
+        self.best(|dialogue, end| dialogue.is_between(names, end), |_, _| ())
     }
 
     /// Offered by `from` and not answered by anybody yet.
-    fn unanswered(&self, names: &Names<'_>) -> Option<Place> {
-        let fits = |dialogue: &Dialogue, end: usize| {
+    fn unanswered(&self, names: &Names<'_>, is_for: impl Fn(&Dialogue) -> bool) -> Option<Place> {
+        let is_open = |dialogue: &Dialogue, end: usize| {
             dialogue.ends[end].is(names.from) && dialogue.ends[1 - end].tags.is_empty() && dialogue.fits(names.branch)
         };
-        self.best(fits)
+        self.best(|dialogue, end| is_open(dialogue, end) && is_for(dialogue), |_, _| ())
     }
 
     /// A dialogue that `from` offered, with any answering party.
-    fn offered_again(&self, names: &Names<'_>) -> Option<Place> {
-        self.best(|dialogue, end| dialogue.ends[end].is(names.from) && dialogue.fits(names.branch))
+    fn offered_again(&self, names: &Names<'_>, is_for: impl Fn(&Dialogue) -> bool) -> Option<Place> {
+        let offered =
+            |dialogue: &Dialogue, end: usize| dialogue.ends[end].is(names.from) && dialogue.fits(names.branch);
+        self.best(|dialogue, end| offered(dialogue, end) && is_for(dialogue), |_, _| ())
     }
 
-    /// The last match, with a preference for a dialogue that is not over.
-    fn best(&self, fits: impl Fn(&Dialogue, usize) -> bool) -> Option<Place> {
-        let fitting = || self.all().filter(|((dialogue, _), end)| fits(dialogue, *end));
-        let alive = fitting().filter(|((dialogue, _), _)| !dialogue.is_over()).last();
-        alive
-            .or_else(|| fitting().last())
-            .map(|((_, dialogue), end)| Place { dialogue, end })
+    /// The best match, the last of several. One that is not over is better.
+    fn best<Rank: Ord>(
+        &self,
+        fits: impl Fn(&Dialogue, usize) -> bool,
+        rank: impl Fn(&Dialogue, usize) -> Rank,
+    ) -> Option<Place> {
+        let fitting = self.all().filter(|((dialogue, _), end)| fits(dialogue, *end));
+        let best = fitting.max_by_key(|((dialogue, _), end)| (!dialogue.is_over(), rank(dialogue, *end)));
+        best.map(|((_, dialogue), end)| Place { dialogue, end })
     }
 
     fn all(&self) -> impl Iterator<Item = ((&Dialogue, usize), usize)> {

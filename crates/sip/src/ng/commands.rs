@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::flags::table::is_command;
 use super::value::{Dictionary, Value};
 use super::{Encoding, Flags, report, statistics as told};
-use crate::call::{Call, CallName, Dialogue, Names, Refused, Role};
+use crate::call::{Call, CallName, Dialogue, Names, Refused, Role, Target};
 use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX, WARNED_MAX};
 use crate::relay::Output;
 use crate::sdp::Description;
@@ -184,9 +184,12 @@ impl Relay {
         let place = match role {
             Role::Offer => {
                 let interfaces = self.interfaces(description, flags);
-                self.with(now, |context| call.place_of_offer(names, interfaces, context))?
+                let target = Target::of(description, flags, interfaces[1]);
+                self.with(now, |context| call.place_of_offer(names, interfaces, target, context))?
             }
-            Role::Answer => call.place_of_answer(names).ok_or_else(|| self.unknown_call())?,
+            Role::Answer => call
+                .place_of_answer(names, Some(description))
+                .ok_or_else(|| self.unknown_call())?,
         };
         let written = self.with_ports(now, out, |context| {
             call.describe(place, role, description, flags, context)

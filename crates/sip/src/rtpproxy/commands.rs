@@ -101,8 +101,8 @@ impl Relay {
         let before = call.dialogues.len();
         let names = names(&asked.names);
         let place = match asked.lookup {
-            false => self.with(now, |context| call.place_of_offer(&names, interfaces, context))?,
-            true => call.place_of_answer(&names).ok_or(Refused::Unknown)?,
+            false => self.with(now, |context| call.place_of_offer(&names, interfaces, None, context))?,
+            true => call.place_of_answer(&names, None).ok_or(Refused::Unknown)?,
         };
         let done = self.with_ports(now, out, |context| call.allocate(place, asked, context));
         if done.is_err() && call.dialogues.len() > before {

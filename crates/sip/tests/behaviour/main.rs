@@ -5,6 +5,7 @@ mod changes;
 mod codecs;
 mod destinations;
 mod early;
+mod forks;
 mod garbage;
 mod histories;
 mod holds;

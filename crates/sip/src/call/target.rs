@@ -1,0 +1,51 @@
+//! Which of several offers an answer is to, if the proxy does not name the branch.
+
+use super::Dialogue;
+use crate::ng::{Flags, Ice, Protocol};
+use crate::sdp::{Description, Keying};
+
+/// The kind of party that an offer is for. A proxy that offers a call to several parties may not
+/// name the branch of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// The transport protocol.
+    pub(crate) protocol: String,
+    pub(crate) ice: Ice,
+    pub(crate) interface: usize,
+}
+
+impl Target {
+    /// The party that this offer is for, at an interface of ours.
+    pub(crate) fn of(offer: &Description<'_>, flags: &Flags, interface: usize) -> Option<Self> {
+        let said = offer.sections.iter().find(|section| section.is_rtp())?.protocol;
+        let protocol = match &flags.protocol {
+            Some(Protocol::Exactly(wanted)) => wanted,
+            Some(Protocol::Accept) | None => said,
+        };
+        Some(Self {
+            protocol: protocol.to_ascii_uppercase(),
+            ice: flags.ice,
+            interface,
+        })
+    }
+}
+
+impl Dialogue {
+    /// How well the last offer to the party at `end` fits an answer: by protocol, then by
+    /// protection, then by ICE.
+    pub(super) fn likeness(&self, end: usize, answer: &Description<'_>) -> u8 {
+        let mut both = self.media.iter().zip(&answer.sections);
+        let Some((media, section)) = both.find(|(media, section)| media.is_rtp && section.port != 0) else {
+            return 0;
+        };
+        let side = &media.sides[end];
+        let keying = match side.security.keying() {
+            Keying::Plain => Keying::of(&media.protocols[end], false, false),
+            keying => keying,
+        };
+        let has_ice = side.ice.is_some() || media.passes_ice;
+        4 * u8::from(media.protocols[end].eq_ignore_ascii_case(section.protocol))
+            + 2 * u8::from(keying == section.keying())
+            + u8::from(has_ice == section.ice.is_some())
+    }
+}
