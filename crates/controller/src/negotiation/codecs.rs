@@ -7,6 +7,7 @@ use southbound::PayloadFormat;
 use wire::sdp::{Feedback, Format, Parameters};
 use wire::{Codec, MediaKind, PayloadType};
 
+use super::profiles::{self, Profile};
 use super::{Flow, Ways};
 use crate::limits::FORMATS_MAX;
 
@@ -58,10 +59,16 @@ pub(crate) fn accept(offered: &[Format], ways: Ways, audio: AudioWish, announced
     // A publisher that has Opus sends it, unless it announced another codec. Each further format
     // would take entries in the tables of the data plane.
     let takes_g711 = receives || opus.is_empty() || announced.is_some_and(is_g711);
+    // Browsers offer each profile of H.264 in both modes. The mode of single NAL units is taken
+    // where there is no other.
+    let is_single = |format: &Format| format.codec() == Some(Codec::H264) && profiles::is_single_nal(format);
+    let takes_single = !offered
+        .iter()
+        .any(|format| format.codec() == Some(Codec::H264) && is_forwarded(format) && !is_single(format));
     let taken = |format: &&Format| match format.codec() {
         Some(codec) if is_g711(codec) => takes_g711,
         Some(Codec::Red) => takes_red && is_redundant_opus(format, &opus),
-        _ => is_forwarded(format),
+        _ => is_forwarded(format) && (takes_single || !is_single(format)),
     };
     for format in offered.iter().filter(taken).take(FORMATS_MAX) {
         let feedback = format.feedback.and(feedback(format, ways));
@@ -133,16 +140,13 @@ fn numbers_of(formats: &[Format], fits: impl Fn(Codec) -> bool) -> Vec<PayloadTy
     fitting.map(|format| format.payload_type).collect()
 }
 
+/// Profiles and levels are the peers' own matter: what is sent goes to those who offer to decode
+/// it.
 fn is_forwarded(format: &Format) -> bool {
     match format.codec() {
-        Some(Codec::Opus | Codec::Vp8 | Codec::Av1) => true,
-        Some(Codec::Vp9) => matches!(profile(format), "0" | "2"),
-        // Single-NAL packets (mode 0) cannot carry what browsers encode; High profile is not in
-        // everybody's decoder.
-        Some(Codec::H264) => {
-            format.parameters.value("packetization-mode") == Some("1")
-                && matches!(h264_profile(format), Some(0x42 | 0x4d))
-        }
+        Some(Codec::Opus | Codec::Vp8 | Codec::Vp9 | Codec::Av1) => true,
+        // Not interleaved (RFC 6184 section 6.4), which nobody sends in calls.
+        Some(Codec::H264) => matches!(format.parameters.value("packetization-mode"), None | Some("0" | "1")),
         // All layers on one stream (RFC 7798 section 7.1).
         Some(Codec::H265) => format.parameters.value("tx-mode").is_none_or(|mode| mode == "SRST"),
         _ => false,
@@ -220,73 +224,28 @@ pub(crate) fn translate(publisher: &[Format], receiver: &[Format]) -> Vec<(Paylo
 struct Coded<'a> {
     format: &'a Format,
     codec: Codec,
-    /// Parameters that must match for a decoder: profile and, of H.264, how it is packed, of H.265
-    /// the tier.
-    class: (&'a str, Option<u8>),
-    /// Parameters that should match.
-    constraints: Option<String>,
+    profile: Profile,
 }
 
 impl<'a> Coded<'a> {
     fn of(format: &'a Format) -> Option<Self> {
         let codec = format.codec()?;
-        let class = match codec {
-            Codec::Vp9 | Codec::Av1 => (profile(format), None),
-            Codec::H265 => {
-                let tier = format.parameters.value("tier-flag").unwrap_or("0");
-                (profile(format), tier.parse().ok())
-            }
-            Codec::H264 => {
-                let mode = format.parameters.value("packetization-mode").unwrap_or("0");
-                (mode, h264_profile(format))
-            }
-            _ => ("", None),
-        };
-        let constraints = (codec == Codec::H264).then(|| h264_constraints(format)).flatten();
-        Some(Self {
-            format,
-            codec,
-            class,
-            constraints,
-        })
+        let profile = Profile::of(format, codec);
+        Some(Self { format, codec, profile })
     }
 
-    /// The decoder that serves best what is sent in this format. Encoders of browsers use the
-    /// constrained part of H.264's Baseline whatever they call it, so either name will do.
+    /// The decoder that serves best what is sent in this format.
     fn best_of<'b>(&self, decoders: &'b [Coded<'b>]) -> Option<&'b Coded<'b>> {
-        let fitting = decoders
-            .iter()
-            .filter(|known| known.codec == self.codec && known.class == self.class);
-        fitting.max_by_key(|known| known.constraints == self.constraints)
+        let same = decoders.iter().filter(|known| known.codec == self.codec);
+        let fitting = same.filter_map(|known| Some((self.profile.fit(&known.profile)?, known)));
+        // Of equals the first, which its receiver prefers.
+        fitting.rev().max_by_key(|(fit, _)| *fit).map(|(_, known)| known)
     }
 }
 
-fn profile(format: &Format) -> &str {
-    let (name, usual) = match format.codec() {
-        Some(Codec::Av1) => ("profile", "0"),
-        Some(Codec::H265) => ("profile-id", "1"),
-        _ => ("profile-id", "0"),
-    };
-    format.parameters.value(name).unwrap_or(usual)
-}
-
-/// `profile_idc`, the first byte of `profile-level-id` (RFC 6184 section 8.1).
-fn h264_profile(format: &Format) -> Option<u8> {
-    u8::from_str_radix(h264_level(format).get(..2)?, 16).ok()
-}
-
-/// `profile-iop`, its second byte.
-fn h264_constraints(format: &Format) -> Option<String> {
-    h264_level(format).get(2..4).map(str::to_ascii_lowercase)
-}
-
-fn h264_level(format: &Format) -> &str {
-    format.parameters.value("profile-level-id").unwrap_or("42e01f")
-}
-
-/// The formats that we offer to a receiver. The numbers are the customary ones; a retransmission is
-/// one above its media.
-pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
+/// The formats that we offer to a receiver of a track that is sent in `sent`. The numbers are the
+/// customary ones; a retransmission is one above its media.
+pub(crate) fn offered(kind: MediaKind, stereo: bool, sent: &[Format]) -> Vec<Format> {
     match kind {
         MediaKind::Audio => {
             // Stereo is only played as such by receivers that are told in advance.
@@ -300,37 +259,95 @@ pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
             ]
         }
         MediaKind::Video => {
-            let mut formats = Vec::new();
-            for (number, name, parameters) in [
-                (96, "VP8", ""),
-                (98, "VP9", "profile-id=0"),
-                (100, "VP9", "profile-id=2"),
-                (
-                    102,
-                    "H264",
-                    "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
-                ),
-                (
-                    104,
-                    "H264",
-                    "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001f",
-                ),
-                (
-                    106,
-                    "H264",
-                    "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=4d001f",
-                ),
-                (35, "AV1", ""),
-                // Level 6, so that it is the receiver's that limits.
-                (49, "H265", "level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST"),
-            ] {
-                formats.push(format(number, name, 90_000, 1, parameters, &VIDEO_FEEDBACK));
-                formats.push(format(number + 1, "rtx", 90_000, 1, &format!("apt={number}"), &[]));
-            }
-            formats
+            let usual = USUAL_VIDEO.iter().flat_map(video_formats);
+            let rare = RARE_VIDEO.iter().map(video_formats);
+            let rare = rare.filter(|formats| is_sent(&formats[0], sent));
+            usual.chain(rare.flatten()).collect()
         }
     }
 }
+
+/// Those of a publisher that receivers are offered only if they are sent.
+pub(crate) fn rare<'a>(sent: impl Iterator<Item = &'a Format>) -> Vec<Format> {
+    let is_rare = |format: &&Format| RARE_VIDEO.iter().any(|row| is_sent(format, &video_formats(row)[..1]));
+    sent.filter(is_rare).cloned().collect()
+}
+
+fn is_sent(format: &Format, sent: &[Format]) -> bool {
+    let Some(decoder) = Coded::of(format) else { return false };
+    let sent = sent.iter().filter_map(Coded::of);
+    sent.filter(|sent| sent.codec == decoder.codec)
+        .any(|sent| sent.profile.is_of_class(&decoder.profile))
+}
+
+fn video_formats((number, name, parameters): &(u8, &str, &str)) -> [Format; 2] {
+    [
+        format(*number, name, 90_000, 1, parameters, &VIDEO_FEEDBACK),
+        format(number + 1, "rtx", 90_000, 1, &format!("apt={number}"), &[]),
+    ]
+}
+
+/// The video that each receiver is offered.
+const USUAL_VIDEO: [(u8, &str, &str); 8] = [
+    (96, "VP8", ""),
+    (98, "VP9", "profile-id=0"),
+    (100, "VP9", "profile-id=2"),
+    (
+        102,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
+    ),
+    (
+        104,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001f",
+    ),
+    (
+        106,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=4d001f",
+    ),
+    (35, "AV1", ""),
+    // Level 6, so that it is the receiver's that limits.
+    (49, "H265", "level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST"),
+];
+
+/// The video that receivers of a track in one of these profiles are offered besides.
+const RARE_VIDEO: [(u8, &str, &str); 13] = [
+    (
+        108,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=640034",
+    ),
+    (
+        112,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=640c34",
+    ),
+    (
+        114,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=f40034",
+    ),
+    (
+        116,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=6e0034",
+    ),
+    (
+        118,
+        "H264",
+        "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=7a0034",
+    ),
+    (120, "VP9", "profile-id=1"),
+    (122, "VP9", "profile-id=3"),
+    (124, "AV1", "level-idx=19;profile=1;tier=0"),
+    (126, "AV1", "level-idx=19;profile=2;tier=0"),
+    (37, "H265", "level-id=180;profile-id=2;tier-flag=0;tx-mode=SRST"),
+    (39, "H265", "level-id=180;profile-id=1;tier-flag=1;tx-mode=SRST"),
+    (41, "H265", "level-id=180;profile-id=2;tier-flag=1;tx-mode=SRST"),
+    (43, "H265", "level-id=180;profile-id=4;tier-flag=0;tx-mode=SRST"),
+];
 
 fn format(number: u8, name: &str, clock_rate: u32, channels: u8, parameters: &str, feedback: &[&str]) -> Format {
     Format {

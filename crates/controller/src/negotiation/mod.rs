@@ -9,6 +9,7 @@ pub(crate) mod codecs;
 pub(crate) mod extensions;
 mod offer;
 mod peer;
+mod profiles;
 mod remote;
 mod section;
 

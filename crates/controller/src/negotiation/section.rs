@@ -106,6 +106,8 @@ pub(crate) struct Downlink {
     pub(crate) track_sid: String,
     /// It may have two channels, which a receiver must be told to prepare for.
     pub(crate) stereo: bool,
+    /// Its formats that receivers are offered only if they are sent.
+    pub(crate) rare: Vec<Format>,
 }
 
 impl Section {
@@ -334,19 +336,19 @@ impl Section {
         media_section.direction = self.direction();
         (media_section.formats, media_section.extensions) = match terms {
             Terms::Agreed => (self.formats().to_vec(), self.extensions().to_vec()),
-            Terms::Offered => (codecs::offered(kind, self.is_stereo()), extensions::offered(kind)),
+            Terms::Offered => {
+                let track = self.downlink().map(|downlink| (downlink.stereo, &downlink.rare[..]));
+                let (stereo, rare) = track.unwrap_or_default();
+                (codecs::offered(kind, stereo, rare), extensions::offered(kind))
+            }
         };
         codecs::leave_out(&mut media_section.formats, |codec| !disabled.may_receive(codec));
         if media_section.direction.receives() {
             self.write_encodings(media_section);
         }
-        if let Some(downlink) = self.downlink() {
-            write_source(media_section, downlink);
-        }
-    }
-
-    fn is_stereo(&self) -> bool {
-        self.downlink().is_some_and(|downlink| downlink.stereo)
+        self.downlink()
+            .into_iter()
+            .for_each(|downlink| write_source(media_section, downlink));
     }
 
     fn write_encodings(&self, media_section: &mut MediaSection) {
@@ -381,10 +383,8 @@ impl Section {
 
 /// Names the SSRCs of a track on its way down, and what they belong to.
 fn write_source(media_section: &mut MediaSection, downlink: &Downlink) {
-    let repaired = media_section
-        .formats
-        .iter()
-        .any(|format| format.retransmits().is_some());
+    let mut formats = media_section.formats.iter();
+    let repaired = formats.any(|format| format.retransmits().is_some());
     let repair = repaired.then_some(downlink.repair);
     let msid = format!("{} {}", downlink.msid.stream, downlink.track_sid);
     for ssrc in [Some(downlink.ssrc), repair].into_iter().flatten() {

@@ -6,7 +6,7 @@ use wire::sdp::Msid;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::negotiation::{Down, Downlink, Section};
+use crate::negotiation::{Down, Downlink, Section, codecs};
 use crate::participant::Participant;
 use crate::room::Room;
 use crate::subscription::{Subscription, SubscriptionState};
@@ -46,6 +46,8 @@ impl Room {
         let (by_stream, by_track) = (delivery.msid_by_stream(), delivery.msid_by_track());
         let (cname, track_sid) = (delivery.publisher.sid.clone(), delivery.track.sid().to_owned());
         let stereo = delivery.track.audio_wish().stereo;
+        let sent = delivery.track.all_media().flat_map(|media| &media.formats);
+        let rare = codecs::rare(sent);
         let participant = self.participants.get_mut(&receiver)?;
         let peer = participant.downlink_mut()?;
         let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
@@ -66,6 +68,7 @@ impl Room {
             cname,
             track_sid,
             stereo,
+            rare,
         });
         participant.subscriptions.get_mut(id)?.state = SubscriptionState::Offered(mid);
         Some(())

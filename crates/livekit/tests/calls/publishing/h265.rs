@@ -57,7 +57,12 @@ fn a_camera_is_passed_on_to_receivers_that_decode_it() {
     let chromium = "level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST";
     assert_eq!(delivered(chromium, "level-id=180;profile-id=1"), [(60, Codec::H265)]);
     assert_eq!(delivered("", chromium), [(60, Codec::H265)], "these are the defaults");
-    assert_eq!(delivered(chromium, "profile-id=2"), [], "another profile");
-    assert_eq!(delivered(chromium, "tier-flag=1"), [], "another tier");
+    assert_eq!(
+        delivered(chromium, "profile-id=2"),
+        [(60, Codec::H265)],
+        "Main is part of Main 10"
+    );
+    assert_eq!(delivered(chromium, "profile-id=3"), [], "another profile");
+    assert_eq!(delivered("tier-flag=1", chromium), [], "another tier");
     assert_eq!(delivered(chromium, "tx-mode=MRST"), [], "on several streams");
 }
