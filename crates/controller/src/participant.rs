@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use access::{Claims, ParticipantKind, Permission};
+use access::{Claims, Permission};
 use southbound::{Command, TrackId};
 
 use crate::context::Context;
@@ -60,6 +60,10 @@ pub(crate) struct Participant {
     pub(crate) subscription_overrides: BTreeMap<String, bool>,
     /// The receivers that its tracks are for.
     pub(crate) track_permissions: TrackPermissions,
+    /// It has stated once which receivers its tracks are for.
+    pub(crate) track_permissions_stated: bool,
+    /// Tracks of others that it was told it may not have.
+    pub(crate) denied: BTreeSet<TrackId>,
     /// The participants that may receive them once it is announced.
     pub(crate) track_permissions_asked: Option<UpdateTrackPermissions>,
     pub(crate) data: DataState,
@@ -180,6 +184,8 @@ impl Participant {
             subscriptions: Subscriptions::default(),
             subscription_overrides: BTreeMap::new(),
             track_permissions: TrackPermissions::Everybody,
+            track_permissions_stated: false,
+            denied: BTreeSet::new(),
             track_permissions_asked: None,
             data: DataState::default(),
             blobs: Blobs::default(),
@@ -211,7 +217,7 @@ impl Participant {
             name: self.name.clone(),
             version: self.version,
             permission: self.permission.clone(),
-            is_publisher: self.permission.publish && self.published,
+            is_publisher: self.is_publisher(),
             kind: self.claims.participant_kind(),
             kind_details: self.claims.known_kind_details().collect(),
             attributes: self.attributes.clone(),
@@ -223,7 +229,12 @@ impl Participant {
 
     /// Whether it is there for others only, as agents and recorders are.
     pub(crate) fn is_dependent(&self) -> bool {
-        is_dependent(&self.claims)
+        self.permission.agent || self.permission.recorder
+    }
+
+    /// Whether it publishes, or has since joining.
+    pub(crate) fn is_publisher(&self) -> bool {
+        self.permission.publish && self.published
     }
 
     /// Whether others are told that it is there.
@@ -310,11 +321,9 @@ impl Participant {
     }
 }
 
-/// Whether the bearer of a token is there for others only: rooms do not stay for agents and
-/// recorders, and do not count them.
+/// Whether the bearer of a token is there for others only, by its kind or by its grant: rooms do
+/// not stay for agents and recorders, and do not count them.
 pub(crate) fn is_dependent(claims: &Claims) -> bool {
-    matches!(
-        claims.participant_kind(),
-        ParticipantKind::Agent | ParticipantKind::Egress
-    )
+    let permission = Permission::of(claims);
+    permission.agent || permission.recorder
 }

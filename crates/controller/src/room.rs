@@ -21,7 +21,7 @@ use self::data::{Calls, DataTracks};
 pub(crate) use self::lifetime::Lifetime;
 use self::membership::Membership;
 use self::speaking::Speaking;
-use crate::context::{Context, ParticipantRef};
+use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;
 use crate::participant::Participant;
@@ -58,6 +58,8 @@ struct Pending {
     negotiations: BTreeSet<ParticipantKey>,
     /// Tracks of which more or less may be wanted since.
     demands: BTreeSet<TrackId>,
+    /// The participant that comes back and is still to hear how the others are now.
+    returning: Option<ParticipantKey>,
     /// The participant that the input comes from.
     actor: Option<ParticipantKey>,
 }
@@ -96,11 +98,9 @@ impl Room {
     }
 
     pub(crate) fn info(&self) -> RoomInfo {
-        let visible = self
-            .participants
-            .values()
-            .filter(|participant| !participant.permission.hidden);
-        let publishers = visible.clone().filter(|participant| !participant.tracks.is_empty());
+        let everybody = self.participants.values();
+        let counted = everybody.clone().filter(|participant| !participant.is_dependent());
+        let publishers = everybody.filter(|participant| participant.is_publisher());
         RoomInfo {
             sid: self.sid.clone(),
             name: self.name.clone(),
@@ -109,7 +109,7 @@ impl Room {
             max_participants: self.lifetime.participants_max as u32,
             created: self.created,
             metadata: self.metadata.clone(),
-            num_participants: visible.filter(|participant| !participant.is_dependent()).count() as u32,
+            num_participants: counted.count() as u32,
             num_publishers: publishers.count() as u32,
             active_recording: self.is_recorded(),
         }
@@ -121,6 +121,22 @@ impl Room {
         let others = self.participants.values().filter(|other| !other.is_dependent());
         self.participants.len() >= config.participants_max.max(PARTICIPANTS_MAX)
             || (!is_dependent && others.count() >= self.lifetime.participants_max.min(config.participants_max))
+    }
+
+    /// Notes since when nobody is here whom the room stays for.
+    fn review_emptiness(&mut self, ctx: &mut Context<'_>) {
+        let is_empty = self.participants.values().all(Participant::is_dependent);
+        match (is_empty, self.empty_since) {
+            (true, None) => {
+                self.empty_since = Some(ctx.now);
+                ctx.wake(self.lifetime.grace(), Timer::Room(self.key));
+            }
+            (false, _) => {
+                self.empty_since = None;
+                self.lifetime.was_joined = true;
+            }
+            (true, Some(_)) => {}
+        }
     }
 
     /// Whether somebody records, seen or not.

@@ -21,9 +21,9 @@ pub struct RoomInfo {
     pub created: Duration,
     /// The application's metadata.
     pub metadata: String,
-    /// Participants, hidden ones apart.
+    /// Participants, hidden ones too, agents and recorders apart.
     pub num_participants: u32,
-    /// Those of them that publish.
+    /// Participants that publish, or have since joining.
     pub num_publishers: u32,
     /// Somebody records it.
     pub active_recording: bool,

@@ -320,7 +320,9 @@ fn is_agent(info: &ParticipantInfo) -> bool {
     info.kind == ParticipantKind::Agent
 }
 
-/// Whether jobs may be about a participant: agents and recorders have none of their own.
+/// Whether jobs may be about a participant: agents and recorders, by kind or by grant, have none of
+/// their own.
 fn may_be_target(info: &ParticipantInfo) -> bool {
-    !matches!(info.kind, ParticipantKind::Agent | ParticipantKind::Egress)
+    let by_grant = info.permission.agent || info.permission.recorder;
+    !by_grant && !matches!(info.kind, ParticipantKind::Agent | ParticipantKind::Egress)
 }

@@ -85,6 +85,11 @@ fn agents_and_recorders_have_no_jobs_about_them() {
         info.kind = kind;
         world.event("lobby", RoomChange::ParticipantJoined(info));
     }
+    for (agent, recorder) in [(true, false), (false, true)] {
+        let mut info = participant("robot");
+        (info.permission.agent, info.permission.recorder) = (agent, recorder);
+        world.event("lobby", RoomChange::ParticipantJoined(info));
+    }
     assert!(world.offer(FIRST).is_none());
 }
 

@@ -1,5 +1,7 @@
 //! Data tracks: published, subscribed to, and their frames passed on.
 
+mod permissions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use southbound::MessageId;
@@ -43,6 +45,8 @@ pub(crate) struct OwnDataTracks {
     wanted: BTreeSet<u16>,
     /// The ones of these that it was told the handles of, and is sent.
     received: BTreeSet<u16>,
+    /// The ones of these that it was told it may not have.
+    denied: BTreeSet<u16>,
 }
 
 impl OwnDataTracks {
@@ -146,7 +150,7 @@ impl Room {
                 ctx.count(Counter::LimitExceeded);
             }
         }
-        if self.update_data_handles(key) {
+        if self.update_data_handles(ctx, key) {
             self.tell_data_handles(ctx, key);
         }
     }
@@ -234,7 +238,7 @@ impl Room {
                 Some(_) => {}
             }
         }
-        self.update_data_handles(key);
+        self.update_data_handles(ctx, key);
         self.tell_data_handles(ctx, key);
     }
 
@@ -247,30 +251,34 @@ impl Room {
         };
         let concerned = self.participants.values().filter(concerned);
         for key in concerned.map(|participant| participant.key).collect::<Vec<_>>() {
-            if self.update_data_handles(key) {
+            if self.update_data_handles(ctx, key) {
                 self.tell_data_handles(ctx, key);
             }
         }
     }
 
-    /// Whether it changed anything.
-    fn update_data_handles(&mut self, key: ParticipantKey) -> bool {
+    /// Whether it changed anything about what the participant receives.
+    fn update_data_handles(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) -> bool {
         let Some(participant) = self.participants.get(&key) else {
             return false;
         };
-        let may_have = |handle: &&u16| {
-            let track = self.data_tracks.tracks.get(handle);
-            let admits = |track: &DataTrack| {
-                let publisher = self.participants.get(&track.publisher);
-                publisher.is_some_and(|publisher| publisher.admits(participant, &track.sid))
-            };
-            participant.permission.subscribe && track.is_some_and(admits)
-        };
-        let wanted = participant.data_tracks.wanted.iter();
-        let received: BTreeSet<u16> = wanted.filter(may_have).copied().collect();
+        let (mut received, mut denied) = (BTreeSet::new(), BTreeSet::new());
+        if participant.permission.subscribe {
+            for handle in &participant.data_tracks.wanted {
+                match self.data_permission(participant, *handle) {
+                    Some(true) => _ = received.insert(*handle),
+                    Some(false) => _ = denied.insert(*handle),
+                    None => {}
+                }
+            }
+            for handle in denied.symmetric_difference(&participant.data_tracks.denied) {
+                self.send_data_permission(ctx, participant, *handle);
+            }
+        }
         let Some(participant) = self.participants.get_mut(&key) else {
             return false;
         };
+        participant.data_tracks.denied = denied;
         let before = std::mem::replace(&mut participant.data_tracks.received, received);
         let received = &participant.data_tracks.received;
         let tracks = &mut self.data_tracks.tracks;
@@ -305,7 +313,11 @@ impl Room {
     /// A participant that came back is told its handles again.
     pub(in crate::room) fn tell_data_handles_again(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
         let found = self.participants.get(&key);
-        if found.is_some_and(|participant| !participant.data_tracks.received.is_empty()) {
+        let Some(participant) = found else { return };
+        for handle in &participant.data_tracks.denied {
+            self.send_data_permission(ctx, participant, *handle);
+        }
+        if !participant.data_tracks.received.is_empty() {
             self.tell_data_handles(ctx, key);
         }
     }

@@ -100,6 +100,11 @@ impl Room {
         matches!(self.membership.batch.news.get(&key), Some(News::Changed { held: true }))
     }
 
+    /// Whether others are still to hear how this participant is now.
+    pub(in crate::room) fn has_news(&self, key: ParticipantKey) -> bool {
+        self.membership.batch.news.contains_key(&key)
+    }
+
     /// Leaves to the next tick what an input made necessary for others than who acted.
     pub(in crate::room) fn postpone(&mut self, ctx: &mut Context<'_>) {
         let actor = self
@@ -139,12 +144,16 @@ impl Room {
             demands,
             ..
         } = std::mem::take(&mut self.membership.batch);
+        let told: Vec<_> = news.keys().copied().collect();
         let released = self.tell_news(ctx, news);
         for key in released {
             let tracks: Vec<_> = self.participants[&key].tracks.keys().copied().collect();
             for track in tracks {
                 self.offer_to_everybody(ctx, key, track);
             }
+        }
+        for key in told {
+            self.tell_track_permissions_of(ctx, key);
         }
         for key in negotiations {
             self.renegotiate(ctx, key);

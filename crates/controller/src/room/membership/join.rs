@@ -41,12 +41,8 @@ impl Room {
             connection,
         });
         let starts_recording = participant.permission.recorder && !self.is_recorded();
-        let is_dependent = participant.is_dependent();
         self.participants.insert(key, participant);
-        if !is_dependent {
-            self.empty_since = None;
-            self.lifetime.was_joined = true;
-        }
+        self.review_emptiness(ctx);
         self.announce(ctx, key);
         self.population_changed(ctx);
         if starts_recording {
@@ -115,7 +111,7 @@ impl Room {
             .collect();
         participant.version += 1;
         let mut room = self.info();
-        room.num_participants += u32::from(!participant.permission.hidden && !participant.is_dependent());
+        room.num_participants += u32::from(!participant.is_dependent());
         room.active_recording |= participant.permission.recorder;
         let joined = Joined {
             room,

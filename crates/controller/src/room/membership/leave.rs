@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use southbound::Command;
 use wire::MediaKind;
 
-use crate::context::{Context, Timer};
+use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
 use crate::room::Room;
@@ -80,11 +80,7 @@ impl Room {
             identity,
             reason: reason.name(),
         });
-        if self.empty_since.is_none() && self.participants.values().all(Participant::is_dependent) {
-            self.empty_since = Some(ctx.now);
-            let grace = self.lifetime.grace();
-            ctx.wake(grace, Timer::Room(self.key));
-        }
+        self.review_emptiness(ctx);
     }
 
     /// Its last messages are passed on in its name.
@@ -123,6 +119,7 @@ impl Room {
             info.tracks.clear();
             info.data_tracks.clear();
             info.state = ParticipantState::Disconnected;
+            self.forget_denials(key);
             self.tell_gone(ctx, key, info);
         }
     }

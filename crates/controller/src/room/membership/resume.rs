@@ -61,6 +61,7 @@ impl Room {
             last_sequence: participant.data.last_sequence,
         };
         participant.notify(ctx, Notification::Resumed(resumed));
+        self.pending.returning = Some(key);
         self.take_rights(ctx, key, resume.claims);
         self.tell_what_was_missed(ctx, key, away_since);
         if simulated_fault == Some(SimulatedFault::Disconnect) {
@@ -78,7 +79,7 @@ impl Room {
         self.refresh_token(ctx, key);
     }
 
-    fn tell_what_was_missed(&self, ctx: &mut Context<'_>, key: ParticipantKey, away_since: std::time::Instant) {
+    fn tell_what_was_missed(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, away_since: std::time::Instant) {
         let visible = self
             .participants
             .values()
@@ -90,6 +91,8 @@ impl Room {
             }
         }
         self.participants[&key].notify(ctx, Notification::Participants(infos));
+        self.pending.returning = None;
+        self.tell_track_permissions_again(ctx, key);
         self.send_room(ctx, key);
         self.send_quality(ctx, key);
         self.send_pauses(ctx, key);

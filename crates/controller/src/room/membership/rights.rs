@@ -52,6 +52,7 @@ impl Room {
         self.announce(ctx, key);
         self.reconcile_all(ctx, key);
         self.update_receivers_of_data(ctx);
+        self.review_emptiness(ctx);
         self.population_changed(ctx);
         if self.is_recorded() != was_recorded {
             self.tell_population(ctx);

@@ -1,10 +1,10 @@
 //! Publishers deciding who may have their tracks.
 
+use crate::UpdateTrackPermissions;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::TrackPermissions;
 use crate::room::Room;
-use crate::{Notification, UpdateTrackPermissions};
 
 /// About what a receiver is sent for each track that it may have from now on, or no longer, in
 /// bytes: word of it, and its part of a description.
@@ -75,9 +75,9 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&publisher) else {
             return;
         };
+        participant.track_permissions_stated |= track_permissions != TrackPermissions::Everybody;
         let before = std::mem::replace(&mut participant.track_permissions, track_permissions);
         let after = participant.track_permissions.clone();
-        let participant_sid = participant.sid.clone();
         let tracks: Vec<_> = participant
             .tracks
             .values()
@@ -85,19 +85,8 @@ impl Room {
             .collect();
         for receiver in self.others(publisher) {
             for (track, track_sid) in &tracks {
-                let to = &self.participants[&receiver];
-                let (was, allowed) = (
-                    before.admits(&to.identity, track_sid),
-                    after.admits(&to.identity, track_sid),
-                );
-                if was != allowed && !to.permission.recorder {
-                    let (participant_sid, track_sid) = (participant_sid.clone(), track_sid.clone());
-                    let update = Notification::TrackPermission {
-                        participant_sid,
-                        track_sid,
-                        allowed,
-                    };
-                    to.notify(ctx, update);
+                let identity = &self.participants[&receiver].identity;
+                if before.admits(identity, track_sid) != after.admits(identity, track_sid) {
                     self.reconcile(ctx, receiver, publisher, *track);
                 }
             }

@@ -43,6 +43,7 @@ impl Room {
         publisher: ParticipantKey,
         track: TrackId,
     ) {
+        self.tell_track_permission(ctx, receiver, publisher, track);
         let Some(participant) = self.participants.get(&receiver) else {
             return;
         };
@@ -129,6 +130,7 @@ impl Room {
     /// The agent ends the subscriptions of a track that ends, so there is nothing to tell it.
     pub(in crate::room) fn end_subscriptions_to(&mut self, ctx: &mut Context<'_>, track: TrackId) {
         for (key, participant) in &mut self.participants {
+            participant.denied.remove(&track);
             let Some(id) = participant.subscriptions.to(track).map(|subscription| subscription.id) else {
                 continue;
             };
@@ -161,6 +163,10 @@ impl Room {
             };
             if let Some(participant) = self.participants.get_mut(&receiver) {
                 participant.subscription_overrides.insert(sid, request.subscribe);
+                // Clients that ask for a track take it as permitted until they are told otherwise.
+                if request.subscribe {
+                    participant.denied.remove(&track);
+                }
             }
             self.reconcile(ctx, receiver, publisher, track);
         }

@@ -4,6 +4,7 @@ mod backup;
 mod both_ways;
 mod data_tracks;
 mod demand;
+mod denials;
 mod g711;
 mod h265;
 mod matching;

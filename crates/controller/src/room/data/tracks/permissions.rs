@@ -1,0 +1,31 @@
+//! The permissions of publishers for their data tracks.
+
+use crate::Notification;
+use crate::context::Context;
+use crate::participant::Participant;
+use crate::room::Room;
+
+impl Room {
+    /// Whether the publisher of a data track lets a participant have it.
+    pub(super) fn data_permission(&self, participant: &Participant, handle: u16) -> Option<bool> {
+        let track = self.data_tracks.tracks.get(&handle)?;
+        let publisher = self.participants.get(&track.publisher)?;
+        Some(publisher.admits(participant, &track.sid))
+    }
+
+    /// Tells a participant whether it may have a data track that it wants.
+    pub(super) fn send_data_permission(&self, ctx: &mut Context<'_>, participant: &Participant, handle: u16) {
+        let track = self.data_tracks.tracks.get(&handle);
+        let publisher = track.and_then(|track| self.participants.get(&track.publisher));
+        let allowed = self.data_permission(participant, handle);
+        let wanted = participant.data_tracks.wanted.contains(&handle);
+        if let (Some(track), Some(publisher), Some(allowed), true) = (track, publisher, allowed, wanted) {
+            let permission = Notification::TrackPermission {
+                participant_sid: publisher.sid.clone(),
+                track_sid: track.sid.clone(),
+                allowed,
+            };
+            participant.notify(ctx, permission);
+        }
+    }
+}
