@@ -74,7 +74,7 @@ pub enum AdminRequest {
     PerformRpc(PerformRpc),
 }
 
-/// A room that is to be there.
+/// A room that is to be there. One that is there already stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CreateRoom {
     /// The API key that it counts for if it is new. A room that joining creates counts for the key
@@ -88,7 +88,7 @@ pub struct CreateRoom {
     pub departure_timeout: Option<Duration>,
     /// The most participants it takes; `None` as the operator has it, and never more than that.
     pub max_participants: Option<u32>,
-    /// Its metadata; empty leaves it as it is.
+    /// Its metadata.
     pub metadata: String,
 }
 

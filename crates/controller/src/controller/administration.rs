@@ -79,23 +79,24 @@ impl Controller {
             return Err(AdminError::InvalidArgument("room name length exceeds limits"));
         }
         check_metadata(&request.metadata)?;
-        let is_new = !self.by_name.contains_key(&request.name);
-        if is_new && self.core.is_draining {
+        // A room that is there stays as it is, as in LiveKit.
+        if let Some(room) = self.by_name.get(&request.name).and_then(|key| self.rooms.get(key)) {
+            return Ok(AdminReply::Room(room.info()));
+        }
+        if self.core.is_draining {
             return Err(AdminError::Draining);
         }
-        if is_new && self.rooms.len() >= ROOMS_MAX {
+        if self.rooms.len() >= ROOMS_MAX {
             return Err(AdminError::TooManyRooms);
         }
         let Core { config, usage, .. } = &self.core;
-        if is_new && !usage.takes_room(&config.quotas, &request.api_key) {
+        if !usage.takes_room(&config.quotas, &request.api_key) {
             return Err(AdminError::TooManyRoomsOfKey);
         }
         let key = self.room_named(now, &request.api_key, &request.name, out);
         let created = self.in_room(now, key, out, |room, ctx| {
             let info = room.set_up(ctx, request);
-            if is_new {
-                room.emit(ctx, || RoomChange::Started);
-            }
+            room.emit(ctx, || RoomChange::Started);
             info
         });
         created.map(AdminReply::Room).ok_or(AdminError::RoomNotFound)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use controller::{
     AdminError, AdminReply, AdminRequest, Config, CreateRoom, DataContent, EndAction, EndReason, JoinError,
-    Notification, Output, PeerMode, Population, RoomInfo, SendData,
+    Notification, Output, PeerMode, Permission, Population, RoomInfo, SendData, UpdateParticipant,
 };
 
 use crate::world::{UNIX, World, joining, keys};
@@ -70,6 +70,65 @@ fn agents_and_recorders_are_not_counted() {
 }
 
 #[test]
+fn a_recorder_by_grant_takes_no_place_and_keeps_no_room_open() {
+    for (kind, recorder, agent) in [("", true, false), ("", false, true), ("egress", false, false)] {
+        let mut world = World::new();
+        room(world.ask(AdminRequest::CreateRoom(CreateRoom {
+            name: "lobby".to_owned(),
+            max_participants: Some(1),
+            ..CreateRoom::default()
+        })));
+        let mut join = joining("recorder");
+        join.claims.kind = kind.to_owned();
+        (join.claims.video.recorder, join.claims.video.agent) = (recorder, agent);
+        world.join_with(join);
+        assert_eq!(room(world.ask(create("lobby"))).num_participants, 0);
+        assert_eq!(world.controller.check_claims(&joining("ada").claims), Ok(()));
+        let ada = world.join("ada", PeerMode::Dual);
+        assert_eq!(room(world.ask(create("lobby"))).num_participants, 1);
+        world.request(ada, controller::Request::Leave);
+        world.advance(Duration::from_secs(30));
+        assert_eq!(world.controller.population().rooms, 0, "the recorder does not keep it");
+    }
+}
+
+#[test]
+fn who_becomes_a_recorder_or_ceases_to_be_one_is_counted_anew() {
+    let mut world = World::new();
+    let ada = world.join("ada", PeerMode::Dual);
+    let mut set = |recorder| {
+        let mut permission = Permission::of(&joining("ada").claims);
+        permission.recorder = recorder;
+        let update = UpdateParticipant {
+            room: "lobby".to_owned(),
+            identity: "ada".to_owned(),
+            permission: Some(permission),
+            ..UpdateParticipant::default()
+        };
+        world
+            .ask(AdminRequest::UpdateParticipant(update))
+            .expect("ada is there");
+        room(world.ask(create("lobby"))).num_participants
+    };
+    assert_eq!((set(true), set(false)), (0, 1));
+    set(true);
+    world.told(ada);
+    world.advance(Duration::from_secs(30));
+    assert_eq!(world.controller.population().rooms, 0);
+}
+
+#[test]
+fn the_hidden_are_counted() {
+    let mut world = World::new();
+    let mut join = joining("spy");
+    join.claims.video.hidden = true;
+    let spy = world.join_with(join);
+    world.publish(spy);
+    let told = room(world.ask(create("lobby")));
+    assert_eq!((told.num_participants, told.num_publishers), (1, 1));
+}
+
+#[test]
 fn a_created_room_has_what_was_asked_for() {
     let mut world = World::new();
     let created = room(world.ask(AdminRequest::CreateRoom(CreateRoom {
@@ -106,17 +165,21 @@ fn an_empty_room_that_nobody_joins_ends() {
 }
 
 #[test]
-fn creating_a_room_that_is_there_changes_it() {
+fn creating_a_room_that_is_there_changes_nothing() {
     let mut world = World::new();
     let ada = world.join("ada", PeerMode::Dual);
     let before = room(world.ask(create("lobby")));
+    world.told(ada);
     let after = room(world.ask(AdminRequest::CreateRoom(CreateRoom {
         name: "lobby".to_owned(),
         metadata: "agenda".to_owned(),
+        empty_timeout: Some(Duration::from_secs(1)),
+        departure_timeout: Some(Duration::from_secs(1)),
+        max_participants: Some(1),
         ..CreateRoom::default()
     })));
-    assert_eq!((before.sid, before.num_participants), (after.sid.clone(), 1));
-    assert_eq!(world.told(ada), [Notification::Room(after)]);
+    assert_eq!(before, after);
+    assert_eq!(world.told(ada), []);
 }
 
 #[test]

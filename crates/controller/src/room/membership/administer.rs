@@ -8,7 +8,7 @@ use crate::room::Room;
 use crate::{AdminError, CreateRoom, MuteTrack, Notification, ParticipantInfo, RoomInfo, TrackInfo, UpdateParticipant};
 
 impl Room {
-    /// Sets a room up, a new one or one that is there; what is not said stays as it is.
+    /// Sets a new room up; what is not said stays as the operator has it.
     pub(crate) fn set_up(&mut self, ctx: &mut Context<'_>, request: CreateRoom) -> RoomInfo {
         let lifetime = &mut self.lifetime;
         lifetime.empty_timeout = request.empty_timeout.unwrap_or(lifetime.empty_timeout);
