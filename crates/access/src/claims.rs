@@ -13,6 +13,7 @@ pub struct Claims {
     /// The API key that signed.
     pub iss: String,
     /// The identity.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub sub: String,
     /// The identity in old tokens that have no `sub`.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -40,6 +41,7 @@ pub struct Claims {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kind_details: Vec<String>,
     /// The grant for rooms.
+    #[serde(skip_serializing_if = "VideoGrant::is_default")]
     pub video: VideoGrant,
     /// The grant for telephone calls, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,6 +124,12 @@ pub struct VideoGrant {
     /// The room to which an administrator may forward or move participants.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub destination_room: String,
+}
+
+impl VideoGrant {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The grant for telephone calls.

@@ -1,15 +1,21 @@
 //! One published track, from its announcement to its end.
 
+mod layers;
+
 use access::TrackSource;
 use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
+use self::layers::{by_quality, layer_mode, name_layers};
 use crate::demand::LastSent;
 use crate::ids::{Ids, Random};
 use crate::negotiation::codecs::is_g711;
 use crate::negotiation::{AudioWish, Section};
 use crate::publication_media::PublicationMedia;
-use crate::{AddTrack, AudioFeature, CodecInfo, CodecRequest, DisabledCodecs, LayerMode, TrackInfo};
+use crate::{
+    AddTrack, AudioFeature, BackupCodecPolicy, CodecInfo, CodecRequest, DisabledCodecs, LayerMode, TrackInfo,
+    VideoLayer,
+};
 
 /// One published track.
 pub(crate) struct Track {
@@ -77,13 +83,16 @@ impl Track {
             height: request.height,
             disable_dtx: request.disable_dtx,
             source: request.source,
-            layers: request.layers.clone(),
+            layers: by_quality(&request.layers),
             stereo: request.stereo,
             disable_red: request.disable_red || kind == MediaKind::Video,
             encryption: request.encryption,
             stream: stream(request),
-            audio_features: request.audio_features.clone(),
-            backup_codec_policy: request.backup_codec_policy,
+            audio_features: audio_features(request),
+            backup_codec_policy: match (kind, request.backup_codec_policy) {
+                (MediaKind::Audio, BackupCodecPolicy::PreferRegression) => BackupCodecPolicy::Simulcast,
+                (_, policy) => policy,
+            },
             packet_trailer_features: request.packet_trailer_features.clone(),
             simulcast: false,
             mime_type: String::new(),
@@ -95,8 +104,12 @@ impl Track {
         info.codecs = vec![codec_info(request, codec)];
         info.codecs.extend(second.map(|codec| CodecInfo {
             mime_type: mime_type(codec),
+            video_layer_mode: layer_mode(request, Some(codec)),
             ..CodecInfo::default()
         }));
+        let first = &info.codecs[0];
+        let is_scalable = first.video_layer_mode == LayerMode::MultipleSpatialLayersPerStream;
+        info.simulcast = !request.codecs.is_empty() && !is_scalable && first.layers.len() > 1;
         Self {
             id: ids.track(),
             kind,
@@ -199,10 +212,7 @@ impl Track {
         if let Some(info) = self.info.codecs.get_mut(1) {
             info.cid.clone_from(&request.cid);
             let said = request.codecs.first().map(|said| &said.layers);
-            info.layers = said
-                .filter(|layers| !layers.is_empty())
-                .unwrap_or(&request.layers)
-                .clone();
+            info.layers = by_quality(said.filter(|layers| !layers.is_empty()).unwrap_or(&request.layers));
         }
     }
 
@@ -241,9 +251,24 @@ impl Track {
                 self.info.mime_type.clone_from(mime);
             }
         }
+        if version == Version::Primary {
+            name_layers(&mut self.info.layers, media);
+        }
         if let Some(codec) = self.info.codecs.get_mut(version as usize) {
+            name_layers(&mut codec.layers, media);
             codec.mid = mid;
             codec.mime_type = mime.unwrap_or_else(|| self.info.mime_type.clone());
+        }
+    }
+
+    /// Its publisher changed the sizes of its encodings.
+    pub(crate) fn set_layers(&mut self, layers: &[VideoLayer]) {
+        self.info.layers = by_quality(layers);
+        if let Some(media) = &self.media {
+            name_layers(&mut self.info.layers, media);
+        }
+        if let Some(codec) = self.info.codecs.first_mut() {
+            codec.layers.clone_from(&self.info.layers);
         }
     }
 
@@ -315,11 +340,32 @@ fn codec_info(request: &AddTrack, codec: Codec) -> CodecInfo {
     CodecInfo {
         mime_type: mime_type(codec),
         cid: said.map_or_else(|| request.cid.clone(), |said| said.cid.clone()),
-        layers: said
-            .map(|said| said.layers.clone())
-            .filter(|layers| !layers.is_empty())
-            .unwrap_or(request.layers.clone()),
-        video_layer_mode: said.map_or(LayerMode::Unused, |said| said.video_layer_mode),
+        layers: by_quality(
+            said.map(|said| &said.layers)
+                .filter(|layers| !layers.is_empty())
+                .unwrap_or(&request.layers),
+        ),
+        video_layer_mode: layer_mode(request, said.map(|_| codec)),
         mid: String::new(),
     }
+}
+
+/// Each feature once, with those that the request states otherwise.
+fn audio_features(request: &AddTrack) -> Vec<AudioFeature> {
+    let stated = [
+        request.stereo.then_some(AudioFeature::Stereo),
+        request.disable_dtx.then_some(AudioFeature::NoDtx),
+    ];
+    let mut features = Vec::new();
+    for feature in request
+        .audio_features
+        .iter()
+        .copied()
+        .chain(stated.into_iter().flatten())
+    {
+        if !features.contains(&feature) {
+            features.push(feature);
+        }
+    }
+    features
 }

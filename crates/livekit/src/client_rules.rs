@@ -44,7 +44,8 @@ pub(crate) fn told(disabled: DisabledCodecs) -> Option<Told> {
 /// The codecs of a client that may publish all but the disabled ones.
 pub(crate) fn enabled_codecs(disabled: DisabledCodecs) -> Vec<Named> {
     let enabled = MIME_TYPES.iter().filter(|(_, codec)| disabled.may_publish(*codec));
-    enabled.map(|(mime, _)| named(mime)).collect()
+    // Retransmissions are a codec of their own in the list.
+    enabled.map(|(mime, _)| *mime).chain(["video/rtx"]).map(named).collect()
 }
 
 fn named(mime: &str) -> Named {

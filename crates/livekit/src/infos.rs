@@ -13,6 +13,8 @@ use crate::data_tracks;
 /// speak.
 pub(crate) const SERVER_VERSION: &str = "1.13.5";
 const PROTOCOL_VERSION: i32 = 17;
+/// The version of the protocol of agents that it speaks.
+const AGENT_PROTOCOL: i32 = 1;
 
 pub(crate) fn room(room: RoomInfo) -> proto::Room {
     proto::Room {
@@ -136,6 +138,7 @@ pub(crate) fn server(server: &ServerInfo) -> proto::ServerInfo {
         edition: Edition::Standard.into(),
         version: SERVER_VERSION.to_owned(),
         protocol: PROTOCOL_VERSION,
+        agent_protocol: AGENT_PROTOCOL,
         region: server.region.clone(),
         node_id: server.node_id.clone(),
         ..proto::ServerInfo::default()

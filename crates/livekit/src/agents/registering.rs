@@ -17,9 +17,6 @@ use super::workers::Workers;
 use crate::infos;
 use crate::limits::CID_MAX;
 
-/// The version of the protocol between workers and servers.
-const AGENT_PROTOCOL: i32 = 1;
-
 impl Workers {
     /// A message arrived, read by the connection's [`Inbox`](super::Inbox).
     pub fn message(&mut self, now: Instant, connection: ConnectionId, received: Received, out: &mut Vec<Output>) {
@@ -90,10 +87,7 @@ impl Workers {
         };
         let response = proto::RegisterWorkerResponse {
             worker_id,
-            server_info: Some(proto::ServerInfo {
-                agent_protocol: AGENT_PROTOCOL,
-                ..infos::server(&unnamed)
-            }),
+            server_info: Some(infos::server(&unnamed)),
             ..proto::RegisterWorkerResponse::default()
         };
         self.send(connection, Message::Register(response), out);

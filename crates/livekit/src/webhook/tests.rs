@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, verify};
+use base64::Engine as _;
 
 use super::*;
 use crate::limits::{WEBHOOK_ATTEMPTS_MAX, WEBHOOK_BYTES_MAX, WEBHOOK_MESSAGES_MAX};
@@ -301,6 +302,11 @@ fn a_token_has_the_hash_of_the_body_and_expires() {
     assert_eq!(claims.sha256, "RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=");
     let (from, until) = (unix.as_secs(), unix.as_secs() + 300);
     assert_eq!((claims.nbf, claims.exp), (Some(from), Some(until)));
+    let payload = token.split('.').nth(1).expect("three parts");
+    let payload = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload);
+    let payload: serde_json::Value = serde_json::from_slice(&payload.expect("base64")).expect("JSON");
+    let names: Vec<_> = payload.as_object().expect("an object").keys().cloned().collect();
+    assert_eq!(names, ["exp", "iss", "nbf", "sha256"], "as LiveKit signs");
     assert!(verify(&token, &keys, unix + Duration::from_secs(600)).is_err());
     assert_eq!(sign(b"{}", "other", &keys, unix), None);
 }

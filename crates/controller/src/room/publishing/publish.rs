@@ -243,10 +243,7 @@ impl Room {
         let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
             return;
         };
-        track.info.layers = request.layers;
-        if let Some(codec) = track.info.codecs.first_mut() {
-            codec.layers.clone_from(&track.info.layers);
-        }
+        track.set_layers(&request.layers);
         let Some(mid) = track.media.as_ref().map(|media| media.mid) else {
             return;
         };

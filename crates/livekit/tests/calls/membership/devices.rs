@@ -79,7 +79,8 @@ fn a_device_is_told_what_it_does_badly() {
             "audio/opus",
             "audio/red",
             "audio/PCMU",
-            "audio/PCMA"
+            "audio/PCMA",
+            "video/rtx"
         ]
     );
     let (_, safari) = join(&mut world, "safari", "18.4", "mac os x", Single);

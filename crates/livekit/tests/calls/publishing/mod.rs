@@ -7,6 +7,7 @@ mod demand;
 mod denials;
 mod g711;
 mod h265;
+mod layers;
 mod matching;
 mod permissions;
 mod redundancy;
