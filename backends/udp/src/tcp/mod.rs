@@ -36,14 +36,8 @@ use statistics::TcpStatistics;
 pub(crate) use worker::{Beside, TcpWorker};
 
 /// How many connections there may be. For one more, the oldest that is no leg's is closed, or else
-/// the new one.
+/// the new one. One address takes eight ninths at most: all clients of a carrier may have one.
 const CONNECTIONS_MAX: usize = 8_192;
-/// How many of them may be from one IPv4 address or one IPv6 network of 64 bits: a company's people
-/// have one address. For one more, the oldest of them that is no leg's is closed, or else the new
-/// one.
-const CONNECTIONS_PER_ADDRESS_MAX: usize = 512;
-/// How many of those may be unclaimed: no leg's. For one more, the oldest is closed.
-const UNCLAIMED_PER_ADDRESS_MAX: usize = 128;
 /// How long an unclaimed connection keeps its place in any case: a check, and a look of its worker.
 const UNCLAIMED_MIN: Duration = Duration::from_secs(2);
 /// How long the first frame may take.
