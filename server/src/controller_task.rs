@@ -25,7 +25,6 @@ pub(crate) use self::handle::Handle;
 use self::whip_requests::WhipRequest;
 use self::workers::WorkerRequest;
 use crate::clients::outbox::{Outbox, ToSocket};
-use crate::clients::places::Place;
 use crate::media::media_thread::CommandSender;
 use crate::metrics::Metrics;
 use crate::os::clock::{self, Clocks};
@@ -66,6 +65,7 @@ enum ControllerRequest {
     Whip(WhipRequest, OwnedSemaphorePermit),
     SetKeys(ApiKeys),
     SetQuotas(Quotas),
+    SetSessionLimits(slots::Limits),
     SetWebhooks(bool),
     Alive(oneshot::Sender<()>),
 }
@@ -74,6 +74,7 @@ enum ControllerRequest {
 pub(crate) fn start(
     mut controller: Controller,
     front: Front,
+    whip: whip::Front,
     workers: Workers,
     notices: mpsc::Receiver<Notice>,
     commands: CommandSender,
@@ -86,8 +87,7 @@ pub(crate) fn start(
     let task = ControllerTask {
         controller,
         front,
-        whip: whip::Front::default(),
-        whip_places: HashMap::new(),
+        whip,
         workers,
         founding: Vec::new(),
         has_webhooks: false,
@@ -115,8 +115,6 @@ struct ControllerTask {
     controller: Controller,
     front: Front,
     whip: whip::Front,
-    /// Places of the open sessions of WHIP and WHEP.
-    whip_places: HashMap<ConnectionId, Place>,
     workers: Workers,
     /// The agents of a room that the current input creates.
     founding: Vec<AgentRequest>,
@@ -172,7 +170,7 @@ impl ControllerTask {
             ControllerRequest::Check(admission, answer) => {
                 // An error means that the client has disconnected; nobody waits for the answer
                 // then.
-                let _ = answer.send(admission.check(&self.controller));
+                let _ = answer.send(admission.check(&self.controller, clock::now()));
             }
             ControllerRequest::Open(admission, socket, answer, _place) => {
                 self.connections += 1;
@@ -212,6 +210,7 @@ impl ControllerTask {
                 self.translate(now, outputs);
                 self.flush();
             }
+            ControllerRequest::SetSessionLimits(limits) => self.whip.set_limits(limits),
             ControllerRequest::SetWebhooks(wanted) => self.has_webhooks = wanted,
             ControllerRequest::Alive(answer) => drop(answer.send(())),
             ControllerRequest::Drain => self.controller.drain(),
@@ -257,7 +256,6 @@ impl ControllerTask {
     /// Hands the controller's outputs to both front ends.
     fn translate(&mut self, now: Instant, mut outputs: Vec<controller::Output>) {
         self.whip.follow(&mut self.controller, now, &mut outputs);
-        self.give_places_back();
         self.front.translate(outputs, &mut self.out);
     }
 

@@ -256,6 +256,7 @@ fn worker(http: &Http, guest: Guest, mut parts: Parts) -> Response<Body> {
     let Some((upgrade, answer)) = websocket::upgrade(&mut parts) else {
         return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
     };
+    let address = guest.client.address;
     let Some(places) = guest.join() else {
         return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
     };
@@ -263,6 +264,7 @@ fn worker(http: &Http, guest: Guest, mut parts: Parts) -> Response<Body> {
     tokio::spawn(client_session::run_worker(
         upgrade,
         Box::new(claims),
+        address,
         controller,
         places,
     ));

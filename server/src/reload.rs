@@ -20,8 +20,8 @@ pub(crate) struct Reload<'a> {
     pub log: &'a Log,
     /// The settings of requests.
     pub settings: Current,
-    /// Places of connections, of clients behind proxies, and of sessions of WHIP and WHEP.
-    pub places: [Places; 3],
+    /// Places of connections, and of clients behind proxies.
+    pub places: [Places; 2],
     /// The controller, which signs refreshed tokens.
     pub controller: Handle,
     /// The sender of webhooks.
@@ -56,6 +56,9 @@ impl Reload<'_> {
         self.places
             .iter()
             .for_each(|places| places.set_limits(config.limits.places()));
+        self.controller
+            .set_session_limits(config.limits.places().sessions())
+            .await;
         self.controller.set_keys(api_keys(&config)).await;
         self.controller.set_quotas((&config.quotas).into()).await;
         self.configure_webhooks(&config).await;

@@ -160,6 +160,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let (controller, controller_ended) = controller_task::start(
         controller,
         livekit::Front::new(config.signalling.pings()),
+        whip::Front::new(config.limits.places().sessions()),
         workers,
         noticed,
         commands.clone(),
@@ -200,7 +201,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let served = https.as_ref().map(|https| https.certificates.clone());
     let health = Health::new(controller.clone(), receiver_query.clone(), sip_handle, served);
     let settings = Current::new(Settings::of(&config));
-    let places = [(); 3].map(|()| Places::new(config.limits.places()));
+    let places = [(); 2].map(|()| Places::new(config.limits.places()));
     let request_timeout = config.limits.request_timeout.0;
     let router = http::router(
         Http {
@@ -208,7 +209,6 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             settings: settings.clone(),
             node_ips: config.rtc.node_ips.clone(),
             proxied: places[1].clone(),
-            sessions: places[2].clone(),
             bodies: Bodies::default(),
             endpoint: Endpoint::new(metrics.clone(), receiver_query.clone()),
             metrics: metrics.clone(),

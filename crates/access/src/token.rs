@@ -41,6 +41,16 @@ impl ApiKeys {
         self
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn secret(&self, key: &str) -> Option<&str> {
         self.0
             .get(key)

@@ -131,9 +131,10 @@ impl Controller {
     fn join(&mut self, now: Instant, connection: ConnectionId, join: Join, out: &mut Vec<Output>) {
         let name = &join.claims.video.room;
         // The rooms may have changed since the front end asked.
-        if self.check_claims(&join.claims).is_err() {
+        if self.check_claims(now, &join.claims).is_err() {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }
+        self.make_room(now, &join.claims, out);
         let is_new = !self.by_name.contains_key(name);
         let key = self.room_named(now, &join.claims.iss, name, out);
         let joined = self.in_room(now, key, out, |room, ctx| {

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-/// Participants in one room. One more is refused with 503 before its WebSocket opens.
+/// Participants in one room. For one more, the oldest whose media has not connected is removed
+/// ([`GIVES_WAY_AFTER`]), or else it is refused with 503 before its WebSocket opens.
 pub const PARTICIPANTS_MAX: usize = 1000;
 /// Rooms on this server. One more is refused with 503.
 pub const ROOMS_MAX: usize = 10_000;
@@ -93,6 +94,9 @@ pub const PROTOCOL_REMEMBERED_FOR: Duration = Duration::from_secs(300);
 /// A client that could not join may try again after so many seconds.
 pub const JOIN_RETRY_AFTER: u32 = 5;
 
+/// A participant whose media is not connected in this time gives its place up, where somebody else
+/// finds no place in its room, or none among those of its API key.
+pub const GIVES_WAY_AFTER: Duration = Duration::from_secs(10);
 /// A participant whose media is not connected in this time is removed.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A participant whose signalling connection is gone and whose media has been silent for this time

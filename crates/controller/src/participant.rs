@@ -8,6 +8,7 @@ use southbound::{Command, TrackId};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::limits::{CONNECT_TIMEOUT, GIVES_WAY_AFTER};
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
 use crate::room::data::{Blobs, DataState, OwnDataTracks};
@@ -235,6 +236,12 @@ impl Participant {
     /// Whether it publishes, or has since joining.
     pub(crate) fn is_publisher(&self) -> bool {
         self.permission.publish && self.published
+    }
+
+    /// The deadline of its media, if it has not connected for so long that it gives way to others.
+    pub(crate) fn idle_since(&self, now: Instant) -> Option<Instant> {
+        let last = now + CONNECT_TIMEOUT - GIVES_WAY_AFTER;
+        self.deadlines.connect.filter(|deadline| *deadline <= last)
     }
 
     /// Whether others are told that it is there.

@@ -15,6 +15,7 @@ mod subscribing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use access::{Claims, ParticipantKind};
 use southbound::TrackId;
 
 use self::data::{Calls, DataTracks};
@@ -137,6 +138,24 @@ impl Room {
             }
             (true, Some(_)) => {}
         }
+    }
+
+    /// The participant whose media should have connected longest ago, to be removed for somebody
+    /// else. One that counts for the room's own limit gives way to another that does.
+    pub(crate) fn unconnected(&self, now: Instant, is_dependent: bool) -> Option<ParticipantKey> {
+        let participants = self.participants.values();
+        let alike = participants.filter(|participant| is_dependent || !participant.is_dependent());
+        let idle = alike.filter_map(|participant| Some((participant.idle_since(now)?, participant.key)));
+        idle.min().map(|(_, key)| key)
+    }
+
+    /// Whether the identity of a token is taken: an agent replaces no other participant, so that a
+    /// worker cannot take somebody's place.
+    pub(crate) fn is_taken(&self, claims: &Claims) -> bool {
+        let participants = self.participants.values();
+        let mut same = participants.filter(|participant| participant.identity == claims.identity());
+        let is_agent = |claims: &Claims| claims.participant_kind() == ParticipantKind::Agent;
+        is_agent(claims) && same.any(|participant| !is_agent(&participant.claims))
     }
 
     /// Whether somebody records, seen or not.

@@ -1,7 +1,7 @@
 //! From an HTTP request to an admission: who wants into which room, and may they.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims};
 use controller::{Controller, Description, PeerMode};
@@ -92,10 +92,10 @@ impl Admission {
     /// and for the validating routes, which exist because browsers do not show a page the answer to
     /// a refused upgrade.
     ///
-    /// Errors: 404 when the room does not exist and is not created by joining, 503 when there is no
-    /// room for it, 429 when the token's API key has as many rooms or participants as it may.
-    pub fn check(&self, controller: &Controller) -> Result<(), Refusal> {
-        controller.check_claims(&self.claims).map_err(Refusal::from)
+    /// Errors: 404 when joining does not create the room, 503 when there is no place, 409 when an
+    /// agent has the identity of another participant, 429 beyond the API key's quotas.
+    pub fn check(&self, controller: &Controller, now: Instant) -> Result<(), Refusal> {
+        controller.check_claims(now, &self.claims).map_err(Refusal::from)
     }
 
     /// The identity that joins.

@@ -22,6 +22,7 @@ mod output;
 mod registering;
 mod room;
 mod rooms;
+mod shares;
 mod token;
 mod worker;
 mod workers;
@@ -54,16 +55,26 @@ pub fn is_path(path: &str) -> bool {
 /// Judges a request for [`PATH`] by the token in its `Authorization` header or its query. `unix` is
 /// the time since 1970.
 ///
+/// A token for a room is a participant's, as that of an agent's job, which has the grant as well:
+/// it makes nobody a worker, which joins any room.
+///
 /// Errors: 401 for a bad token, or one without the grant `agent`.
 pub fn admit(authorization: Option<&str>, query: &str, keys: &ApiKeys, unix: Duration) -> Result<Claims, Refusal> {
     let claims = authenticate(authorization, &Query::parse(query), keys, unix)?;
-    match claims.video.agent {
-        true => Ok(claims),
-        false => Err(Refusal::new(
+    let grant = &claims.video;
+    if !grant.agent {
+        return Err(Refusal::new(
             401,
             "no permission: the token does not allow registering a worker",
-        )),
+        ));
     }
+    if grant.room_join || !grant.room.is_empty() {
+        return Err(Refusal::new(
+            401,
+            "no permission: the token is for a room, and does not allow registering a worker",
+        ));
+    }
+    Ok(claims)
 }
 
 #[cfg(test)]

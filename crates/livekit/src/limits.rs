@@ -55,7 +55,7 @@ pub(crate) const WEBHOOK_BYTES_MAX: usize = 16 << 20;
 /// Attempts at a time to deliver to one receiver. Further messages wait.
 pub(crate) const WEBHOOK_ATTEMPTS_MAX: usize = 16;
 
-/// Workers of agents. A further one is closed with 1013.
+/// Workers of agents. For a further one, an unregistered one is closed with 1013, or else itself.
 pub(crate) const WORKERS_MAX: usize = 1000;
 
 /// One message of a worker, in bytes. A larger one closes the connection with 1009.

@@ -26,6 +26,7 @@ impl From<JoinError> for Refusal {
     fn from(error: JoinError) -> Self {
         let status = match error {
             JoinError::NoSuchRoom => 404,
+            JoinError::IdentityTaken => 409,
             JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => 503,
             JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => 429,
         };

@@ -57,7 +57,12 @@ impl Answer {
 
     /// There are as many viewers without a token as a room takes.
     pub(crate) fn full() -> Self {
-        Self::refusal(503, "the room has too many viewers").with("retry-after", JOIN_RETRY_AFTER.to_string())
+        Self::busy(503, "the room has too many viewers")
+    }
+
+    /// Later there may be room.
+    pub fn busy(status: u16, text: impl Into<String>) -> Self {
+        Self::refusal(status, text).with("retry-after", JOIN_RETRY_AFTER.to_string())
     }
 
     /// There is no such session, or no more.
@@ -98,9 +103,10 @@ impl From<JoinError> for Answer {
         let text = error.to_string();
         match error {
             JoinError::NoSuchRoom => Self::refusal(404, text),
+            JoinError::IdentityTaken => Self::refusal(409, text),
             JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => Self::refusal(429, text),
             JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => {
-                Self::refusal(503, text).with("retry-after", JOIN_RETRY_AFTER.to_string())
+                Self::busy(503, text)
             }
         }
     }

@@ -1,5 +1,6 @@
 //! From an HTTP request to a call: who asks for what, and may they.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use access::{ApiKeys, Claims, TokenError, VideoGrant, verify};
@@ -106,6 +107,8 @@ pub struct Open {
     pub(crate) wanted: Wanted,
     /// How the room is set up if joining creates it. The name is not used.
     pub room: CreateRoom,
+    /// The address of the client, which has a share of the sessions; `None` for none.
+    pub address: Option<IpAddr>,
 }
 
 impl Open {
@@ -226,6 +229,7 @@ impl Judged {
                 source,
                 wanted,
                 room: CreateRoom::default(),
+                address: None,
             })),
             Asked::Patch {
                 session,

@@ -4,15 +4,15 @@
 //! answered at once, and nothing waits.
 
 mod accepted;
+mod held;
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::slice::from_ref;
 use std::time::Instant;
 
 use controller::{
     AdminReply, AdminRequest, AdminRequestId, ClientTraits, ConnectionId, Controller, Input, Join, Notification,
-    Output, ParticipantInfo, PeerMode, Request,
+    Output, ParticipantInfo, PeerMode, Request, RoomChange,
 };
 
 use crate::answer::{Answer, FRAGMENT, SDP};
@@ -20,27 +20,49 @@ use crate::call::{Bearer, Call, Delete, Open, Patch};
 use crate::choice::{choose, publishers};
 use crate::etag::quoted;
 use crate::fragment;
-use crate::limits::VIEWERS_MAX;
+use crate::limits::{CONNECT_MIN, SESSIONS_MAX};
 use crate::offer::Offer;
 use crate::route::{Protocol, Route};
 use crate::session::{Session, Told, offer, request, subscription};
+use crate::session_slots::SessionSlots;
 use accepted::{accept, tag};
+use slots::Limits;
 
 /// The name of the front end's own questions. Other front ends count theirs from 1.
 const QUESTION: AdminRequestId = AdminRequestId(u64::MAX);
 
 /// The open sessions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Front {
     sessions: BTreeMap<ConnectionId, Session>,
     by_sid: HashMap<String, ConnectionId>,
-    /// The number of viewers without a token, by room. Anybody may ask for one more, so they are
-    /// not counted for each request.
-    viewers: HashMap<String, usize>,
-    ended: Vec<ConnectionId>,
+    slots: SessionSlots,
+    /// Viewers without a token, by room. Anybody may ask for one more.
+    viewers: HashMap<String, SessionSlots>,
+}
+
+impl Default for Front {
+    fn default() -> Self {
+        Self::new(Limits::shared(SESSIONS_MAX, CONNECT_MIN))
+    }
 }
 
 impl Front {
+    /// Without sessions, and for so many.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            sessions: BTreeMap::new(),
+            by_sid: HashMap::new(),
+            slots: SessionSlots::new(limits),
+            viewers: HashMap::new(),
+        }
+    }
+
+    /// Takes so many sessions from now on. Open ones stay.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.slots.set_limits(limits);
+    }
+
     /// Carries a call out. `connection` is the name of the session if the call opens one. The
     /// controller's outputs are appended to `out`; they have been [followed](Self::follow).
     pub fn handle(
@@ -93,11 +115,6 @@ impl Front {
         self.sessions.contains_key(&connection)
     }
 
-    /// The sessions that have ended since this was asked last.
-    pub fn take_ended(&mut self) -> Vec<ConnectionId> {
-        std::mem::take(&mut self.ended)
-    }
-
     fn open(
         &mut self,
         controller: &mut Controller,
@@ -107,11 +124,8 @@ impl Front {
         out: &mut Vec<Output>,
     ) -> Result<Answer, Answer> {
         let (grant, identity) = (&open.claims.video, open.claims.identity());
-        controller.check_admission(&open.claims.iss, &grant.room, identity, grant.room_create)?;
+        controller.check_claims(now, &open.claims)?;
         let (room, identity) = (grant.room.clone(), identity.to_owned());
-        if open.token.is_none() && self.viewers(&room) >= VIEWERS_MAX {
-            return Err(Answer::full());
-        }
         let slots = open.offer.slots();
         let present = match open.protocol {
             Protocol::Whip => Vec::new(),
@@ -121,6 +135,8 @@ impl Front {
         if open.protocol == Protocol::Whep && chosen.is_empty() {
             return Err(Answer::nothing_to_play());
         }
+        let viewer_of = open.token.is_none().then_some(room.as_str());
+        let held = self.enter(controller, now, connection, open.address, viewer_of, out)?;
         let tracks = match open.protocol {
             Protocol::Whip => open.offer.tracks(open.source),
             Protocol::Whep => Vec::new(),
@@ -160,6 +176,7 @@ impl Front {
                     protocol: open.protocol,
                     sid: accepted.sid,
                     room,
+                    held,
                     identity,
                     token: open.token,
                     offer: description,
@@ -179,6 +196,7 @@ impl Front {
                 Ok(answer)
             }
             Err(refusal) => {
+                self.leave(&room, held);
                 let mut outputs = Vec::new();
                 if !told.is_over {
                     controller.handle(now, request(connection, Request::Leave), &mut outputs);
@@ -237,11 +255,6 @@ impl Front {
         Ok(Answer::empty(200))
     }
 
-    /// The number of viewers of a room without a token.
-    fn viewers(&self, room: &str) -> usize {
-        self.viewers.get(room).copied().unwrap_or_default()
-    }
-
     fn find(&self, protocol: Protocol, sid: &str, bearer: Option<&Bearer>) -> Result<ConnectionId, Answer> {
         let connection = self.by_sid.get(sid).ok_or_else(Answer::no_session)?;
         let session = self
@@ -272,9 +285,6 @@ impl Front {
     }
 
     fn remember(&mut self, connection: ConnectionId, session: Session) {
-        if session.token.is_none() {
-            *self.viewers.entry(session.room.clone()).or_default() += 1;
-        }
         self.by_sid.insert(session.sid.clone(), connection);
         self.sessions.insert(connection, session);
     }
@@ -283,20 +293,8 @@ impl Front {
         let Some(session) = self.sessions.remove(&connection) else {
             return;
         };
-        if session.token.is_none() {
-            self.viewer_left(session.room);
-        }
+        self.leave(&session.room, session.held);
         self.by_sid.remove(&session.sid);
-        self.ended.push(connection);
-    }
-
-    fn viewer_left(&mut self, room: String) {
-        if let Entry::Occupied(mut count) = self.viewers.entry(room) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
-        }
     }
 
     /// The inputs that an output makes necessary.
@@ -315,6 +313,12 @@ impl Front {
                 vec![Input::Ended {
                     connection: *connection,
                 }]
+            }
+            Output::Room(event) => {
+                if let RoomChange::ParticipantJoined(info) = &event.change {
+                    self.settle(&info.sid);
+                }
+                Vec::new()
             }
             _ => Vec::new(),
         }

@@ -25,6 +25,7 @@ mod offer;
 mod rids;
 mod route;
 mod session;
+mod session_slots;
 mod token;
 mod watch;
 

@@ -10,6 +10,7 @@ use wire::sdp::{IceCredentials, LeftOut, SessionDescription};
 use crate::call::Bearer;
 use crate::choice::{Slots, Wanted, choose, publishers};
 use crate::route::Protocol;
+use crate::session_slots::Held;
 use crate::token::Token;
 
 /// An open session.
@@ -19,6 +20,7 @@ pub(crate) struct Session {
     /// The id of its participant.
     pub(crate) sid: String,
     pub(crate) room: String,
+    pub(crate) held: Held,
     pub(crate) identity: String,
     /// The token that opened it; `None` for a viewer without one, whose session's path is known to
     /// nobody else.

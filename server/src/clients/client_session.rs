@@ -1,6 +1,7 @@
 //! One WebSocket of the signalling protocol, or of a worker of agents.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,11 +62,17 @@ pub(crate) async fn run(upgrade: Upgrade, admission: Box<Admission>, controller:
 }
 
 /// The same for the connection of a worker, with the claims of its token.
-pub(crate) async fn run_worker(upgrade: Upgrade, claims: Box<Claims>, controller: Handle, _places: Vec<Arc<Place>>) {
+pub(crate) async fn run_worker(
+    upgrade: Upgrade,
+    claims: Box<Claims>,
+    address: IpAddr,
+    controller: Handle,
+    _places: Vec<Arc<Place>>,
+) {
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
     };
-    let Some((connection, told)) = controller.open_worker(claims).await else {
+    let Some((connection, told)) = controller.open_worker(claims, address).await else {
         return;
     };
     let inbox = PeerInbox::Worker(agents::Inbox::new(clock::now()));

@@ -129,6 +129,11 @@ impl Handle {
         let _ = self.requests.send(ControllerRequest::SetQuotas(quotas)).await;
     }
 
+    /// Takes so many sessions of WHIP and WHEP from now on.
+    pub(crate) async fn set_session_limits(&self, limits: slots::Limits) {
+        let _ = self.requests.send(ControllerRequest::SetSessionLimits(limits)).await;
+    }
+
     /// Has events of rooms sent to receivers of webhooks from now on, or no longer.
     pub(crate) async fn set_webhooks(&self, wanted: bool) {
         let _ = self.requests.send(ControllerRequest::SetWebhooks(wanted)).await;

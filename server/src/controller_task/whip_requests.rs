@@ -1,24 +1,23 @@
 //! Requests of WHIP and WHEP, between HTTP and the controller.
 
+use std::net::IpAddr;
+
 use controller::ConnectionId;
 use livekit::agents::AgentRequest;
 use tokio::sync::oneshot;
 
 use super::{ControllerRequest, ControllerTask, Handle};
-use crate::clients::places::Place;
 
 /// A request of WHIP or WHEP that was read.
 pub(super) struct WhipRequest {
     call: Box<whip::Call>,
-    /// The place of a session that it opens.
-    place: Option<Place>,
     answer: oneshot::Sender<whip::Answer>,
 }
 
 impl Handle {
     /// The answer to a request of WHIP or WHEP with this body, which is read here; `None` if the
-    /// server is shutting down. A session that it opens has the place until it ends.
-    pub(crate) async fn whip(&self, judged: whip::Judged, body: &[u8], place: Option<Place>) -> Option<whip::Answer> {
+    /// server is shutting down. A session that it opens counts for the address.
+    pub(crate) async fn whip(&self, judged: whip::Judged, body: &[u8], address: IpAddr) -> Option<whip::Answer> {
         let description = self.descriptions.clone().acquire_owned().await.ok()?;
         let call = {
             let _reader = self.readers.acquire().await.ok()?;
@@ -31,9 +30,10 @@ impl Handle {
         if let whip::Call::Open(open) = &mut *call {
             // A token whose set-up cannot be read sets nothing up.
             open.room = livekit::api::set_up(open.claims()).unwrap_or_default();
+            open.address = Some(address);
         }
         let (answer, answered) = oneshot::channel();
-        let request = WhipRequest { call, place, answer };
+        let request = WhipRequest { call, answer };
         let ask = ControllerRequest::Whip(request, description);
         self.requests.send(ask).await.ok()?;
         answered.await.ok()
@@ -41,9 +41,9 @@ impl Handle {
 }
 
 impl ControllerTask {
-    /// Carries a request out and answers it. A session that it opens keeps the place.
+    /// Carries a request out and answers it.
     pub(super) fn whip(&mut self, request: WhipRequest) {
-        let WhipRequest { call, place, answer } = request;
+        let WhipRequest { call, answer } = request;
         if let whip::Call::Open(open) = &*call {
             self.founding = AgentRequest::of_claims(open.claims()).unwrap_or_default();
         }
@@ -54,10 +54,6 @@ impl ControllerTask {
         let reply = self
             .whip
             .handle(&mut self.controller, now, connection, *call, &mut outputs);
-        if let Some(place) = place.filter(|_| self.whip.is_open(connection)) {
-            self.whip_places.insert(connection, place);
-        }
-        self.give_places_back();
         self.front.translate(outputs, &mut self.out);
         // The agent knows a transport before its client does.
         self.flush();
@@ -71,14 +67,6 @@ impl ControllerTask {
         let now = self.read_clocks();
         let mut outputs = Vec::new();
         self.whip.end(&mut self.controller, now, connection, &mut outputs);
-        self.give_places_back();
         self.front.translate(outputs, &mut self.out);
-    }
-
-    /// Gives the places of ended sessions back.
-    pub(super) fn give_places_back(&mut self) {
-        for connection in self.whip.take_ended() {
-            self.whip_places.remove(&connection);
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! Workers of agents, on the controller's task.
 
+use std::net::IpAddr;
 use std::time::Instant;
 
-use access::Claims;
+use access::{Claims, ParticipantKind};
 use controller::{AdminRequest, ConnectionId, CreateRoom, RoomChange, RoomEvent};
 use livekit::Frame;
 use livekit::agents::{DispatchError, DispatchReply, DispatchRequest, Event, Inbox, Output, Received};
@@ -18,7 +19,7 @@ type DispatchAnswer = Result<DispatchReply, DispatchError>;
 
 /// A request of a worker's socket, or about dispatches.
 pub(super) enum WorkerRequest {
-    Open(Box<Claims>, Outbox, oneshot::Sender<ConnectionId>),
+    Open(Box<Claims>, IpAddr, Outbox, oneshot::Sender<ConnectionId>),
     Message(ConnectionId, Box<Received>),
     Closed(ConnectionId),
     Dispatch(Box<DispatchRequest>, oneshot::Sender<DispatchAnswer>),
@@ -26,11 +27,11 @@ pub(super) enum WorkerRequest {
 
 impl Handle {
     /// A new connection of a worker, with the claims of its token: its id, and the queue of its
-    /// messages.
-    pub(crate) async fn open_worker(&self, claims: Box<Claims>) -> Option<(ConnectionId, Told)> {
+    /// messages. It counts for the address.
+    pub(crate) async fn open_worker(&self, claims: Box<Claims>, address: IpAddr) -> Option<(ConnectionId, Told)> {
         let (outbox, told) = outbox();
         let (answer, answered) = oneshot::channel();
-        self.send(WorkerRequest::Open(claims, outbox, answer)).await?;
+        self.send(WorkerRequest::Open(claims, address, outbox, answer)).await?;
         Some((answered.await.ok()?, told))
     }
 
@@ -64,15 +65,20 @@ impl ControllerTask {
         let now = self.read_clocks();
         let mut out = Vec::new();
         match request {
-            WorkerRequest::Open(claims, socket, answer) => {
+            WorkerRequest::Open(claims, address, socket, answer) => {
                 self.connections += 1;
                 let connection = ConnectionId(self.connections);
                 self.sockets.insert(connection, socket);
                 let _ = answer.send(connection);
-                self.workers.open(now, connection, *claims, &mut out);
+                self.workers.open(now, connection, *claims, Some(address), &mut out);
             }
             WorkerRequest::Message(connection, received) => {
-                self.workers.message(now, connection, *received, &mut out);
+                let controller = &self.controller;
+                let is_taken = |room: &str, identity: &str| {
+                    let kind = controller.kind_of(room, identity);
+                    kind.is_some_and(|kind| kind != ParticipantKind::Agent)
+                };
+                self.workers.message(now, connection, *received, &is_taken, &mut out);
             }
             WorkerRequest::Closed(connection) => {
                 self.sockets.remove(&connection);

@@ -16,8 +16,8 @@ pub(crate) enum Closed {
 impl From<Full> for Closed {
     fn from(full: Full) -> Self {
         match full {
-            Full::Address => Closed::AddressLimit,
-            Full::Server => Closed::ServerLimit,
+            Full::Holder => Closed::AddressLimit,
+            Full::All => Closed::ServerLimit,
         }
     }
 }

@@ -26,9 +26,7 @@ pub(crate) struct Http {
     pub node_ips: Vec<IpAddr>,
     /// Places of clients behind trusted proxies.
     pub proxied: Places,
-    /// Places of sessions of WHIP and WHEP.
-    pub sessions: Places,
-    /// Places of the bodies of their requests.
+    /// Places of the bodies of requests of WHIP and WHEP.
     pub bodies: Bodies,
     /// The measurements.
     pub metrics: Metrics,

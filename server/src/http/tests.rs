@@ -93,6 +93,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let (controller, task) = controller_task::start(
         Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]),
         Front::default(),
+        whip::Front::new(LIMITS.sessions()),
         Workers::new(keys(), clocks.wall, 7),
         noticed,
         commands,
@@ -104,7 +105,6 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         settings: settings.clone(),
         node_ips: vec![[203, 0, 113, 7].into()],
         proxied: Places::new(LIMITS),
-        sessions: Places::new(LIMITS),
         bodies: Bodies::default(),
         endpoint: Endpoint::new(metrics.clone(), query.clone()),
         metrics,

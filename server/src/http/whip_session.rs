@@ -3,53 +3,63 @@
 //! No byte of a body is read before the token was verified, and only so many bodies at once are.
 //! Viewers have no token; their bodies are counted apart, so that they do not keep others waiting.
 
+use std::net::IpAddr;
+
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
 use http_body_util::LengthLimitError;
-use tokio::sync::Semaphore;
 use tracing::debug;
 use whip::{Access, Answer, Route, judge};
 
 use super::Http;
 use crate::clients::guest::Guest;
-use crate::clients::places::Place;
+use crate::clients::places::{Limits, Places};
 use crate::os::clock;
 
-/// Bodies that are read at once, with a token and without. Further ones wait for a place until the
-/// time of their request is over.
-const BODIES_MAX: usize = 512;
+/// Bodies that are read at once, with a token and without. For one more, the oldest of the address
+/// with the most is given up.
+const BODIES: Limits = Limits {
+    all: 512,
+    per_address: usize::MAX,
+    pending_per_address: usize::MAX,
+};
 
 /// Places of bodies that are read.
 pub(crate) struct Bodies {
-    signed: Semaphore,
-    of_viewers: Semaphore,
+    signed: Places,
+    of_viewers: Places,
 }
 
 impl Default for Bodies {
     fn default() -> Self {
         Bodies {
-            signed: Semaphore::new(BODIES_MAX),
-            of_viewers: Semaphore::new(BODIES_MAX),
+            signed: Places::new(BODIES),
+            of_viewers: Places::new(BODIES),
         }
     }
 }
 
 impl Bodies {
-    fn of(&self, is_signed: bool) -> &Semaphore {
-        match is_signed {
+    /// Reads a body, unless its place is needed for another's.
+    async fn read(&self, is_signed: bool, from: IpAddr, body: Body, max: usize) -> Result<Bytes, Answer> {
+        let places = match is_signed {
             true => &self.signed,
             false => &self.of_viewers,
+        };
+        let busy = || Answer::busy(503, "too many requests at once");
+        let (_place, evicted) = places.enter(Some(from), clock::now()).map_err(|_| busy())?;
+        tokio::select! {
+            body = read(body, max) => body,
+            Ok(_) = evicted => Err(busy()),
         }
     }
 }
 
 /// The answer to a request for a path of these protocols.
 pub(super) async fn answer(http: &Http, route: Route, guest: Guest, request: Request) -> Response<Body> {
-    let answer = call(http, &route, &guest, request)
-        .await
-        .unwrap_or_else(|refusal| refusal);
+    let answer = call(http, &guest, request).await.unwrap_or_else(|refusal| refusal);
     if answer.status >= 400 {
         debug!(
             status = answer.status,
@@ -75,7 +85,7 @@ pub(super) async fn describe(request: Request, next: Next) -> Response<Body> {
     response
 }
 
-async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Result<Answer, Answer> {
+async fn call(http: &Http, guest: &Guest, request: Request) -> Result<Answer, Answer> {
     let (parts, body) = request.into_parts();
     let header = |name| {
         parts
@@ -105,17 +115,11 @@ async fn call(http: &Http, route: &Route, guest: &Guest, request: Request) -> Re
     let body = match judged.body_max() {
         0 => Bytes::new(),
         max => {
-            let _place = http.bodies.of(judged.is_signed()).acquire().await.ok();
-            read(body, max).await?
+            let bodies = &http.bodies;
+            bodies.read(judged.is_signed(), guest.client.address, body, max).await?
         }
     };
-    // Taken once the offer is there: a place is not lost to another, so an offer that does not come
-    // must not hold one.
-    let place = match route.session {
-        None => Some(place(http, guest)?),
-        Some(_) => None,
-    };
-    let answer = http.controller.whip(judged, &body, place).await;
+    let answer = http.controller.whip(judged, &body, guest.client.address).await;
     answer.ok_or_else(|| Answer::refusal(503, "the server is shutting down"))
 }
 
@@ -125,18 +129,6 @@ async fn read(body: Body, max: usize) -> Result<Bytes, Answer> {
         true => Answer::refusal(413, "the body is too large"),
         false => Answer::refusal(400, "the body cannot be read"),
     })
-}
-
-/// A place for a session of this client.
-fn place(http: &Http, guest: &Guest) -> Result<Place, Answer> {
-    let entered = http.sessions.enter(Some(guest.client.address), clock::now());
-    let (place, _) = entered.map_err(|full| {
-        http.metrics.http_closed(full.into());
-        Answer::refusal(429, "too many sessions from this address")
-    })?;
-    // It has no connection that could be closed for the next.
-    place.join();
-    Ok(place)
 }
 
 fn random() -> Result<u64, Answer> {

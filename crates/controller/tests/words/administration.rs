@@ -56,10 +56,13 @@ fn agents_and_recorders_are_not_counted() {
     world.join_with(agent("helper"));
     let ada = world.join("ada", PeerMode::Dual);
     assert_eq!(
-        world.controller.check_claims(&joining("bob").claims),
+        world.controller.check_claims(world.now, &joining("bob").claims),
         Err(JoinError::RoomFull)
     );
-    assert_eq!(world.controller.check_claims(&agent("scribe").claims), Ok(()));
+    assert_eq!(
+        world.controller.check_claims(world.now, &agent("scribe").claims),
+        Ok(())
+    );
     world.join_with(agent("scribe"));
     assert_eq!(world.controller.population().participants, 3);
     match world.ask(AdminRequest::ListRooms { names: Vec::new() }) {

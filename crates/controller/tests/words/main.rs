@@ -7,6 +7,7 @@
 
 mod administration;
 mod calls;
+mod full_rooms;
 mod participants;
 mod quotas;
 mod session;

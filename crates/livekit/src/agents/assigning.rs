@@ -114,6 +114,7 @@ impl Workers {
         now: Instant,
         connection: ConnectionId,
         mut answer: proto::AvailabilityResponse,
+        is_taken: &dyn Fn(&str, &str) -> bool,
         out: &mut Vec<Output>,
     ) {
         let Some((key, kind)) = self.offered(&answer.job_id, connection) else {
@@ -129,7 +130,7 @@ impl Workers {
         } else if !answer.available {
             out.push(Output::Count(Counter::Declined));
             self.decline(now, key, connection);
-        } else if self.is_usable(key, &answer) {
+        } else if self.is_usable(key, &answer, is_taken) {
             self.assign(now, key, connection, answer, out);
         } else {
             out.push(Output::Count(Counter::BadAnswer));
@@ -160,7 +161,12 @@ impl Workers {
 
     /// Whether an agent may be as its worker describes it. It must not take the identity of
     /// somebody else in the room, who would be disconnected.
-    fn is_usable(&self, key: JobKey, answer: &proto::AvailabilityResponse) -> bool {
+    fn is_usable(
+        &self,
+        key: JobKey,
+        answer: &proto::AvailabilityResponse,
+        is_taken: &dyn Fn(&str, &str) -> bool,
+    ) -> bool {
         let identity = &answer.participant_identity;
         let attributes = answer.participant_attributes.iter();
         let attributes: usize = attributes.map(|(name, value)| name.len() + value.len()).sum();
@@ -171,7 +177,9 @@ impl Workers {
         let room = self.jobs.get(&key).and_then(|job| self.rooms.get(&job.room));
         let is_taken = room.is_none_or(|room| {
             let mut others = room.jobs().filter(|other| *other != key);
-            room.has_identity(identity) || others.any(|other| self.is_agent(other, identity))
+            is_taken(&room.info.name, identity)
+                || room.has_identity(identity)
+                || others.any(|other| self.is_agent(other, identity))
         });
         fits && !is_taken
     }

@@ -18,8 +18,16 @@ use crate::infos;
 use crate::limits::CID_MAX;
 
 impl Workers {
-    /// A message arrived, read by the connection's [`Inbox`](super::Inbox).
-    pub fn message(&mut self, now: Instant, connection: ConnectionId, received: Received, out: &mut Vec<Output>) {
+    /// A message arrived, read by the connection's [`Inbox`](super::Inbox). `is_taken` says whether
+    /// somebody in a room who is no agent has an identity, also before its media connects.
+    pub fn message(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        received: Received,
+        is_taken: &dyn Fn(&str, &str) -> bool,
+        out: &mut Vec<Output>,
+    ) {
         let Some(worker) = self.workers.get_mut(&connection) else {
             out.push(Output::Count(Counter::UnknownWorker));
             return;
@@ -35,7 +43,7 @@ impl Workers {
             Some(Said::Ping(ping)) => self.pong(now, connection, ping, out),
             Some(Said::Register(request)) => self.register(now, connection, request, out),
             Some(_) if !is_registered => self.close(now, connection, 1008, Counter::BadRegistration, out),
-            Some(Said::Availability(answer)) => self.answered(now, connection, answer, out),
+            Some(Said::Availability(answer)) => self.answered(now, connection, answer, is_taken, out),
             Some(Said::UpdateWorker(status)) => self.worker_status(now, connection, status, out),
             Some(Said::UpdateJob(update)) => {
                 self.job_status(now, connection, update, out);
@@ -74,6 +82,7 @@ impl Workers {
         };
         let kind = registration.kind.clone();
         worker.registration = Some(registration);
+        self.slots.settle(worker.slot);
         let worker_id = worker.id.clone();
         out.push(Output::Event(Event::Registered {
             worker: worker_id.clone(),

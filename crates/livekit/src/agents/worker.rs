@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use livekit_protocol as proto;
 use livekit_protocol::WorkerStatus;
+use slots::SlotId;
 
 use super::job::WorkerKind;
 use super::names::JobKey;
@@ -20,6 +21,8 @@ pub(super) struct Worker {
     pub(super) id: String,
     /// The API key that signs its jobs' tokens: that of its own token.
     pub(super) key: String,
+    /// Its slot among workers.
+    pub(super) slot: SlotId,
     /// It speaks JSON.
     pub(super) json: bool,
     /// The content of its registration; `None` before it registers.
@@ -47,10 +50,11 @@ pub(super) struct Registration {
 }
 
 impl Worker {
-    pub(super) fn new(id: String, key: String) -> Self {
+    pub(super) fn new(id: String, key: String, slot: SlotId) -> Self {
         Self {
             id,
             key,
+            slot,
             json: false,
             registration: None,
             full: false,

@@ -1,6 +1,7 @@
 //! The state of all workers, dispatches and jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims};
@@ -8,15 +9,16 @@ use controller::{ConnectionId, WallClock};
 use livekit_protocol::server_message::Message;
 use livekit_protocol::{JobType, ServerMessage};
 use prost::Message as _;
+use slots::SlotPool;
 
 use super::dispatch::AgentRequest;
 use super::job::{Job, WorkerKind};
 use super::names::{JobKey, Names};
 use super::output::{Counter, Event, Output};
 use super::room::Room;
+use super::shares::{self, Holder};
 use super::worker::Worker;
 use crate::frame::Frame;
-use crate::limits::WORKERS_MAX;
 
 /// How long a worker may take to register.
 const REGISTER_MAX: Duration = Duration::from_secs(10);
@@ -31,6 +33,7 @@ pub struct Workers {
     pub(super) keys: ApiKeys,
     pub(super) names: Names,
     pub(super) workers: BTreeMap<ConnectionId, Worker>,
+    pub(super) slots: SlotPool<Holder>,
     pub(super) rooms: BTreeMap<String, Room>,
     pub(super) jobs: BTreeMap<JobKey, Job>,
     /// Jobs by the ids that workers know.
@@ -61,6 +64,7 @@ impl Workers {
             keys,
             names: Names::new(seed),
             workers: BTreeMap::new(),
+            slots: SlotPool::new(shares::LIMITS),
             rooms: BTreeMap::new(),
             jobs: BTreeMap::new(),
             by_id: BTreeMap::new(),
@@ -86,9 +90,18 @@ impl Workers {
         self.rooms.contains_key(name)
     }
 
-    /// A worker's request was upgraded to a WebSocket; these are the claims of its token.
-    pub fn open(&mut self, now: Instant, connection: ConnectionId, claims: Claims, out: &mut Vec<Output>) {
-        if self.workers.len() >= WORKERS_MAX {
+    /// A worker's request was upgraded to a WebSocket; these are the claims of its token, and the
+    /// address that it comes from.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        claims: Claims,
+        address: Option<IpAddr>,
+        out: &mut Vec<Output>,
+    ) {
+        let holders = shares::holders(&claims, address, self.keys.len() > 1);
+        let Ok(entry) = self.slots.enter(now, holders) else {
             out.push(Output::Count(Counter::TooManyWorkers));
             let (code, reason) = (1013, Counter::TooManyWorkers.name());
             out.push(Output::Close {
@@ -97,9 +110,15 @@ impl Workers {
                 reason,
             });
             return;
+        };
+        for (evicted, _) in entry.evicted {
+            let of_slot = self.workers.iter().find(|(_, worker)| worker.slot == evicted);
+            if let Some(other) = of_slot.map(|(other, _)| *other) {
+                self.close(now, other, 1013, Counter::TooManyWorkers, out);
+            }
         }
         let id = self.names.next("AW_");
-        self.workers.insert(connection, Worker::new(id, claims.iss));
+        self.workers.insert(connection, Worker::new(id, claims.iss, entry.slot));
         self.wake(now + REGISTER_MAX, Timer::Registration(connection));
     }
 
@@ -108,6 +127,7 @@ impl Workers {
         let Some(worker) = self.workers.remove(&connection) else {
             return;
         };
+        self.slots.leave(worker.slot);
         for key in worker.offers {
             self.queue(key);
         }

@@ -1,7 +1,9 @@
 //! Requests against a controller: publishers and players of one room.
 
 mod encoder;
+mod shares;
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
@@ -23,6 +25,8 @@ struct World {
     keys: ApiKeys,
     watch: Watch,
     connections: u64,
+    /// Of the client that asks.
+    address: Option<IpAddr>,
     /// The outputs of the last request.
     out: Vec<Output>,
 }
@@ -32,6 +36,7 @@ impl World {
         let (now, keys) = (Instant::now(), ApiKeys::default().with("devkey", "secret"));
         let clock = WallClock { now, unix: UNIX };
         let mut controller = Controller::new(Config::new(keys.clone()), clock, [7; 32]);
+        controller.set_room_events(true);
         let node = Node {
             node: NodeId(1),
             addresses: vec!["192.0.2.1:7882".parse().unwrap()],
@@ -51,6 +56,7 @@ impl World {
             keys,
             watch: Watch::new(vec!["lobby".to_owned()]),
             connections: 0,
+            address: None,
             out: Vec::new(),
         }
     }
@@ -78,10 +84,13 @@ impl World {
             unix: UNIX,
             random: self.connections,
         };
-        let call = match judge(request, access).and_then(|judged| judged.read(body.as_bytes())) {
+        let mut call = match judge(request, access).and_then(|judged| judged.read(body.as_bytes())) {
             Ok(call) => call,
             Err(answer) => return answer,
         };
+        if let Call::Open(open) = &mut call {
+            open.address = self.address;
+        }
         let connection = ConnectionId(self.connections);
         self.front
             .handle(&mut self.controller, self.now, connection, call, &mut self.out)
@@ -246,7 +255,7 @@ fn a_session_that_ends_by_a_restart_is_gone() {
     session.offer.sections.truncate(1);
     let answer = world.on_session("PATCH", &path, "ada", Some("*"), &restart());
     assert_eq!(answer.status, 404, "{}", answer.body);
-    assert_eq!(world.front.take_ended(), [ConnectionId(1)]);
+    assert!(!world.front.is_open(ConnectionId(1)));
     assert_eq!(world.controller.population().participants, 0);
     assert_eq!(world.publish("ada").status, 201);
 }
@@ -265,7 +274,7 @@ fn a_session_ends_once_and_only_by_its_token() {
     );
     assert_eq!(world.on_session("PUT", &path, "ada", None, "").status, 405);
     assert_eq!(world.on_session("DELETE", &path, "ada", None, "").status, 200);
-    assert_eq!(world.front.take_ended(), [ConnectionId(1)]);
+    assert!(!world.front.is_open(ConnectionId(1)));
     assert_eq!(world.on_session("DELETE", &path, "ada", None, "").status, 404);
     assert_eq!(world.controller.population().participants, 0);
 }
@@ -295,42 +304,6 @@ fn anybody_may_watch_a_room_that_allows_it() {
         ..HttpRequest::default()
     };
     assert_eq!(world.ask(request, "").status, 200);
-}
-
-#[test]
-fn viewers_are_counted_for_each_room() {
-    let mut world = World::new();
-    assert_eq!(world.publish("ada").status, 201);
-    let watch = |world: &mut World| world.post("/whep/v1", "room=lobby", None, &played());
-    let paths = [(); 2].map(|()| header(&watch(&mut world), "location").to_owned());
-    assert_eq!(world.play("ben", "").status, 201);
-    assert_eq!(
-        world.front.viewers("lobby"),
-        2,
-        "a player with a token is not one of them"
-    );
-    world.front.viewers.insert("lobby".to_owned(), VIEWERS_MAX);
-    world.front.viewers.insert("attic".to_owned(), VIEWERS_MAX);
-    let full = watch(&mut world);
-    assert_eq!((full.status, header(&full, "retry-after")), (503, "5"));
-    assert_eq!(world.play("cyd", "").status, 201);
-    world.front.viewers.insert("lobby".to_owned(), VIEWERS_MAX - 1);
-    assert_eq!(watch(&mut world).status, 201, "another room is full");
-    assert_eq!(watch(&mut world).status, 503);
-    world.front.viewers.insert("lobby".to_owned(), 2);
-    for path in paths {
-        let request = HttpRequest {
-            method: "DELETE",
-            path: &path,
-            ..HttpRequest::default()
-        };
-        assert_eq!(world.ask(request, "").status, 200);
-        assert_eq!(world.ask(request, "").status, 404);
-    }
-    assert!(
-        !world.front.viewers.contains_key("lobby"),
-        "nothing is kept of a room without viewers"
-    );
 }
 
 #[test]

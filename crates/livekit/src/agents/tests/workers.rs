@@ -151,13 +151,91 @@ fn a_worker_is_asked_about_a_bounded_number_of_jobs_at_a_time() {
 }
 
 #[test]
-fn workers_are_bounded() {
+fn workers_of_one_token_leave_slots_to_others() {
     let mut world = World::new();
-    for connection in 0..1000 {
-        world.open(ConnectionId(connection));
+    let mut flood = 0;
+    while world.closed.is_empty() {
+        world.open_by("flood", ConnectionId(flood));
+        flood += 1;
     }
-    world.open(ConnectionId(1000));
-    assert_eq!(world.closed, [(ConnectionId(1000), 1013, "too_many_workers")]);
+    assert_eq!(world.closed, [(ConnectionId(flood - 1), 1013, "too_many_workers")]);
+    assert!((880..900).contains(&flood), "{flood}");
+    let mut others = 2000..;
+    for worker in others.by_ref().take(100) {
+        world.open_by(&worker.to_string(), ConnectionId(worker));
+    }
+    assert_eq!(world.closed.len(), 1, "there is room for others");
+    world.pass(Duration::from_secs(3));
+    for worker in others.take(100) {
+        world.open_by(&worker.to_string(), ConnectionId(worker));
+    }
+    let evicted = &world.closed[1..];
+    assert_eq!(evicted.first(), Some(&(ConnectionId(0), 1013, "too_many_workers")));
+    assert!(evicted.iter().all(|(closed, ..)| closed.0 < flood), "{evicted:?}");
+}
+
+#[test]
+fn registered_workers_stay() {
+    let mut world = World::new();
+    let mut flood = 0;
+    while world.closed.is_empty() {
+        world.open_by("flood", ConnectionId(flood));
+        world.say(
+            ConnectionId(flood),
+            Said::Register(proto::RegisterWorkerRequest::default()),
+        );
+        flood += 1;
+    }
+    world.pass(Duration::from_secs(3));
+    world.open_by("flood", ConnectionId(flood));
+    assert_eq!(world.closed.len(), 2);
+    world.open_by("other", ConnectionId(flood + 1));
+    assert_eq!(world.closed.len(), 2);
+}
+
+#[test]
+fn the_token_of_a_job_makes_no_worker() {
+    let mut world = World::new();
+    world.worker(FIRST, "", JobType::JtRoom);
+    world.room("a", &[]);
+    let (job, _) = world.offer(FIRST).expect("a job");
+    world.accept(FIRST, &job.id, "agent");
+    let token = world.assignment(FIRST).expect("it is assigned").token;
+    let status = |token: &str| {
+        let admitted = admit(
+            Some(&format!("Bearer {token}")),
+            "",
+            &super::world::keys(),
+            super::world::UNIX,
+        );
+        admitted.map(|_| ()).map_err(|refusal| refusal.status)
+    };
+    assert_eq!(status(&token), Err(401));
+    for change in [
+        |claims: &mut Claims| claims.video.room_join = true,
+        |claims: &mut Claims| claims.video.room = "a".to_owned(),
+    ] {
+        let mut claims = Claims {
+            iss: "devkey".to_owned(),
+            ..Claims::default()
+        };
+        claims.video.agent = true;
+        change(&mut claims);
+        let refreshed = access::sign(&claims, &super::world::keys()).expect("a key of this server");
+        assert_eq!(status(&refreshed), Err(401));
+    }
+}
+
+#[test]
+fn a_worker_does_not_take_the_identity_of_somebody_whose_media_has_not_connected() {
+    let mut world = World::new();
+    world.worker(FIRST, "", JobType::JtRoom);
+    world.room("a", &[]);
+    world.present = vec!["alice".to_owned()];
+    let (job, _) = world.offer(FIRST).expect("a job");
+    world.accept(FIRST, &job.id, "alice");
+    assert!(world.assignment(FIRST).is_none());
+    assert_eq!(world.counts[Counter::BadAnswer], 1);
 }
 
 #[test]
@@ -177,7 +255,7 @@ fn a_worker_that_speaks_json_is_answered_in_json() {
     world.open(FIRST);
     let frame = Frame::Text(r#"{"register":{"type":"JT_ROOM","agentName":"scribe"}}"#.into());
     let received = Inbox::new(world.now).read(world.now, &frame);
-    world.act(|workers, now, out| workers.message(now, FIRST, received, out));
+    world.act(|workers, now, out| workers.message(now, FIRST, received, &|_, _| false, out));
     assert!(world.texts[0].contains("\"workerId\":\"AW_"), "{:?}", world.texts);
 }
 
@@ -189,7 +267,7 @@ fn frames_that_cannot_be_read_or_are_too_many_close_the_connection() {
         let mut inbox = Inbox::new(world.now);
         for _ in 0..times {
             let received = inbox.read(world.now, &frame);
-            world.act(|workers, now, out| workers.message(now, FIRST, received, out));
+            world.act(|workers, now, out| workers.message(now, FIRST, received, &|_, _| false, out));
         }
         world.closed.first().map(|(_, code, reason)| (*code, *reason))
     };

@@ -74,6 +74,8 @@ pub(super) struct World {
     /// Agents that were removed, by identity.
     pub(super) removed: Vec<String>,
     pub(super) counts: Counters,
+    /// Identities of participants whose media has not connected.
+    pub(super) present: Vec<String>,
 }
 
 impl World {
@@ -87,6 +89,7 @@ impl World {
             closed: Vec::new(),
             removed: Vec::new(),
             counts: Counters::default(),
+            present: Vec::new(),
         }
     }
 
@@ -130,11 +133,17 @@ impl World {
     }
 
     pub(super) fn open(&mut self, connection: ConnectionId) {
+        self.open_by("", connection);
+    }
+
+    /// The same with the token of an identity.
+    pub(super) fn open_by(&mut self, identity: &str, connection: ConnectionId) {
         let claims = Claims {
             iss: "devkey".to_owned(),
+            sub: identity.to_owned(),
             ..Claims::default()
         };
-        self.act(|workers, now, out| workers.open(now, connection, claims, out));
+        self.act(|workers, now, out| workers.open(now, connection, claims, None, out));
     }
 
     pub(super) fn say(&mut self, connection: ConnectionId, said: Said) {
@@ -142,7 +151,9 @@ impl World {
             json: false,
             message: Ok(Some(said)),
         };
-        self.act(|workers, now, out| workers.message(now, connection, received, out));
+        let present = self.present.clone();
+        let is_taken = |_: &str, identity: &str| present.iter().any(|other| other == identity);
+        self.act(|workers, now, out| workers.message(now, connection, received, &is_taken, out));
     }
 
     pub(super) fn lose(&mut self, connection: ConnectionId) {

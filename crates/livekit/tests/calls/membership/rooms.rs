@@ -81,7 +81,7 @@ fn where_joining_creates_no_rooms_a_missing_room_is_not_found() {
     });
     let refusal = world
         .admission(&claims("ada"), Single, "")
-        .check(&world.controller)
+        .check(&world.controller, world.now)
         .unwrap_err();
     assert_eq!(refusal.status, 404);
     assert!(refusal.text.contains("requested room does not exist"));
@@ -94,7 +94,11 @@ fn a_full_room_takes_nobody_but_those_who_are_in_it() {
         ..Config::new(keys())
     });
     world.join("ada", Single);
-    let vet = |world: &World, identity| world.admission(&claims(identity), Single, "").check(&world.controller);
+    let vet = |world: &World, identity| {
+        world
+            .admission(&claims(identity), Single, "")
+            .check(&world.controller, world.now)
+    };
     assert_eq!(vet(&world, "bob").unwrap_err().status, 503);
     assert_eq!(vet(&world, "ada"), Ok(()));
 }
