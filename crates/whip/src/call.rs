@@ -13,7 +13,7 @@ use crate::fragment::Fragment;
 use crate::limits::{FRAGMENT_MAX, NAME_MAX, OFFER_MAX, TRACKS_MAX};
 use crate::offer::Offer;
 use crate::route::{Protocol, Route};
-use crate::token::Token;
+use crate::token::{Token, bearer, in_url};
 use crate::watch::Watch;
 
 /// Methods of endpoints and of sessions.
@@ -68,6 +68,7 @@ enum Asked {
     Open {
         claims: Box<Claims>,
         token: Option<Token>,
+        has_token_in_url: bool,
         source: TrackSource,
         wanted: Wanted,
     },
@@ -100,6 +101,8 @@ pub struct Open {
     /// The claims of its token, verified, or those of a viewer without one.
     pub(crate) claims: Claims,
     pub(crate) token: Option<Token>,
+    /// Whether the token stood in the URL, so that the session's URL needs it, too.
+    pub(crate) has_token_in_url: bool,
     pub(crate) offer: Offer,
     /// The source of a publisher's video.
     pub(crate) source: TrackSource,
@@ -219,12 +222,14 @@ impl Judged {
             Asked::Open {
                 claims,
                 token,
+                has_token_in_url,
                 source,
                 wanted,
             } => Call::Open(Box::new(Open {
                 protocol,
                 claims: *claims,
                 token,
+                has_token_in_url,
                 offer: Offer::read(protocol, text?, self.is_browser)?,
                 source,
                 wanted,
@@ -257,7 +262,9 @@ impl Judged {
 
 fn open(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<Asked, Answer> {
     let query = Query::parse(request.query)?;
-    let token = bearer(request.authorization);
+    let of_header = bearer(request.authorization);
+    let of_url = in_url(request.query);
+    let token = of_header.or(of_url.as_ref().map(|token| token.as_str()));
     let claims = match (token, &query.room) {
         (Some(token), _) => {
             let claims = verify(token, access.keys, access.unix);
@@ -276,6 +283,7 @@ fn open(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<
     Ok(Asked::Open {
         claims: Box::new(claims),
         token: token.map(Token::new),
+        has_token_in_url: of_header.is_none() && of_url.is_some(),
         source: query.source,
         wanted: query.wanted,
     })
@@ -331,16 +339,12 @@ fn accepts_sdp(value: &str) -> bool {
     kinds.any(|kind| matches!(kind.trim().to_ascii_lowercase().as_str(), SDP | "application/*" | "*/*"))
 }
 
-fn bearer(authorization: Option<&str>) -> Option<&str> {
-    let (scheme, token) = authorization?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
 /// The token of a request about a session. Only sessions of viewers need none.
 ///
 /// Errors: none of our keys has signed it, or it is needed and not there.
 fn bearer_of(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<Option<Bearer>, Answer> {
-    let Some(token) = bearer(request.authorization) else {
+    let of_url = in_url(request.query);
+    let Some(token) = bearer(request.authorization).or(of_url.as_ref().map(|token| token.as_str())) else {
         return match protocol {
             Protocol::Whip => Err(Answer::unauthorized("there is no access token")),
             Protocol::Whep => Ok(None),

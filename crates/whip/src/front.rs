@@ -187,8 +187,13 @@ impl Front {
                     publishers: publishers(&present, &chosen),
                     chosen,
                 };
+                let mut location = Route::of_session(session.protocol, &session.sid);
+                if let Some(token) = session.token.as_ref().filter(|_| open.has_token_in_url) {
+                    // A client that cannot set a header asks for this URL as it is.
+                    location += &format!("?access_token={}", token.text());
+                }
                 let answer = Answer::of(201, SDP, accepted.sdp)
-                    .with("location", Route::of_session(session.protocol, &session.sid))
+                    .with("location", location)
                     .with("etag", quoted(&session.tag))
                     .with("accept-patch", FRAGMENT)
                     .with_ice_servers(&accepted.ice_servers);
@@ -218,16 +223,19 @@ impl Front {
     ) -> Result<Answer, Answer> {
         let connection = self.find(patch.protocol, &patch.session, patch.bearer.as_ref())?;
         let session = self.sessions.get_mut(&connection).ok_or_else(Answer::no_session)?;
-        let Some(condition) = &patch.if_match else {
-            return Err(Answer::refusal(428, "the request needs an If-Match header"));
-        };
-        if !condition.holds(&session.tag) {
+        let condition = patch.if_match.as_ref();
+        if condition.is_some_and(|condition| !condition.holds(&session.tag)) {
             return Err(Answer::refusal(412, "the ICE session is another one"));
         }
-        // Candidates are of no use: we only answer checks, and learn addresses from them.
+        // Candidates are of no use: we only answer checks, and learn addresses from them. So they
+        // need no condition, which some clients leave out.
         let Some(ice) = patch.fragment.ice.as_ref().filter(|ice| session.is_restarted_by(ice)) else {
             return Ok(Answer::empty(204));
         };
+        // Without one, late candidates of the ICE session before would restart it.
+        if condition.is_none() {
+            return Err(Answer::refusal(428, "a restart of ICE needs an If-Match header"));
+        }
         let before = session.offer.clone();
         session.restart(ice);
         let input = session.offer_again(connection);

@@ -1,4 +1,4 @@
-//! The text of a token, kept to recognise it.
+//! The text of a token: where a request has it, and kept to recognise it.
 
 use std::fmt;
 
@@ -13,6 +13,11 @@ impl Token {
         Self(Zeroizing::new(text.to_owned()))
     }
 
+    /// The text. A good token has no character that a URL would escape (RFC 7515 section 3.1).
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     /// Whether it is the same, without telling by its time where two differ.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let (a, b) = (self.0.as_bytes(), other.0.as_bytes());
@@ -25,4 +30,18 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
     }
+}
+
+/// The token of an `Authorization` header.
+pub(crate) fn bearer(authorization: Option<&str>) -> Option<&str> {
+    let (scheme, token) = authorization?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// The token of a client that cannot set a header (RFC 6750 section 2.3), overwritten when it is
+/// dropped.
+pub(crate) fn in_url(query: &str) -> Option<Zeroizing<String>> {
+    let mut parameters = form_urlencoded::parse(query.as_bytes());
+    let (_, token) = parameters.find(|(name, value)| name == "access_token" && !value.is_empty())?;
+    Some(Zeroizing::new(token.into_owned()))
 }
