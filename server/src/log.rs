@@ -3,6 +3,8 @@
 //! Lines go through a bounded queue to a thread of their own. If standard error is a full disk or a
 //! pipe without a reader, lines are lost and counted, and everything else continues.
 
+mod limit;
+
 use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{self, PanicHookInfo};
@@ -19,6 +21,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::reload;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
+use self::limit::Limit;
 use crate::config;
 
 /// How many lines may wait to be written. Further ones are lost, and counted.
@@ -38,6 +41,7 @@ const STUN_PARSER: &str = "is::stun=error";
 pub(crate) struct Log {
     filter: reload::Handle<EnvFilter, Registry>,
     lost: Lost,
+    limit: Limit,
     guard: Option<WorkerGuard>,
 }
 
@@ -92,9 +96,12 @@ impl Log {
             // Complaints about the log would go to standard error, and a print that fails panics.
             .log_internal_errors(false);
         let subscriber = Registry::default().with(filter).with(form(lines, config.json));
+        let limit = Limit::default();
+        let subscriber = subscriber.with(limit.clone());
         let log = Log {
             filter: handle,
             lost: Lost { queue, unwritten },
+            limit,
             guard: Some(guard),
         };
         Ok((log, Box::new(subscriber)))
@@ -103,6 +110,11 @@ impl Log {
     /// The count of lost lines.
     pub(crate) fn lost(&self) -> Lost {
         self.lost.clone()
+    }
+
+    /// The limit on the lines of each place.
+    pub(crate) fn limit(&self) -> Limit {
+        self.limit.clone()
     }
 
     /// Logs from now on what this level or these filters let pass.
@@ -150,8 +162,55 @@ pub(crate) fn check(level: &str) -> Result<(), String> {
 }
 
 fn parse(level: &str) -> Result<EnvFilter, String> {
+    level
+        .split(',')
+        .try_for_each(|directive| check_directive(directive.trim()))?;
     let filter = EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))?;
     Ok(filter.add_directive(STUN_PARSER.parse().expect("it is a directive")))
+}
+
+/// The levels, and `off`.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// Checks a directive as far as the library does not: it takes an unknown level for the name of a
+/// target, and then logs nothing else.
+fn check_directive(directive: &str) -> Result<(), String> {
+    let is_level = |text: &str| {
+        LEVELS.iter().any(|level| level.eq_ignore_ascii_case(text))
+            || text.parse::<u8>().is_ok_and(|number| number <= 5)
+    };
+    let said = format!("log level {directive:?}");
+    let (target, level) = match directive.split_once('=') {
+        Some((target, level)) => (Some(target.trim()), level.trim()),
+        None => (None, directive),
+    };
+    if !is_level(level) {
+        let near = match level.to_ascii_lowercase().as_str() {
+            "warning" => "; it is called warn",
+            "err" | "fatal" | "critical" | "panic" => "; the highest is error",
+            "verbose" | "fine" => "; the lowest are debug and trace",
+            "none" | "silent" | "quiet" => "; it is called off",
+            _ => "",
+        };
+        return Err(format!(
+            "{said}: a level is one of {}{near}, and a filter is TARGET=LEVEL",
+            LEVELS.join(", ")
+        ));
+    }
+    // Spans and fields may stand in brackets.
+    let name = target.map(|target| target.split('[').next().unwrap_or_default());
+    match name.filter(|name| !name.is_empty()) {
+        Some(name)
+            if name
+                .split("::")
+                .any(|part| part.is_empty() || !part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')) =>
+        {
+            Err(format!(
+                "{said}: {name:?} is no target; one is named as weir or weir::http"
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The destination of lines; one that cannot be written is counted.
@@ -237,9 +296,13 @@ mod tests {
         let blocked = Arc::new(Mutex::new(()));
         let held = blocked.lock().unwrap();
         let output = Broken(Some(blocked.clone()));
-        let (log, subscriber) = Log::to(&config::Log::default(), output, false).unwrap();
+        let config = config::Log {
+            level: "debug".to_owned(),
+            ..config::Log::default()
+        };
+        let (log, subscriber) = Log::to(&config, output, false).unwrap();
         let lines = LINES_MAX + 100;
-        tracing::subscriber::with_default(subscriber, || (0..lines).for_each(|_| info!("a line")));
+        tracing::subscriber::with_default(subscriber, || (0..lines).for_each(|_| debug!("a line")));
         assert!(log.lost().lines() >= 99, "{}", log.lost().lines());
         drop(log);
         drop(held);
@@ -263,6 +326,36 @@ mod tests {
         let text = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
         assert!(!text.contains("MappedAddress"), "{text}");
         assert_eq!(text.matches("a fault").count(), 3, "{text}");
+    }
+
+    #[test]
+    fn a_level_that_does_not_exist_is_refused() {
+        for good in [
+            "info",
+            "WARN",
+            "off",
+            "info,weir::http=debug",
+            "weir=trace,h2=off",
+            "error,weir=3",
+        ] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for (bad, said) in [
+            ("warning", "it is called warn"),
+            ("info,weir=warning", "it is called warn"),
+            ("fatal", "the highest is error"),
+            ("none", "it is called off"),
+            ("", "a level is one of"),
+            ("infoo", "a level is one of"),
+            ("debug info", "a level is one of"),
+            ("weir", "a level is one of"),
+            ("weir:http=debug", "is no target"),
+            ("info,", "a level is one of"),
+            ("9", "a level is one of"),
+        ] {
+            let error = check(bad).expect_err(bad);
+            assert!(error.contains(said), "{bad}: {error}");
+        }
     }
 
     #[test]

@@ -137,6 +137,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let (receiver_query, questions) = ReceiverQuery::new(waker.clone());
     // Aborted when it is dropped.
     let mut following = JoinSet::new();
+    following.spawn(log.limit().report());
     let ports = (media_ports.clone(), opened.tcp_port);
     following.spawn(reach::follow(addresses, known, ports, receiver_query.clone(), turn));
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
