@@ -4,6 +4,8 @@
 mod api;
 pub(crate) mod closed;
 mod dev;
+mod frame_limit;
+pub(crate) mod framing;
 pub(crate) mod health;
 mod https;
 pub(crate) mod listen;

@@ -11,6 +11,8 @@ pub(crate) enum Closed {
     ServerLimit,
     /// The client took longer than it may.
     Slow,
+    /// The client sent more frames of HTTP/2 than it may.
+    Flood,
 }
 
 impl From<Full> for Closed {
@@ -24,9 +26,10 @@ impl From<Full> for Closed {
 
 impl Closed {
     /// All of them, with their names in metrics.
-    pub(crate) const NAMES: [(Self, &'static str); 3] = [
+    pub(crate) const NAMES: [(Self, &'static str); 4] = [
         (Closed::AddressLimit, "address_limit"),
         (Closed::ServerLimit, "server_limit"),
         (Closed::Slow, "slow"),
+        (Closed::Flood, "flood"),
     ];
 }

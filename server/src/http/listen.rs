@@ -5,6 +5,7 @@
 //! HTTP/2 and for the whole connection here, for a request's header in `hyper`, for the whole
 //! request in the router, and for a client that does not read its response in [`WriteTimeout`].
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -14,7 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::Request;
+use axum::body::Body;
+use axum::http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as _, service_fn};
@@ -29,6 +31,8 @@ use tower_http::add_extension::AddExtension;
 use tracing::debug;
 
 use super::closed::Closed;
+use super::frame_limit::FrameLimit;
+use super::framing;
 use crate::clients::accept::next_connection;
 use crate::clients::client::is_trusted;
 use crate::clients::peeked::{HandOver, Peeked};
@@ -173,6 +177,23 @@ fn admit(stream: TcpStream, from: SocketAddr, tls: Option<&Certificates>, front:
 /// The routes, for the requests of one connection.
 type Service = TowerToHyperService<AddExtension<Router, Connection>>;
 
+/// The answer to a request, if its head is in order.
+fn answer(
+    service: &Service,
+    request: Request<Incoming>,
+) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<> {
+    let is_last = framing::is_last(&request);
+    let answered = framing::check(&request).map(|()| service.call(request));
+    async move {
+        let mut response = match answered {
+            Ok(answered) => answered.await?,
+            Err(refusal) => return Ok(refusal),
+        };
+        framing::end(&mut response, is_last);
+        Ok(response)
+    }
+}
+
 /// A connection that is served.
 struct Running {
     evicted: Evicted,
@@ -229,6 +250,7 @@ impl Running {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let service = service_fn(move |request| answer(&service, request));
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.patience)
@@ -250,7 +272,7 @@ impl Running {
         let (begun, patience, metrics) = (has_begun.clone(), self.patience, self.metrics.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             begun.store(true, Ordering::Relaxed);
-            service.call(request)
+            answer(&service, request)
         });
         let silent = async {
             tokio::time::sleep(patience).await;
@@ -266,7 +288,7 @@ impl Running {
             .max_header_list_size(HEADER_LEN_MAX)
             .keep_alive_interval(self.patience)
             .keep_alive_timeout(self.patience)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(FrameLimit::new(stream)), service);
         tokio::select! {
             () = self.run(served, |served| served.graceful_shutdown()) => {}
             () = silent => metrics.http_closed(Closed::Slow),
@@ -300,9 +322,11 @@ impl Running {
         if let Err(error) = ended {
             debug!(%error, "an HTTP connection failed");
             let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
-            let timed_out = source.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
-            if error.is_timeout() || timed_out {
-                metrics.http_closed(Closed::Slow);
+            match source.map(io::Error::kind) {
+                Some(io::ErrorKind::QuotaExceeded) => metrics.http_closed(Closed::Flood),
+                Some(io::ErrorKind::TimedOut) => metrics.http_closed(Closed::Slow),
+                _ if error.is_timeout() => metrics.http_closed(Closed::Slow),
+                _ => {}
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::clients::accept::next_connection;
 use crate::clients::places::Evicted;
 use crate::clients::write_timeout::WriteTimeout;
 use crate::http::closed::Closed;
+use crate::http::framing;
 use crate::http::listen::tune;
 use crate::http::page;
 
@@ -50,7 +51,15 @@ async fn serve_one(stream: TcpStream, client: Client, mut evicted: Evicted, acce
     let from = client.from;
     let answer = |request| {
         let client = client.clone();
-        async move { Ok::<_, Infallible>(respond(request, client).await) }
+        async move {
+            let is_last = framing::is_last(&request);
+            let mut response = match framing::check(&request) {
+                Ok(()) => respond(request, client).await,
+                Err(refusal) => refusal,
+            };
+            framing::end(&mut response, is_last);
+            Ok::<_, Infallible>(response)
+        }
     };
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
