@@ -34,7 +34,7 @@ pub(super) struct H264Profile {
     single_nal: bool,
 }
 
-/// What a decoder of H.264 can do, in rising order within the first five.
+/// The abilities of a decoder of H.264, in rising order within the first five.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum H264Class {
     /// Constrained Baseline, and Baseline: encoders use the constrained part of it whatever they

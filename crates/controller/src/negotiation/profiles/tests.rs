@@ -138,7 +138,7 @@ fn taken(rows: &[(u8, &str, &str)], flow: Flow) -> Vec<Format> {
     accept(&formats(rows), [Some(flow), None], AudioWish::default(), None)
 }
 
-/// What a receiver calls the first format of a publisher.
+/// The number of a receiver for the first format of a publisher.
 fn first_to(publisher: &[(u8, &str, &str)], receiver: &[(u8, &str, &str)]) -> Option<u8> {
     let sent = taken(&publisher[..1], Flow::Up);
     assert_eq!(sent.len(), 1, "{publisher:?} is taken");
