@@ -5,6 +5,7 @@
 //! party. A side is a pair of our ports that the party sends to, the party's described address, and
 //! the learned source of its packets.
 
+mod agreement;
 mod check;
 mod entries;
 mod keying;
@@ -28,6 +29,7 @@ use crate::random::Random;
 use crate::sdp::Description;
 use crate::{Config, Counter, Counters};
 
+pub(crate) use agreement::Agreement;
 pub(crate) use keying::Security;
 pub(crate) use learning::Source;
 pub(crate) use lifetime::{Check, Ending};
@@ -102,6 +104,8 @@ pub(crate) struct Dialogue {
     /// The party that the first offer was for, where it had no branch.
     pub(crate) target: Option<Target>,
     pub(crate) media: Vec<Media>,
+    /// What is relayed while a change of it is offered.
+    pub(crate) agreement: Option<Agreement>,
     /// How many of them the last offer had.
     pub(crate) offered: usize,
     pub(crate) answered: bool,
@@ -187,6 +191,7 @@ impl Dialogue {
             branch: branch.map(<[u8]>::to_vec),
             target: None,
             media: Vec::new(),
+            agreement: None,
             offered: 0,
             answered: false,
             kept_until: None,

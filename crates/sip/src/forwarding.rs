@@ -34,12 +34,7 @@ impl Relay {
 
     /// Sends the changes of a call to the data plane.
     pub(crate) fn tell(&mut self, name: &CallName, call: &mut Call, out: &mut Vec<Output>) {
-        let open: BTreeSet<SocketAddr> = call
-            .dialogues
-            .iter()
-            .flat_map(|dialogue| dialogue.locals())
-            .map(|(at, ..)| at)
-            .collect();
+        let open: BTreeSet<SocketAddr> = call.dialogues.iter().flat_map(|dialogue| dialogue.locals()).collect();
         let entries = self.permitted_entries(call);
         out.extend(
             call.installed

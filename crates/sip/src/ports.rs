@@ -17,7 +17,8 @@ pub(crate) struct Ports {
 struct Pool {
     interface: Interface,
     free: VecDeque<u16>,
-    taken: HashSet<u16>,
+    /// The taken ports, each with the number of its owners.
+    taken: HashMap<u16, usize>,
     last: u16,
 }
 
@@ -125,7 +126,7 @@ impl Ports {
     pub(crate) fn take(&mut self, interface: usize) -> Option<Pair> {
         let pool = &mut self.pools[interface];
         let port = pool.free.pop_front()?;
-        assert!(pool.taken.insert(port), "a free port is not taken");
+        assert!(pool.taken.insert(port, 1).is_none(), "a free port is not taken");
         pool.last = port;
         let Interface {
             address, advertised, ..
@@ -150,7 +151,7 @@ impl Ports {
                 let at = SocketAddr::new(address, *port);
                 let is_wanted = wanted.contains(&at);
                 if is_wanted {
-                    taken.insert(*port);
+                    taken.insert(*port, 1);
                     let pair = Pair {
                         pool: position,
                         address,
@@ -191,10 +192,21 @@ impl Ports {
         advertised.unwrap_or(address)
     }
 
+    /// The same pair for another owner. It is free once all have given it back.
+    pub(crate) fn share(&mut self, pair: &Pair) -> Pair {
+        let owners = self.pools[pair.pool].taken.get_mut(&pair.port);
+        *owners.expect("it is taken") += 1;
+        Pair { ..*pair }
+    }
+
     pub(crate) fn give_back(&mut self, pair: Pair) {
         let pool = &mut self.pools[pair.pool];
-        assert!(pool.taken.remove(&pair.port), "only what was taken comes back");
-        pool.free.push_back(pair.port);
+        let owners = pool.taken.get_mut(&pair.port).expect("only what was taken comes back");
+        *owners -= 1;
+        if *owners == 0 {
+            pool.taken.remove(&pair.port);
+            pool.free.push_back(pair.port);
+        }
     }
 
     /// How many ports of each interface are taken, and how many are not.
@@ -227,7 +239,7 @@ impl Pool {
         Ok(Self {
             interface: interface.clone(),
             free: free.into(),
-            taken: HashSet::new(),
+            taken: HashMap::new(),
             last: 0,
         })
     }

@@ -200,36 +200,42 @@ impl Relay {
         };
         let mut call = self.calls.remove(&name).expect("an address in use belongs to a call");
         let unix = self.clock.unix(now);
-        for dialogue in &mut call.dialogues {
-            let found = dialogue.locals().find(|(local, ..)| *local == at);
-            let Some((_, media, end, component)) = found else {
+        let sides = call.dialogues.iter_mut().flat_map(|dialogue| dialogue.sides_mut());
+        // Relayed media are before offered ones with the same port.
+        let mut is_relayed = true;
+        for side in sides {
+            let Some(component) = side.component_at(at) else {
                 continue;
             };
-            let side = &mut dialogue.media[media].sides[end];
             match notice {
                 RelayNotice::Source { from, .. } => {
                     let outcome = match self.config.destinations.permit(at.ip(), from) {
                         true => side.learn(component, from, now, &self.config),
                         false => Counter::SourceRefused,
                     };
-                    self.counters.count(outcome);
+                    self.counters[outcome] += u64::from(is_relayed);
                 }
                 RelayNotice::Traffic { traffic, idle, .. } => {
                     let before = std::mem::replace(&mut side.traffic[component as usize], traffic);
-                    self.relayed.packets += traffic.packets.saturating_sub(before.packets);
-                    self.relayed.bytes += traffic.bytes.saturating_sub(before.bytes);
-                    self.relayed.errors += traffic.errors.saturating_sub(before.errors);
+                    if is_relayed {
+                        self.relayed.packets += traffic.packets.saturating_sub(before.packets);
+                        self.relayed.bytes += traffic.bytes.saturating_sub(before.bytes);
+                        self.relayed.errors += traffic.errors.saturating_sub(before.errors);
+                    }
                     let seen = &mut side.last_packets[component as usize];
                     *seen = (*seen).max(idle.and_then(|idle| now.checked_sub(idle)));
                     call.check.heard(at);
                 }
                 RelayNotice::Quality { ssrc, report, .. } => {
                     let sample = Sample::new(report, unix);
-                    self.scores.add(sample.score);
+                    if is_relayed {
+                        self.scores.add(sample.score);
+                    }
                     side.rate(ssrc, sample);
                 }
                 RelayNotice::Opened { .. } | RelayNotice::Refused { .. } => {}
             }
+            is_relayed = false;
         }
         match notice {
             RelayNotice::Source { .. } => self.put(name, call, out),

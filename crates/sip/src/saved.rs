@@ -101,7 +101,7 @@ impl Relay {
     /// Opens its ports, each with its entry.
     fn resume_call(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
         let locals = call.dialogues.iter().flat_map(|dialogue| dialogue.locals());
-        call.open = locals.map(|(at, ..)| at).collect::<BTreeSet<_>>();
+        call.open = locals.collect::<BTreeSet<_>>();
         call.installed = self.permitted_entries(&call);
         for at in &call.open {
             self.owners.insert(*at, name.clone());

@@ -16,7 +16,7 @@ impl Call {
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for dialogue in self.dialogues.iter().filter(|dialogue| !dialogue.is_over()) {
-            for media in dialogue.media.iter().filter(|media| !media.refused) {
+            for media in dialogue.relayed().iter().filter(|media| !media.refused) {
                 // A section may be new in a call that was answered, as one for fax.
                 match dialogue.answered && media.is_answered() {
                     true => media.entries(&mut entries),
@@ -29,22 +29,10 @@ impl Call {
 }
 
 impl Dialogue {
-    /// All addresses of ours in it, with whose side and which component they are.
-    pub(crate) fn locals(&self) -> impl Iterator<Item = (std::net::SocketAddr, usize, usize, Component)> {
-        let sides = self
-            .media
-            .iter()
-            .enumerate()
-            .flat_map(|(index, media)| media.sides.iter().enumerate().map(move |side| (index, side)));
-        sides.flat_map(|(index, (end, side))| {
-            let pair = side.local.iter();
-            pair.flat_map(move |pair| {
-                [
-                    (pair.rtp(), index, end, Component::Rtp),
-                    (pair.rtcp(), index, end, Component::Rtcp),
-                ]
-            })
-        })
+    /// All addresses of ours in it.
+    pub(crate) fn locals(&self) -> impl Iterator<Item = std::net::SocketAddr> {
+        let pairs = self.sides().filter_map(|side| side.local.as_ref());
+        pairs.flat_map(|pair| [pair.rtp(), pair.rtcp()])
     }
 }
 

@@ -54,10 +54,7 @@ impl Call {
     /// When something happens by itself next.
     pub(crate) fn next_deadline(&self, config: &Config) -> Option<Instant> {
         let kept = self.dialogues.iter().filter_map(|dialogue| dialogue.kept_until);
-        let learning = self
-            .alive()
-            .flat_map(|dialogue| &dialogue.media)
-            .flat_map(|media| &media.sides);
+        let learning = self.alive().flat_map(|dialogue| dialogue.sides());
         let learning = learning
             .flat_map(|side| &side.sources)
             .filter_map(|source| source.deadline());
@@ -71,10 +68,8 @@ impl Call {
     /// Handles timeouts up to now: says whether the call is over.
     pub(crate) fn pass_time(&mut self, context: &mut Context<'_>) -> Option<Ending> {
         let now = context.now;
-        let media = self.dialogues.iter_mut().flat_map(|dialogue| &mut dialogue.media);
-        media
-            .flat_map(|media| &mut media.sides)
-            .for_each(|side| side.settle(now));
+        let sides = self.dialogues.iter_mut().flat_map(|dialogue| dialogue.sides_mut());
+        sides.for_each(|side| side.settle(now));
         self.forget(context.ports, |dialogue| {
             dialogue.kept_until.is_some_and(|until| until <= now)
         });
@@ -109,10 +104,9 @@ impl Call {
 
     /// Gives back the pair that an address is of: it cannot be had.
     pub(crate) fn release_at(&mut self, at: SocketAddr, ports: &mut Ports) {
-        let media = self.dialogues.iter_mut().flat_map(|dialogue| &mut dialogue.media);
-        for side in media.flat_map(|media| &mut media.sides) {
-            let is_it = |pair: &crate::ports::Pair| pair.rtp() == at || pair.rtcp() == at;
-            if side.local.as_ref().is_some_and(is_it) {
+        self.dialogues.iter_mut().for_each(Dialogue::forget_offer);
+        for side in self.dialogues.iter_mut().flat_map(|dialogue| dialogue.sides_mut()) {
+            if side.component_at(at).is_some() {
                 side.local.take().into_iter().for_each(|pair| ports.give_back(pair));
             }
         }
@@ -121,6 +115,7 @@ impl Call {
     /// Removes the dialogues that `which` selects, and gives their ports back.
     pub(crate) fn forget(&mut self, ports: &mut Ports, which: impl Fn(&Dialogue) -> bool) {
         for dialogue in self.dialogues.iter_mut().filter(|dialogue| which(dialogue)) {
+            dialogue.commit(ports);
             dialogue.media.iter_mut().for_each(|media| media.release(ports));
         }
         self.dialogues.retain(|dialogue| !which(dialogue));
@@ -128,10 +123,7 @@ impl Call {
 
     /// The time of the last packet or request.
     pub(crate) fn last_activity(&self) -> Instant {
-        let sides = self
-            .alive()
-            .flat_map(|dialogue| &dialogue.media)
-            .flat_map(|media| &media.sides);
+        let sides = self.alive().flat_map(|dialogue| dialogue.sides());
         let packets = sides.flat_map(|side| side.last_packets).flatten();
         packets.chain(self.resumed).fold(self.last_signal, Instant::max)
     }
@@ -142,7 +134,7 @@ impl Call {
         if answered.peek().is_none() {
             return (config.offer_timeout, Counter::CallsOfferTimeout);
         }
-        if answered.any(|dialogue| dialogue.media.iter().any(|media| media.flows())) {
+        if answered.any(|dialogue| dialogue.relayed().iter().any(|media| media.flows())) {
             return (config.media_timeout, Counter::CallsMediaTimeout);
         }
         (config.silent_timeout, Counter::CallsSilentTimeout)

@@ -19,11 +19,39 @@ pub(crate) enum Role {
 }
 
 impl Call {
-    /// Applies a party's description; returns the other party's.
-    ///
-    /// If it is refused, sections before the faulty one have changed already; the next description
-    /// corrects them.
+    /// Applies a party's description; returns the other party's. Nothing changes if it is refused,
+    /// and nothing that is relayed if it offers a change: that waits for its answer.
     pub(crate) fn describe(
+        &mut self,
+        place: Place,
+        role: Role,
+        description: &Description<'_>,
+        flags: &Flags,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<u8>, Refused> {
+        let dialogue = &mut self.dialogues[place.dialogue];
+        let offers = role == Role::Offer;
+        if let Some(reply) = dialogue.repeated(place.end, description, flags).filter(|_| offers) {
+            self.last_signal = context.now;
+            return Ok(reply);
+        }
+        dialogue.roll_back((!offers).then_some(place.end), context.ports);
+        let changes = offers && dialogue.is_established();
+        let before = dialogue.agreed(place.end, context.ports);
+        let written = self.apply(place, role, description, flags, context);
+        let dialogue = &mut self.dialogues[place.dialogue];
+        match written {
+            Err(_) => dialogue.restore(before, context.ports),
+            Ok(_) if changes => dialogue.await_answer(before, description, flags),
+            Ok(_) => {
+                before.release(context.ports);
+                dialogue.commit(context.ports);
+            }
+        }
+        written
+    }
+
+    fn apply(
         &mut self,
         place: Place,
         role: Role,

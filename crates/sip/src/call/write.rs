@@ -107,6 +107,11 @@ impl End {
 }
 
 impl Identity {
+    /// The last description.
+    pub(super) fn written(&self) -> &[u8] {
+        &self.last
+    }
+
     fn of(description: &Description<'_>) -> Self {
         let value = |letter| {
             description

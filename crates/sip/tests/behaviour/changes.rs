@@ -1,5 +1,7 @@
 //! Changes of a call: the parts that change, and the parts that stay.
 
+mod refused;
+
 use sip::Config;
 use sip::ng::value::Dictionary;
 use sip::plan::Keys;
@@ -346,15 +348,11 @@ fn a_party_on_another_family_or_interface_gets_ports_there() {
     assert_eq!((setup.relay.port_pairs(), setup.entries.len()), (2, 4));
 
     let moved = again().with("direction", list(&["lan", "wan"]));
-    let offer = setup.describe("offer", &v6, moved);
+    let offer = setup.change(&v6, moved);
     assert_eq!(local(&offer).ip(), ip("198.51.100.1"));
-    let offer = setup.describe("offer", &v6, again());
+    let offer = setup.change(&v6, again());
     assert_eq!(local(&offer).ip(), ip("198.51.100.1"), "and stays there");
-    let offer = setup.describe(
-        "offer",
-        &v6,
-        again().with("to-interface", "lan").with("address-family", "IP6"),
-    );
+    let offer = setup.change(&v6, again().with("to-interface", "lan").with("address-family", "IP6"));
     assert_eq!(local(&offer).ip(), ip("2001:db8::1"));
     assert_eq!(setup.relay.port_pairs(), 2, "abandoned ports are free");
 }

@@ -62,7 +62,7 @@ fn zero_addresses_without_ice_are_hold_at_any_level() {
         ] {
             let mut setup = Setup::new();
             let facing_a = local(&setup.call()[0]);
-            let held = setup.describe("offer", &with(session, section, 6004, said), again());
+            let held = setup.change(&with(session, section, 6004, said), again());
             let zeros = connections(&held);
             assert!(
                 !zeros.is_empty() && zeros.iter().all(|it| *it == "IP4 0.0.0.0"),
@@ -79,7 +79,7 @@ fn zero_addresses_without_ice_are_hold_at_any_level() {
             assert_eq!(direction(&replaced), snapshot, "hold is still said: {replaced}");
             assert_eq!(towards(&setup, facing_a), None);
 
-            let resumed = setup.describe("offer", &with("192.0.2.1", "", 6004, ""), again());
+            let resumed = setup.change(&with("192.0.2.1", "", 6004, ""), again());
             assert_eq!(
                 (connections(&resumed), direction(&resumed)),
                 (vec!["IP4 127.0.0.1"], "a=sendrecv")

@@ -27,7 +27,7 @@ fn delayed() -> Dictionary {
 /// The caller describes itself again in the same call.
 fn again(setup: &mut Setup, address: &str, port: u16) {
     let to = Dictionary::default().with("to-tag", "b");
-    setup.describe("offer", &phone(address, port), to);
+    setup.change(&phone(address, port), to);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_repeated_description_finds_a_party_moved_by_its_nat() {
         setup.source(facing_a, "203.0.113.9:31000");
         setup.pass(Duration::from_secs(4));
         assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
-        setup.describe("offer", &phone("192.168.1.5", 6004), flags.with("to-tag", "b"));
+        setup.change(&phone("192.168.1.5", 6004), flags.with("to-tag", "b"));
         assert!(matches!(
             setup.entries[&facing_a].accept,
             Accept::Learn { within: None, .. }
@@ -185,7 +185,7 @@ fn late_packets_from_an_abandoned_port_are_not_learned() {
         let [facing_a, facing_b] = call(&mut setup, flags.clone());
         setup.source(facing_a, "192.168.1.5:6004");
         setup.pass(Duration::from_secs(4));
-        setup.describe("offer", &phone("192.168.1.5", 6010), flags.with("to-tag", "b"));
+        setup.change(&phone("192.168.1.5", 6010), flags.with("to-tag", "b"));
         setup.source(facing_a, "192.168.1.5:6004");
         assert_eq!(towards_caller(&setup, facing_b), at("192.168.1.5:6010"));
         setup.pass(Duration::from_secs(10));
@@ -233,11 +233,7 @@ fn a_reset_forgets_the_learned_address() {
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_a, "203.0.113.9:31000");
     setup.pass(Duration::from_secs(4));
-    setup.describe(
-        "offer",
-        &phone("192.168.1.5", 6004),
-        flags(&["reset"]).with("to-tag", "b"),
-    );
+    setup.change(&phone("192.168.1.5", 6004), flags(&["reset"]).with("to-tag", "b"));
     assert_eq!(towards_caller(&setup, facing_b), at("192.168.1.5:6004"));
 }
 
@@ -251,6 +247,7 @@ fn rtpproxys_words_open_a_window_too() {
     setup.pass(Duration::from_secs(4));
     assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
     setup.line("U c 192.168.1.5 6004 a;1 b;1");
+    setup.line("L c 192.0.2.2 6000 a;1 b;1");
     setup.source(facing_a, "203.0.113.9:31777");
     setup.pass(Duration::from_secs(3));
     assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31777")));

@@ -134,8 +134,7 @@ fn a_call_that_lost_its_bye_ends_when_its_media_does() {
 fn a_call_on_hold_and_one_that_rings_have_more_time() {
     let mut setup = Setup::new();
     setup.call();
-    setup.describe(
-        "offer",
+    setup.change(
         &(phone("192.0.2.1", 6004) + "a=sendonly\r\n"),
         Dictionary::default().with("to-tag", "b"),
     );

@@ -1,5 +1,7 @@
 //! Offers and answers over `ng`.
 
+mod forks;
+
 use sip::ng::value::{Dictionary, Value};
 use sip::plan::{Accept, Keys};
 use sip::{Config, Counter, Request};
@@ -55,7 +57,7 @@ fn media_follows_a_party_that_moves() {
     let mut setup = Setup::new();
     let before = setup.call();
     let moved = Dictionary::default().with("to-tag", "b");
-    let offer = setup.describe("offer", &phone("192.0.2.77", 7000), moved);
+    let offer = setup.change(&phone("192.0.2.77", 7000), moved);
     assert_eq!(local(&offer), local(&before[1]), "our ports stay");
     let hop = setup.entries[&local(&before[1])].rtp.clone().expect("a way");
     assert_eq!(hop.to, at("192.0.2.77:7000"));
@@ -77,7 +79,7 @@ fn hold_in_the_old_way_and_in_the_new_one() {
     let mut setup = Setup::new();
     let [answer, offer] = setup.call();
     let to_b = Dictionary::default().with("to-tag", "b");
-    let held = setup.describe("offer", &phone("0.0.0.0", 6004), to_b.clone());
+    let held = setup.change(&phone("0.0.0.0", 6004), to_b.clone());
     assert!(held.contains("c=IN IP4 0.0.0.0\r\n"), "{held}");
     assert_eq!(setup.entries[&local(&offer)].rtp, None, "a party on hold gets nothing");
     assert!(setup.entries[&local(&answer)].rtp.is_some());
@@ -96,7 +98,7 @@ fn hold_in_the_old_way_and_in_the_new_one() {
         held.contains("a=inactive\r\n") && !held.contains("a=sendrecv"),
         "{held}"
     );
-    let resumed = setup.describe("offer", &phone("192.0.2.1", 6004), to_b);
+    let resumed = setup.change(&phone("192.0.2.1", 6004), to_b);
     assert_eq!(resumed, offer);
     assert!(setup.entries[&local(&offer)].rtp.is_some());
 }
@@ -112,7 +114,7 @@ fn a_section_that_is_not_wanted_has_no_ports() {
     assert!(answer.ends_with("m=video 0 RTP/AVP 34\r\n"), "{answer}");
     assert_eq!(setup.entries.len(), 4);
     let without = described("192.0.2.1", "m=audio 6004 RTP/AVP 0\r\nm=video 0 RTP/AVP 34\r\n");
-    let again = setup.describe("offer", &without, Dictionary::default().with("to-tag", "b"));
+    let again = setup.change(&without, Dictionary::default().with("to-tag", "b"));
     assert_eq!((local(&again), setup.relay.port_pairs()), (local(&offer), 2));
     setup.describe(
         "offer",

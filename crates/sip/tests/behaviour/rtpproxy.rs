@@ -53,8 +53,10 @@ fn hold_is_an_address_or_a_port_of_zeros() {
         let mut setup = Setup::new();
         let [_, facing_b] = call(&mut setup);
         assert_eq!(port(&setup.line(held)), facing_b);
+        setup.line("L c 192.0.2.2 6000 a;1 b;1");
         assert_eq!(setup.entries[&facing_b].rtp, None, "{held}");
         setup.line("U c 192.0.2.1 6004 a;1 b;1");
+        setup.line("L c 192.0.2.2 6000 a;1 b;1");
         assert!(setup.entries[&facing_b].rtp.is_some(), "{held}");
     }
 }
@@ -187,6 +189,8 @@ fn a_new_port_is_given_if_requested() {
     let [_, facing_b] = call(&mut setup);
     let fresh = port(&setup.line("Un c 192.0.2.1 6004 a;1 b;1"));
     assert_ne!(fresh, facing_b);
+    assert!(setup.entries.contains_key(&facing_b), "until it is answered");
+    setup.line("L c 192.0.2.2 6000 a;1 b;1");
     assert_eq!(
         (setup.relay.port_pairs(), setup.entries.contains_key(&fresh)),
         (2, true)

@@ -295,6 +295,13 @@ impl Setup {
         String::from_utf8_lossy(reply.text("sdp").expect("a description")).into_owned()
     }
 
+    /// A change of the call that the other phone accepts: the offer that it got.
+    pub(crate) fn change(&mut self, sdp: &str, more: Dictionary) -> String {
+        let offer = self.describe("offer", sdp, more);
+        self.describe("answer", &phone("192.0.2.2", 6000), answered());
+        offer
+    }
+
     /// A whole call between two phones: the description each of them got.
     pub(crate) fn call(&mut self) -> [String; 2] {
         let offer = self.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());

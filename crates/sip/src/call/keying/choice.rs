@@ -10,7 +10,7 @@ use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 /// The two options that an offer leaves to the answering party: with a key of the offerer, which
 /// passes, or with one of ours.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Choice {
     /// The side that offered.
     end: usize,

@@ -12,7 +12,8 @@ pub(super) fn is_mid_extension(value: &str) -> bool {
 }
 
 impl Writer {
-    /// A group with the names of its sections as they are written; none if one has no name any more.
+    /// A group with the names of its sections as they are written; none if one has no name any
+    /// more.
     pub(super) fn group(&mut self, line: &Line<'_>, value: &str, description: &Description<'_>, rewrite: &Rewrite) {
         let written = |name: &str| {
             let mut changes = description.sections.iter().zip(&rewrite.sections);
