@@ -104,7 +104,7 @@ pub(crate) struct Dialogue {
     /// The party that the first offer was for, where it had no branch.
     pub(crate) target: Option<Target>,
     pub(crate) media: Vec<Media>,
-    /// What is relayed while a change of it is offered.
+    /// The relayed media while a change of them is offered.
     pub(crate) agreement: Option<Agreement>,
     /// How many of them the last offer had.
     pub(crate) offered: usize,

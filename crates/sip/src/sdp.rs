@@ -37,6 +37,19 @@ pub struct Description<'a> {
     pub ice_lite: bool,
 }
 
+impl Description<'_> {
+    /// All of it, unchanged.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let sections = self.sections.iter().flat_map(|section| &section.lines);
+        self.lines
+            .iter()
+            .chain(sections)
+            .flat_map(|line| line.raw)
+            .copied()
+            .collect()
+    }
+}
+
 /// One line, unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {

@@ -126,17 +126,6 @@ impl SectionRewrite {
 }
 
 impl Description<'_> {
-    /// All of it, unchanged.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let sections = self.sections.iter().flat_map(|section| &section.lines);
-        self.lines
-            .iter()
-            .chain(sections)
-            .flat_map(|line| line.raw)
-            .copied()
-            .collect()
-    }
-
     /// Whether it went through the relay of that name.
     pub fn is_marked(&self, name: &str) -> bool {
         self.lines.iter().any(|line| line.attribute() == Some((MARK, name)))

@@ -1,5 +1,7 @@
 //! Media before there is an answer.
 
+mod forks;
+
 use sip::ng::value::{Dictionary, Value};
 use sip::plan::Accept;
 

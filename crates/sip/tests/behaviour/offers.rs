@@ -1,7 +1,5 @@
 //! Offers and answers over `ng`.
 
-mod forks;
-
 use sip::ng::value::{Dictionary, Value};
 use sip::plan::{Accept, Keys};
 use sip::{Config, Counter, Request};
