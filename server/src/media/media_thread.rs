@@ -57,14 +57,28 @@ impl CommandSender {
         }
         self.waker.wake();
     }
+
+    /// Hands commands over, and wakes the node once.
+    pub(crate) fn send_all(&self, commands: impl Iterator<Item = Command>) {
+        let mut sent = false;
+        for command in commands {
+            sent = true;
+            if self.commands.try_send(command).is_err() {
+                error!("the media node does not take commands");
+            }
+        }
+        if sent {
+            self.waker.wake();
+        }
+    }
 }
 
 /// The receivers of the node's notices.
 pub(crate) struct Listeners {
     /// The controller.
     pub notices: mpsc::Sender<Notice>,
-    /// The controller of SIP proxies' calls.
-    pub relay_notices: mpsc::Sender<RelayNotice>,
+    /// The controller of SIP proxies' calls, which is woken once for all notices of a turn.
+    pub relay_notices: mpsc::Sender<Vec<RelayNotice>>,
 }
 
 /// Tells that the node's thread is gone.
@@ -218,14 +232,18 @@ impl Node {
     /// means that the controller has ended.
     fn deliver(&mut self) -> Result<(), ()> {
         let Self { out, listeners, .. } = self;
-        out.drain(..).try_for_each(|notice| match notice {
-            Notice::Relay(notice) => {
-                // Without a controller of calls there are no notices of relays.
-                let _ = listeners.relay_notices.blocking_send(notice);
-                Ok(())
+        let mut relay_notices = Vec::new();
+        for notice in out.drain(..) {
+            match notice {
+                Notice::Relay(notice) => relay_notices.push(notice),
+                notice => listeners.notices.blocking_send(notice).map_err(drop)?,
             }
-            notice => listeners.notices.blocking_send(notice).map_err(drop),
-        })
+        }
+        if !relay_notices.is_empty() {
+            // Without a controller of calls there are no notices of relays.
+            let _ = listeners.relay_notices.blocking_send(relay_notices);
+        }
+        Ok(())
     }
 
     /// Tells how long the turn that `began` then has taken, and once in a while what was counted.

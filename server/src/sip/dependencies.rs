@@ -23,8 +23,8 @@ pub(crate) struct Dependencies {
     pub seed: [u8; 32],
     /// Orders for the media node.
     pub commands: CommandSender,
-    /// Its notices.
-    pub relay_notices: mpsc::Receiver<RelayNotice>,
+    /// Its notices, those of one turn together.
+    pub relay_notices: mpsc::Receiver<Vec<RelayNotice>>,
     /// The measurements.
     pub metrics: Metrics,
 }

@@ -177,7 +177,11 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut asked: mpsc::Receiver<ProxyRequest>, mut relay_notices: mpsc::Receiver<RelayNotice>) {
+    async fn run(
+        mut self,
+        mut asked: mpsc::Receiver<ProxyRequest>,
+        mut relay_notices: mpsc::Receiver<Vec<RelayNotice>>,
+    ) {
         let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
         let mut save = tokio::time::interval(SAVE_INTERVAL);
         let mut machine = tokio::time::interval(MACHINE_INTERVAL);
@@ -186,7 +190,7 @@ impl Task {
             tokio::select! {
                 // Notices are handled before requests.
                 biased;
-                Some(notice) = relay_notices.recv() => self.on_notice(notice),
+                Some(notices) = relay_notices.recv() => self.on_notices(notices),
                 _ = publish.tick() => self.publish(),
                 _ = machine.tick() => self.relay.set_machine(machine::read(&self.config, &self.node_ips)),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
@@ -226,11 +230,14 @@ impl Task {
         }
     }
 
-    fn on_notice(&mut self, notice: RelayNotice) {
-        if let RelayNotice::Refused { at, why } = notice {
-            self.complain(at, why);
+    fn on_notices(&mut self, notices: Vec<RelayNotice>) {
+        for notice in notices {
+            if let RelayNotice::Refused { at, why } = notice {
+                self.complain(at, why);
+            }
+            self.relay.handle(clock::now(), Input::Notice(notice), &mut self.out);
         }
-        self.handle(Input::Notice(notice));
+        self.carry_out();
     }
 
     fn handle(&mut self, input: Input<'_>) {
@@ -255,9 +262,10 @@ impl Task {
     }
 
     fn carry_out(&mut self) {
+        let mut commands = Vec::new();
         for output in self.out.drain(..) {
             match output {
-                Output::Command(command) => self.commands.send(Command::Relay(command)),
+                Output::Command(command) => commands.push(Command::Relay(command)),
                 Output::Notify { socket, tag } => self.notifier.tell(socket, tag),
                 Output::Undone { call, what } => {
                     warn!(call = %call.escape_ascii(), flag = what, "a proxy asks for what is not done here; it is ignored");
@@ -270,6 +278,7 @@ impl Task {
                 },
             }
         }
+        self.commands.send_all(commands.into_iter());
     }
 
     /// Says that a port could not be had, not once for each.

@@ -30,6 +30,8 @@ pub(crate) struct Relays<S: SocketFactory> {
     keyring: Keyring,
     /// How many relays each relay shard has.
     loads: Vec<usize>,
+    /// The relay shard of the last new relay, until [`next_event`](Self::next_event) finds none.
+    recent: Option<usize>,
     /// The relay shard that is asked first for the next event.
     turn: usize,
     /// Counters of datagrams that no relay shard sent.
@@ -54,6 +56,7 @@ impl<S: SocketFactory> Relays<S> {
         let relays = Relays {
             factory,
             loads: vec![0; links.len()],
+            recent: None,
             shards: links,
             records: HashMap::new(),
             leaving: HashMap::new(),
@@ -107,7 +110,7 @@ impl<S: SocketFactory> Relays<S> {
             rtcp: relay.rtcp.as_ref().map(|hop| self.destination(record, hop)),
         };
         let (shard, socket) = (record.shard, record.socket.clone());
-        self.shards[shard].send(RelayShardCommand::Set(at, Box::new(entry)));
+        self.shards[shard].post(RelayShardCommand::Set(at, Box::new(entry)));
         if is_new {
             self.announce(at, Some(&socket));
         }
@@ -122,7 +125,7 @@ impl<S: SocketFactory> Relays<S> {
         }
         self.announce(at, None);
         self.loads[record.shard] -= 1;
-        self.shards[record.shard].send(RelayShardCommand::Remove(at));
+        self.shards[record.shard].post(RelayShardCommand::Remove(at));
         for (key, _) in &record.keys {
             self.keyring.give_back(key);
         }
@@ -132,7 +135,7 @@ impl<S: SocketFactory> Relays<S> {
     /// Requests a relay's report, if there is such a relay.
     pub(crate) fn report(&mut self, at: SocketAddr) {
         if let Some(record) = self.records.get(&at) {
-            self.shards[record.shard].send(RelayShardCommand::Report(at));
+            self.shards[record.shard].post(RelayShardCommand::Report(at));
         }
     }
 
@@ -152,13 +155,19 @@ impl<S: SocketFactory> Relays<S> {
         self.shards.iter().all(WorkerLink::wake_unless_drained)
     }
 
-    /// The next event, relay shard by relay shard in turn.
+    /// The next event, relay shard by relay shard in turn. If there is none, the relay shards are
+    /// woken for everything written since the last time: a call's ports change together.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
-        (0..self.shards.len()).find_map(|_| {
+        let event = (0..self.shards.len()).find_map(|_| {
             let shard = self.turn;
             self.turn = (shard + 1) % self.shards.len();
             self.shards[shard].next_event()
-        })
+        });
+        if event.is_none() {
+            self.recent = None;
+            self.shards.iter_mut().for_each(WorkerLink::wake_for_posted);
+        }
+        event
     }
 
     /// The sum of all relay shards' counters.
@@ -174,6 +183,7 @@ impl<S: SocketFactory> Relays<S> {
         }
         let socket = self.factory.open(at).map_err(|_| WriteError::PortTaken)?;
         let shard = self.shard_for(at, relay);
+        self.recent = Some(shard);
         self.loads[shard] += 1;
         Ok(RelayRecord {
             shard,
@@ -184,7 +194,8 @@ impl<S: SocketFactory> Relays<S> {
     }
 
     /// The relay shard of the port that packets are sent from, or of one whose packets are sent
-    /// from here, or of the other port of a pair; otherwise the one with the fewest relays.
+    /// from here, or of the other port of a pair, or of a port that was opened together with this
+    /// one, which is mostly one of the same call; otherwise the one with the fewest relays.
     fn shard_for(&self, at: SocketAddr, relay: &Relay) -> usize {
         let onward = hops(relay).map(|hop| hop.path.local);
         let back = self.leaving.get(&at).into_iter().flatten().copied();
@@ -198,7 +209,7 @@ impl<S: SocketFactory> Relays<S> {
                 .min_by_key(|shard| self.loads[*shard])
                 .expect("there is a relay shard")
         };
-        known.map_or_else(least, |record| record.shard)
+        known.map(|record| record.shard).or(self.recent).unwrap_or_else(least)
     }
 
     /// Tells relays that send from a port that it was opened or closed.
@@ -211,7 +222,7 @@ impl<S: SocketFactory> Relays<S> {
             .filter(|relay| **relay != local)
         {
             let shard = self.records[relay].shard;
-            self.shards[shard].send(RelayShardCommand::Socket {
+            self.shards[shard].post(RelayShardCommand::Socket {
                 relay: *relay,
                 local,
                 socket: socket.cloned(),
