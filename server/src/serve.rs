@@ -170,6 +170,8 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     );
     let mut dependencies = Dependencies::new(node_ended, controller_ended);
     dependencies.watch("webhooks", webhooks_ended);
+    // Calls of SIP proxies end when it is dropped.
+    let mut _sip_thread = None;
     let mut sip_handle = None;
     let services = config::services(&config);
     if let Some(settings) = &config.sip {
@@ -183,7 +185,8 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             relay_notices: relay_notices_in,
             metrics: metrics.clone(),
         };
-        let (handle, ended) = sip::start(settings, needs).await?;
+        let (handle, ended, thread) = sip::start(settings, needs)?;
+        _sip_thread = Some(thread);
         dependencies.watch("SIP", ended);
         sip_handle = Some(handle);
     }

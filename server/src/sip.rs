@@ -17,6 +17,7 @@ mod saver;
 pub(crate) mod stats;
 mod streams;
 mod task;
+mod thread;
 mod websocket;
 
 use std::error::Error;
@@ -36,14 +37,16 @@ pub(crate) use dependencies::Dependencies;
 use saver::Saver;
 pub(crate) use task::Handle;
 use task::Protocol;
+pub(crate) use thread::SipThread;
 
-/// Listens to proxies, and serves them from now on. The task is the one that has all calls.
+/// Listens to proxies, and serves them from now on, on a thread of their own. The task is the one
+/// that has all calls.
 ///
 /// Errors: what the operator has set cannot be had on this machine.
-pub(crate) async fn start(
+pub(crate) fn start(
     config: &config::Sip,
     needs: Dependencies,
-) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
+) -> Result<(Handle, JoinHandle<()>, SipThread), Box<dyn Error>> {
     check_addresses(config)?;
     let mut settings = settings(config, &needs.fingerprints);
     settings.destinations.services.extend(&needs.services);
@@ -51,8 +54,11 @@ pub(crate) async fn start(
     let relay = Relay::new(settings, needs.clock, needs.seed).map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), needs.metrics.clone()));
     let kept = config.state.as_deref().map(Saver::start).transpose()?;
+    let (thread, runtime) = SipThread::start()?;
+    let entered = runtime.enter();
     let (handle, running) = task::start(relay, needs, config.clone(), access.clone(), kept);
     listen(config, &handle, &access)?;
+    drop(entered);
     for interface in &config.interfaces {
         info!(
             interface = interface.name,
@@ -61,7 +67,7 @@ pub(crate) async fn start(
             "media of SIP calls"
         );
     }
-    Ok((handle, running))
+    Ok((handle, running, thread))
 }
 
 /// Whether calls could be relayed with these settings.
