@@ -29,13 +29,13 @@ pub fn worker(data: &[u8]) {
         iss: "devkey".to_owned(),
         ..Claims::default()
     };
-    workers.open(now, WORKER, claims, &mut out);
+    workers.open(now, WORKER, claims, None, &mut out);
     workers.room_event(now, &started(), Vec::new(), &mut out);
     let register = Said::Register(RegisterWorkerRequest::default());
     let frame = binary(WorkerMessage {
         message: Some(register),
     });
-    workers.message(now, WORKER, inbox.read(now, &frame), &mut out);
+    workers.message(now, WORKER, inbox.read(now, &frame), &|_, _| false, &mut out);
     let job = out.iter().find_map(offered).expect("a job is offered");
     let mut frames = vec![Frame::Binary(data.to_vec().into())];
     frames.extend(
@@ -46,7 +46,7 @@ pub fn worker(data: &[u8]) {
     frames.extend(std::str::from_utf8(data).ok().map(|text| Frame::Text(text.into())));
     for frame in frames {
         out.clear();
-        workers.message(now, WORKER, inbox.read(now, &frame), &mut out);
+        workers.message(now, WORKER, inbox.read(now, &frame), &|_, _| false, &mut out);
         assert!(out.len() <= OUTPUTS_MAX, "{} outputs", out.len());
     }
     out.clear();

@@ -73,8 +73,8 @@ impl Node {
         person::keys()
     }
 
-    pub(crate) fn check_admission(&self, admission: &Admission) -> Result<(), Refusal> {
-        admission.check(&self.controller)
+    pub(crate) fn check_admission(&self, now: Instant, admission: &Admission) -> Result<(), Refusal> {
+        admission.check(&self.controller, now)
     }
 
     /// When something is due by itself.

@@ -98,7 +98,7 @@ impl World<'_> {
         let admission = request
             .admit(&Node::keys(), self.wall.unix(self.now))
             .expect("the request is in order");
-        if self.node.check_admission(&admission).is_err() {
+        if self.node.check_admission(self.now, &admission).is_err() {
             self.sessions[session].phase = Phase::Over;
             return Ok(());
         }
