@@ -20,6 +20,7 @@ mod tls;
 mod turn;
 mod webhook;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -73,6 +74,8 @@ pub(crate) struct Config {
     pub keys: Keys,
     /// The places where these keys stand.
     pub key_sources: KeySources,
+    /// The rooms of API keys that are not for all rooms.
+    pub key_rooms: BTreeMap<String, Vec<String>>,
     /// Limits of API keys.
     pub quotas: Quotas,
     /// Rooms.
@@ -115,6 +118,7 @@ struct File {
     rtc: RtcFile,
     keys: Keys,
     key_file: Option<PathBuf>,
+    key_rooms: BTreeMap<String, Vec<String>>,
     quotas: Quotas,
     room: Room,
     audio: Audio,
@@ -196,6 +200,7 @@ impl Config {
             rtc,
             keys,
             key_sources,
+            key_rooms: file.key_rooms,
             quotas: file.quotas,
             room: file.room,
             audio: file.audio,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use access::ApiKeys;
+use access::{ApiKeys, RoomNames};
 use controller::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Downlink, Quotas, RoomEvent,
 };
@@ -57,7 +57,7 @@ enum ControllerRequest {
     Administer(Box<AdminRequest>, Vec<AgentRequest>, oneshot::Sender<AdminAnswer>),
     Worker(WorkerRequest),
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
-    Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
+    Downlinks(Option<String>, RoomNames, usize, oneshot::Sender<Vec<Downlink>>),
     Drain,
     Participants(oneshot::Sender<usize>),
     Ready(oneshot::Sender<bool>),
@@ -195,8 +195,10 @@ impl ControllerTask {
             ControllerRequest::Downlink(room, identity, answer) => {
                 let _ = answer.send(self.controller.downlink(&room, &identity));
             }
-            ControllerRequest::Downlinks(room, max, answer) => {
-                let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
+            ControllerRequest::Downlinks(room, rooms, max, answer) => {
+                let downlinks = self.controller.downlinks(room.as_deref());
+                let of_key = downlinks.filter(|downlink| rooms.admits(&downlink.room));
+                let _ = answer.send(of_key.take(max).collect());
             }
             ControllerRequest::Whip(request, _place) => self.whip(request),
             ControllerRequest::SetKeys(keys) => {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use access::ApiKeys;
+use access::{ApiKeys, RoomNames};
 
 use crate::config::{self, Config, Network};
 
@@ -58,7 +58,11 @@ impl Current {
 /// The keys as the controller wants them.
 pub(crate) fn api_keys(config: &Config) -> ApiKeys {
     let pairs = config.keys.iter();
-    pairs.fold(ApiKeys::default(), |keys, (key, secret)| {
+    let keys = pairs.fold(ApiKeys::default(), |keys, (key, secret)| {
         keys.with(key.as_str(), &**secret)
+    });
+    let rooms = config.key_rooms.iter();
+    rooms.fold(keys, |keys, (key, names)| {
+        keys.with_rooms(key.as_str(), RoomNames::new(names.clone()))
     })
 }

@@ -141,6 +141,7 @@ impl Task {
                 let needs_tls = receivers.iter().any(|receiver| receiver.url.starts_with("https:"));
                 self.failing
                     .retain(|url| receivers.iter().any(|receiver| receiver.url == *url));
+                self.queue.set_keys(keys.clone());
                 self.keys = keys;
                 self.tls = if needs_tls { Tls::load() } else { Tls::default() };
                 self.queue.configure(*settings, &mut self.out);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{KindDetail, ParticipantKind};
+use crate::{KindDetail, ParticipantKind, RoomNames};
 
 /// The claims of a token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -43,6 +43,9 @@ pub struct Claims {
     /// The grant for rooms.
     #[serde(skip_serializing_if = "VideoGrant::is_default")]
     pub video: VideoGrant,
+    /// The rooms of the API key that signed. No token says so: verification does.
+    #[serde(skip)]
+    pub key_rooms: RoomNames,
     /// The grant for telephone calls, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sip: Option<SipGrant>,

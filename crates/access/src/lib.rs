@@ -14,11 +14,13 @@ mod claims;
 mod kind;
 mod permission;
 mod reading;
+mod room_names;
 mod token;
 mod turn;
 
 pub use claims::{AgentGrant, Claims, InferenceGrant, ObservabilityGrant, SipGrant, VideoGrant};
 pub use kind::{KindDetail, ParticipantKind, TrackSource};
 pub use permission::Permission;
+pub use room_names::RoomNames;
 pub use token::{ApiKeys, TokenError, sign, verify};
 pub use turn::{TurnCredentials, TurnSecret};

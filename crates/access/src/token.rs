@@ -13,8 +13,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ring::hmac;
 use zeroize::Zeroizing;
 
-use crate::Claims;
 use crate::reading::{self, Unreadable};
+use crate::{Claims, RoomNames};
 
 /// JWTs have no padding, but some issuers write it. Bits behind the last byte are not looked at, as
 /// Go's decoder does not.
@@ -31,28 +31,44 @@ const LEEWAY: Duration = Duration::from_secs(60);
 
 /// API keys and the secrets that sign for them, which are overwritten when they are dropped.
 #[derive(Clone, Default)]
-pub struct ApiKeys(BTreeMap<String, Zeroizing<String>>);
+pub struct ApiKeys {
+    secrets: BTreeMap<String, Zeroizing<String>>,
+    /// Of keys that are not for all rooms.
+    rooms: BTreeMap<String, RoomNames>,
+}
 
 impl ApiKeys {
     /// Adds a key, or replaces its secret.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, secret: impl Into<String>) -> Self {
-        self.0.insert(key.into(), Zeroizing::new(secret.into()));
+        self.secrets.insert(key.into(), Zeroizing::new(secret.into()));
         self
+    }
+
+    /// Restricts a key to rooms.
+    #[must_use]
+    pub fn with_rooms(mut self, key: impl Into<String>, rooms: RoomNames) -> Self {
+        self.rooms.insert(key.into(), rooms);
+        self
+    }
+
+    /// The rooms of a key.
+    pub fn rooms(&self, key: &str) -> RoomNames {
+        self.rooms.get(key).cloned().unwrap_or_default()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.secrets.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.secrets.is_empty()
     }
 
     fn secret(&self, key: &str) -> Option<&str> {
-        self.0
+        self.secrets
             .get(key)
             .map(|secret| secret.as_str())
             .filter(|secret| !secret.is_empty())
@@ -62,7 +78,7 @@ impl ApiKeys {
 impl fmt::Debug for ApiKeys {
     // Secrets have no place in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.secrets.keys()).finish()
     }
 }
 
@@ -77,6 +93,8 @@ pub enum TokenError {
     UnknownKey,
     /// The signature is wrong.
     Signature,
+    /// Its room is not one of its API key.
+    Room,
     /// It has expired.
     Expired,
     /// It is not valid yet.
@@ -90,6 +108,7 @@ impl fmt::Display for TokenError {
             Self::Algorithm => "invalid token: not signed with HS256",
             Self::UnknownKey => "invalid API key",
             Self::Signature => "invalid token: wrong signature",
+            Self::Room => "the room is not one of the API key",
             Self::Expired => "invalid token: it has expired",
             Self::NotYetValid => "invalid token: it is not valid yet",
         })
@@ -113,13 +132,17 @@ pub fn verify(token: &str, keys: &ApiKeys, unix: Duration) -> Result<Claims, Tok
     if reading::algorithm(&decode(header)?)?.as_deref() != Some("HS256") {
         return Err(TokenError::Algorithm);
     }
-    let claims = reading::claims(&decode(body)?)?;
+    let mut claims = reading::claims(&decode(body)?)?;
     let secret = keys.secret(&claims.iss).ok_or(TokenError::UnknownKey)?;
     let signature = decode(signature)?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     hmac::verify(&key, signed.as_bytes(), &signature).map_err(|_| TokenError::Signature)?;
     check_times(&claims, unix)?;
-    Ok(claims)
+    claims.key_rooms = keys.rooms(&claims.iss);
+    match claims.video.room.is_empty() || claims.key_rooms.admits(&claims.video.room) {
+        true => Ok(claims),
+        false => Err(TokenError::Room),
+    }
 }
 
 /// Writes a token for `claims.iss`; `None` when that key is not among `keys`.
@@ -302,5 +325,26 @@ mod tests {
         let empty = ApiKeys::default().with("devkey", "");
         assert_eq!(verify(&token, &empty, NOW), Err(TokenError::UnknownKey));
         assert_eq!(sign(&claims(), &empty), None);
+    }
+
+    #[test]
+    fn a_key_signs_for_its_rooms_only() {
+        let keys = ApiKeys::default().with("shop", "secret").with("all", "secret");
+        let keys = keys.with_rooms("shop", RoomNames::new(vec!["shop-*".to_owned()]));
+        let verified = |key: &str, room: &str| {
+            let mut claims = Claims {
+                iss: key.to_owned(),
+                ..Claims::default()
+            };
+            claims.video.room = room.to_owned();
+            verify(&sign(&claims, &keys).unwrap(), &keys, Duration::ZERO)
+        };
+        assert!(verified("shop", "shop-1").unwrap().key_rooms.admits("shop-2"));
+        assert_eq!(verified("shop", "school").unwrap_err(), TokenError::Room);
+        assert!(
+            !verified("shop", "").unwrap().key_rooms.admits("school"),
+            "of other grants"
+        );
+        assert!(verified("all", "school").unwrap().key_rooms.admits("shop-1"));
     }
 }

@@ -16,7 +16,7 @@ mod route;
 
 use std::time::Duration;
 
-use access::{ApiKeys, Claims, verify};
+use access::{ApiKeys, Claims, RoomNames, verify};
 use controller::{AdminReply, AdminRequest};
 
 pub use error::{ApiError, Code};
@@ -69,6 +69,19 @@ pub enum Reply {
     Admin(Box<AdminReply>),
     /// Of the workers of agents.
     Dispatch(DispatchReply),
+}
+
+impl Reply {
+    /// The same without rooms that are not of an API key.
+    #[must_use]
+    pub fn of_key(mut self, rooms: &RoomNames) -> Self {
+        if let Self::Admin(reply) = &mut self
+            && let AdminReply::Rooms(infos) = &mut **reply
+        {
+            infos.retain(|info| rooms.admits(&info.name));
+        }
+        self
+    }
 }
 
 impl From<AdminReply> for Reply {

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 /// Settings that are taken over while the switch runs, with everything below them.
-const RELOADED: [&str; 11] = [
+const RELOADED: [&str; 12] = [
     "drain_timeout",
     "key_file",
+    "key_rooms",
     "keys",
     "limits",
     "log.level",

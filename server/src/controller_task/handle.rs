@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use access::ApiKeys;
+use access::{ApiKeys, RoomNames};
 use controller::{AdminRequest, ConnectionId, Downlink, Quotas};
 use livekit::agents::AgentRequest;
 use livekit::{Admission, Frame, Inbox, Refusal};
@@ -106,12 +106,12 @@ impl Handle {
         answered.await.ok()?
     }
 
-    /// At most `max` downlinks, of one room or of all.
-    pub(crate) async fn downlinks(&self, room: Option<String>, max: usize) -> Vec<Downlink> {
+    /// At most `max` downlinks, of one room or of all, as far as they are among `rooms`.
+    pub(crate) async fn downlinks(&self, room: Option<String>, rooms: RoomNames, max: usize) -> Vec<Downlink> {
         let (answer, answered) = oneshot::channel();
         match self
             .requests
-            .send(ControllerRequest::Downlinks(room, max, answer))
+            .send(ControllerRequest::Downlinks(room, rooms, max, answer))
             .await
         {
             Ok(()) => answered.await.unwrap_or_default(),

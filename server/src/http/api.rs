@@ -100,7 +100,7 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, V
     let patience = http.api.patience + request.takes();
     let reply = timeout(patience, ask(http, request)).await.map_err(|_| late())?;
     let reply = reply.ok_or_else(|| ApiError::new(Code::Unavailable, "the server is shutting down"))?;
-    Ok((call.content_type(), call.write(reply?)))
+    Ok((call.content_type(), call.write(reply?.of_key(&claims.key_rooms))))
 }
 
 /// The answer to a request; `None` if the server is shutting down.

@@ -7,7 +7,7 @@
 
 mod view;
 
-use access::{ApiKeys, Claims, verify};
+use access::{ApiKeys, Claims, RoomNames, verify};
 use axum::http::StatusCode;
 use controller::Downlink;
 use serde::Serialize;
@@ -65,8 +65,8 @@ impl From<Unavailable> for Denial {
 pub(crate) enum Scope {
     /// Those in one room.
     Room(String),
-    /// All.
-    Everywhere,
+    /// All of an API key.
+    Everywhere(RoomNames),
 }
 
 /// The claims of a valid token.
@@ -91,9 +91,9 @@ pub(crate) fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial
     let own = (!grants.room.is_empty()).then_some(grants.room.as_str());
     match room {
         _ if !admin => Err(Denial::NotAllowed),
-        Some(room) if list || own == Some(room) => Ok(Scope::Room(room.to_owned())),
+        Some(room) if list && claims.key_rooms.admits(room) || own == Some(room) => Ok(Scope::Room(room.to_owned())),
         Some(_) => Err(Denial::NotAllowed),
-        None if list => Ok(Scope::Everywhere),
+        None if list => Ok(Scope::Everywhere(claims.key_rooms.clone())),
         None => own.map(|room| Scope::Room(room.to_owned())).ok_or(Denial::NotAllowed),
     }
 }
@@ -120,11 +120,11 @@ pub(crate) async fn all(
     controller: &Handle,
     receiver_query: &ReceiverQuery,
 ) -> Result<ReceiversView, Denial> {
-    let room = match scope {
-        Scope::Room(room) => Some(room),
-        Scope::Everywhere => None,
+    let (room, rooms) = match scope {
+        Scope::Room(room) => (Some(room), RoomNames::default()),
+        Scope::Everywhere(rooms) => (None, rooms),
     };
-    let mut downlinks = controller.downlinks(room, RECEIVERS_MAX + 1).await;
+    let mut downlinks = controller.downlinks(room, rooms, RECEIVERS_MAX + 1).await;
     let truncated = downlinks.len() > RECEIVERS_MAX;
     downlinks.truncate(RECEIVERS_MAX);
     let receivers = joined(downlinks, receiver_query).await?;
@@ -194,8 +194,12 @@ mod tests {
         assert_eq!(scope(&with(&["roomAdmin"]), Some("lobby")), lobby());
         assert_eq!(scope(&with(&["roomAdmin"]), Some("attic")), Err(Denial::NotAllowed));
         let everywhere = with(&["roomAdmin", "roomList"]);
-        assert_eq!(scope(&everywhere, None), Ok(Scope::Everywhere));
+        assert_eq!(scope(&everywhere, None), Ok(Scope::Everywhere(RoomNames::default())));
         assert_eq!(scope(&everywhere, Some("attic")), Ok(Scope::Room("attic".to_owned())));
+        let mut shop = with(&["roomAdmin", "roomList"]);
+        shop.key_rooms = RoomNames::new(vec!["lobby".to_owned()]);
+        assert_eq!(scope(&shop, Some("attic")), Err(Denial::NotAllowed));
+        assert_eq!(scope(&shop, None), Ok(Scope::Everywhere(shop.key_rooms.clone())));
         let mut nowhere = with(&["roomAdmin"]);
         nowhere.video.room.clear();
         assert_eq!(scope(&nowhere, None), Err(Denial::NotAllowed));

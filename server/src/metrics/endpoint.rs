@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use access::RoomNames;
 use agent::Receiver;
 use southbound::TransportId;
 use tokio::sync::Mutex;
@@ -66,7 +67,7 @@ impl Endpoint {
     }
 
     async fn named(&self, controller: &Handle) -> Result<Vec<(String, String, Receiver)>, Unavailable> {
-        let downlinks = controller.downlinks(None, RECEIVERS_MAX).await;
+        let downlinks = controller.downlinks(None, RoomNames::default(), RECEIVERS_MAX).await;
         let transports: Vec<TransportId> = downlinks.iter().map(|downlink| downlink.transport).collect();
         let mut found = self.receiver_query.these(&transports).await?;
         let named = downlinks.into_iter().filter_map(|downlink| {

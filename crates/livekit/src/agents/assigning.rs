@@ -72,7 +72,8 @@ impl Workers {
     fn choose(&self, kind: &WorkerKind, key: JobKey) -> Option<ConnectionId> {
         let job = self.jobs.get(&key)?;
         let workers = self.workers.iter().filter(|(connection, worker)| {
-            worker.is_of(kind) && worker.is_open() && !job.declined.contains(*connection)
+            let may = worker.is_of(kind) && worker.is_open() && worker.rooms.admits(&job.room);
+            may && !job.declined.contains(*connection)
         });
         let best = workers.max_by(|(_, a), (_, b)| a.weight().total_cmp(&b.weight()));
         best.map(|(connection, _)| *connection)

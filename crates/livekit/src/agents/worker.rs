@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use access::{Claims, RoomNames};
 use livekit_protocol as proto;
 use livekit_protocol::WorkerStatus;
 use slots::SlotId;
@@ -23,6 +24,8 @@ pub(super) struct Worker {
     pub(super) key: String,
     /// Its slot among workers.
     pub(super) slot: SlotId,
+    /// The rooms of that key, where it may have jobs.
+    pub(super) rooms: RoomNames,
     /// It speaks JSON.
     pub(super) json: bool,
     /// The content of its registration; `None` before it registers.
@@ -50,10 +53,11 @@ pub(super) struct Registration {
 }
 
 impl Worker {
-    pub(super) fn new(id: String, key: String, slot: SlotId) -> Self {
+    pub(super) fn new(id: String, claims: Claims, slot: SlotId) -> Self {
         Self {
             id,
-            key,
+            key: claims.iss,
+            rooms: claims.key_rooms,
             slot,
             json: false,
             registration: None,

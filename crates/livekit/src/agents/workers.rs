@@ -118,7 +118,7 @@ impl Workers {
             }
         }
         let id = self.names.next("AW_");
-        self.workers.insert(connection, Worker::new(id, claims.iss, entry.slot));
+        self.workers.insert(connection, Worker::new(id, claims, entry.slot));
         self.wake(now + REGISTER_MAX, Timer::Registration(connection));
     }
 

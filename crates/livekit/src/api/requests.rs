@@ -28,7 +28,11 @@ impl Asked<'_> {
     /// The request of a method of the room service.
     pub(super) fn read(&self, method: RoomMethod) -> Result<Request, ApiError> {
         let request = match method {
-            RoomMethod::CreateRoom => return create_room(&self.claims.iss, self.message("CreateRoomRequest")?),
+            RoomMethod::CreateRoom => {
+                let request: proto::CreateRoomRequest = self.message("CreateRoomRequest")?;
+                self.check_key(&request.name)?;
+                return create_room(&self.claims.iss, request);
+            }
             RoomMethod::ListRooms => {
                 let proto::ListRoomsRequest { names } = self.message("ListRoomsRequest")?;
                 at_most(names.len(), ROOMS_MAX, "room names")?;
@@ -36,6 +40,7 @@ impl Asked<'_> {
             }
             RoomMethod::DeleteRoom => {
                 let proto::DeleteRoomRequest { room } = self.message("DeleteRoomRequest")?;
+                self.check_key(&room)?;
                 Ok(AdminRequest::DeleteRoom { room })
             }
             RoomMethod::ListParticipants => {
@@ -81,6 +86,12 @@ impl Asked<'_> {
         };
         let malformed = || ApiError::new(Code::Malformed, format!("the {form} request could not be decoded"));
         self.form.read(name, self.body).ok_or_else(malformed)
+    }
+
+    /// Whether this room is one of the token's API key.
+    fn check_key(&self, room: &str) -> Result<(), ApiError> {
+        let is_of_key = room.is_empty() || self.claims.key_rooms.admits(room);
+        is_of_key.then_some(()).ok_or_else(ApiError::denied)
     }
 
     /// Whether the token is for this room.

@@ -320,3 +320,14 @@ fn a_token_comes_in_the_header_or_in_the_address() {
         Code::Unauthenticated
     );
 }
+
+#[test]
+fn a_key_creates_and_deletes_its_own_rooms_only() {
+    let mut shop = claims();
+    shop.key_rooms = RoomNames::new(vec!["shop-*".to_owned()]);
+    let read = |method: &str, body: &str| call(method).read(&shop, body.as_bytes());
+    assert!(read("CreateRoom", r#"{"name":"shop-1"}"#).is_ok());
+    assert!(read("DeleteRoom", r#"{"room":"shop-1"}"#).is_ok());
+    assert_eq!(code(read("CreateRoom", r#"{"name":"school"}"#)), Code::Unauthenticated);
+    assert_eq!(code(read("DeleteRoom", r#"{"room":"school"}"#)), Code::Unauthenticated);
+}

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use access::ApiKeys;
+
 use super::Message;
 use super::line::Line;
 
@@ -113,6 +115,8 @@ pub struct Queue {
     /// Attempts in progress: the receiver's URL and the room's name.
     attempts: BTreeMap<DeliveryId, (String, String)>,
     deliveries: u64,
+    /// The keys, whose receivers are told of their rooms only.
+    keys: ApiKeys,
 }
 
 impl Queue {
@@ -132,13 +136,20 @@ impl Queue {
         self.settings = settings;
     }
 
+    /// Tells receivers of the rooms of their keys from now on.
+    pub fn set_keys(&mut self, keys: ApiKeys) {
+        self.keys = keys;
+    }
+
     /// Takes a message for all receivers.
     pub fn push(&mut self, now: Instant, message: Message, out: &mut Vec<Output>) {
         if !self.is_wanted(message.event) {
             return;
         }
         let message = Arc::new(message);
-        for line in self.lines.values_mut() {
+        let keys = &self.keys;
+        let told = |line: &&mut Line| keys.rooms(&line.receiver().key).admits(&message.room);
+        for line in self.lines.values_mut().filter(told) {
             line.push(now, &message, self.settings.depth_max, out);
         }
         self.begin(now, out);

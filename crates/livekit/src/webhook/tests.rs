@@ -310,3 +310,15 @@ fn a_token_has_the_hash_of_the_body_and_expires() {
     assert!(verify(&token, &keys, unix + Duration::from_secs(600)).is_err());
     assert_eq!(sign(b"{}", "other", &keys, unix), None);
 }
+
+#[test]
+fn a_receiver_is_told_of_the_rooms_of_its_key() {
+    let mut world = World::new(settings(&[URL]));
+    let rooms = access::RoomNames::new(vec!["shop-*".to_owned()]);
+    world
+        .queue
+        .set_keys(ApiKeys::default().with("key", "secret").with_rooms("key", rooms));
+    world.push("school", "EV_1");
+    world.push("shop-1", "EV_2");
+    assert_eq!(world.sent(), ["EV_2"]);
+}

@@ -194,6 +194,25 @@ fn registered_workers_stay() {
 }
 
 #[test]
+fn a_worker_gets_jobs_in_the_rooms_of_its_key() {
+    let mut world = World::new();
+    let claims = Claims {
+        iss: "devkey".to_owned(),
+        key_rooms: access::RoomNames::new(vec!["shop-*".to_owned()]),
+        ..Claims::default()
+    };
+    world.act(|workers, now, out| workers.open(now, FIRST, claims, None, out));
+    world.say(FIRST, Said::Register(proto::RegisterWorkerRequest::default()));
+    world.room("school", &[]);
+    assert!(world.offer(FIRST).is_none());
+    world.room("shop-1", &[]);
+    assert_eq!(
+        world.offer(FIRST).expect("a job").0.room.expect("a room").name,
+        "shop-1"
+    );
+}
+
+#[test]
 fn the_token_of_a_job_makes_no_worker() {
     let mut world = World::new();
     world.worker(FIRST, "", JobType::JtRoom);
