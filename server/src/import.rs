@@ -5,6 +5,7 @@
 
 mod rules;
 mod text;
+mod turn;
 
 use std::error::Error;
 use std::fs;
@@ -52,10 +53,47 @@ fn import(text: &str) -> Result<Imported, String> {
     let livekit: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     match livekit {
         Value::Null => {}
-        Value::Object(all) => all.iter().for_each(|(key, value)| imported.take(key, value, None)),
+        Value::Object(mut all) => {
+            merge_range(&mut all);
+            if let Some(turn) = all.get("turn").and_then(Value::as_object) {
+                imported.take_turn(turn);
+                all.remove("turn");
+            }
+            all.iter().for_each(|(key, value)| imported.take(key, value, None));
+        }
         _ => return Err("a LiveKit configuration is a list of keys and values".to_owned()),
     }
     Ok(imported)
+}
+
+/// Makes one value of the first and the last port of media. LiveKit uses them where it has no
+/// `udp_port`.
+fn merge_range(livekit: &mut Map<String, Value>) {
+    let Some(Value::Object(rtc)) = livekit.get_mut("rtc") else {
+        return;
+    };
+    let is_set = |value: &Value| !value.is_null() && *value != Value::from(0);
+    let has_port = rtc.get("udp_port").is_some_and(is_set);
+    let Some(first) = rtc.remove("port_range_start").filter(|_| !has_port) else {
+        return;
+    };
+    rtc.remove("udp_port");
+    let last = rtc.remove("port_range_end");
+    let range = match last.filter(|last| is_set(last) && *last != first) {
+        Some(last) => Value::from(format!("{first}-{last}")),
+        None => first,
+    };
+    rtc.insert("port_range_start".to_owned(), range);
+}
+
+/// Whether LiveKit does not have a part either, because it is turned off or empty.
+fn is_off(key: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(section) => section.is_empty() || section.get("enabled") == Some(&Value::Bool(false)),
+        Value::Bool(false) => key.ends_with(".enabled"),
+        _ => false,
+    }
 }
 
 impl Imported {
@@ -88,6 +126,7 @@ impl Imported {
                 }
                 Err(why) => self.note(key, &why),
             },
+            Takes::Nothing if is_off(key, value) => {}
             Takes::Nothing => self.note(key, rule.note),
         }
     }

@@ -69,7 +69,8 @@ const fn nothing(key: &'static str, note: &'static str) -> Rule {
     }
 }
 
-const ONE_PORT: &str = "media uses one UDP port or a few, as in `rtc: {port: 7882}`; open those";
+const RANGE_END: &str = "with `port_range_start` ports of media; where `udp_port` is, neither has an effect";
+const TURN_OWN: &str = "an enabled one becomes Weir's own, in `turn` and `tls` (docs/networks.md)";
 const TCP_ELSEWHERE: &str = "clients use TCP by themselves where UDP does not pass (docs/networks.md)";
 const TURN_ELSEWHERE: &str =
     "name a TURN server and the secret it shares with Weir in `turn: {...}` (docs/networks.md)";
@@ -117,8 +118,13 @@ pub(super) const RULES: &[Rule] = &[
         takes: Takes::Explained(ports),
         note: "",
     },
-    nothing("rtc.port_range_start", ONE_PORT),
-    nothing("rtc.port_range_end", ONE_PORT),
+    Rule {
+        key: "rtc.port_range_start",
+        weir: "rtc.port",
+        takes: Takes::Explained(ports),
+        note: "",
+    },
+    nothing("rtc.port_range_end", RANGE_END),
     same("rtc.tcp_port", "rtc.tcp_port"),
     nothing("rtc.allow_tcp_fallback", TCP_ELSEWHERE),
     nothing("rtc.tcp_fallback_rtt_threshold", TCP_ELSEWHERE),
@@ -165,7 +171,10 @@ pub(super) const RULES: &[Rule] = &[
     converted("room.departure_timeout", "room.departure_timeout", seconds),
     converted("room.empty_timeout", "room.empty_timeout", seconds),
     converted("room.max_participants", "room.max_participants", unless_zero),
-    nothing("room.enabled_codecs", NO_SETTING),
+    nothing(
+        "room.enabled_codecs",
+        "clients choose among all codecs that are forwarded (docs/protocol.md)",
+    ),
     same("room.enable_remote_unmute", "room.enable_remote_unmute"),
     nothing(
         "room.playout_delay",
@@ -185,7 +194,7 @@ pub(super) const RULES: &[Rule] = &[
         "`audio: {loudest: ..., from: ...}` says how many voices a large room hears",
     ),
     nothing("video", ITSELF),
-    nothing("turn", TURN_ELSEWHERE),
+    nothing("turn", TURN_OWN),
     converted("webhook.urls", "webhook.urls", urls),
     same("webhook.api_key", "webhook.api_key"),
     nothing(

@@ -1,3 +1,5 @@
+mod public;
+
 use super::*;
 use crate::config::Config;
 
@@ -148,4 +150,60 @@ fn the_table_of_keys_stands_in_the_documentation() {
             .replace("|  |", "| |");
         assert!(documented.contains(&row), "docs/moving.md lacks this row:\n{row}");
     }
+}
+
+/// The configuration of Weir, and the keys with a note.
+fn imported(livekit: &str) -> (Value, Vec<String>) {
+    let imported = import(livekit).unwrap();
+    let notes = imported.notes.into_iter().map(|(key, _)| key);
+    (Value::Object(imported.weir), notes.collect())
+}
+
+#[test]
+fn the_embedded_turn_server_becomes_weirs_own() {
+    let keys = "keys: {APIabc: 0123456789abcdef0123456789abcdef}\n";
+    let (weir, notes) = imported("turn: {enabled: true, udp_port: 3478, relay_range_start: 30000}");
+    assert_eq!(weir, serde_json::json!({"turn": {"port": 3478}}));
+    assert_eq!(notes, ["turn.relay_range_start"]);
+    let livekit = "turn: {enabled: true, domain: turn.example.com, tls_port: 5349, udp_port: 3478, \
+                   cert_file: /etc/turn.crt, key_file: /etc/turn.key}";
+    let text = import(&format!("{keys}{livekit}")).unwrap().text();
+    let config = served(&text);
+    let (turn, tls) = (config.turn.unwrap(), config.tls.unwrap());
+    assert_eq!(
+        (turn.port, turn.tls, tls.port, tls.redirect),
+        (Some(3478), true, 5349, false)
+    );
+    assert_eq!(turn.server.urls.len(), 3, "{text}");
+    for off in ["{enabled: false, udp_port: 3478}", "{domain: turn.example.com}", "{}"] {
+        assert_eq!(
+            imported(&format!("turn: {off}")),
+            (serde_json::json!({}), vec![]),
+            "{off}"
+        );
+    }
+    let (weir, notes) = imported("turn: {enabled: true, domain: a.example, tls_port: 443, external_tls: true}");
+    assert_eq!((weir, notes), (serde_json::json!({}), vec!["turn.tls_port".to_owned()]));
+}
+
+#[test]
+fn a_range_of_ports_becomes_the_ports_of_media() {
+    let port = |rtc: &str| imported(&format!("rtc: {rtc}")).0["rtc"]["port"].clone();
+    assert_eq!(port("{port_range_start: 50000, port_range_end: 60000}"), 50_000);
+    assert_eq!(port("{port_range_start: 50000, port_range_end: 50003}"), "50000-50003");
+    assert_eq!(port("{port_range_start: 50000}"), 50_000);
+    assert_eq!(
+        port("{udp_port: 0, port_range_start: 50000, port_range_end: 50000}"),
+        50_000
+    );
+    assert_eq!(
+        port("{udp_port: 7882, port_range_start: 50000, port_range_end: 60000}"),
+        7882
+    );
+}
+
+#[test]
+fn parts_that_are_off_are_not_spoken_of() {
+    let livekit = "ingress: {enabled: false}\nsip: {enabled: false}\nredis:\nagents: {}\n";
+    assert_eq!(imported(livekit), (serde_json::json!({}), vec![]));
 }
