@@ -169,15 +169,19 @@ pub(crate) struct Token {
     /// Metadata attached to the participant.
     #[arg(long)]
     pub metadata: Option<String>,
-    /// How long the token is valid, in minutes.
-    #[arg(long, default_value_t = 360)]
+    /// How long the token is valid, in minutes, up to ten years.
+    #[arg(long, default_value_t = 360, value_parser = clap::value_parser!(u64).range(1..=5_256_000))]
     pub valid_minutes: u64,
-    /// API key that signs.
-    #[arg(long, env = "WEIR_API_KEY", default_value = "devkey")]
-    pub api_key: String,
-    /// The key's secret.
-    #[arg(long, env = "WEIR_API_SECRET", default_value = "secret", hide_env_values = true)]
-    pub api_secret: String,
+    /// API key that signs; by default the first one of the file of keys.
+    #[arg(long, env = "WEIR_API_KEY")]
+    pub api_key: Option<String>,
+    /// The key's secret; by default that of the file of keys.
+    #[arg(long, env = "WEIR_API_SECRET", hide_env_values = true)]
+    pub api_secret: Option<String>,
+    /// File of API keys, a line "key: secret" each; by default that of the package, if there is
+    /// one, and otherwise the key "devkey" of `weir serve --dev`.
+    #[arg(long, alias = "keys-file", value_name = "FILE", env = "WEIR_KEY_FILE")]
+    pub key_file: Option<PathBuf>,
     /// Only listen and watch.
     #[arg(long)]
     pub no_publish: bool,

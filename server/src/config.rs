@@ -31,7 +31,7 @@ pub(crate) use changes::{changes, is_reloaded};
 pub(crate) use error::ConfigError;
 pub(crate) use filter::Filter;
 pub(crate) use front::{Limits, Metrics, Signalling};
-pub(crate) use keys::{ApiSecrets, KeySources};
+pub(crate) use keys::{ApiSecrets, KeySources, read as read_keys};
 pub(crate) use log::Log;
 use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
@@ -50,9 +50,9 @@ pub(crate) use webhook::{Webhook, is_url};
 
 use crate::cli;
 
-/// The key that development mode brings along where there is no other.
-const DEV_KEY: &str = "devkey";
-const DEV_SECRET: &str = "secret";
+/// The key that development mode brings along where there is no other, and its secret.
+pub(crate) const DEV_KEY: &str = "devkey";
+pub(crate) const DEV_SECRET: &str = "secret";
 
 /// The whole configuration, complete and checked.
 #[derive(Debug)]
@@ -169,6 +169,7 @@ impl Config {
         // Without keys it would seem to name none.
         if let Some(secrets) = &secrets {
             errors.of(file.webhook.check(&secrets.keys));
+            errors.of(file.quotas.check(&secrets.keys));
         }
         let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments));
         let port = arguments.port.or(file.port).unwrap_or(7880);

@@ -59,7 +59,7 @@ enum ControllerRequest {
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, RoomNames, usize, oneshot::Sender<Vec<Downlink>>),
     Drain,
-    Participants(oneshot::Sender<usize>),
+    Population(oneshot::Sender<(usize, usize)>),
     Ready(oneshot::Sender<bool>),
     ShutDown(oneshot::Sender<()>),
     Whip(WhipRequest, OwnedSemaphorePermit),
@@ -216,7 +216,11 @@ impl ControllerTask {
             ControllerRequest::SetWebhooks(wanted) => self.has_webhooks = wanted,
             ControllerRequest::Alive(answer) => drop(answer.send(())),
             ControllerRequest::Drain => self.controller.drain(),
-            ControllerRequest::Participants(answer) => drop(answer.send(self.controller.population().participants)),
+            ControllerRequest::Population(answer) => {
+                let population = self.controller.population();
+                // An error means that nobody waits any more.
+                let _ = answer.send((population.rooms, population.participants));
+            }
             ControllerRequest::Ready(answer) => drop(answer.send(self.controller.has_node())),
             ControllerRequest::ShutDown(answer) => {
                 let mut outputs = Vec::new();

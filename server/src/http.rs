@@ -3,7 +3,7 @@
 
 mod api;
 pub(crate) mod closed;
-mod dev;
+pub(crate) mod dev;
 mod frame_limit;
 pub(crate) mod framing;
 pub(crate) mod health;
@@ -36,6 +36,7 @@ use tracing::debug;
 
 use crate::clients::client_session;
 use crate::clients::guest::{Guest, welcome};
+use crate::metrics::exposition;
 use crate::os::clock;
 use crate::websocket;
 pub(crate) use api::Api;
@@ -124,9 +125,13 @@ async fn metrics(
     if !access.open && !guest.may_operate(access, &headers, &http.node_ips) {
         return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
     }
-    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     let text = http.endpoint.text(&http.controller, access.names).await;
-    ([(header::CONTENT_TYPE, kind)], text).into_response()
+    let accept = headers.get_all(header::ACCEPT).into_iter();
+    let (kind, text) = match exposition::is_open_metrics(accept.filter_map(|value| value.to_str().ok())) {
+        true => (exposition::OPEN_METRICS, text),
+        false => (exposition::PLAIN, exposition::plain(&text)),
+    };
+    ([(header::CONTENT_TYPE, kind), (header::VARY, "accept")], text).into_response()
 }
 
 /// The place where each entry of the data plane runs. It shows addresses of parties, so it is for

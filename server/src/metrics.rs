@@ -2,6 +2,8 @@
 
 mod device;
 pub(crate) mod endpoint;
+pub(crate) mod exposition;
+mod process;
 mod receivers;
 mod rtpengine;
 mod sip;

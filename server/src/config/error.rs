@@ -1,6 +1,7 @@
 //! Why there is no configuration.
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 
 /// The reason why a configuration is invalid, as a sentence for the operator.
@@ -17,6 +18,8 @@ pub(crate) enum ConfigError {
     NoKeys,
     /// The secrets of these keys are too short to be secret.
     ShortSecrets(Vec<String>),
+    /// These keys have quotas, and are not among the API keys.
+    Quotas(Vec<String>),
     /// Control of calls would be open to other machines, and no networks are allowed.
     SipForEverybody(SocketAddr),
     /// This machine has no address for the media of SIP calls.
@@ -71,6 +74,7 @@ impl ConfigError {
         match self {
             ConfigError::Unreadable(..) | ConfigError::Invalid(..) | ConfigError::Key => None,
             ConfigError::NoKeys | ConfigError::ShortSecrets(_) => Some("keys"),
+            ConfigError::Quotas(_) => Some("quotas.keys"),
             ConfigError::SipForEverybody(_) => Some("sip.allow"),
             ConfigError::SipNowhere => Some("sip.interfaces"),
             ConfigError::NamesForEverybody => Some("metrics.names"),
@@ -91,7 +95,19 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConfigError::Unreadable(file, error) => write!(f, "cannot read {file}: {error}"),
+            ConfigError::Unreadable(file, error) => {
+                write!(f, "cannot read {file}: {error}")?;
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied => {
+                        write!(
+                            f,
+                            ": give the user that runs Weir access (chown root:weir {file}; chmod 640 {file})"
+                        )
+                    }
+                    io::ErrorKind::IsADirectory => write!(f, ": name a file"),
+                    _ => Ok(()),
+                }
+            }
             ConfigError::Invalid(file, Some(line), why) => write!(f, "{file}:{line}: {why}"),
             ConfigError::Invalid(file, None, why) => write!(f, "{file}: {why}"),
             ConfigError::Key => write!(f, "an API key is written \"key:secret\""),
@@ -105,6 +121,13 @@ impl fmt::Display for ConfigError {
                 write!(
                     f,
                     "the secret of API key {} is shorter than 32 characters: anybody could guess it",
+                    keys.join(", ")
+                )
+            }
+            ConfigError::Quotas(keys) => {
+                write!(
+                    f,
+                    "`quotas: {{keys}}` limits {}, which is no API key of `keys:` or `key_file:`",
                     keys.join(", ")
                 )
             }

@@ -74,7 +74,9 @@ fn check(keys: &Keys, dev: bool) -> Result<(), ConfigError> {
 }
 
 /// The keys in a file, `key: secret` one a line, or in a folder of files.
-fn read(path: &Path) -> Result<Keys, ConfigError> {
+///
+/// Errors: it cannot be read, or is malformed.
+pub(crate) fn read(path: &Path) -> Result<Keys, ConfigError> {
     if path.is_dir() {
         return read_folder(path);
     }

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::ConfigError;
+use super::secrets::Keys;
+
 /// The limits of all keys.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -24,6 +27,24 @@ struct Quota {
     participants: Option<usize>,
     /// Bits per second that all participants together are sent at most.
     bitrate: Option<u64>,
+}
+
+impl Quotas {
+    /// Checks that each limited key is one of these.
+    ///
+    /// Errors: one is not, so its limit would bound nobody.
+    pub(super) fn check(&self, keys: &Keys) -> Result<(), ConfigError> {
+        let unknown: Vec<String> = self
+            .keys
+            .keys()
+            .filter(|key| !keys.contains_key(*key))
+            .cloned()
+            .collect();
+        match unknown.is_empty() {
+            true => Ok(()),
+            false => Err(ConfigError::Quotas(unknown)),
+        }
+    }
 }
 
 impl From<Quota> for controller::Quota {
@@ -76,5 +97,20 @@ mod tests {
         };
         assert_eq!(controller::Quotas::from(&quotas), expected);
         assert!(serde_saphyr::from_str::<Quotas>("default: {room: 1}").is_err());
+    }
+
+    #[test]
+    fn a_limited_key_is_one_of_the_keys() {
+        let quotas: Quotas = serde_saphyr::from_str("keys: {one: {rooms: 1}, oen: {rooms: 2}}").unwrap();
+        let keys = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| ((*name).to_owned(), "".into()))
+                .collect::<Keys>()
+        };
+        assert!(quotas.check(&keys(&["one", "oen"])).is_ok());
+        let error = quotas.check(&keys(&["one", "two"])).unwrap_err().to_string();
+        assert!(error.contains("oen") && !error.contains("one"), "{error}");
+        assert!(Quotas::default().check(&keys(&[])).is_ok());
     }
 }

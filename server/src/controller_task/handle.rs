@@ -166,10 +166,15 @@ impl Handle {
 
     /// The number of participants in all rooms.
     pub(crate) async fn participants(&self) -> usize {
+        self.population().await.1
+    }
+
+    /// The number of rooms, and of participants in all of them.
+    pub(crate) async fn population(&self) -> (usize, usize) {
         let (answer, answered) = oneshot::channel();
-        match self.requests.send(ControllerRequest::Participants(answer)).await {
+        match self.requests.send(ControllerRequest::Population(answer)).await {
             Ok(()) => answered.await.unwrap_or_default(),
-            Err(_) => 0,
+            Err(_) => (0, 0),
         }
     }
 

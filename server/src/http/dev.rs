@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use access::{ApiKeys, sign};
+use access::{ApiKeys, Claims, VideoGrant, sign};
 use serde::{Deserialize, Serialize};
 
-use crate::token::claims;
+use crate::os::clock;
 
 /// The page's request.
 #[derive(Debug, Deserialize)]
@@ -46,4 +46,20 @@ pub(crate) fn token(request: Request, keys: &ApiKeys, key: &str) -> Result<Answe
         token,
         url: String::new(),
     })
+}
+
+/// Claims of a participant with the usual grants.
+pub(crate) fn claims(key: &str, room: &str, identity: &str, valid: Duration) -> Claims {
+    let now = clock::unix();
+    Claims {
+        iss: key.to_owned(),
+        sub: identity.to_owned(),
+        exp: Some((now + valid).as_secs()),
+        video: VideoGrant {
+            room_join: true,
+            room: room.to_owned(),
+            ..VideoGrant::default()
+        },
+        ..Claims::default()
+    }
 }

@@ -15,7 +15,7 @@ use super::page;
 pub(crate) fn check<B>(request: &Request<B>) -> Result<(), Response<Body>> {
     let refuse = |status, text: &str| {
         let mut response = page::text(status, format!("{text}\n"));
-        // What follows such a head may not be the next request.
+        // The bytes behind such a head may not be the next request.
         end(&mut response, request.version() < Version::HTTP_2);
         response
     };

@@ -148,7 +148,7 @@ mod tests {
     use access::sign;
 
     use super::*;
-    use crate::token::claims;
+    use crate::http::dev::claims;
 
     fn keys() -> ApiKeys {
         ApiKeys::default().with("devkey", "secret")

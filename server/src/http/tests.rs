@@ -32,8 +32,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tower_http::add_extension::AddExtension;
 
-use super::{Api, Bodies, Http, router};
+use super::{Api, Bodies, Http, dev, router};
 use crate::clients::places::{Limits, Places};
+use crate::controller_task;
 use crate::http::health::Health;
 use crate::http::listen::Connection;
 use crate::media::{ReceiverQuery, media_thread};
@@ -41,7 +42,6 @@ use crate::metrics::Metrics;
 use crate::metrics::endpoint::Endpoint;
 use crate::os::clock::{self, Clocks};
 use crate::settings::{Current, Settings};
-use crate::{controller_task, token};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const LIMITS: Limits = Limits {
@@ -171,7 +171,7 @@ fn map(headers: &[(HeaderName, &'static str)]) -> HeaderMap {
 
 /// A token for ada in the lobby, with grants beyond joining.
 fn access_token(grants: &[&str]) -> String {
-    let mut claims = token::claims("devkey", "lobby", "ada", Duration::from_secs(60));
+    let mut claims = dev::claims("devkey", "lobby", "ada", Duration::from_secs(60));
     for grant in grants {
         match *grant {
             "roomAdmin" => claims.video.room_admin = true,
@@ -261,9 +261,9 @@ async fn a_participant_sees_itself_and_an_administrator_everybody() {
 #[tokio::test]
 async fn metrics_are_whole_and_for_this_machine() {
     let server = server("{}");
-    let response = server.get("127.0.0.1", "/metrics", HeaderMap::new()).await;
-    assert_eq!(response.status(), StatusCode::OK);
-    let text = text(response).await;
+    let accept = map(&[(header::ACCEPT, "application/openmetrics-text")]);
+    let text = text(server.get("127.0.0.1", "/metrics", accept).await).await;
+    assert!(text.contains("\nweir_rooms 0\n"), "{text}");
     assert!(text.ends_with("# EOF\n") && text.matches("# EOF").count() == 1);
     assert!(text.contains("\nweir_receivers 0\n"), "{text}");
     assert!(

@@ -7,15 +7,19 @@ use access::RoomNames;
 use agent::Receiver;
 use southbound::TransportId;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::controller_task::Handle;
 use crate::http::receivers::RECEIVERS_MAX;
 use crate::media::receiver_query::{ReceiverQuery, Unavailable};
-use crate::metrics::{Metrics, Named, Summary, write_named};
+use crate::metrics::{Metrics, Named, Summary, process, write_named};
 use crate::os::clock;
 
 /// How long receivers are not looked at again: scraping more often costs the media node nothing.
 const SUMMARY_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// How long the controller may take to count rooms.
+const POPULATION_MAX: Duration = Duration::from_secs(1);
 
 /// The sources of the text.
 pub(crate) struct Endpoint {
@@ -38,6 +42,13 @@ impl Endpoint {
     /// are always included. With `names`, there are lines for each receiver.
     pub(crate) async fn text(&self, controller: &Handle, names: bool) -> String {
         let mut text = self.metrics.encode();
+        process::write(&mut text);
+        if let Ok((rooms, participants)) = timeout(POPULATION_MAX, controller.population()).await {
+            text.family("weir_rooms", "gauge", "Rooms there are");
+            text.sample("weir_rooms", &[], rooms);
+            text.family("weir_participants", "gauge", "Participants in all rooms");
+            text.sample("weir_participants", &[], participants);
+        }
         if let Ok(summary) = self.summary().await {
             summary.write(&mut text);
         }

@@ -16,7 +16,7 @@ fn everything() -> String {
 }
 
 fn signed(change: impl FnOnce(&mut Claims)) -> String {
-    let mut claims = token::claims("devkey", "lobby", "ada", Duration::from_secs(60));
+    let mut claims = dev::claims("devkey", "lobby", "ada", Duration::from_secs(60));
     change(&mut claims);
     sign(&claims, &keys()).unwrap()
 }

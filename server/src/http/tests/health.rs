@@ -75,7 +75,7 @@ async fn a_server_that_drains_is_well_and_not_ready() {
     let again = get("/rtc/validate", bearer(&participant)).await;
     assert_eq!(again.status(), StatusCode::OK, "a full reconnect");
 
-    let mut claims = token::claims("devkey", "lobby", "bob", Duration::from_secs(60));
+    let mut claims = dev::claims("devkey", "lobby", "bob", Duration::from_secs(60));
     claims.video.agent = true;
     let stranger = bearer(&sign(&claims, &keys()).unwrap());
     for path in ["/rtc/validate", "/rtc", "/agent"] {
