@@ -15,7 +15,10 @@ const ANSWER_MAX: u64 = 100 << 20;
 
 /// Asks, and prints the answer.
 pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
-    let mut server = TcpStream::connect_timeout(&arguments.server, PATIENCE)?;
+    let mut server = TcpStream::connect_timeout(&arguments.server, PATIENCE).map_err(|error| {
+        let address = arguments.server;
+        format!("nobody answers at {address}: {error}: --server names the HTTP port of a running Weir")
+    })?;
     server.set_read_timeout(Some(PATIENCE))?;
     write!(server, "GET /api/entries HTTP/1.0\r\nHost: {}\r\n", arguments.server)?;
     if let Some(token) = &arguments.token {

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod drain;
 mod reach;
+mod refused;
 mod service_manager;
 
 use std::error::Error;
@@ -65,7 +66,7 @@ const GOODBYE_MAX: Duration = Duration::from_secs(2);
 ///
 /// Errors: it cannot start as it is configured, or a part that it cannot be without has ended.
 pub(crate) fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
-    let config = Config::load(&arguments)?;
+    let config = check::load(&arguments)?;
     let log = Log::start(&config.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -373,13 +374,13 @@ fn listen(bind: &[IpAddr], port: u16, tls: Option<&Certificates>) -> Result<Vec<
             }
             Err(error) if bind.len() > 1 && error.kind() != std::io::ErrorKind::AddrInUse => {
                 warn!(%address, %error, "not listening");
-                last = Some(error);
+                last = Some((address, error));
             }
-            Err(error) => return Err(format!("cannot listen on {address}: {error}").into()),
+            Err(error) => return Err(refused::explain(address, &error).into()),
         }
     }
     match (ports.is_empty(), last) {
-        (true, Some(error)) => Err(format!("cannot listen on port {port}: {error}").into()),
+        (true, Some((address, error))) => Err(refused::explain(address, &error).into()),
         _ => Ok(ports),
     }
 }

@@ -35,6 +35,21 @@ pub(crate) fn run(arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// The configuration of `weir serve`.
+///
+/// Errors: all that reading it finds, in the lines of the report.
+pub(crate) fn load(arguments: &cli::Serve) -> Result<Config, String> {
+    let (report, config) = Report::of(arguments);
+    config.ok_or_else(|| {
+        let lines: String = report.errors.iter().map(line).collect();
+        let lines = lines.trim_end();
+        match report.errors.len() {
+            1 => lines.to_owned(),
+            errors => format!("the configuration has {errors} errors\n{lines}"),
+        }
+    })
+}
+
 /// Errors beyond those of reading: `weir serve` finds them while it starts.
 fn problems(config: &Config, certificates: &Result<Option<String>, String>, arguments: &cli::Serve) -> Vec<Problem> {
     let sip = config.sip.as_ref();
@@ -84,22 +99,7 @@ fn capabilities(config: &Config) -> Vec<&'static str> {
 
 /// The report as lines.
 fn text(report: &Report) -> String {
-    let mut text = String::new();
-    for Problem {
-        file,
-        line,
-        key,
-        message,
-    } in &report.errors
-    {
-        let line = line.map(|line| line.to_string());
-        let place = [file.as_deref(), line.as_deref()].into_iter().flatten();
-        let place = place.collect::<Vec<&str>>().join(":");
-        let parts = [Some(place.as_str()).filter(|place| !place.is_empty()), key.as_deref()];
-        let parts = parts.into_iter().flatten().chain([message.as_str()]);
-        text += &parts.collect::<Vec<&str>>().join(": ");
-        text += "\n";
-    }
+    let mut text: String = report.errors.iter().map(line).collect();
     for warning in &report.warnings {
         text += &format!("warning: {warning}\n");
     }
@@ -110,4 +110,17 @@ fn text(report: &Report) -> String {
         }
     }
     text
+}
+
+/// An error as a line: its place, its setting, and how to mend it.
+fn line(problem: &Problem) -> String {
+    let line = problem.line.map(|line| line.to_string());
+    let place = [problem.file.as_deref(), line.as_deref()].into_iter().flatten();
+    let place = place.collect::<Vec<&str>>().join(":");
+    let parts = [
+        Some(place.as_str()).filter(|place| !place.is_empty()),
+        problem.key.as_deref(),
+    ];
+    let parts = parts.into_iter().flatten().chain([problem.message.as_str()]);
+    parts.collect::<Vec<&str>>().join(": ") + "\n"
 }
