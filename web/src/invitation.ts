@@ -8,7 +8,7 @@ const DEFAULT_ROOM = "lobby";
 const TOKEN_KEY = "weir.token";
 
 /**
- * Reads the room from `?room=` or from the path, and the token from the fragment.
+ * Reads the room from `?room=`, and the token from the fragment.
  *
  * A token is a person's own key, so it is read from the fragment only, which browsers never send to a server, and taken
  * out of the address bar at once: people invite others by copying the address. It is kept for this tab, for reloads.
@@ -36,15 +36,5 @@ export function invitationLink(room: string): string {
 }
 
 function roomOf(location: Location): string {
-  const query = new URLSearchParams(location.search).get("room")?.trim();
-  const path = location.pathname.split("/").filter(Boolean).map(decode).join("/");
-  return query || (path === "index.html" ? "" : path) || DEFAULT_ROOM;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return new URLSearchParams(location.search).get("room")?.trim() || DEFAULT_ROOM;
 }

@@ -23,33 +23,15 @@ const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-or
 #[allow_missing = true]
 struct Files;
 
-/// First parts of paths that are a protocol's or an operator's, served here or not: a client that
-/// asks for one wants to know that it is not here.
-const RESERVED: [&str; 13] = [
-    ".well-known",
-    "agent",
-    "api",
-    "debug",
-    "healthz",
-    "metrics",
-    "readyz",
-    "rtc",
-    "settings",
-    "sip",
-    "twirp",
-    "whep",
-    "whip",
-];
-
-/// One file of the page. Paths without a file name are the page itself, which finds its room in the
-/// address; so are those of viewers, whose room may have a dot.
+/// One file of the page. The page itself is at `/`, and for viewers at `/watch/ROOM`. Everything
+/// else is not here: a client that asks for it wants to know that.
 pub(crate) fn file(uri: &Uri) -> Response<Body> {
     let path = uri.path().trim_matches('/');
-    let first = path.split('/').next().unwrap_or_default();
+    let is_page = path.is_empty() || path.strip_prefix("watch/").is_some_and(|room| !room.is_empty());
     let found = match Files::get(path) {
         Some(file) => Some((path, file)),
-        None if RESERVED.contains(&first) || (path.contains('.') && first != "watch") => None,
-        None => Files::get("index.html").map(|file| ("index.html", file)),
+        None if is_page => Files::get("index.html").map(|file| ("index.html", file)),
+        None => None,
     };
     match found {
         Some((path, file)) => respond(path, file),
@@ -99,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_protocols_are_not_the_page() {
+    fn the_page_is_at_its_own_paths_only() {
         let status = |path: &'static str| file(&Uri::from_static(path)).status();
         for path in [
             "/api",
@@ -109,14 +91,19 @@ mod tests {
             "/whip/",
             "/settings/regions",
             "/favicon.ico",
+            "/lobby",
+            "/admin/login",
+            "/watch",
+            "/watch/",
+            "/../etc/passwd",
         ] {
             assert_eq!(status(path), StatusCode::NOT_FOUND, "{path}");
         }
         let page = status("/");
         assert!(
-            ["/lobby", "/apiary", "/my/agent", "/watch/show.1"]
+            ["/watch/show.1", "/watch/a%20b", "/watch/a/b"]
                 .iter()
-                .all(|path| status(path) == page || page == StatusCode::NOT_FOUND)
+                .all(|path| status(path) == page)
         );
     }
 }
