@@ -28,8 +28,10 @@ impl Handle {
             Err(answer) => return Some(answer),
         };
         if let whip::Call::Open(open) = &mut *call {
-            // A token whose set-up cannot be read sets nothing up.
-            open.room = livekit::api::set_up(open.claims()).unwrap_or_default();
+            match livekit::api::set_up(open.claims()) {
+                Ok(room) => open.room = room,
+                Err(why) => return Some(whip::Answer::refusal(401, format!("invalid token: {why}"))),
+            }
             open.address = Some(address);
         }
         let (answer, answered) = oneshot::channel();

@@ -223,6 +223,10 @@ fn create_room(api_key: &str, request: proto::CreateRoomRequest) -> Result<Reque
 ///
 /// Errors: it cannot be read, or exceeds a limit.
 pub fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
+    // There are no presets, so that each is unknown.
+    if !claims.room_preset.is_empty() {
+        return Err("the token's roomPreset is unknown");
+    }
     let Some(claim) = &claims.room_config else {
         return Ok(CreateRoom::default());
     };

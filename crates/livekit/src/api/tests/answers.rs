@@ -101,6 +101,9 @@ fn a_token_may_set_up_the_room_it_creates() {
         set_up(&claims)
     };
     assert_eq!(set_up(&claims()), Ok(CreateRoom::default()));
+    let mut preset = claims();
+    preset.room_preset = "recorded".to_owned();
+    assert!(set_up(&preset).is_err(), "there are no presets");
     let said = json!({"name": "small", "emptyTimeout": 60, "departure_timeout": 5, "maxParticipants": 2, "metadata": "m",
                       "agents": [{"agentName": "a"}], "foreign": 1});
     let expected = CreateRoom {
