@@ -205,8 +205,9 @@ struct Running {
 
 impl Running {
     async fn shake_hands(mut self, stream: WriteTimeout, service: Service, certificates: Certificates) {
+        let has_turn = self.turn.is_some();
         let accepted = tokio::select! {
-            accepted = timeout(self.patience, accept::accept(stream, &certificates)) => accepted,
+            accepted = timeout(self.patience, accept::accept(stream, &certificates, has_turn)) => accepted,
             Ok(full) = &mut self.evicted => return self.metrics.http_closed(full.into()),
         };
         match accepted {
@@ -215,6 +216,11 @@ impl Running {
                 match accepted {
                     Accepted::Http1(stream) => self.serve_first(stream, service).await,
                     Accepted::Http2(stream) => self.serve_http2(stream, service).await,
+                    Accepted::Turn(stream) => {
+                        if let Some((turn, from)) = self.turn {
+                            turn(Box::new(stream), from);
+                        }
+                    }
                 }
             }
             Ok(Err(ended)) => certificates.count(ended),

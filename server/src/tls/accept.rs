@@ -17,6 +17,9 @@ use super::store::Certificates;
 /// The fatal alert `unrecognized_name` (RFC 6066 section 3), as a record (RFC 8446 section 5.1).
 const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
 
+/// The protocols of a TURN server in ALPN (RFC 7443).
+const TURN: [&[u8]; 2] = [b"stun.turn", b"stun.nat-discovery"];
+
 /// A connection after its handshake, by the protocol that was agreed.
 #[derive(Debug)]
 pub(crate) enum Accepted<S> {
@@ -24,12 +27,19 @@ pub(crate) enum Accepted<S> {
     Http1(TlsStream<S>),
     /// HTTP/2.
     Http2(TlsStream<S>),
+    /// STUN and TURN.
+    Turn(TlsStream<S>),
 }
 
-/// Makes the handshake of a connection. The caller sets the time limit, and counts the result.
+/// Makes the handshake of a connection. The protocols of TURN are agreed if it `has_turn`. The
+/// caller sets the time limit, and counts the result.
 ///
 /// Errors: the result, where no requests follow.
-pub(crate) async fn accept<S>(stream: S, certificates: &Certificates) -> Result<Accepted<S>, HandshakeResult>
+pub(crate) async fn accept<S>(
+    stream: S,
+    certificates: &Certificates,
+    has_turn: bool,
+) -> Result<Accepted<S>, HandshakeResult>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -41,7 +51,8 @@ where
         .await
         .map_err(failed)?;
     let (is_challenge, config) = choose(&start.client_hello(), certificates);
-    let Some(config) = config else {
+    let is_turn = has_turn && !is_challenge && asks_for_turn(&start.client_hello());
+    let Some(config) = config.map(|config| if is_turn { with_turn(&config) } else { config }) else {
         let mut stream = start.io;
         // The connection ends in either case.
         let _ = stream.write_all(&UNRECOGNIZED_NAME).await;
@@ -54,11 +65,26 @@ where
         let _ = stream.shutdown().await;
         return Err(HandshakeResult::Challenge);
     }
-    let is_http_2 = stream.get_ref().1.alpn_protocol() == Some(HTTP_2);
-    Ok(match is_http_2 {
-        true => Accepted::Http2(stream),
-        false => Accepted::Http1(stream),
+    let protocol = stream.get_ref().1.alpn_protocol();
+    Ok(match protocol {
+        Some(HTTP_2) => Accepted::Http2(stream),
+        Some(protocol) if TURN.contains(&protocol) => Accepted::Turn(stream),
+        _ => Accepted::Http1(stream),
     })
+}
+
+/// Whether a client is one of TURN by the protocols that it names.
+fn asks_for_turn(hello: &ClientHello<'_>) -> bool {
+    let mut protocols = hello.alpn().into_iter().flatten();
+    protocols.any(|protocol| TURN.contains(&protocol))
+}
+
+/// The same handshake with the protocols of TURN in front of the others.
+fn with_turn(config: &ServerConfig) -> Arc<ServerConfig> {
+    let mut config = config.clone();
+    let turn = TURN.map(<[u8]>::to_vec);
+    config.alpn_protocols.splice(..0, turn);
+    Arc::new(config)
 }
 
 /// Whether a client is an ACME directory that makes a check, and the handshake for it.
@@ -102,8 +128,22 @@ mod tests {
         (certificates, root)
     }
 
-    /// Makes a handshake for a name and these protocols.
+    /// Makes a handshake for a name and these protocols, at a port of HTTPS with TURN.
     async fn shake(
+        certificates: &Certificates,
+        root: CertificateDer<'static>,
+        name: &'static str,
+        protocols: &[&[u8]],
+    ) -> (
+        Result<Accepted<DuplexStream>, HandshakeResult>,
+        Result<(), std::io::Error>,
+    ) {
+        shake_at(true, certificates, root, name, protocols).await
+    }
+
+    /// The same with TURN or without.
+    async fn shake_at(
+        has_turn: bool,
         certificates: &Certificates,
         root: CertificateDer<'static>,
         name: &'static str,
@@ -123,7 +163,7 @@ mod tests {
         let (client, server) = duplex(16 << 10);
         let connector = TlsConnector::from(Arc::new(config));
         let connect = connector.connect(ServerName::try_from(name).unwrap(), client);
-        let (accepted, connected) = tokio::join!(accept(server, certificates), connect);
+        let (accepted, connected) = tokio::join!(accept(server, certificates, has_turn), connect);
         (accepted, connected.map(|_| ()))
     }
 
@@ -135,6 +175,23 @@ mod tests {
         assert!(matches!(shake(&[b"http/1.1"]).await, Ok(Accepted::Http1(_))));
         assert!(matches!(shake(&[]).await, Ok(Accepted::Http1(_))));
         assert!(matches!(shake(&[b"spdy/3"]).await, Err(HandshakeResult::Failed)));
+        assert!(matches!(shake(&[b"stun.turn"]).await, Ok(Accepted::Turn(_))));
+        assert!(matches!(shake(&[b"stun.nat-discovery"]).await, Ok(Accepted::Turn(_))));
+        assert!(matches!(
+            shake(&[b"http/1.1", b"stun.turn"]).await,
+            Ok(Accepted::Turn(_))
+        ));
+    }
+
+    #[tokio::test]
+    async fn the_protocols_of_turn_are_refused_without_a_turn_server() {
+        let (certificates, root) = certificates("weir.example");
+        let shake = async |protocols: &[&[u8]]| {
+            let shaken = shake_at(false, &certificates, root.clone(), "weir.example", protocols);
+            shaken.await.0
+        };
+        assert!(matches!(shake(&[b"stun.turn"]).await, Err(HandshakeResult::Failed)));
+        assert!(matches!(shake(&[b"stun.turn", b"h2"]).await, Ok(Accepted::Http2(_))));
     }
 
     #[tokio::test]
@@ -165,7 +222,7 @@ mod tests {
         let (certificates, _) = certificates("weir.example");
         let (mut client, server) = duplex(16 << 10);
         client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-        let accepted = accept(server, &certificates).await;
+        let accepted = accept(server, &certificates, true).await;
         assert!(matches!(accepted, Err(HandshakeResult::Failed)));
     }
 }
