@@ -3,37 +3,40 @@
 //! Each client is a task of its own, over UDP or a stream. It relays to this server's media and to
 //! nothing else ([`turn::Server`]), from a port that is opened for its allocation.
 
+mod allocations;
 mod client;
 mod counts;
 mod datagrams;
 mod link;
+mod ports;
 mod streams;
-mod users;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use access::TurnSecret;
 use tokio::net::UdpSocket;
 use tracing::{info, warn};
-use turn::Family;
+use turn::{AnswerLimit, Family};
 
 use crate::clients::places::{Limits, Places};
 use crate::http::listen;
-use crate::os::udp;
-use counts::Counts;
+use crate::os::{clock, udp};
+use allocations::Allocations;
 pub(crate) use counts::TurnStatistics;
+use counts::{Counts, TurnEvent};
+use ports::Reservations;
 pub(crate) use streams::admit;
-use users::Users;
 
 /// The realm of credentials.
 const REALM: &str = "weir";
 
-/// How many clients there may be. Those without an allocation give way to the next.
+/// How many clients with a stream and without an allocation there may be. They give way to the
+/// next.
 const LIMITS: Limits = Limits {
-    all: 4_096,
-    per_address: 256,
+    all: 1_024,
+    per_address: 64,
     pending_per_address: 64,
 };
 
@@ -50,7 +53,9 @@ pub(crate) struct Peer {
 pub(crate) struct TurnServer {
     access: RwLock<Arc<Access>>,
     places: Places,
-    users: Users,
+    allocations: Allocations,
+    reservations: Reservations,
+    open_answers: Mutex<AnswerLimit>,
     counts: Arc<Counts>,
 }
 
@@ -67,7 +72,9 @@ impl TurnServer {
         TurnServer {
             access: RwLock::new(Arc::new(Access { server, peers })),
             places: Places::new(LIMITS),
-            users: Users::default(),
+            allocations: Allocations::new(allocations::LIMITS, clock::now()),
+            reservations: Reservations::default(),
+            open_answers: Mutex::new(AnswerLimit::new(clock::now())),
             counts: Arc::default(),
         }
     }
@@ -84,6 +91,16 @@ impl TurnServer {
         TurnStatistics(self.counts.clone())
     }
 
+    /// Whether a sender that has proved nothing is answered over UDP. It counts then.
+    fn may_answer(&self, address: IpAddr) -> bool {
+        let mut limit = self.open_answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_admitted = limit.admits(clock::now(), address);
+        if !is_admitted {
+            self.counts.add(TurnEvent::Limited);
+        }
+        is_admitted
+    }
+
     /// The access that clients have now.
     fn access(&self) -> Arc<Access> {
         self.access.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -96,13 +113,18 @@ impl Access {
     ///
     /// Errors: the operating system's; `AddrNotAvailable` where media has no address of the family.
     fn open(&self, family: Family) -> io::Result<(UdpSocket, SocketAddr)> {
+        self.open_at(family, 0)
+    }
+
+    /// The same with this number; 0 is any.
+    fn open_at(&self, family: Family, number: u16) -> io::Result<(UdpSocket, SocketAddr)> {
         let (any, is_v4): (IpAddr, bool) = match family {
             Family::V4 => (Ipv4Addr::UNSPECIFIED.into(), true),
             Family::V6 => (Ipv6Addr::UNSPECIFIED.into(), false),
         };
         let peer = self.peers.iter().find(|peer| peer.advertised.is_ipv4() == is_v4);
         let peer = peer.ok_or(io::ErrorKind::AddrNotAvailable)?;
-        let socket = udp::bind(SocketAddr::new(any, 0))?;
+        let socket = udp::bind(SocketAddr::new(any, number))?;
         let port = socket.local_addr()?.port();
         Ok((socket, SocketAddr::new(peer.advertised.ip(), port)))
     }

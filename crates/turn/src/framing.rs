@@ -16,7 +16,7 @@ pub fn first(bytes: &[u8]) -> Result<Option<usize>, NotTurn> {
     let len = usize::from(u16::from_be_bytes([*high, *low]));
     let whole = match kind {
         0..=3 => 20 + len,
-        64..=79 => 4 + len.next_multiple_of(4),
+        64..=127 => 4 + len.next_multiple_of(4),
         _ => return Err(NotTurn),
     };
     match whole <= MESSAGE_MAX {
@@ -40,6 +40,8 @@ mod tests {
         assert_eq!(first(&[0, 3, 0, 8]), Ok(Some(28)));
         assert_eq!(first(&[0x40, 0, 0, 5]), Ok(Some(12)), "padded");
         assert_eq!(first(b"GET /"), Err(NotTurn));
+        assert_eq!(first(&[0x7f, 0xff, 0, 4]), Ok(Some(8)), "a channel of RFC 5766");
+        assert_eq!(first(&[0x80, 0, 0, 4]), Err(NotTurn));
         assert_eq!(first(&[22, 3, 1, 0]), Err(NotTurn), "TLS");
         assert_eq!(first(&[0x40, 0, 0xff, 0xff]), Err(NotTurn));
         let mut message = vec![0x40, 0, 0, 5, 1, 2, 3, 4, 5];

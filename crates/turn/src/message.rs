@@ -1,130 +1,228 @@
-//! Answers and indications as bytes.
+//! Messages of clients.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use is::stun::{Method, StunMessage, StunMessageBuilder, TransId};
-use ring::hmac;
+use wire::stun::xored_address;
 
-use crate::limits::{DATA_MAX, MESSAGE_MAX};
+use crate::integrity::{Algorithm, fingerprint, is_equal};
+use crate::kinds::{self, FINGERPRINT, MESSAGE_INTEGRITY, MESSAGE_INTEGRITY_SHA256};
+use crate::limits::UNKNOWN_MAX;
 
-/// HMAC-SHA-1 of several parts.
-pub(crate) fn hmac_sha1(key: &[u8], parts: &[&[u8]]) -> [u8; 20] {
-    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, key);
-    let mut context = hmac::Context::with_key(&key);
-    parts.iter().for_each(|part| context.update(part));
-    let mut digest = [0; 20];
-    digest.copy_from_slice(context.sign().as_ref());
-    digest
+/// The cookie that begins each transaction (RFC 8489 section 5).
+pub(crate) const COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
+/// A message without attributes.
+pub(crate) const HEADER_LEN: usize = 20;
+
+/// The part of a message in its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Request,
+    Indication,
+    /// The answer to one, which is never answered.
+    Answer,
 }
 
-/// The answer that an allocation was made, or is there.
-pub(crate) fn allocated(
-    id: TransId,
-    relayed: SocketAddr,
-    client: SocketAddr,
-    lifetime: Duration,
-    key: &[u8],
-) -> Vec<u8> {
-    let message = StunMessageBuilder::new()
-        .allocate()
-        .success()
-        .xor_relayed_address(relayed)
-        .xor_mapped_address(client)
-        .lifetime(lifetime.as_secs() as u32)
-        .build(id);
-    encode(message, Some(key))
+/// The purpose of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Binding,
+    Allocate,
+    Refresh,
+    Send,
+    CreatePermission,
+    ChannelBind,
 }
 
-/// The answer that an allocation has this lifetime.
-pub(crate) fn refreshed(id: TransId, lifetime: Duration, key: &[u8]) -> Vec<u8> {
-    let message = StunMessageBuilder::new()
-        .refresh()
-        .success()
-        .lifetime(lifetime.as_secs() as u32)
-        .build(id);
-    encode(message, Some(key))
+/// The value of an attribute has another form than it must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+/// A message whose attributes are whole.
+///
+/// Of attributes of one type only the first is read, but for XOR-PEER-ADDRESS (RFC 8489 section
+/// 14).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message<'a> {
+    pub class: Class,
+    pub method: Method,
+    bytes: &'a [u8],
+    /// The attributes in front of the first proof. Later ones are not covered by it.
+    attributes: &'a [u8],
+    proof: Option<Proof<'a>>,
+    pub has_fingerprint: bool,
 }
 
-/// The answer that a peer is permitted.
-pub(crate) fn permitted(id: TransId, key: &[u8]) -> Vec<u8> {
-    encode(
-        StunMessageBuilder::new().create_permission().success().build(id),
-        Some(key),
-    )
+/// A proof that the sender of a message has the key.
+#[derive(Clone, Copy, Debug)]
+struct Proof<'a> {
+    algorithm: Algorithm,
+    /// The beginning of the attribute.
+    at: usize,
+    value: &'a [u8],
 }
 
-/// The answer that a channel is bound.
-pub(crate) fn bound(id: TransId, key: &[u8]) -> Vec<u8> {
-    encode(StunMessageBuilder::new().channel_bind().success().build(id), Some(key))
+impl<'a> Message<'a> {
+    /// Reads a message.
+    ///
+    /// Errors: `None` for a malformed one, for one with a wrong FINGERPRINT, and for one with a
+    /// method that is not served. None of them is to be answered (RFC 8489 section 6.3).
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let (header, _) = bytes.split_first_chunk::<HEADER_LEN>()?;
+        let len = usize::from(u16::from_be_bytes([header[2], header[3]]));
+        if header[4..8] != COOKIE || HEADER_LEN + len != bytes.len() || !len.is_multiple_of(4) {
+            return None;
+        }
+        let (class, method) = kind([header[0], header[1]])?;
+        let mut message = Message {
+            class,
+            method,
+            bytes,
+            attributes: &bytes[HEADER_LEN..],
+            proof: None,
+            has_fingerprint: false,
+        };
+        let mut at = HEADER_LEN;
+        while at < bytes.len() {
+            let (kind, value, next) = attribute(bytes, at)?;
+            message.note(kind, value, at)?;
+            at = next;
+        }
+        Some(message)
+    }
+
+    /// Notes an attribute that ends the ones which are read.
+    fn note(&mut self, kind: u16, value: &'a [u8], at: usize) -> Option<()> {
+        let algorithm = match kind {
+            MESSAGE_INTEGRITY if value.len() == Algorithm::Sha1.len() => Algorithm::Sha1,
+            MESSAGE_INTEGRITY_SHA256 if matches!(value.len(), 16 | 20 | 24 | 28 | 32) => Algorithm::Sha256,
+            MESSAGE_INTEGRITY | MESSAGE_INTEGRITY_SHA256 => return None,
+            FINGERPRINT => return self.check_fingerprint(value, at),
+            _ => return Some(()),
+        };
+        match self.proof.map(|proof| proof.algorithm) {
+            None => self.attributes = &self.bytes[HEADER_LEN..at],
+            // The stronger one counts. Nothing but FINGERPRINT is read behind it.
+            Some(Algorithm::Sha1) if algorithm == Algorithm::Sha256 => {}
+            Some(_) => return Some(()),
+        }
+        self.proof = Some(Proof { algorithm, at, value });
+        Some(())
+    }
+
+    fn check_fingerprint(&mut self, value: &[u8], at: usize) -> Option<()> {
+        let is_last = at + 8 == self.bytes.len();
+        let expected = fingerprint(&[&self.bytes[..at]]).to_be_bytes();
+        self.has_fingerprint = is_last && value == expected;
+        if self.proof.is_none() {
+            self.attributes = &self.bytes[HEADER_LEN..at];
+        }
+        self.has_fingerprint.then_some(())
+    }
+
+    /// The transaction's number.
+    pub(crate) fn id(&self) -> [u8; 12] {
+        self.bytes[8..HEADER_LEN].try_into().expect("it is in the header")
+    }
+
+    /// The first two bytes.
+    pub(crate) fn kind(&self) -> [u8; 2] {
+        [self.bytes[0], self.bytes[1]]
+    }
+
+    /// The length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// How the message is proved to be of somebody with the key, if it is.
+    pub(crate) fn algorithm(&self) -> Option<Algorithm> {
+        self.proof.map(|proof| proof.algorithm)
+    }
+
+    /// Whether the message is of somebody with this key.
+    pub(crate) fn is_signed_by(&self, key: &[u8]) -> bool {
+        let Some(Proof { algorithm, at, value }) = self.proof else {
+            return false;
+        };
+        let len = (at + 4 + value.len() - HEADER_LEN) as u16;
+        let parts = [&self.bytes[..2], &len.to_be_bytes(), &self.bytes[4..at]];
+        let expected = algorithm.sign(key, &parts);
+        is_equal(value, &expected.as_ref()[..value.len()])
+    }
+
+    /// The value of the first attribute of this type.
+    pub(crate) fn first(&self, kind: u16) -> Option<&'a [u8]> {
+        self.each(kind).next()
+    }
+
+    /// Whether there is an attribute of this type.
+    pub(crate) fn has(&self, kind: u16) -> bool {
+        self.first(kind).is_some()
+    }
+
+    /// The first attribute of this type, whose value has this length.
+    pub(crate) fn exact<const LEN: usize>(&self, kind: u16) -> Result<Option<[u8; LEN]>, Malformed> {
+        let value = self.first(kind).map(|value| value.try_into().map_err(|_| Malformed));
+        value.transpose()
+    }
+
+    /// All peers.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = Result<SocketAddr, Malformed>> {
+        let id = self.id();
+        let peers = self.each(kinds::XOR_PEER_ADDRESS);
+        peers.map(move |value| xored_address(value, &id).ok_or(Malformed))
+    }
+
+    /// The types that have to be understood and are not: the first few, each once.
+    pub(crate) fn unknown(&self) -> Vec<u16> {
+        let mut unknown = Vec::new();
+        for (kind, _) in self.attributes() {
+            if kinds::is_unknown(kind) && unknown.len() < UNKNOWN_MAX && !unknown.contains(&kind) {
+                unknown.push(kind);
+            }
+        }
+        unknown
+    }
+
+    fn each(&self, kind: u16) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.attributes()
+            .filter_map(move |(found, value)| (found == kind).then_some(value))
+    }
+
+    fn attributes(&self) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
+        let (bytes, mut at) = (self.attributes, 0);
+        std::iter::from_fn(move || {
+            let (kind, value, next) = attribute(bytes, at)?;
+            at = next;
+            Some((kind, value))
+        })
+    }
 }
 
-/// A refusal. With a realm and a nonce it asks for credentials, and is not authenticated.
-pub(crate) fn refused(
-    method: Method,
-    id: TransId,
-    code: u16,
-    challenge: Option<(&str, &str)>,
-    key: Option<&[u8]>,
-) -> Option<Vec<u8>> {
-    let builder = match method {
-        Method::Allocate => StunMessageBuilder::new().allocate(),
-        Method::Refresh => StunMessageBuilder::new().refresh(),
-        Method::CreatePermission => StunMessageBuilder::new().create_permission(),
-        Method::ChannelBind => StunMessageBuilder::new().channel_bind(),
+/// The type and the value of the attribute that begins here, and where the next one does.
+fn attribute(bytes: &[u8], at: usize) -> Option<(u16, &[u8], usize)> {
+    let ([first, second, high, low], rest) = bytes.get(at..)?.split_first_chunk()?;
+    let len = usize::from(u16::from_be_bytes([*high, *low]));
+    let padded = len.next_multiple_of(4);
+    let value = rest.get(..padded)?.get(..len)?;
+    Some((u16::from_be_bytes([*first, *second]), value, at + 4 + padded))
+}
+
+/// Class and method of a message's type (RFC 8489 section 5).
+fn kind([high, low]: [u8; 2]) -> Option<(Class, Method)> {
+    let class = match (high & 0x01, low & 0x10) {
+        (0, 0) => Class::Request,
+        (0, _) => Class::Indication,
+        _ => Class::Answer,
+    };
+    let method = match (high & !0x01, low & !0x10) {
+        (0, 0x01) => Method::Binding,
+        (0, 0x03) => Method::Allocate,
+        (0, 0x04) => Method::Refresh,
+        (0, 0x06) => Method::Send,
+        (0, 0x08) => Method::CreatePermission,
+        (0, 0x09) => Method::ChannelBind,
         _ => return None,
     };
-    // Without a reason: an answer to anybody is to be short.
-    let mut builder = builder.failure().error_code(code, "");
-    if let Some((realm, nonce)) = challenge {
-        builder = builder.realm(realm).nonce(nonce);
-    }
-    Some(encode(builder.build(id), key))
-}
-
-/// The refusal of a request with attributes that are not understood (RFC 8489 section 6.3.1).
-///
-/// Errors: `None` when the request is no STUN message.
-pub(crate) fn not_understood(request: &[u8], attributes: &[u16], key: &[u8]) -> Option<Vec<u8>> {
-    let (header, _) = request.split_first_chunk::<20>()?;
-    let mut answer = header.to_vec();
-    answer[0] |= 0x01;
-    answer[1] |= 0x10;
-    // ERROR-CODE 420, without a reason, and UNKNOWN-ATTRIBUTES.
-    answer.extend([0x00, 0x09, 0, 4, 0, 0, 4, 20, 0x00, 0x0a]);
-    answer.extend((2 * attributes.len() as u16).to_be_bytes());
-    answer.extend(attributes.iter().flat_map(|kind| kind.to_be_bytes()));
-    answer.resize(answer.len().next_multiple_of(4), 0);
-    sign(&mut answer, key);
-    Some(answer)
-}
-
-/// Ends a message of whole attributes with MESSAGE-INTEGRITY.
-pub fn sign(message: &mut Vec<u8>, key: &[u8]) {
-    let len = (message.len() - 20 + 24) as u16;
-    message[2..4].copy_from_slice(&len.to_be_bytes());
-    let digest = hmac_sha1(key, &[message]);
-    message.extend([0x00, 0x08, 0, 20]);
-    message.extend(digest);
-}
-
-/// Data of a peer without a channel.
-pub(crate) fn data(peer: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
-    let message = StunMessageBuilder::new()
-        .data()
-        .indication()
-        .xor_peer_address(peer)
-        .data(data)
-        .build(TransId::new());
-    (data.len() <= DATA_MAX).then(|| encode(message, None))
-}
-
-/// The bytes of a message, with MESSAGE-INTEGRITY if there is a key, and with FINGERPRINT.
-pub fn encode(message: StunMessage<'_>, key: Option<&[u8]>) -> Vec<u8> {
-    let mut bytes = vec![0; MESSAGE_MAX];
-    let len = message
-        .to_bytes(key, &mut bytes, hmac_sha1)
-        .expect("messages are shorter than the buffer");
-    bytes.truncate(len);
-    bytes
+    Some((class, method))
 }

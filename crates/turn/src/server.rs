@@ -1,22 +1,22 @@
 //! The part that all clients share.
 
-use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use access::TurnSecret;
-use is::stun::StunMessage;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use md5::{Digest, Md5};
-use ring::hmac;
+use ring::{digest, hmac};
 
 use crate::Family;
-use crate::limits::NONCE_VALID;
+use crate::limits::{NONCE_SLOT, NONCE_SLOTS};
 
-/// Hexadecimal digits of a nonce: the end of its validity, and the proof that it is ours.
-const NONCE_LEN: usize = 24;
-
-/// The first two bytes of a request for an allocation.
-const ALLOCATE: [u8; 2] = [0x00, 0x03];
+/// Bytes of a nonce, before they are written in base64: the end of the number of the time in which
+/// it was made, and a proof that it is ours. A short nonce makes a short answer.
+const NONCE_LEN: usize = 9;
+/// Of those, the bytes of the time.
+const SLOT_LEN: usize = 2;
 
 /// The server's secrets and the peers of its clients.
 #[derive(Clone, Debug)]
@@ -25,6 +25,13 @@ pub struct Server {
     secret: TurnSecret,
     nonces: hmac::Key,
     peers: Vec<SocketAddr>,
+}
+
+/// How a key is computed from a password (RFC 8489 section 18.5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PasswordAlgorithm {
+    Md5,
+    Sha256,
 }
 
 impl Server {
@@ -45,15 +52,6 @@ impl Server {
         Server { peers, ..self.clone() }
     }
 
-    /// Whether a message is a request for an allocation with a current nonce of this address. Then
-    /// its sender receives there, and is worth a [`Client`](crate::Client) that is kept.
-    pub fn admits(&self, unix: Duration, from: SocketAddr, message: &[u8]) -> bool {
-        let message = Some(message).filter(|message| message.starts_with(&ALLOCATE));
-        let parsed = message.and_then(|message| StunMessage::parse(message).ok());
-        let nonce = parsed.and_then(|message| message.nonce());
-        nonce.is_some_and(|nonce| self.is_current(nonce, unix, from))
-    }
-
     pub(crate) fn realm(&self) -> &str {
         &self.realm
     }
@@ -70,34 +68,43 @@ impl Server {
 
     /// Whether clients may exchange datagrams with some address of this family.
     pub(crate) fn has_peer_of(&self, family: Family) -> bool {
-        self.peers.iter().any(|peer| peer.is_ipv4() == (family == Family::V4))
+        self.peers.iter().any(|peer| Family::of(*peer) == family)
     }
 
     /// A nonce for a client.
     pub(crate) fn nonce(&self, unix: Duration, client: SocketAddr) -> String {
-        self.nonce_until((unix + NONCE_VALID).as_secs() as u32, client)
+        self.nonce_of(slot(unix), client)
     }
 
     /// Whether a nonce is one of this client that is still valid.
-    pub(crate) fn is_current(&self, nonce: &str, unix: Duration, client: SocketAddr) -> bool {
-        let until = nonce.get(..8).and_then(|until| u32::from_str_radix(until, 16).ok());
-        until.is_some_and(|until| u64::from(until) > unix.as_secs() && nonce == self.nonce_until(until, client))
+    pub(crate) fn is_current(&self, nonce: &[u8], unix: Duration, client: SocketAddr) -> bool {
+        let bytes = URL_SAFE_NO_PAD.decode(nonce).unwrap_or_default();
+        let Some(made) = bytes.first_chunk::<SLOT_LEN>() else {
+            return false;
+        };
+        let now = slot(unix);
+        let age = u64::from((now as u16).wrapping_sub(u16::from_be_bytes(*made)));
+        age < NONCE_SLOTS && age <= now && nonce == self.nonce_of(now - age, client).as_bytes()
     }
 
     /// The key of a name's long-term credentials, if the name is valid (RFC 8489 section 9.2.2).
-    pub(crate) fn key(&self, username: &str, unix: Duration) -> Option<[u8; 16]> {
+    pub(crate) fn key(&self, username: &str, algorithm: PasswordAlgorithm, unix: Duration) -> Option<Vec<u8>> {
         let password = self.secret.password(username, unix)?;
-        Some(Md5::digest(format!("{username}:{}:{password}", self.realm)).into())
+        let text = format!("{username}:{}:{password}", self.realm);
+        Some(match algorithm {
+            PasswordAlgorithm::Md5 => Md5::digest(text).to_vec(),
+            PasswordAlgorithm::Sha256 => digest::digest(&digest::SHA256, text.as_bytes()).as_ref().to_vec(),
+        })
     }
 
-    fn nonce_until(&self, until: u32, client: SocketAddr) -> String {
-        let proof = hmac::sign(&self.nonces, format!("{until} {client}").as_bytes());
-        let mut nonce = format!("{until:08x}");
-        for byte in proof.as_ref() {
-            if nonce.len() < NONCE_LEN {
-                let _ = write!(nonce, "{byte:02x}");
-            }
-        }
-        nonce
+    fn nonce_of(&self, slot: u64, client: SocketAddr) -> String {
+        let proof = hmac::sign(&self.nonces, format!("{slot} {client}").as_bytes());
+        let proof = &proof.as_ref()[..NONCE_LEN - SLOT_LEN];
+        URL_SAFE_NO_PAD.encode([&(slot as u16).to_be_bytes(), proof].concat())
     }
+}
+
+/// The number of a time in which nonces are equal.
+fn slot(unix: Duration) -> u64 {
+    unix.as_secs() / NONCE_SLOT.as_secs()
 }

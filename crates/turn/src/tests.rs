@@ -7,8 +7,11 @@ use access::{TurnCredentials, TurnSecret};
 use is::stun::{StunMessage, StunMessageBuilder, TransId};
 use md5::{Digest, Md5};
 
-use crate::message::{encode, hmac_sha1, sign};
-use crate::{Client, Family, Outcome, Refusal, Server, Times};
+use crate::encoding::hmac_sha1;
+use crate::{Client, Family, Opened, Outcome, PortRequest, Refusal, Server, Times, encode, sign};
+
+mod requests;
+mod strangers;
 
 const MEDIA: &str = "192.0.2.1:7882";
 const RELAYED: &str = "192.0.2.1:50000";
@@ -30,6 +33,8 @@ struct World {
     /// How many ports were opened, and may be.
     opened: usize,
     quota: usize,
+    /// The requests for ports.
+    asked: Vec<PortRequest>,
 }
 
 impl World {
@@ -47,6 +52,7 @@ impl World {
             nonce: String::new(),
             opened: 0,
             quota: usize::MAX,
+            asked: Vec::new(),
         };
         let asked = encode(
             StunMessageBuilder::new().allocate().request().build(TransId::new()),
@@ -54,7 +60,7 @@ impl World {
         );
         let refusal = world.answer(&asked);
         let refusal = StunMessage::parse(&refusal).unwrap();
-        assert_eq!(refusal.error_code(), Some((401, "")));
+        assert_eq!(refusal.error_code().map(|(code, _)| code), Some(401));
         assert_eq!(refusal.realm(), Some("weir"));
         world.nonce = refusal.nonce().unwrap().to_owned();
         world
@@ -69,21 +75,27 @@ impl World {
     fn receive<'a>(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let opened = &mut self.opened;
         let quota = self.quota;
-        self.client.receive(&self.server, self.times, bytes, |_, family| {
+        let asked = &mut self.asked;
+        self.client.receive(&self.server, self.times, bytes, |_, port| {
+            asked.push(port);
             if *opened >= quota {
                 return Err(Refusal::Quota);
             }
             *opened += 1;
-            match family {
-                Family::V4 => Ok(address(RELAYED)),
-                Family::V6 => Err(Refusal::NoPort),
-            }
+            let (relayed, token) = match port {
+                PortRequest::Any(Family::V6) => ("[2001:db8::1]:50000", None),
+                PortRequest::Even { reserve_next: true, .. } => (RELAYED, Some([7; 8])),
+                PortRequest::Reserved(token) if token != [7; 8] => return Err(Refusal::NoPort),
+                _ => (RELAYED, None),
+            };
+            let relayed = address(relayed);
+            Ok(Opened { relayed, token })
         })
     }
 
     fn answer(&mut self, bytes: &[u8]) -> Vec<u8> {
         match self.receive(bytes) {
-            Outcome::Answer(answer) => answer,
+            Outcome::Answer(answer) | Outcome::OpenAnswer(answer) => answer,
             other => panic!("{other:?}"),
         }
     }
@@ -92,8 +104,8 @@ impl World {
     fn ask_code(&mut self, make: impl FnOnce(&Self, TransId) -> Vec<u8>) -> Option<u16> {
         let request = make(self, TransId::new());
         let answer = self.answer(&request);
+        assert_eq!(answer[4..20], request[4..20], "the transaction");
         let answer = StunMessage::parse(&answer).unwrap();
-        assert_eq!(answer.trans_id(), StunMessage::parse(&request).unwrap().trans_id());
         answer.error_code().map(|(code, _)| code)
     }
 
@@ -167,31 +179,16 @@ fn an_allocation_has_a_relayed_address_until_it_is_given_up() {
     assert_eq!(answer.xor_relayed_address(), Some(address(RELAYED)));
     assert_eq!(answer.mapped_address(), Some(address(CLIENT)));
     assert_eq!(answer.lifetime(), Some(600));
-    assert_eq!(world.client.relayed(), Some(address(RELAYED)));
+    assert_eq!(world.client.relayed(), [address(RELAYED)]);
     assert_eq!(world.answer(&request), first, "the same request again");
     assert_eq!(world.ask_code(|world, id| world.allocate(id)), Some(437));
     assert_eq!(world.opened, 1);
     assert_eq!(world.ask_code(|world, id| world.refresh(id, 7_200)), None);
-    assert_eq!(world.client.due(), Some(world.times.now + Duration::from_secs(3_600)));
+    assert_eq!(world.client.due(), Some(world.times.now + Duration::from_secs(600)));
     assert_eq!(world.ask_code(|world, id| world.refresh(id, 0)), None);
-    assert_eq!(world.client.relayed(), None);
+    assert!(world.client.relayed().is_empty());
     assert_eq!(world.ask_code(|world, id| world.refresh(id, 0)), None, "once more");
     assert_eq!(world.ask_code(|world, id| world.refresh(id, 600)), Some(437));
-}
-
-#[test]
-fn an_address_is_admitted_with_a_nonce_that_it_has_received() {
-    let world = World::new();
-    let (unix, client) = (world.times.unix, address(CLIENT));
-    let request = world.allocate(TransId::new());
-    assert!(world.server.admits(unix, client, &request));
-    assert!(!world.server.admits(unix, address("198.51.100.8:4000"), &request));
-    let late = unix + Duration::from_secs(3_600);
-    assert!(!world.server.admits(late, client, &request));
-    assert!(!world.server.admits(unix, client, &world.refresh(TransId::new(), 600)));
-    let asked = StunMessageBuilder::new().allocate().request().build(TransId::new());
-    assert!(!world.server.admits(unix, client, &encode(asked, None)));
-    assert!(!world.server.admits(unix, client, b"\0\x03"));
 }
 
 #[test]
@@ -201,13 +198,13 @@ fn an_allocation_that_is_not_refreshed_expires() {
     assert!(matches!(world.receive(&sent(MEDIA, b"x")), Outcome::Forward { .. }));
     world.times.now += Duration::from_secs(1);
     assert_eq!(world.receive(&sent(MEDIA, b"x")), Outcome::Nothing);
-    assert_eq!(world.client.relayed(), None);
+    assert!(world.client.relayed().is_empty());
 }
 
 #[test]
 fn credentials_have_to_be_valid_and_the_allocations_own() {
     let mut world = World::allocated();
-    let nonce = std::mem::replace(&mut world.nonce, "0".repeat(24));
+    let nonce = std::mem::replace(&mut world.nonce, "0".repeat(12));
     assert_eq!(world.ask_code(|world, id| world.refresh(id, 600)), Some(438));
     world.nonce = nonce;
     let other = TurnSecret::new("north").credentials("PA_2", world.times.unix + Duration::from_secs(60));
@@ -281,26 +278,6 @@ fn all_peers_of_a_request_have_to_be_permitted() {
 }
 
 #[test]
-fn a_request_is_refused_unless_all_of_it_is_understood() {
-    let mut world = World::new();
-    let tcp = [0, 0x19, 0, 4, 6, 0, 0, 0];
-    assert_eq!(world.ask_code(|world, id| world.allocate_with(id, &[])), Some(400));
-    assert_eq!(world.ask_code(|world, id| world.allocate_with(id, &tcp)), Some(442));
-    // EVEN-PORT, RESERVATION-TOKEN and DONT-FRAGMENT.
-    let unknown = [
-        0, 0x18, 0, 1, 0, 0, 0, 0, 0, 0x22, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0x1a, 0, 0,
-    ];
-    let request = world.allocate_with(TransId::new(), &[&REQUESTED_UDP[..], &unknown].concat());
-    let answer = world.answer(&request);
-    let parsed = StunMessage::parse(&answer).unwrap();
-    assert_eq!(parsed.error_code(), Some((420, "")));
-    assert!(parsed.verify(&world.key(), hmac_sha1));
-    let named = [0, 0x0a, 0, 6, 0, 0x18, 0, 0x22, 0, 0x1a];
-    assert!(answer.windows(named.len()).any(|part| part == named));
-    assert_eq!(world.opened, 0);
-}
-
-#[test]
 fn an_allocation_has_a_family_of_the_server() {
     let (v4, v6) = ([0, 0x17, 0, 4, 1, 0, 0, 0], [0, 0x17, 0, 4, 2, 0, 0, 0]);
     let code = |peers: &[&str], family: &[u8]| {
@@ -315,10 +292,9 @@ fn an_allocation_has_a_family_of_the_server() {
     assert_eq!(code(&[MEDIA], &v4), None);
     assert_eq!(code(&[MEDIA], &v6), Some(440));
     let only_v6 = ["[2001:db8::1]:7882"];
-    // The test's machine has no port of IPv6.
-    assert_eq!(code(&only_v6, &[]), Some(508));
+    assert_eq!(code(&only_v6, &[]), None);
     assert_eq!(code(&only_v6, &v4), Some(440));
-    assert_eq!(code(&only_v6, &v6), Some(508));
+    assert_eq!(code(&only_v6, &v6), None);
 }
 
 #[test]
@@ -361,32 +337,11 @@ fn datagrams_pass_by_indications_and_by_channels() {
     assert_eq!(down, [0x40, 0, 0, 4, b'd', b'o', b'w', b'n']);
     assert_eq!(world.receive(&[0x40, 0, 0, 9, 1]), Outcome::Nothing, "cut off");
 
-    assert_eq!(world.ask_code(|world, id| world.refresh(id, 3_600)), None);
-    world.times.now += Duration::from_secs(599);
+    world.times.now += Duration::from_secs(300);
+    assert_eq!(world.ask_code(|world, id| world.refresh(id, 600)), None);
+    world.times.now += Duration::from_secs(299);
     assert_eq!(world.receive(&up), expected);
     world.times.now += Duration::from_secs(1);
     assert_eq!(world.receive(&up), Outcome::Nothing, "the channel has expired");
     assert_eq!(world.ask_code(|world, id| world.bind(id, 0x4001, MEDIA)), None);
-}
-
-#[test]
-fn nobody_without_credentials_gets_much() {
-    let mut world = World::new();
-    let asked = encode(
-        StunMessageBuilder::new().allocate().request().build(TransId::new()),
-        None,
-    );
-    let answer = world.answer(&asked);
-    assert!(answer.len() <= 100, "{} bytes for {}", answer.len(), asked.len());
-    for bytes in [
-        &b""[..],
-        b"x",
-        b"GET / HTTP/1.1",
-        &[0; 20],
-        &[0x40, 0, 0, 4, 1, 2, 3, 4],
-    ] {
-        assert_eq!(world.receive(bytes), Outcome::Nothing, "{bytes:?}");
-    }
-    assert_eq!(world.receive(&sent(MEDIA, b"x")), Outcome::Nothing);
-    assert_eq!(world.opened, 0);
 }

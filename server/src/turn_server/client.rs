@@ -1,91 +1,180 @@
-//! The task of one client.
+//! One client: its messages, and the task of one with a stream or an allocation.
 
-use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::net::UdpSocket;
+use tokio::sync::Notify;
 use tracing::debug;
 use turn::limits::DATA_MAX;
-use turn::{Client, Outcome, Refusal, Times};
+use turn::{Client, Outcome, Times};
 
 use super::TurnServer;
-use super::counts::{Counted, TurnEvent};
+use super::counts::TurnEvent;
 use super::link::Link;
-use super::users::Share;
+use super::ports::{self, Asker, Port};
 use crate::clients::places::{Evicted, Place};
 use crate::os::clock;
 
-/// How long a client may be without an allocation.
+/// How long a client with a stream may be without an allocation.
 const IDLE: Duration = Duration::from_secs(10);
+/// How long nothing may come from the peers of an allocation that has had something from them.
+/// Media answers the checks of a participant, which come every few seconds, so the participant has
+/// left.
+const GONE: Duration = Duration::from_secs(120);
+
+/// A client, and the ports of its allocation.
+pub(super) struct Session {
+    client: Client,
+    address: SocketAddr,
+    ports: Vec<Port>,
+    evicted: Arc<Notify>,
+    /// When something last came from a peer.
+    heard: Option<Instant>,
+}
+
+/// An answer to a client.
+pub(super) struct Reply {
+    pub bytes: Vec<u8>,
+    /// Whether the sender has proved nothing.
+    pub is_open: bool,
+}
 
 /// Something that a client's task waits for.
 enum Event {
     /// A message of the client; `None` is its last.
     Message(Option<Vec<u8>>),
-    /// So many bytes from this address arrived at the relayed port.
-    Relayed(io::Result<(usize, SocketAddr)>),
-    /// The allocation may have expired.
+    /// So many bytes from this address arrived at the port with this number.
+    Relayed(io::Result<(usize, usize, SocketAddr)>),
+    /// The time is up.
     Due,
 }
 
-/// The port of an allocation.
-struct Port {
-    socket: UdpSocket,
-    _share: Share,
-    _counted: Counted,
+impl Session {
+    /// A client without an allocation.
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Session {
+            client: Client::new(address),
+            address,
+            ports: Vec::new(),
+            evicted: Arc::default(),
+            heard: None,
+        }
+    }
+
+    /// Whether it has an allocation.
+    pub(super) fn is_allocated(&self) -> bool {
+        !self.client.relayed().is_empty()
+    }
+
+    /// Takes a message of the client; returns the answer, if there is one.
+    pub(super) async fn take(&mut self, server: &TurnServer, message: &[u8]) -> Option<Reply> {
+        let access = server.access();
+        let times = times();
+        let Session { client, ports, .. } = self;
+        let outcome = client.receive(&access.server, times, message, |user, request| {
+            let asker = Asker {
+                user,
+                address: self.address.ip(),
+                evicted: &self.evicted,
+            };
+            let (port, opened) = ports::open(server, &asker, request, times.now)?;
+            ports.push(port);
+            Ok(opened)
+        });
+        let reply = match outcome {
+            Outcome::Nothing => None,
+            Outcome::Answer(bytes) => Some(Reply { bytes, is_open: false }),
+            Outcome::OpenAnswer(bytes) => Some(Reply { bytes, is_open: true }),
+            Outcome::Forward { peer, data } => {
+                let mut ports = ports.iter();
+                let port = ports.find(|port| port.relayed.is_ipv4() == peer.is_ipv4());
+                if let (Some(port), Some(to)) = (port, access.local_of(peer)) {
+                    port.send(data, to).await;
+                }
+                None
+            }
+        };
+        self.close_ports();
+        reply
+    }
+
+    /// Takes a datagram that arrived at a port; returns the message for the client, if there is
+    /// one.
+    fn relay(&mut self, server: &TurnServer, port: usize, from: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
+        let (access, now) = (server.access(), clock::now());
+        let peer = access.advertised_of(from)?;
+        let message = self.client.receive_from_peer(&access.server, now, peer, data)?;
+        self.heard = Some(now);
+        self.ports.get(port)?.share.hear(now);
+        Some(message)
+    }
+
+    /// When the allocation ends, unless something happens.
+    fn due(&self) -> Option<Instant> {
+        let gone = self.heard.map(|heard| heard + GONE);
+        self.client.due().map(|due| gone.map_or(due, |gone| gone.min(due)))
+    }
+
+    /// Ends an allocation whose time is up.
+    fn expire(&mut self, now: Instant) {
+        if self.heard.is_some_and(|heard| heard + GONE <= now) {
+            self.client = Client::new(self.address);
+        }
+        self.client.expire(now);
+        self.close_ports();
+    }
+
+    fn close_ports(&mut self) {
+        let relayed = self.client.relayed();
+        self.ports.retain(|port| relayed.contains(&port.relayed));
+        if relayed.is_empty() {
+            self.heard = None;
+        }
+    }
 }
 
-/// Serves a client at `address` as long as it is there and has its place.
-pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: SocketAddr, place: (Place, Evicted)) {
-    let (place, mut evicted) = place;
-    let mut client = Client::new(address);
-    let mut port: Option<Port> = None;
-    let mut is_joined = false;
+/// Serves a client as long as it is there and has its place. One without an allocation has a
+/// `place`, and one with datagrams is not served without.
+pub(super) async fn serve(
+    server: Arc<TurnServer>,
+    mut link: Link,
+    mut session: Session,
+    mut place: Option<(Place, Evicted)>,
+) {
     let mut idle_until = clock::now() + IDLE;
     let mut buffer = vec![0; DATA_MAX + 1];
+    let evicted = session.evicted.clone();
     loop {
-        let now = clock::now();
-        let wait = client.due().unwrap_or(idle_until).saturating_duration_since(now);
+        let until = session.due().unwrap_or(idle_until);
+        let wait = until.saturating_duration_since(clock::now());
         let event = tokio::select! {
             message = link.next() => Event::Message(message),
-            received = receive(port.as_ref(), &mut buffer) => Event::Relayed(received),
+            received = ports::receive(&session.ports, &mut buffer) => Event::Relayed(received),
             () = tokio::time::sleep(wait) => Event::Due,
-            Ok(_) = &mut evicted, if !is_joined => {
-                server.counts.add(TurnEvent::Full);
-                return;
-            }
+            () = evicted.notified() => return server.counts.add(TurnEvent::Evicted),
+            () = lost(&mut place) => return server.counts.add(TurnEvent::Full),
         };
         let answer = match event {
             Event::Message(None) => return,
-            Event::Message(Some(message)) => take(&server, &mut client, &mut port, &message).await,
-            Event::Relayed(Ok((len, from))) => {
-                let access = server.access();
-                let peer = access.advertised_of(from);
-                peer.and_then(|peer| client.receive_from_peer(&access.server, clock::now(), peer, &buffer[..len]))
+            Event::Message(Some(message)) => {
+                let reply = session.take(&server, &message).await;
+                let is_limited = |reply: &Reply| reply.is_open && link.is_forgeable();
+                reply.filter(|reply| !is_limited(reply) || server.may_answer(session.address.ip()))
             }
+            .map(|reply| reply.bytes),
+            Event::Relayed(Ok((port, len, from))) => session.relay(&server, port, from, &buffer[..len]),
             // An error is that of an earlier datagram.
             Event::Relayed(Err(_)) => None,
             Event::Due => {
-                client.expire(clock::now());
-                if client.relayed().is_none() {
+                session.expire(clock::now());
+                if !session.is_allocated() {
                     return;
                 }
                 None
             }
         };
-        if client.relayed().is_none() {
-            if port.take().is_some() {
-                idle_until = clock::now() + IDLE;
-            }
-        } else if !is_joined {
-            is_joined = place.join();
-            if !is_joined {
-                return;
-            }
-        }
         if let Some(answer) = answer
             && let Err(error) = link.send(answer).await
         {
@@ -95,40 +184,30 @@ pub(super) async fn serve(server: Arc<TurnServer>, mut link: Link, address: Sock
             }
             return;
         }
+        match (session.is_allocated(), &place) {
+            (true, _) => place = None,
+            (false, Some(_)) => {}
+            // The next message of its address makes another one.
+            (false, None) if link.is_forgeable() => return,
+            (false, None) => {
+                idle_until = clock::now() + IDLE;
+                match server.places.enter(Some(session.address.ip()), clock::now()) {
+                    Ok(pending) => place = Some(pending),
+                    Err(_) => return server.counts.add(TurnEvent::Full),
+                }
+            }
+        }
     }
 }
 
-/// Takes a message of the client; returns the answer, if there is one.
-async fn take(server: &TurnServer, client: &mut Client, port: &mut Option<Port>, message: &[u8]) -> Option<Vec<u8>> {
-    let access = server.access();
-    let outcome = client.receive(&access.server, times(), message, |user, family| {
-        let share = server.users.enter(user).ok_or_else(|| {
-            server.counts.add(TurnEvent::Quota);
-            Refusal::Quota
-        })?;
-        let (socket, relayed) = access.open(family).map_err(|error| {
-            debug!(%error, "no port for an allocation");
-            server.counts.add(TurnEvent::NoPort);
-            Refusal::NoPort
-        })?;
-        *port = Some(Port {
-            socket,
-            _share: share,
-            _counted: server.counts.allocated(),
-        });
-        Ok(relayed)
-    });
-    match outcome {
-        Outcome::Nothing => None,
-        Outcome::Answer(answer) => Some(answer),
-        Outcome::Forward { peer, data } => {
-            if let (Some(port), Some(to)) = (port.as_ref(), access.local_of(peer)) {
-                // An error drops it, as on any path.
-                let _ = port.socket.send_to(data, to).await;
-            }
-            None
-        }
+/// Waits until a place is lost.
+async fn lost(place: &mut Option<(Place, Evicted)>) {
+    if let Some((_, evicted)) = place
+        && evicted.await.is_ok()
+    {
+        return;
     }
+    std::future::pending().await
 }
 
 /// The time.
@@ -136,13 +215,5 @@ pub(super) fn times() -> Times {
     Times {
         now: clock::now(),
         unix: clock::unix(),
-    }
-}
-
-/// Waits for a datagram at the relayed port, if there is one.
-async fn receive(port: Option<&Port>, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-    match port {
-        Some(port) => port.socket.recv_from(buffer).await,
-        None => pending().await,
     }
 }

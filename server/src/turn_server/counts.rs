@@ -13,6 +13,10 @@ pub(super) enum TurnEvent {
     Allocated,
     /// A client was refused, or closed without an allocation, because there are too many.
     Full,
+    /// An allocation ended for another one, because there are too many.
+    Evicted,
+    /// A request had no answer, because its address had too many without a proof.
+    Limited,
     /// A client was refused an allocation because its user has too many.
     Quota,
     /// The system had no port for an allocation.
@@ -21,9 +25,11 @@ pub(super) enum TurnEvent {
     Slow,
 }
 
-const EVENTS: [(TurnEvent, &str); 5] = [
+const EVENTS: [(TurnEvent, &str); 7] = [
     (TurnEvent::Allocated, "allocated"),
     (TurnEvent::Full, "full"),
+    (TurnEvent::Evicted, "evicted"),
+    (TurnEvent::Limited, "limited"),
     (TurnEvent::Quota, "quota"),
     (TurnEvent::NoPort, "no_port"),
     (TurnEvent::Slow, "slow"),

@@ -1,4 +1,4 @@
-//! Clients over UDP.
+//! Clients over UDP. One is kept only once it has an allocation.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -7,12 +7,10 @@ use std::sync::Arc;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use turn::limits::MESSAGE_MAX;
-use turn::{Client, Outcome, Refusal};
 
-use super::counts::TurnEvent;
+use super::TurnServer;
+use super::client::{self, Session};
 use super::link::Link;
-use super::{TurnServer, client};
-use crate::os::clock;
 
 /// Messages of one client that wait for its task. Further ones are dropped.
 const WAITING_MAX: usize = 64;
@@ -38,47 +36,29 @@ pub(super) async fn serve(server: Arc<TurnServer>, socket: Arc<UdpSocket>) {
             continue;
         }
         let address = SocketAddr::new(from.ip().to_canonical(), from.port());
-        let (access, times) = (server.access(), client::times());
-        if !access.server.admits(times.unix, address, message) {
-            // A client is kept only at an address that receives.
-            let mut stranger = Client::new(address);
-            if let Outcome::Answer(answer) =
-                stranger.receive(&access.server, times, message, |_, _| Err(Refusal::NoPort))
-            {
-                // An error drops it, as on any path.
-                let _ = socket.try_send_to(&answer, from);
-            }
+        let mut session = Session::new(address);
+        let Some(reply) = session.take(&server, message).await else {
+            continue;
+        };
+        if reply.is_open && !server.may_answer(address.ip()) {
+            continue;
+        }
+        // An error drops it, as on any path.
+        let _ = socket.try_send_to(&reply.bytes, from);
+        if !session.is_allocated() {
             continue;
         }
         if clients.len() >= listed_max {
             clients.retain(|_, client| !client.is_closed());
             listed_max = LISTED.max(2 * clients.len());
         }
-        if let Some(client) = admit(&server, &socket, from, address) {
-            let _ = client.try_send(message.to_vec());
-            clients.insert(from, client);
-        }
+        let (sender, incoming) = mpsc::channel(WAITING_MAX);
+        let link = Link::Datagrams {
+            incoming,
+            socket: socket.clone(),
+            client: from,
+        };
+        tokio::spawn(client::serve(server.clone(), link, session, None));
+        clients.insert(from, sender);
     }
-}
-
-/// Starts the task of a new client, if it may be one more. `address` is the canonical form of
-/// `from`.
-fn admit(
-    server: &Arc<TurnServer>,
-    socket: &Arc<UdpSocket>,
-    from: SocketAddr,
-    address: SocketAddr,
-) -> Option<mpsc::Sender<Vec<u8>>> {
-    let Ok(place) = server.places.enter(Some(address.ip()), clock::now()) else {
-        server.counts.add(TurnEvent::Full);
-        return None;
-    };
-    let (sender, incoming) = mpsc::channel(WAITING_MAX);
-    let link = Link::Datagrams {
-        incoming,
-        socket: socket.clone(),
-        client: from,
-    };
-    tokio::spawn(client::serve(server.clone(), link, address, place));
-    Some(sender)
 }

@@ -41,6 +41,11 @@ impl Link {
         }
     }
 
+    /// Whether a message may come from another address than it says.
+    pub(super) fn is_forgeable(&self) -> bool {
+        matches!(self, Link::Datagrams { .. })
+    }
+
     /// The next message; `None` when there is no more. Dropped before it is done, it has taken
     /// nothing.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {

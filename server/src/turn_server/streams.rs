@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
+use super::TurnServer;
+use super::client::{self, Session};
 use super::counts::TurnEvent;
 use super::link::Link;
-use super::{TurnServer, client};
 use crate::clients::accept::next_connection;
 use crate::clients::peeked::Stream;
 use crate::http::listen::tune;
@@ -32,7 +33,8 @@ pub(crate) fn admit(server: &Arc<TurnServer>, stream: Box<dyn Stream>, from: Soc
     let from = SocketAddr::new(from.ip().to_canonical(), from.port());
     match server.places.enter(Some(from.ip()), clock::now()) {
         Ok(place) => {
-            tokio::spawn(client::serve(server.clone(), Link::stream(stream), from, place));
+            let serving = client::serve(server.clone(), Link::stream(stream), Session::new(from), Some(place));
+            tokio::spawn(serving);
         }
         Err(_) => server.counts.add(TurnEvent::Full),
     }

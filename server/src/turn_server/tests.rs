@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use turn::PortRequest;
 
+use super::ports::Asker;
 use super::*;
 
 /// A request for an allocation without credentials.
@@ -44,8 +47,8 @@ async fn strangers_are_asked_for_credentials_over_udp() {
     let socket = Arc::new(udp::bind_shared("127.0.0.1:0".parse().unwrap()).unwrap());
     let at = socket.local_addr().unwrap();
     tokio::spawn(datagrams::serve(server.clone(), socket));
-    // More than have places: a stranger has none.
-    for number in 0..LIMITS.pending_per_address + 8 {
+    // A stranger has no place among the limits.
+    for number in 0..4 {
         let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         // Only a request is answered.
         client.send_to(b"hello", at).await.unwrap();
@@ -53,6 +56,70 @@ async fn strangers_are_asked_for_credentials_over_udp() {
         let answer = ask(&client, at, &method).await;
         assert!(is_challenge_of(method[1], &answer), "{answer:?}");
     }
+}
+
+/// A request for the own address.
+const BINDING: [u8; 20] = {
+    let mut request = ALLOCATE;
+    request[1] = 1;
+    request
+};
+
+#[tokio::test]
+async fn everybody_is_told_the_own_address_over_udp_and_tcp() {
+    let server = server();
+    let socket = Arc::new(udp::bind_shared("127.0.0.1:0".parse().unwrap()).unwrap());
+    let at = socket.local_addr().unwrap();
+    tokio::spawn(datagrams::serve(server.clone(), socket));
+    let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let answer = ask(&client, at, &BINDING).await;
+    let id = BINDING[8..].try_into().unwrap();
+    let mapped = wire::stun::mapped_address(&answer, &id);
+    assert_eq!(mapped, Some(client.local_addr().unwrap()));
+
+    let listener = listen::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let at = listener.local_addr().unwrap();
+    tokio::spawn(streams::serve(server, listener));
+    let mut client = TcpStream::connect(at).await.unwrap();
+    client.write_all(&BINDING).await.unwrap();
+    let mut answer = [0; 32];
+    tokio::time::timeout(PATIENCE, client.read_exact(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
+    let mapped = wire::stun::mapped_address(&answer, &id);
+    assert_eq!(mapped, Some(client.local_addr().unwrap()));
+}
+
+#[tokio::test]
+async fn an_even_port_is_followed_by_the_one_of_its_token() {
+    let server = server();
+    let evicted = Arc::new(Notify::new());
+    let asker = |user| Asker {
+        user,
+        address: "192.0.2.1".parse().unwrap(),
+        evicted: &evicted,
+    };
+    let request = PortRequest::Even {
+        family: Family::V4,
+        reserve_next: true,
+    };
+    let now = clock::now();
+    let (even, opened) = ports::open(&server, &asker("ada"), request, now).unwrap();
+    assert_eq!(opened.relayed.port() % 2, 0);
+    let reserved = PortRequest::Reserved(opened.token.unwrap());
+    assert!(
+        ports::open(&server, &asker("bob"), reserved, now).is_err(),
+        "another user"
+    );
+    let (next, opened) = ports::open(&server, &asker("ada"), reserved, now).unwrap();
+    assert_eq!(opened.relayed.port(), even.relayed.port() + 1);
+    assert!(ports::open(&server, &asker("ada"), reserved, now).is_err(), "twice");
+    drop((even, next));
+    let (_even, opened) = ports::open(&server, &asker("ada"), request, now).unwrap();
+    let late = now + turn::limits::RESERVED_FOR;
+    let reserved = PortRequest::Reserved(opened.token.unwrap());
+    assert!(ports::open(&server, &asker("ada"), reserved, late).is_err(), "too late");
 }
 
 /// The answer to a request, which is repeated until there is one.
