@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 
 mod relay;
 mod signalling;
+mod turn;
 mod whip_requests;
 
 pub use relay::{NG_REQUESTS, NG_VALUES, PHONES, RTPPROXY};
 pub use signalling::{CALLS, JOINS, JSON, OFFERS, TOKENS};
+pub use turn::TURN;
 pub use whip_requests::REQUESTS;
 
 /// A name, and an input of about the given number of bytes.

@@ -56,8 +56,20 @@ pub const TARGETS: &[Target] = &[
     target("dtls_records", crate::dtls_records, seeds::dtls, hostile::DTLS, PACKET),
     target("classify", crate::classify, seeds::datagrams, &[], PACKET),
     target("framing", crate::framing, framed, &[], PACKET),
-    target("turn_messages", crate::turn_messages, asked_of_turn, &[], WORLD),
-    target("turn_requests", crate::turn_requests, asked_of_turn, &[], WORLD),
+    target(
+        "turn_messages",
+        crate::turn_messages,
+        asked_of_turn,
+        hostile::TURN,
+        WORLD,
+    ),
+    target(
+        "turn_requests",
+        crate::turn_requests,
+        asked_of_turn,
+        hostile::TURN,
+        WORLD,
+    ),
     target("srtp", crate::srtp, seeds::rtp, &[], limit(256 << 10, 256)),
     target(
         "sdp_read",
@@ -259,6 +271,26 @@ fn asked_of_turn() -> Vec<Vec<u8>> {
         message([0, 4], &[0x00, 0x0d, 0, 4, 0, 0, 2, 88]),
         message([0, 0x16], &data),
         vec![0x40, 0, 0, 4, 1, 2, 3, 4],
+        message([0, 1], &[]),
+        message([0, 1], &[0x00, 0x03, 0, 4, 0, 0, 0, 6, 0x80, 0x28, 0, 4, 0, 0, 0, 0]),
+        message([1, 1], &peer),
+        // EVEN-PORT, RESERVATION-TOKEN, both families, DONT-FRAGMENT, and the algorithm for
+        // passwords.
+        message(
+            [0, 3],
+            &[0x00, 0x19, 0, 4, 17, 0, 0, 0, 0x00, 0x18, 0, 1, 0x80, 0, 0, 0],
+        ),
+        message(
+            [0, 3],
+            &[0x00, 0x19, 0, 4, 17, 0, 0, 0, 0x00, 0x22, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8],
+        ),
+        message(
+            [0, 3],
+            &[
+                0x00, 0x19, 0, 4, 17, 0, 0, 0, 0x80, 0x00, 0, 4, 2, 0, 0, 0, 0x00, 0x1a, 0, 0,
+            ],
+        ),
+        message([0, 4], &[0x00, 0x17, 0, 4, 1, 0, 0, 0, 0x00, 0x1d, 0, 4, 0, 2, 0, 0]),
     ];
     seeds.push(seeds.concat());
     seeds

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use ::turn::limits::MESSAGE_MAX;
-use ::turn::{Client, Outcome, Server, Times, framing};
+use ::turn::{Client, Opened, Outcome, Server, Times, framing};
 use access::TurnSecret;
 use is::stun::StunMessage;
 use md5::{Digest, Md5};
@@ -46,7 +46,7 @@ impl World {
 }
 
 /// A message of a client without credentials, and the same in a stream: nothing is relayed, no port
-/// is opened, and an answer is short.
+/// is opened, an answer is short, and an answer to it is none.
 pub fn turn_messages(data: &[u8]) {
     let World {
         server,
@@ -61,12 +61,18 @@ pub fn turn_messages(data: &[u8]) {
         assert_inside(data, message);
         match client.receive(&server, times, message, |_, _| panic!("nobody has credentials")) {
             Outcome::Nothing => {}
-            Outcome::Answer(answer) => assert!(answer.len() <= 100, "{} bytes", answer.len()),
+            Outcome::OpenAnswer(answer) => {
+                let (answered, asked) = (answer.len(), message.len());
+                assert!(answered <= (2 * asked).max(52) + 44, "{answered} bytes for {asked}");
+                let again = client.receive(&server, times, &answer, |_, _| panic!("nobody has credentials"));
+                assert_eq!(again, Outcome::Nothing);
+            }
+            Outcome::Answer(_) => panic!("nobody has credentials"),
             Outcome::Forward { peer, .. } => panic!("relayed to {peer}"),
         }
         stream = rest;
     }
-    assert_eq!(client.relayed(), None);
+    assert!(client.relayed().is_empty());
     let down = client.receive_from_peer(&server, times.now, SocketAddr::from(MEDIA), data);
     assert_eq!(down, None);
 }
@@ -90,15 +96,20 @@ pub fn turn_requests(data: &[u8]) {
             break;
         };
         let signed = signed(message, [&credentials.username, "weir", &nonce], &key);
-        let had_port = client.relayed().is_some();
+        let mut ports = client.relayed().len();
         let open = |user: &str, _| {
             assert_eq!(user, credentials.username);
-            assert!(!had_port, "two ports");
-            Ok(SocketAddr::from(RELAYED))
+            ports += 1;
+            // The server has no peer of the other family.
+            assert_eq!(ports, 1);
+            let relayed = SocketAddr::from(RELAYED);
+            Ok(Opened { relayed, token: None })
         };
         match client.receive(&server, times, &signed, open) {
             Outcome::Nothing => {}
-            Outcome::Answer(answer) => assert!(answer.len() <= MESSAGE_MAX, "{} bytes", answer.len()),
+            Outcome::Answer(answer) | Outcome::OpenAnswer(answer) => {
+                assert!(answer.len() <= MESSAGE_MAX, "{} bytes", answer.len());
+            }
             Outcome::Forward { peer, data } => {
                 assert_eq!(peer, media);
                 assert_inside(&signed, data);
@@ -109,13 +120,13 @@ pub fn turn_requests(data: &[u8]) {
     let other = client.receive_from_peer(&server, times.now, SocketAddr::from(OTHER), data);
     assert_eq!(other, None);
     let down = client.receive_from_peer(&server, times.now, media, data);
-    assert!(client.relayed().is_some() || down.is_none(), "relayed without a port");
+    assert!(!client.relayed().is_empty() || down.is_none(), "relayed without a port");
 }
 
 /// The nonce that the server gives a client.
 fn nonce(server: &Server, client: &mut Client, times: Times) -> String {
     let outcome = client.receive(server, times, &ALLOCATE, |_, _| panic!("nobody has credentials"));
-    let Outcome::Answer(challenge) = outcome else {
+    let Outcome::OpenAnswer(challenge) = outcome else {
         panic!("{outcome:?}");
     };
     let challenge = StunMessage::parse(&challenge).expect("an answer");
