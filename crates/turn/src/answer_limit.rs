@@ -1,9 +1,9 @@
 //! The rate of answers to senders that have proved nothing.
 //!
-//! The address of such a sender may be forged, and the answers then reach another. So there are only
-//! so many for an address in a second. An address shares its count with few others, by a hash that
-//! nobody can guess: the counts take the same memory for any number of addresses, and none of them
-//! can be pushed out.
+//! The address of such a sender may be forged, and the answers then reach another. So there are
+//! only so many for an address in a second. An address shares its count with few others, by a hash
+//! that nobody can guess: the counts take the same memory for any number of addresses, and none of
+//! them can be pushed out.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
