@@ -5,7 +5,15 @@ counting::counters! {
     pub enum Counter {
         /// Connectivity checks answered.
         CheckAnswered = "check_answered",
-        /// STUN that is no well-formed binding request with a fingerprint.
+        /// Connectivity checks of ours, to addresses that have not proved themselves.
+        CheckSent = "check_sent",
+        /// Answers to them: each proves an address.
+        AnswerReceived = "answer_received",
+        /// Answers to no check of ours that waits for one.
+        AnswerUnexpected = "answer_unexpected",
+        /// Answers with a wrong MESSAGE-INTEGRITY.
+        AnswerUnauthenticated = "answer_unauthenticated",
+        /// STUN that is neither a well-formed binding request with a fingerprint nor an answer.
         StunMalformed = "stun_malformed",
         /// Checks for a transport that was closed a moment ago.
         CheckLate = "check_late",

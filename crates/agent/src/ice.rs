@@ -1,36 +1,27 @@
-//! One transport's half of ICE: the controlled side of a lite implementation.
+//! One transport's half of ICE: the controlled side of a lite implementation that proves addresses.
 //!
-//! A lite agent has host candidates only and sends no checks; it learns of its peer only from the
-//! peer's checks. So it authenticates a check, records the address pair, answers, and follows
+//! It has host candidates only and learns of its peer only from the peer's checks. It
+//! authenticates a check, answers it, and checks the address pair itself, once: a pair is used only
+//! after the peer has answered, because the source of a datagram can be forged. It follows
 //! nominations. The newest nomination wins, because peers change their mind (RFC 8445 section 8.1.1
 //! with a lite peer; Firefox nominates every pair it checks).
 //!
 //! Source: RFC 8445 sections 7.3 and 8.2, RFC 7675, RFC 8489.
 
-use std::net::SocketAddr;
+mod checks;
+mod message;
+mod unproved;
+
 use std::time::{Duration, Instant};
 
-use dataplane::limits::PATHS_MAX;
 use dataplane::{Path, Protection};
-use is::stun::StunMessage;
-use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
 use southbound::IceCredentials;
 
 use crate::config::Config;
-use crate::counters::Counter;
 use crate::limits::GENERATIONS_MAX;
-
-/// The largest answer: a header, one address, integrity and fingerprint.
-const REPLY_MAX: usize = 128;
-
-/// A peer whose nominated pair had no check for so long, and that nominates one with another
-/// address, has moved. Browsers check a pair in use every two to six seconds, so the time alone
-/// does not tell a move from a choice between two pairs that work.
-const SILENT: Duration = Duration::from_secs(1);
-
-/// MESSAGE-INTEGRITY with its 20 bytes, then FINGERPRINT with its 4: how every connectivity check
-/// ends.
-const TRAILER: usize = 24 + 8;
+pub(crate) use checks::{PathChange, Source};
+pub(crate) use message::CheckId;
+use unproved::{RateLimit, Unproved};
 
 /// The controlled half of ICE on one transport.
 #[derive(Debug)]
@@ -38,9 +29,17 @@ pub(crate) struct Ice {
     /// Credentials since each ICE restart, the newest last. Older ones work until a pair is
     /// nominated with newer ones.
     generations: Vec<IceCredentials>,
+    /// The peer's credentials, the newest last.
+    remotes: Vec<IceCredentials>,
     /// Paths on which the peer has proved itself. The nominated pair is first, once there is one.
     proven: Vec<Proven>,
-    nominated: bool,
+    /// Paths on which the peer has only checked.
+    unproved: Vec<Unproved>,
+    /// The number of the nomination that is followed; zero is none.
+    nominated: u64,
+    /// Nominations so far.
+    nominations: u64,
+    rate_limit: RateLimit,
 }
 
 #[derive(Debug)]
@@ -49,34 +48,16 @@ struct Proven {
     at: Instant,
 }
 
-/// A connectivity check that was valid.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    /// The response, to be sent to the address that the check came from.
-    pub(crate) reply: Vec<u8>,
-    /// Whether it counts as consent: a role conflict does not.
-    pub(crate) consents: bool,
-    /// The effect on the paths.
-    pub(crate) change: PathChange,
-}
-
-/// The effect of a check on the paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PathChange {
-    /// No change for the tables.
-    Nothing,
-    /// The pairs of the leg, or which of them is the nominated one.
-    Paths,
-    /// The nominated pair is another one, and the earlier one was silent: the peer has moved.
-    Moved,
-}
-
 impl Ice {
     pub(crate) fn new(local: IceCredentials) -> Self {
         Ice {
             generations: vec![local],
+            remotes: Vec::new(),
             proven: Vec::new(),
-            nominated: false,
+            unproved: Vec::new(),
+            nominated: 0,
+            nominations: 0,
+            rate_limit: RateLimit::new(),
         }
     }
 
@@ -90,6 +71,18 @@ impl Ice {
         self.generations.push(local);
     }
 
+    /// The peer described itself. Its pairs without proof are checked with these credentials now.
+    pub(crate) fn describe(&mut self, now: Instant, remote: &IceCredentials) {
+        if self.remotes.last() == Some(remote) {
+            return;
+        }
+        if self.remotes.len() == GENERATIONS_MAX {
+            self.remotes.remove(0);
+        }
+        self.remotes.push(remote.clone());
+        self.unproved.iter_mut().for_each(|pair| pair.described(now));
+    }
+
     /// The newest local credentials.
     pub(crate) fn local(&self) -> &IceCredentials {
         self.generations.last().expect("there is always a generation")
@@ -100,29 +93,49 @@ impl Ice {
         self.generations.iter().map(|local| local.ufrag.as_str())
     }
 
-    /// The nominated pair first; the others in the order they were proved.
+    /// The nominated pair first; the others in the order they were proved, and those without proof
+    /// last.
     pub(crate) fn paths(&self) -> impl Iterator<Item = Path> {
+        let unproved = self.unproved.iter().filter(|pair| !pair.contested);
+        self.proven_paths().chain(unproved.map(|pair| pair.path))
+    }
+
+    fn proven_paths(&self) -> impl Iterator<Item = Path> {
         self.proven.iter().map(|proven| proven.path)
     }
 
-    /// The pairs that a leg has. A leg without encryption has none over TCP, because the offloads
-    /// that take such legs send datagrams.
+    /// The ids of checks of ours that an answer may come for.
+    pub(crate) fn check_ids(&self) -> impl Iterator<Item = CheckId> {
+        self.unproved.iter().map(|pair| pair.id)
+    }
+
+    /// The pairs that a leg has. The first is sent to, so it is a proved one, or there are no keys
+    /// yet. A leg without encryption has no pair over TCP, because the offloads that take such legs
+    /// send datagrams.
     pub(crate) fn leg_paths(&self, protection: &Protection, config: &Config) -> Vec<Path> {
         let is_clear = *protection == Protection::Clear;
-        self.paths().filter(|path| !(is_clear && config.is_tcp(path))).collect()
+        let is_for = |path: &Path| !(is_clear && config.is_tcp(path));
+        let sends = *protection == Protection::Pending || self.proven_paths().any(|path| is_for(&path));
+        self.paths().filter(|path| sends && is_for(path)).collect()
     }
 
     /// The path to send on: the nominated pair, or the first one that was proved.
     pub(crate) fn best(&self) -> Option<Path> {
-        self.proven.first().map(|proven| proven.path)
+        self.proven_paths().next()
+    }
+
+    /// The path to answer on what came `from` there: the nominated pair, or the same one if it is
+    /// proved.
+    pub(crate) fn answer_path(&self, from: Path) -> Option<Path> {
+        let is_proven = !self.is_nominated() && self.proved_at(from).is_some();
+        if is_proven { Some(from) } else { self.best() }
     }
 
     /// Whether the peer has nominated a pair.
     pub(crate) fn is_nominated(&self) -> bool {
-        self.nominated
+        self.nominated != 0
     }
-
-    /// When the peer last proved itself on `path`.
+    /// When the peer last checked on `path`, if it has proved itself there.
     pub(crate) fn proved_at(&self, path: Path) -> Option<Instant> {
         self.proven
             .iter()
@@ -130,149 +143,50 @@ impl Ice {
             .map(|proven| proven.at)
     }
 
-    /// When the peer last proved itself anywhere.
+    /// When the peer last checked on a path that is proved.
     pub(crate) fn last_check(&self) -> Option<Instant> {
         self.proven.iter().map(|proven| proven.at).max()
     }
 
     /// Gives up a pair: another transport has proved to be there now.
     pub(crate) fn forget(&mut self, path: Path) {
-        let was_nominated = self.nominated && self.best() == Some(path);
+        if self.best() == Some(path) {
+            self.nominated = 0;
+        }
         self.proven.retain(|proven| proven.path != path);
-        self.nominated &= !was_nominated;
+        for pair in self.unproved.iter_mut().filter(|pair| pair.path == path) {
+            pair.contested = true;
+        }
     }
 
     /// Time of the next effect of [`prune`](Self::prune), if nothing is proved until then.
     pub(crate) fn next_prune(&self, age_max: Duration) -> Option<Instant> {
-        let others = self.proven.iter().skip(usize::from(self.nominated));
-        others.map(|proven| proven.at + age_max).min()
+        let others = self.proven.iter().skip(usize::from(self.is_nominated()));
+        let unproved = self.unproved.iter().map(|pair| pair.at);
+        others
+            .map(|proven| proven.at)
+            .chain(unproved)
+            .min()
+            .map(|at| at + age_max)
     }
 
-    /// Gives up pairs that are neither nominated nor proved within `age_max`. Returns whether there
-    /// were any.
+    /// Gives up pairs that are neither nominated nor checked within `age_max`. Returns whether
+    /// there were any.
     pub(crate) fn prune(&mut self, now: Instant, age_max: Duration) -> bool {
-        let (before, nominated) = (self.proven.len(), self.nominated.then(|| self.best()).flatten());
+        let before = self.proven.len() + self.unproved.len();
+        let nominated = self.best().filter(|_| self.is_nominated());
+        let is_fresh = |at: Instant| now.saturating_duration_since(at) < age_max;
         self.proven
-            .retain(|proven| Some(proven.path) == nominated || now.saturating_duration_since(proven.at) < age_max);
-        self.proven.len() != before
+            .retain(|proven| Some(proven.path) == nominated || is_fresh(proven.at));
+        self.unproved.retain(|pair| is_fresh(pair.at));
+        self.proven.len() + self.unproved.len() != before
     }
 
-    /// Handles a connectivity check for one of our user fragments. The peer's half of USERNAME is
-    /// not looked at (RFC 8445 section 7.3). An invalid check is counted and not answered: an
-    /// address that has not proved itself is sent nothing.
-    pub(crate) fn check(&mut self, now: Instant, path: Path, datagram: &[u8]) -> Result<Checked, Counter> {
-        if !ends_in_fingerprint(datagram) {
-            return Err(Counter::StunMalformed);
-        }
-        let message = StunMessage::parse(datagram).map_err(|_| Counter::StunMalformed)?;
-        let (local, _) = message.split_username().ok_or(Counter::StunMalformed)?;
-        let found = self
-            .generations
-            .iter()
-            .rposition(|generation| generation.ufrag == local);
-        let index = found.ok_or(Counter::CheckUnknownUfrag)?;
-        let password = self.generations[index].password.as_bytes();
-        if !message.verify(password, hmac) {
-            return Err(Counter::CheckUnauthenticated);
-        }
-        if message.ice_controlled().is_some() {
-            let reply = encode(StunMessage::binding_role_conflict_reply(message.trans_id()), password);
-            return Ok(Checked {
-                reply,
-                consents: false,
-                change: PathChange::Nothing,
-            });
-        }
-        // A socket for both families shows IPv4 peers at mapped addresses, which the peers do not
-        // use themselves.
-        let seen = SocketAddr::new(path.remote.ip().to_canonical(), path.remote.port());
-        let reply = encode(StunMessage::binding_reply(message.trans_id(), seen), password);
-        let change = self.prove(now, path, message.use_candidate(), index);
-        Ok(Checked {
-            reply,
-            consents: true,
-            change,
-        })
+    /// When [`send_checks`](Self::send_checks) has something next.
+    pub(crate) fn next_check(&self) -> Option<Instant> {
+        self.remotes.last()?;
+        self.unproved.iter().filter_map(|pair| pair.due).min()
     }
-
-    /// Remembers a valid check on `path` with credentials of generation `index`.
-    fn prove(&mut self, now: Instant, path: Path, nominates: bool, index: usize) -> PathChange {
-        let before: (Vec<_>, _) = (self.paths().collect(), self.nominated);
-        match self.proven.iter_mut().find(|proven| proven.path == path) {
-            Some(proven) => proven.at = now,
-            None => {
-                self.make_room();
-                self.proven.push(Proven { path, at: now });
-            }
-        }
-        let is_left = |nominated: &Proven| {
-            let is_silent = now.saturating_duration_since(nominated.at) >= SILENT;
-            is_silent && nominated.path.remote.ip() != path.remote.ip()
-        };
-        let is_moved = nominates && self.nominated && self.proven.first().is_some_and(is_left);
-        if nominates {
-            let position = self.proven.iter().position(|proven| proven.path == path);
-            self.proven[..=position.expect("just proved")].rotate_right(1);
-            self.nominated = true;
-            self.generations.drain(..index);
-        }
-        if self.paths().eq(before.0) && self.nominated == before.1 {
-            PathChange::Nothing
-        } else if is_moved {
-            PathChange::Moved
-        } else {
-            PathChange::Paths
-        }
-    }
-
-    /// A peer that proves itself on ever more pairs loses the stalest of its own.
-    fn make_room(&mut self) {
-        if self.proven.len() < PATHS_MAX {
-            return;
-        }
-        let replaceable = usize::from(self.nominated);
-        let stalest = (replaceable..self.proven.len()).min_by_key(|index| self.proven[*index].at);
-        self.proven.remove(stalest.expect("more pairs than the nominated one"));
-    }
-}
-
-/// Whether a datagram ends in MESSAGE-INTEGRITY and a right FINGERPRINT. ICE requires both in every
-/// check, and attributes after the integrity would not be covered by it.
-fn ends_in_fingerprint(datagram: &[u8]) -> bool {
-    let Some(start) = datagram.len().checked_sub(TRAILER) else {
-        return false;
-    };
-    let (covered, fingerprint) = datagram.split_at(datagram.len() - 8);
-    let value = (crc32(covered) ^ 0x5354_554e).to_be_bytes();
-    datagram[start..start + 4] == [0x00, 0x08, 0x00, 20]
-        && fingerprint[..4] == [0x80, 0x28, 0x00, 4]
-        && fingerprint[4..] == value
-}
-
-/// CRC-32 of ISO 3309, bit by bit: a check is a hundred bytes, and there are few.
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32| {
-        if crc & 1 == 1 {
-            (crc >> 1) ^ 0xedb8_8320
-        } else {
-            crc >> 1
-        }
-    };
-    let byte = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc));
-    !bytes.iter().fold(u32::MAX, byte)
-}
-
-fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 20] {
-    DefaultSha1HmacProvider.sha1_hmac(key, parts)
-}
-
-fn encode(message: StunMessage<'_>, password: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![0; REPLY_MAX];
-    let len = message
-        .to_bytes(Some(password), &mut bytes, hmac)
-        .expect("answers are shorter than the buffer");
-    bytes.truncate(len);
-    bytes
 }
 
 #[cfg(test)]

@@ -38,6 +38,14 @@ pub const DEPARTED_AGE: Duration = Duration::from_secs(15);
 /// Generations of ICE credentials that are answered: the newest and the one before it.
 pub const GENERATIONS_MAX: usize = 2;
 
+/// Connectivity checks of ours that one transport may send at once to addresses without proof. One
+/// more may be sent each [`CHECK_INTERVAL`]; at the limit none is sent before another check of the
+/// peer.
+pub const CHECKS_AT_ONCE_MAX: u32 = 32;
+
+/// See [`CHECKS_AT_ONCE_MAX`].
+pub const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Data channels of one transport; more are not answered.
 pub const CHANNELS_MAX: usize = 32;
 

@@ -155,28 +155,18 @@ impl Relays {
         let at = path.local;
         let Some(port) = self.ports.get_mut(&at) else { return };
         let before = port.party();
-        let checked = match &mut port.ice {
-            Some(ice) => ice.check(cx.now, path, datagram),
-            None => Err(Counter::CheckUnknownUfrag),
-        };
-        let checked = match checked {
-            Ok(checked) => checked,
+        let reply = match port.receive_stun(cx, path, datagram) {
+            Ok(reply) => reply,
             Err(counter) => return cx.count(counter),
         };
-        cx.count(if checked.consents {
-            Counter::CheckAnswered
-        } else {
-            Counter::RoleConflict
-        });
-        if checked.consents {
-            port.consented();
-        }
         if let Some(from) = port.party().filter(|from| before != Some(*from)) {
             tell(cx, RelayNotice::Source { at, from });
         }
         self.follow(cx, at);
         // Only now: the party may send media the moment it reads this.
-        cx.send(path, &checked.reply);
+        if let Some(reply) = reply {
+            cx.send(path, &reply);
+        }
     }
 
     /// DTLS at a port with ICE or DTLS, from an accepted source.
@@ -186,6 +176,9 @@ impl Relays {
         let Some(secure) = &mut port.secure else {
             return self.pass_dtls(cx, at, &datagram);
         };
+        if port.ice.is_none() {
+            secure.set_path(Some(path));
+        }
         secure.receive(cx, path, datagram);
         self.follow(cx, at);
     }
@@ -293,6 +286,9 @@ impl Relays {
         }
         if let Some(port) = self.ports.get_mut(&at) {
             port.was_terminated = port.is_terminated();
+            if let Some(ice) = &mut port.ice {
+                ice.send_checks(cx);
+            }
             match port.next_timeout(&cx.shared.config) {
                 Some(next) => cx.timer(Timer::Relay(at), next),
                 None => cx.shared.timers.clear(Timer::Relay(at)),
@@ -309,8 +305,14 @@ impl Relays {
             None => said,
         };
         let path = party.map(|remote| Path { local: at, remote });
+        let has_ice = port.ice.is_some();
         if let Some(secure) = &mut port.secure {
-            secure.begin(cx, &self.identity, path, at);
+            match path {
+                path if has_ice => secure.set_path(path),
+                Some(path) => secure.order_path(path),
+                None => {}
+            }
+            secure.begin(cx, &self.identity, at);
         }
     }
 
@@ -343,7 +345,7 @@ impl Relays {
     fn table_entry(&self, port: &Port) -> Relay {
         let Some(entry) = &port.entry else { return silent() };
         let accept = match (&port.ice, entry.accept) {
-            (Some(_), _) => port.party().map_or(Accept::Nobody, Accept::Only),
+            (Some(_), _) => port.source().map_or(Accept::Nobody, Accept::Only),
             (None, relay::Accept::Only(from)) => Accept::Only(from),
             (None, relay::Accept::Learn { within, window }) => Accept::Learn { within, window },
         };

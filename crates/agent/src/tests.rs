@@ -6,6 +6,7 @@ mod connecting;
 mod data;
 mod downlink;
 mod filling;
+mod forged;
 mod handshakes;
 mod histories;
 mod hostile;

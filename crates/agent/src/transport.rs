@@ -108,6 +108,8 @@ impl Transport {
             return Err(CloseReason::Fingerprint);
         }
         self.refuse_srtp(cx, &remote)?;
+        self.ice.describe(cx.now, &remote.credentials);
+        self.ice.send_checks(cx);
         let mut effects = Vec::new();
         self.channels
             .described(cx.now, remote.sctp_port.is_some(), &mut effects);
@@ -139,7 +141,7 @@ impl Transport {
         self.begin(cx, identity)
     }
 
-    /// A valid check came: the peer is there.
+    /// A valid check came on a path that is proved: the peer is there.
     pub(crate) fn consented(&mut self, cx: &mut Context<'_>) {
         if self.ice.is_nominated() && self.is_keyed() && self.liveness.connected() {
             let srtp = match &self.security {
@@ -290,6 +292,7 @@ impl Transport {
         if self.ice.prune(cx.now, cx.shared.config.consent_timeout) {
             self.write_leg(cx);
         }
+        self.ice.send_checks(cx);
         self.dtls_timeout(cx, identity)?;
         let mut effects = Vec::new();
         self.channels.handle_timeout(cx.now, &mut effects);
@@ -330,7 +333,7 @@ impl Transport {
         };
         let sctp = self.channels.poll_timeout();
         let prune = self.ice.next_prune(config.consent_timeout);
-        let next = [Some(liveness), prune, dtls, sctp]
+        let next = [Some(liveness), prune, self.ice.next_check(), dtls, sctp]
             .into_iter()
             .flatten()
             .min()
@@ -397,17 +400,14 @@ impl Transport {
     }
 
     /// Does what DTLS wants done. Datagrams go where the peer's came from until a pair is
-    /// nominated.
+    /// nominated, if that pair is proved.
     fn run_dtls(&mut self, cx: &mut Context<'_>, from: Path, effects: Vec<dtls::Effect>) -> Result<(), CloseReason> {
         for effect in effects {
             match effect {
                 dtls::Effect::Send(datagram) => {
-                    let path = if self.ice.is_nominated() {
-                        self.ice.best()
-                    } else {
-                        Some(from)
-                    };
-                    cx.send(path.unwrap_or(from), &datagram);
+                    if let Some(path) = self.ice.answer_path(from) {
+                        cx.send(path, &datagram);
+                    }
                 }
                 dtls::Effect::Keys(profile, protection) => self.adopt_keys(cx, profile, protection)?,
                 dtls::Effect::Data(data) => {

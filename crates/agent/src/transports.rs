@@ -1,5 +1,7 @@
 //! All transports of the node, and how a datagram finds its own.
 
+mod checks;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 
@@ -12,7 +14,7 @@ use crate::counters::Counter;
 use crate::departed::Departed;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};
-use crate::ice::PathChange;
+use crate::ice::CheckId;
 use crate::ids::Ids;
 use crate::limits::{HANDSHAKES_MAX, TRANSPORTS_MAX};
 use crate::map::Map;
@@ -41,6 +43,8 @@ pub(crate) struct Transports {
     by_ufrag: HashMap<String, TransportId>,
     by_leg: Map<LegId, TransportId>,
     by_path: HashMap<Path, TransportId>,
+    /// By the ids of checks of ours that an answer may come for.
+    by_check: HashMap<CheckId, TransportId>,
     /// Handshakes in the order they began; some are over.
     half_open: VecDeque<TransportId>,
     leg_ids: Ids,
@@ -53,6 +57,7 @@ struct Entry {
     transport: Transport,
     ufrags: Vec<String>,
     paths: Vec<Path>,
+    checks: Vec<CheckId>,
 }
 
 impl Transports {
@@ -63,6 +68,7 @@ impl Transports {
             by_ufrag: HashMap::new(),
             by_leg: Map::default(),
             by_path: HashMap::new(),
+            by_check: HashMap::new(),
             half_open: VecDeque::new(),
             leg_ids: Ids::default(),
             departed: Departed::default(),
@@ -72,7 +78,13 @@ impl Transports {
 
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty() && self.by_ufrag.is_empty() && self.by_leg.is_empty() && self.by_path.is_empty()
+        let names = [
+            self.by_ufrag.len(),
+            self.by_leg.len(),
+            self.by_path.len(),
+            self.by_check.len(),
+        ];
+        self.all.is_empty() && names == [0; 4]
     }
 
     /// The transport of a leg.
@@ -101,6 +113,7 @@ impl Transports {
                     transport: new,
                     ufrags: Vec::new(),
                     paths: Vec::new(),
+                    checks: Vec::new(),
                 };
                 self.all.insert(transport, Box::new(entry));
                 changes.push(Change::Opened(transport));
@@ -135,6 +148,7 @@ impl Transports {
         }
         remove_all(&mut self.by_ufrag, &closed.ufrags);
         remove_all(&mut self.by_path, &closed.paths);
+        remove_all(&mut self.by_check, &closed.checks);
         closed.transport.leg.and_then(|leg| self.by_leg.remove(&leg));
         self.half_open.retain(|half_open| *half_open != transport);
         cx.shared.timers.clear(Timer::Transport(transport));
@@ -162,19 +176,6 @@ impl Transports {
     pub(crate) fn hand_over(&mut self, cx: &mut Context<'_>, changes: &mut Vec<Change>) {
         while let Some(sender) = cx.shared.ledger.next() {
             self.with(cx, sender, changes, |transport, cx, _| transport.hand_over(cx));
-        }
-    }
-
-    /// STUN from anywhere.
-    pub(crate) fn receive_stun(
-        &mut self,
-        cx: &mut Context<'_>,
-        path: Path,
-        datagram: &[u8],
-        changes: &mut Vec<Change>,
-    ) {
-        if let Err(counter) = self.check(cx, path, datagram, changes) {
-            cx.count(counter);
         }
     }
 
@@ -238,67 +239,6 @@ impl Transports {
         Ok(())
     }
 
-    fn check(
-        &mut self,
-        cx: &mut Context<'_>,
-        path: Path,
-        datagram: &[u8],
-        changes: &mut Vec<Change>,
-    ) -> Result<(), Counter> {
-        let (local, _) = wire::stun::username(datagram).ok_or(Counter::StunMalformed)?;
-        let id = *self
-            .by_ufrag
-            .get(local)
-            .ok_or_else(|| match self.departed.knows(cx.now, local) {
-                true => Counter::CheckLate,
-                false => Counter::CheckUnknownUfrag,
-            })?;
-        let rival = self.by_path.get(&path).copied().filter(|owner| *owner != id);
-        if rival.is_some_and(|rival| self.has_proved_recently(cx, rival, path)) {
-            return Err(Counter::PathContested);
-        }
-        let entry = self.all.get_mut(&id).expect("user fragments name transports");
-        let checked = entry.transport.ice.check(cx.now, path, datagram)?;
-        cx.count(if checked.consents {
-            Counter::CheckAnswered
-        } else {
-            Counter::RoleConflict
-        });
-        if let Some(rival) = rival.filter(|_| checked.consents) {
-            self.take_path(cx, rival, path, changes);
-        }
-        self.with(cx, id, changes, |transport, cx, identity| {
-            let result = match checked.change {
-                PathChange::Paths | PathChange::Moved => transport.paths_changed(cx, identity),
-                PathChange::Nothing => Ok(()),
-            };
-            transport.consented(cx);
-            result
-        });
-        if checked.change == PathChange::Moved {
-            changes.push(Change::Moved(id));
-        }
-        // Only now: the peer may send media the moment it reads this.
-        cx.send(path, &checked.reply);
-        Ok(())
-    }
-
-    fn has_proved_recently(&self, cx: &Context<'_>, transport: TransportId, path: Path) -> bool {
-        let proved = self
-            .all
-            .get(&transport)
-            .and_then(|entry| entry.transport.ice.proved_at(path));
-        proved.is_some_and(|at| cx.now.saturating_duration_since(at) < cx.shared.config.disconnect_timeout)
-    }
-
-    /// Another transport has proved to be where this one was long ago: a port that was used again.
-    fn take_path(&mut self, cx: &mut Context<'_>, from: TransportId, path: Path, changes: &mut Vec<Change>) {
-        self.with(cx, from, changes, |transport, cx, identity| {
-            transport.ice.forget(path);
-            transport.paths_changed(cx, identity)
-        });
-    }
-
     /// Does something to one transport, and what follows from it.
     fn with(
         &mut self,
@@ -311,7 +251,7 @@ impl Transports {
             return;
         };
         let before = (transport.leg.is_some(), transport.is_keyed(), transport.is_half_open());
-        if transport.leg.is_none() && transport.ice.best().is_some() {
+        if transport.leg.is_none() && transport.ice.paths().next().is_some() {
             let leg = LegId(self.leg_ids.take());
             transport.leg = Some(leg);
             self.by_leg.insert(leg, id);
@@ -347,6 +287,7 @@ impl Transports {
             transport,
             ufrags,
             paths,
+            checks,
         }) = self.all.get_mut(&id).map(Box::as_mut)
         else {
             return;
@@ -361,6 +302,11 @@ impl Transports {
             remove_all(&mut self.by_path, paths);
             *paths = transport.ice.paths().collect();
             self.by_path.extend(paths.iter().map(|path| (*path, id)));
+        }
+        if !transport.ice.check_ids().eq(checks.iter().copied()) {
+            remove_all(&mut self.by_check, checks);
+            *checks = transport.ice.check_ids().collect();
+            self.by_check.extend(checks.iter().map(|check| (*check, id)));
         }
     }
 

@@ -1,7 +1,7 @@
-//! Parses just enough STUN to find the agent of a connectivity check, before any allocation for it,
-//! and asks STUN servers for this machine's address.
+//! Parses just enough STUN to find the agent of a connectivity check or of its answer, before any
+//! allocation for it, and asks STUN servers for this machine's address.
 //!
-//! Nothing here is authenticated: of a check, the result only selects the agent that verifies
+//! Nothing here is authenticated: the result only selects the agent that verifies
 //! MESSAGE-INTEGRITY.
 //!
 //! Source: RFC 8489 sections 5 and 14; RFC 8445 section 7.2.2.
@@ -41,6 +41,42 @@ pub fn username(datagram: &[u8]) -> Option<(&str, &str)> {
             MESSAGE_INTEGRITY => return None,
             _ => attributes.take(len.next_multiple_of(4) - len)?,
         };
+    }
+}
+
+/// A success response to a binding request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BindingSuccess<'a> {
+    /// The transaction id of the request.
+    pub id: [u8; TRANSACTION_ID_LEN],
+    /// The bytes in front of MESSAGE-INTEGRITY, which it covers with a length of its own.
+    pub covered: &'a [u8],
+    /// The value of MESSAGE-INTEGRITY.
+    pub integrity: [u8; 20],
+}
+
+/// A success response to a binding request, as far as an agent needs it that only wants to know
+/// whether its request arrived. FFmpeg's has no XOR-MAPPED-ADDRESS.
+///
+/// Errors: `None` when the datagram is no such response, or has no MESSAGE-INTEGRITY.
+pub fn binding_success(datagram: &[u8]) -> Option<BindingSuccess<'_>> {
+    let (kind, id, mut attributes) = message(datagram)?;
+    if kind != BINDING_SUCCESS {
+        return None;
+    }
+    loop {
+        let start = datagram.len() - attributes.len();
+        let kind = attributes.u16()?;
+        let len = usize::from(attributes.u16()?);
+        let value = attributes.take(len)?;
+        if kind == MESSAGE_INTEGRITY {
+            return Some(BindingSuccess {
+                id: id.try_into().ok()?,
+                covered: &datagram[..start],
+                integrity: value.try_into().ok()?,
+            });
+        }
+        attributes.take(len.next_multiple_of(4) - len)?;
     }
 }
 
@@ -181,6 +217,29 @@ mod tests {
         assert_eq!(mapped_address(&response(&[0, 3, 0, 0, 0, 0, 0, 0]), &id), None);
         assert_eq!(mapped_address(&binding_request(&id), &id), None);
         assert!(is_binding_request(&binding_request(&id)));
+    }
+
+    #[test]
+    fn an_answer_has_its_integrity_with_or_without_an_address() {
+        for attributes in [&[(XOR_MAPPED_ADDRESS, &[0, 1, 0, 0, 0, 0, 0, 0][..])][..], &[]] {
+            let mut datagram = request(&[attributes, &[(MESSAGE_INTEGRITY, &[5; 20]), (0x8028, &[0; 4])]].concat());
+            assert_eq!(binding_success(&datagram), None, "a request");
+            datagram[0] = 1;
+            datagram[1] = 1;
+            let covered = 20 + 12 * attributes.len();
+            let expected = BindingSuccess {
+                id: [7; TRANSACTION_ID_LEN],
+                covered: &datagram[..covered],
+                integrity: [5; 20],
+            };
+            assert_eq!(binding_success(&datagram), Some(expected));
+            for len in 0..datagram.len() {
+                assert_eq!(binding_success(&datagram[..len]), None, "{len} bytes");
+            }
+        }
+        let mut unsigned = request(&[(MESSAGE_INTEGRITY, &[5; 16])]);
+        (unsigned[0], unsigned[1]) = (1, 1);
+        assert_eq!(binding_success(&unsigned), None, "an integrity of another length");
     }
 
     #[test]

@@ -33,6 +33,11 @@ pub(crate) fn connect(peer: LegId) -> [Command; 2] {
     [Command::Open(open), Command::Connect { transport, remote }]
 }
 
+/// The password with which the peer answers checks.
+pub(crate) fn password(peer: LegId) -> String {
+    credentials("peer", peer).password
+}
+
 /// The peer's proof that it is there.
 pub(crate) fn check(peer: LegId) -> Vec<u8> {
     let (local, remote) = (credentials("node", peer), credentials("peer", peer));

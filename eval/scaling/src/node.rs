@@ -107,8 +107,11 @@ impl Node {
             .for_each(|command| self.command(command));
         self.plane
             .receive(self.now, entries::path(peer), &commands::check(peer));
-        self.act(&mut Meter::none(), &mut Cost::default());
-        self.pass_on();
+        // The agent answers, and has its own check answered.
+        for _ in 0..2 {
+            self.act(&mut Meter::none(), &mut Cost::default());
+            self.pass_on();
+        }
     }
 
     fn command(&mut self, command: Command) {
@@ -167,6 +170,12 @@ impl Node {
     }
 
     fn deliver(&mut self, path: &Path, datagram: &[u8]) {
+        if let Some(peer) = entries::leg_at(path)
+            && let Some(answer) = virtual_device::answer(datagram, path.local, &commands::password(peer))
+        {
+            self.plane.receive(self.now, *path, &answer);
+            return;
+        }
         let receiver = entries::leg_at(path).and_then(|peer| (peer.0 as usize).checked_sub(1));
         let Some(link) = receiver.and_then(|receiver| self.links.get_mut(receiver)) else {
             return;

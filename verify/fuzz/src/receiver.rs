@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use agent::{Agent, Certificate, Config, Receiver};
 use dataplane::{
-    Capabilities, Clock, Counters, DataPlane, Event, Ingress, Inject, LegId, Model, Path, Replica, ReplicaId, Update,
-    WriteError,
+    Capabilities, Clock, Counters, DataPlane, Egress, Event, Ingress, Inject, LegId, Model, Path, Replica, ReplicaId,
+    Update, WriteError,
 };
 use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
@@ -193,10 +193,22 @@ impl Call {
     }
 
     fn settle(&mut self) {
-        while let Some(event) = self.plane.poll() {
-            self.agent.event(self.now, event, &mut self.plane, &mut self.out);
+        loop {
+            while let Some(event) = self.plane.poll() {
+                self.agent.event(self.now, event, &mut self.plane, &mut self.out);
+            }
+            let injected = self.plane.model.take_injected();
+            if injected.is_empty() {
+                return;
+            }
+            for Egress { path, bytes, .. } in injected {
+                let password = credentials("peer", path.remote.port()).password;
+                if let Some(bytes) = virtual_device::answer(&bytes, path.local, &password) {
+                    let ingress = Ingress { path, bytes: &bytes };
+                    self.plane.model.packet(self.now, ingress, &mut Vec::new());
+                }
+            }
         }
-        self.plane.model.take_injected();
     }
 }
 

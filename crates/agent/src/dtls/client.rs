@@ -20,6 +20,13 @@ use crate::config::Certificate;
 /// The library finds an association by its peer's address; there is one, and any address will do.
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
+/// The time after which the first flight is repeated. It doubles with each repetition (RFC 6347
+/// section 4.2.4.1); the library repeats at equal intervals when asked, and is asked less often.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The longest interval.
+const INTERVAL_MAX: Duration = Duration::from_secs(60);
+
 /// Datagrams of one handshake. The library keeps early ones, and more than this is a flood.
 const DATAGRAMS_MAX: u32 = 500;
 
@@ -45,7 +52,7 @@ pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
             Srtp_Aes128_Cm_Hmac_Sha1_80,
         ])
         .with_extended_master_secret(ExtendedMasterSecretType::Request)
-        .with_flight_interval(Duration::from_millis(500))
+        .with_flight_interval(INTERVAL)
         // No authority vouches for these certificates: the fingerprint in the description does.
         .with_insecure_skip_verify(true)
         // Peers have no names, but the library requires one.
@@ -59,6 +66,8 @@ pub(super) struct Client {
     endpoint: Endpoint,
     config: Arc<HandshakeConfig>,
     state: State,
+    /// When the flight under way is repeated, and the time since it was sent.
+    repeat: Option<(Instant, Duration)>,
 }
 
 /// How far the handshake is.
@@ -80,7 +89,14 @@ impl Client {
             state: State::Idle {
                 deadline: now + identity.handshake_timeout,
             },
+            repeat: None,
         }
+    }
+
+    /// Waits for an answer to the flight that was sent, if the library does.
+    fn set_repeat(&mut self, now: Instant, interval: Duration) {
+        let waits = self.endpoint.poll_timeout(&PEER).is_some();
+        self.repeat = waits.then(|| (now + interval, interval));
     }
 
     fn drain(&mut self, output: &mut Vec<Output>) {
@@ -123,7 +139,11 @@ impl Engine for Client {
             return Ok(());
         }
         let events = self.endpoint.read(now, PEER, None, datagram.into()).map_err(failure)?;
+        let before = output.len();
         self.drain(output);
+        if output.len() > before {
+            self.set_repeat(now, INTERVAL);
+        }
         for event in events {
             match event {
                 EndpointEvent::HandshakeComplete => self.complete(output)?,
@@ -142,9 +162,15 @@ impl Engine for Client {
                     .connect(now, PEER, self.config.clone(), None)
                     .map_err(failure)?;
                 self.state = State::Handshake { deadline, datagrams: 0 };
+                self.set_repeat(now, INTERVAL);
             }
             State::Handshake { deadline, .. } if deadline <= now => return Err(Failure::Handshake),
-            State::Handshake { .. } | State::Done => self.endpoint.handle_timeout(PEER, now).map_err(failure)?,
+            State::Handshake { .. } | State::Done => {
+                if let Some((_, interval)) = self.repeat.filter(|(at, _)| *at <= now) {
+                    self.endpoint.handle_timeout(PEER, now).map_err(failure)?;
+                    self.set_repeat(now, INTERVAL_MAX.min(interval * 2));
+                }
+            }
         }
         self.drain(output);
         Ok(())
@@ -155,7 +181,8 @@ impl Engine for Client {
             State::Idle { deadline } | State::Handshake { deadline, .. } => Some(deadline),
             State::Done => None,
         };
-        self.endpoint.poll_timeout(&PEER).into_iter().chain(deadline).min()
+        let repeat = self.repeat.map(|(at, _)| at);
+        repeat.into_iter().chain(deadline).min()
     }
 
     fn send(&mut self, now: Instant, data: &[u8], output: &mut Vec<Output>) -> Result<(), Failure> {

@@ -109,3 +109,19 @@ fn an_association_may_move_to_another_thread() {
     fn is_send<T: Send>() {}
     is_send::<Association>();
 }
+
+#[test]
+fn a_client_repeats_its_flight_at_doubling_intervals_until_the_limit() {
+    let start = Instant::now();
+    let identity = Identity::new(Certificate::generate().unwrap(), Duration::from_secs(20));
+    let mut client = Association::new(&identity, DtlsRole::Client, Vec::new(), start);
+    let (mut now, mut sent, mut effects) = (start, Vec::new(), Vec::new());
+    while client.handle_timeout(now, &mut effects).is_ok() {
+        if effects.drain(..).count() > 0 {
+            sent.push((now - start).as_millis());
+        }
+        now = client.poll_timeout().unwrap();
+    }
+    assert_eq!(sent, [0, 500, 1_500, 3_500, 7_500, 15_500]);
+    assert_eq!(now - start, Duration::from_secs(20));
+}

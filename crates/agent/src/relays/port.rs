@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use dataplane::Relay;
+use dataplane::{Path, Relay};
 use southbound::relay::{Entry, Keys};
 
 use super::secure::Secure;
 use super::watch::Watch;
 use crate::config::Config;
 use crate::context::Context;
-use crate::ice::Ice;
+use crate::counters::Counter;
+use crate::ice::{Ice, Source};
 use crate::timers::Timer;
 
 /// One port of a relayed call, and the party that sends to it.
@@ -54,6 +55,9 @@ impl Port {
             }
             (Some((ours, _)), ice) => *ice = Some(Ice::new(ours.clone())),
         }
+        if let (Some(ice), Some((_, Some(theirs)))) = (&mut self.ice, &entry.checks) {
+            ice.describe(cx.now, theirs);
+        }
         match &entry.ingress_protection {
             Keys::Dtls { fingerprint, active } => {
                 let same = self
@@ -90,6 +94,37 @@ impl Port {
         Some(best.remote)
     }
 
+    /// The address that packets are accepted from: that of the party, or before there is one, the
+    /// address of its first check. Its DTLS waits for the proof, and it is sent nothing.
+    pub(super) fn source(&self) -> Option<SocketAddr> {
+        let ice = self.ice.as_ref().filter(|_| !self.lapsed)?;
+        ice.paths().next().map(|path| path.remote)
+    }
+
+    /// STUN arrived: a check, whose answer is returned, or an answer to one of ours.
+    pub(super) fn receive_stun(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: Path,
+        datagram: &[u8],
+    ) -> Result<Option<Vec<u8>>, Counter> {
+        let ice = self.ice.as_mut().ok_or(Counter::CheckUnknownUfrag)?;
+        if wire::stun::binding_success(datagram).is_some() {
+            ice.answer(path, datagram)?;
+            self.lapsed = false;
+            cx.count(Counter::AnswerReceived);
+            return Ok(None);
+        }
+        let checked = ice.check(cx.now, path, Source::Datagram { contested: false }, datagram)?;
+        cx.count(match checked.is_accepted {
+            true => Counter::CheckAnswered,
+            false => Counter::RoleConflict,
+        });
+        // The party consents to be sent to where it is proved to be.
+        self.lapsed &= !checked.consents;
+        Ok(Some(checked.reply))
+    }
+
     /// The egress ports of packets that arrive here.
     pub(super) fn leaves_from(&self) -> Vec<SocketAddr> {
         let hops = self.entry.iter().flat_map(hops);
@@ -117,18 +152,14 @@ impl Port {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(super) fn next_timeout(&self, config: &Config) -> Option<Instant> {
+        let timeout = config.consent_timeout;
         let consent = self.ice.as_ref().and_then(|ice| {
-            let lapses = ice.last_check()? + config.consent_timeout;
-            let lapse = Some(lapses).filter(|_| !self.lapsed);
-            lapse.into_iter().chain(ice.next_prune(config.consent_timeout)).min()
+            let lapse = ice.last_check().filter(|_| !self.lapsed).map(|last| last + timeout);
+            let others = [ice.next_prune(timeout), ice.next_check()];
+            lapse.into_iter().chain(others.into_iter().flatten()).min()
         });
         let dtls = self.secure.as_ref().and_then(Secure::next_timeout);
         consent.into_iter().chain(dtls).min()
-    }
-
-    /// A valid check arrived: the party consents.
-    pub(super) fn consented(&mut self) {
-        self.lapsed = false;
     }
 
     fn end_dtls(&mut self, cx: &mut Context<'_>) {

@@ -19,27 +19,33 @@ pub(super) struct Secure {
     promised: Fingerprint,
     role: DtlsRole,
     state: State,
+    /// The newest association with keys. It stays while the party begins another one.
+    keyed: Option<Keyed>,
     /// The path of the party's datagrams, and of ours to it.
     path: Option<Path>,
+    /// The path according to the orders.
+    ordered: Option<Path>,
+    /// Whether we are to begin another association: the party has moved.
+    renews: bool,
 }
 
 enum State {
-    /// No handshake has begun: the party's first flight, or its address, is missing, or too many
-    /// others wait.
+    /// No handshake is under way: the party's first flight, or its address, is missing, or too many
+    /// others wait, or there are keys.
     Idle {
         early: Vec<Vec<u8>>,
         again: Option<Instant>,
     },
-    /// It is under way.
+    /// One is under way.
     Handshake(Exchange),
-    /// There are keys.
-    Keyed {
-        association: Box<Association>,
-        ingress: MasterKey,
-        egress: MasterKey,
-    },
     /// The party's certificate is not the promised one. Only another description helps.
     Refused,
+}
+
+struct Keyed {
+    association: Box<Association>,
+    ingress: MasterKey,
+    egress: MasterKey,
 }
 
 const fn role(active: bool) -> DtlsRole {
@@ -61,7 +67,10 @@ impl Secure {
             promised,
             role: role(active),
             state: State::idle(),
+            keyed: None,
             path: None,
+            ordered: None,
+            renews: false,
         }
     }
 
@@ -73,30 +82,39 @@ impl Secure {
 
     /// The key that decrypts packets from the party.
     pub(super) fn ingress(&self) -> Option<&MasterKey> {
-        match &self.state {
-            State::Keyed { ingress, .. } => Some(ingress),
-            _ => None,
-        }
+        self.keyed.as_ref().map(|keyed| &keyed.ingress)
     }
 
     /// The key that encrypts packets to the party.
     pub(super) fn egress(&self) -> Option<&MasterKey> {
-        match &self.state {
-            State::Keyed { egress, .. } => Some(egress),
-            _ => None,
-        }
+        self.keyed.as_ref().map(|keyed| &keyed.egress)
     }
 
-    /// Begins the handshake, unless it has begun or something is missing. `path` is the path to the
-    /// party, if it is known from elsewhere.
-    pub(super) fn begin(&mut self, cx: &mut Context<'_>, identity: &Identity, path: Option<Path>, at: SocketAddr) {
-        self.path = self.path.or(path);
+    /// The party is at the other end of this path, or nobody knows where it is.
+    pub(super) fn set_path(&mut self, path: Option<Path>) {
+        self.path = path;
+    }
+
+    /// The orders name this path. It is used unless the party has shown another one since. A party
+    /// at another address than before expects another association (RFC 8842 section 4), which the
+    /// client begins.
+    pub(super) fn order_path(&mut self, path: Path) {
+        let before = self.ordered.replace(path);
+        if before.is_some_and(|before| before != path) && !path.remote.ip().is_unspecified() {
+            self.path = Some(path);
+            self.renews = self.role == DtlsRole::Client;
+        }
+        self.path.get_or_insert(path);
+    }
+
+    /// Begins a handshake, unless one is under way or something is missing.
+    pub(super) fn begin(&mut self, cx: &mut Context<'_>, identity: &Identity, at: SocketAddr) {
         let (State::Idle { early, again }, Some(path)) = (&mut self.state, self.path) else {
             return;
         };
         let is_ready = match self.role {
             DtlsRole::Server => !early.is_empty(),
-            DtlsRole::Client => true,
+            DtlsRole::Client => self.keyed.is_none() || self.renews,
         };
         if !is_ready || again.is_some_and(|again| again > cx.now) {
             return;
@@ -112,21 +130,26 @@ impl Secure {
         let mut exchange = Exchange::new(association, datagrams, path);
         exchange.list(cx, Owner::Relay(at));
         self.state = State::Handshake(exchange);
+        self.renews = false;
     }
 
     /// A datagram arrived. The caller [begins](Self::begin) the handshake, if it has not begun.
     pub(super) fn receive(&mut self, cx: &mut Context<'_>, path: Path, datagram: Vec<u8>) {
-        self.path = Some(path);
+        let is_of_keyed = match &self.state {
+            State::Idle { .. } => !(self.role == DtlsRole::Server && is_client_hello(&datagram)),
+            State::Handshake(_) => !is_of_handshake(&datagram),
+            State::Refused => true,
+        };
+        if let Some(keyed) = self.keyed.as_mut().filter(|_| is_of_keyed) {
+            let mut effects = Vec::new();
+            // The keys stay valid whatever becomes of the association.
+            let _ = keyed.association.receive(cx.now, &datagram, &mut effects);
+            return self.run(cx, effects);
+        }
         match &mut self.state {
             State::Idle { early, .. } if early.len() < EARLY_DTLS_MAX => early.push(datagram),
             State::Idle { .. } => cx.count(Counter::DtlsTooEarly),
             State::Handshake(exchange) => exchange.receive(cx, Owner::Relay(path.local), path, datagram),
-            State::Keyed { association, .. } => {
-                let mut effects = Vec::new();
-                let result = association.receive(cx.now, &datagram, &mut effects);
-                self.run(cx, effects);
-                self.settle(cx, result);
-            }
             State::Refused => cx.count(Counter::DtlsUnexpected),
         }
     }
@@ -160,33 +183,32 @@ impl Secure {
 
     /// Handles timeouts.
     pub(super) fn handle_timeout(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
-        match &mut self.state {
-            State::Handshake(exchange) => exchange.handle_timeout(cx, Owner::Relay(at)),
-            State::Keyed { association, .. } => {
-                let mut effects = Vec::new();
-                let result = association.handle_timeout(cx.now, &mut effects);
-                self.run(cx, effects);
-                self.settle(cx, result);
-            }
-            State::Idle { .. } | State::Refused => {}
+        if let State::Handshake(exchange) = &mut self.state {
+            exchange.handle_timeout(cx, Owner::Relay(at));
+        }
+        if let Some(keyed) = &mut self.keyed {
+            let mut effects = Vec::new();
+            let _ = keyed.association.handle_timeout(cx.now, &mut effects);
+            self.run(cx, effects);
         }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) or [`begin`](Self::begin) has something to do.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        match &self.state {
+        let handshake = match &self.state {
             State::Idle { again, .. } => *again,
             State::Handshake(exchange) => exchange.poll_timeout(),
-            State::Keyed { association, .. } => association.poll_timeout(),
             State::Refused => None,
-        }
+        };
+        let keyed = self.keyed.as_ref().and_then(|keyed| keyed.association.poll_timeout());
+        handshake.into_iter().chain(keyed).min()
     }
 
     /// Closes the association.
     pub(super) fn close(&mut self, cx: &mut Context<'_>) {
-        if let State::Keyed { association, .. } = &mut self.state {
+        if let Some(keyed) = &mut self.keyed {
             let mut effects = Vec::new();
-            association.close(cx.now, &mut effects);
+            keyed.association.close(cx.now, &mut effects);
             self.run(cx, effects);
         }
     }
@@ -207,37 +229,50 @@ impl Secure {
         }
     }
 
+    /// Has the keys of the handshake that is over, in place of earlier ones.
     fn adopt(&mut self, ingress: MasterKey, egress: MasterKey) {
-        self.state = match std::mem::replace(&mut self.state, State::Refused) {
-            State::Handshake(exchange) => State::Keyed {
+        if let State::Handshake(exchange) = std::mem::replace(&mut self.state, State::idle()) {
+            self.keyed = Some(Keyed {
                 association: exchange.into_association(),
                 ingress,
                 egress,
-            },
-            other => other,
-        };
+            });
+        }
     }
 
     /// A failure ends the handshake; after an accidental failure it may begin again. Keys that were
-    /// agreed stay valid.
+    /// agreed before it stay valid.
     fn settle(&mut self, cx: &mut Context<'_>, result: Result<(), Failure>) {
-        let Err(failure) = result else { return };
-        if matches!(self.state, State::Keyed { .. }) {
+        let (Err(failure), State::Handshake(_)) = (result, &self.state) else {
             return;
-        }
-        match failure {
-            Failure::Fingerprint => {
-                cx.count(Counter::FingerprintMismatch);
-                self.state = State::Refused;
-            }
-            Failure::Handshake => {
-                cx.count(Counter::HandshakeFailed);
-                let begins = self.role == DtlsRole::Client;
-                self.state = State::Idle {
-                    early: Vec::new(),
-                    again: begins.then(|| cx.now + PUT_OFF),
-                };
-            }
-        }
+        };
+        let counter = match failure {
+            Failure::Fingerprint => Counter::FingerprintMismatch,
+            Failure::Handshake => Counter::HandshakeFailed,
+        };
+        cx.count(counter);
+        self.state = match (&self.keyed, failure) {
+            (Some(_), _) => State::idle(),
+            (None, Failure::Fingerprint) => State::Refused,
+            (None, Failure::Handshake) => State::Idle {
+                early: Vec::new(),
+                again: (self.role == DtlsRole::Client).then(|| cx.now + PUT_OFF),
+            },
+        };
     }
+}
+
+/// Whether a datagram begins another handshake: a record of handshake without encryption that has
+/// the beginning of a ClientHello (RFC 6347 section 4.2.8).
+fn is_client_hello(datagram: &[u8]) -> bool {
+    const HANDSHAKE: u8 = 22;
+    const CLIENT_HELLO: u8 = 1;
+    datagram.first() == Some(&HANDSHAKE)
+        && datagram.get(3..5) == Some(&[0, 0])
+        && datagram.get(13) == Some(&CLIENT_HELLO)
+}
+
+/// Whether a datagram is of a handshake, and not an alert or data: ChangeCipherSpec and handshake.
+fn is_of_handshake(datagram: &[u8]) -> bool {
+    matches!(datagram.first(), Some(20 | 22))
 }

@@ -300,6 +300,8 @@ fn an_address_belongs_to_the_last_peer_that_proved_it_but_cannot_be_stolen() {
     world.deliver(path, claim.clone());
     assert_eq!(world.count(Counter::PathContested), 1);
     world.advance(11_000);
+    world.peers[old].path.remote.set_port(7);
+    world.peers[new].path = path;
     world.deliver(path, claim);
     assert_eq!(world.model.leg(LegId(1)).unwrap().paths, []);
     assert_eq!(world.model.leg(LegId(2)).unwrap().paths, [path]);

@@ -33,7 +33,12 @@ pub(super) struct Peer {
     pub(super) received: Vec<(Arc<str>, Arc<[u8]>)>,
     /// It does not read from its SCTP.
     pub(super) unreading: bool,
+    /// Answers to its checks.
     pub(super) stun: Vec<Vec<u8>>,
+    /// Checks of the node.
+    pub(super) checks: Vec<Vec<u8>>,
+    /// It does not answer checks while true.
+    pub(super) absent: bool,
     pub(super) rtp: Vec<Vec<u8>>,
     /// Arrival time of each.
     pub(super) rtp_at: Vec<Instant>,
@@ -82,6 +87,8 @@ impl Peer {
             received: Vec::new(),
             unreading: false,
             stun: Vec::new(),
+            checks: Vec::new(),
+            absent: false,
             rtp: Vec::new(),
             rtp_at: Vec::new(),
             rtcp: Vec::new(),
@@ -92,6 +99,13 @@ impl Peer {
             deaf: false,
             tamper: None,
         }
+    }
+
+    /// It begins another association with the same certificate; `role` is ours.
+    pub(super) fn renew(&mut self, role: DtlsRole, now: Instant) {
+        self.dtls = Dtls::new_12(Arc::new(dimpl::Config::default()), self.certificate.clone(), now);
+        self.dtls.set_active(role == DtlsRole::Server);
+        self.keys = None;
     }
 
     pub(super) fn description(&self, role: DtlsRole) -> RemoteTransport {
@@ -121,6 +135,11 @@ impl Peer {
 
     pub(super) fn receive(&mut self, now: Instant, bytes: Vec<u8>) {
         match wire::classify(&bytes) {
+            wire::PacketKind::Stun if wire::stun::is_binding_request(&bytes) => {
+                let answer = virtual_device::answer(&bytes, self.path.local, &self.ours.password);
+                self.out.extend(answer.filter(|_| !self.absent));
+                self.checks.push(bytes);
+            }
             wire::PacketKind::Stun => self.stun.push(bytes),
             wire::PacketKind::Rtp => {
                 self.rtp.push(bytes);

@@ -170,7 +170,7 @@ impl<'a> Facts<'a> {
 
     fn credentials(&self) -> Option<IceCredentials> {
         let (ufrag, password) = (self.ufrag?, self.password?);
-        // Some are shorter than RFC 8839 allows. We only answer checks, which does not need them.
+        // Some are shorter than RFC 8839 allows, and are their parties' own risk.
         let fits = (1..=256).contains(&ufrag.len()) && (1..=256).contains(&password.len());
         fits.then(|| IceCredentials {
             ufrag: ufrag.to_owned(),

@@ -213,20 +213,32 @@ impl Call {
     }
 
     fn settle(&mut self) {
-        while let Some(event) = self.plane.poll() {
-            self.agent.event(self.now, event, &mut self.plane, &mut self.notices);
+        loop {
+            while let Some(event) = self.plane.poll() {
+                self.agent.event(self.now, event, &mut self.plane, &mut self.notices);
+            }
+            let injected = self.plane.take_injected();
+            if injected.is_empty() {
+                return;
+            }
+            self.route(injected);
         }
-        let injected = self.plane.take_injected();
-        self.route(injected);
     }
 
     fn route(&mut self, egress: Vec<Egress>) {
         for Egress { path, bytes, .. } in egress {
-            let peer = usize::from(path.remote.port() - PORT);
+            let peer = peer_at(&path);
             match (wire::classify(&bytes), peer.checked_sub(self.senders.len())) {
                 (PacketKind::Rtp, Some(index)) => {
                     let sound = bytes[1] & 0x7f == 111;
                     self.downlinks[index].take(self.now, &bytes, sound);
+                }
+                (PacketKind::Stun, _) => {
+                    let password = credentials("peer", peer_at(&path)).password;
+                    if let Some(bytes) = virtual_device::answer(&bytes, path.local, &password) {
+                        let ingress = Ingress { path, bytes: &bytes };
+                        self.plane.packet(self.now, ingress, &mut Vec::new());
+                    }
                 }
                 (PacketKind::Rtcp, None) => self.senders[peer].receive_rtcp(self.now, &bytes),
                 _ => {}
@@ -242,6 +254,10 @@ fn path(peer: usize) -> Path {
         local: ([192, 0, 2, 1], 7882).into(),
         remote: ([198, 51, 100, 1], PORT + peer as u16).into(),
     }
+}
+
+fn peer_at(path: &Path) -> usize {
+    usize::from(path.remote.port() - PORT)
 }
 
 fn transport(peer: usize) -> TransportId {

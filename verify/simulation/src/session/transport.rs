@@ -120,7 +120,7 @@ impl Transport {
     /// A datagram came. RTP in it is left to the caller.
     pub(crate) fn receive(&mut self, now: Instant, bytes: &[u8], out: &mut Vec<Vec<u8>>) -> Arrived {
         match wire::classify(bytes) {
-            PacketKind::Stun => self.receive_stun(bytes),
+            PacketKind::Stun => self.receive_stun(bytes, out),
             PacketKind::Dtls => {
                 if let Security::Dtls(dtls, _) = &mut self.security {
                     let _ = dtls.handle_timeout(now);
@@ -135,7 +135,10 @@ impl Transport {
         Arrived::Nothing
     }
 
-    fn receive_stun(&mut self, bytes: &[u8]) {
+    fn receive_stun(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+        if let Some(answer) = virtual_device::answer(bytes, self.address, &self.local.password) {
+            return out.push(answer);
+        }
         let Some(remote) = &self.remote else { return };
         let Ok(message) = StunMessage::parse(bytes) else { return };
         if message.is_successful_binding_response() && message.verify(remote.password.as_bytes(), hmac) {

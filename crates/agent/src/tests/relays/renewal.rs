@@ -1,0 +1,67 @@
+//! Another association of a party with the same certificate (RFC 8842 section 4).
+
+use southbound::DtlsRole;
+
+use super::*;
+
+#[test]
+fn a_party_may_begin_another_association_and_its_old_keys_stay_until_then() {
+    let mut world = World::new();
+    let (peer, fingerprint) = world.peer_at_port(DtlsRole::Server);
+    world.open_both();
+    world.install(from_phone(dtls(&fingerprint, false)));
+    world.install(from_peer(dtls(&fingerprint, false)));
+    world.start_dtls(peer);
+    world.advance(10);
+    assert!(world.keys_are_in(peer));
+    let before = world.model.relay(at(FACING_PEER)).cloned();
+
+    // A ClientHello alone, as a stranger may send it.
+    let now = world.now;
+    world.peers[peer].renew(DtlsRole::Server, now);
+    world.peers[peer].deaf = true;
+    world.start_dtls(peer);
+    world.advance(10);
+    assert_eq!(world.model.relay(at(FACING_PEER)).cloned(), before);
+    world.advance(25_000);
+    assert_eq!(world.model.relay(at(FACING_PEER)).cloned(), before);
+    assert_eq!(world.pass(path(FACING_PHONE, PHONE), &rtp(2, 1)).len(), 1);
+
+    let now = world.now;
+    world.peers[peer].renew(DtlsRole::Server, now);
+    world.peers[peer].deaf = false;
+    world.start_dtls(peer);
+    world.advance(10);
+    assert!(world.keys_are_in(peer));
+    assert_ne!(world.model.relay(at(FACING_PEER)).cloned(), before);
+    world.close_ports();
+    assert!(world.peers[peer].goodbye, "the newest association is closed");
+}
+
+#[test]
+fn as_client_we_begin_another_association_with_a_party_that_moves() {
+    let mut world = World::new();
+    let (peer, fingerprint) = world.peer_at_port(DtlsRole::Client);
+    world.open_both();
+    world.install(from_peer(dtls(&fingerprint, true)));
+    world.install(from_phone(dtls(&fingerprint, true)));
+    world.advance(50);
+    assert!(world.keys_are_in(peer));
+    let now = world.now;
+    world.peers[peer].renew(DtlsRole::Client, now);
+    world.install(from_phone(dtls(&fingerprint, true)));
+    world.advance(50);
+    assert!(world.peers[peer].keys.is_none(), "the same order changes nothing");
+
+    let elsewhere = "198.51.100.1:1002";
+    world.peers[peer].path = path(FACING_PEER, elsewhere);
+    let keys = dtls(&fingerprint, true);
+    world.install(Entry {
+        rtp: hop(FACING_PEER, elsewhere, keys.clone()),
+        rtcp: hop(FACING_PEER, elsewhere, keys.clone()),
+        ..from_phone(keys)
+    });
+    world.advance(50);
+    assert!(world.keys_are_in(peer));
+    world.close_ports();
+}
