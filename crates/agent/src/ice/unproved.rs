@@ -122,7 +122,7 @@ impl RateLimit {
         let since = now.saturating_duration_since(*refilled);
         let earned = (since.as_nanos() / CHECK_INTERVAL.as_nanos()).min(u128::from(CHECKS_AT_ONCE_MAX)) as u32;
         *refilled += CHECK_INTERVAL * earned;
-        self.left = self.left + earned;
+        self.left += earned;
         if self.left >= CHECKS_AT_ONCE_MAX {
             (self.left, *refilled) = (CHECKS_AT_ONCE_MAX, now);
         }
