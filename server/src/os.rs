@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod cpu_latency;
+pub(crate) mod memory;
 pub(crate) mod priority;
 pub(crate) mod signals;
 pub(crate) mod udp;

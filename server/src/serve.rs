@@ -41,6 +41,7 @@ use crate::metrics::Metrics;
 use crate::metrics::endpoint::Endpoint;
 use crate::os::clock::Clocks;
 use crate::os::cpu_latency::CpuLatency;
+use crate::os::memory;
 use crate::os::signals::{Asked, Signals};
 use crate::reload::Reload;
 use crate::settings::{Current, Settings, api_keys};
@@ -141,6 +142,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     following.spawn(log.limit().report());
     let ports = (media_ports.clone(), opened.tcp_port);
     following.spawn(reach::follow(addresses, known, ports, receiver_query.clone(), turn));
+    following.spawn(memory::give_back());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let (commands, node_ended) = media_thread::start(
         agent,

@@ -49,7 +49,7 @@ mod worker;
 
 pub use config::UdpConfig;
 pub use inline::InlinePlane;
-pub use net::{EventFd, Sockets, UdpPorts};
+pub use net::{EventFd, Sockets, UdpPorts, trim_heap};
 pub use plane::UdpPlane;
 pub use relays::RtpBypass;
 pub use wakeup::Wakeup;

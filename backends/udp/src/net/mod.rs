@@ -8,6 +8,7 @@ mod cmsg;
 mod epoll;
 mod event_fd;
 mod feedback;
+mod heap;
 mod poller;
 mod port;
 mod realtime;
@@ -24,6 +25,7 @@ mod udp_ports;
 
 pub(crate) use epoll::{Epoll, Readiness};
 pub use event_fd::EventFd;
+pub use heap::trim_heap;
 pub(crate) use poller::Poller;
 pub(crate) use port::{PortSocket, PortWatch};
 pub(crate) use realtime::RealtimePriority;
