@@ -2,6 +2,7 @@
 
 mod events;
 mod handle;
+mod sockets;
 mod whip_requests;
 mod workers;
 
@@ -19,9 +20,9 @@ use livekit::{Admission, Front, Input, Output, Received, Refusal};
 use southbound::Notice;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tracing::warn;
 
 pub(crate) use self::handle::Handle;
+use self::sockets::Sockets;
 use self::whip_requests::WhipRequest;
 use self::workers::WorkerRequest;
 use crate::clients::outbox::{Outbox, ToSocket};
@@ -84,6 +85,7 @@ pub(crate) fn start(
     let (requests, asked) = mpsc::channel(INPUTS_MAX);
     // Workers of agents learn of rooms by them.
     controller.set_room_events(true);
+    let sockets = Sockets::new(front.ledger(), metrics.clone());
     let task = ControllerTask {
         controller,
         front,
@@ -94,7 +96,7 @@ pub(crate) fn start(
         commands,
         metrics,
         room_events,
-        sockets: HashMap::new(),
+        sockets,
         connections: 0,
         administrators: HashMap::new(),
         admin_requests: 0,
@@ -123,7 +125,7 @@ struct ControllerTask {
     commands: CommandSender,
     metrics: Metrics,
     room_events: mpsc::Sender<Box<RoomEvent>>,
-    sockets: HashMap<ConnectionId, Outbox>,
+    sockets: Sockets,
     connections: u64,
     /// Administrators whose requests are not answered yet.
     administrators: HashMap<AdminRequestId, oneshot::Sender<AdminAnswer>>,
@@ -168,6 +170,8 @@ impl ControllerTask {
     fn ask(&mut self, ask: ControllerRequest) {
         match ask {
             ControllerRequest::Check(admission, answer) => {
+                // By the time that it is now: identities are refused for some time.
+                self.read_clocks();
                 // An error means that the client has disconnected; nobody waits for the answer
                 // then.
                 let _ = answer.send(admission.check(&self.controller, clock::now()));
@@ -184,7 +188,7 @@ impl ControllerTask {
                 self.input(Input::Message { connection, message })
             }
             ControllerRequest::Closed(connection) => {
-                self.sockets.remove(&connection);
+                self.sockets.remove(connection);
                 self.input(Input::Closed { connection });
             }
             ControllerRequest::Administer(request, agents, answer) => {
@@ -285,12 +289,12 @@ impl ControllerTask {
 
     fn output(&mut self, output: Output) {
         match output {
-            Output::Send { connection, frame } => self.tell(connection, ToSocket::Frame(frame)),
+            Output::Send { connection, frame } => self.sockets.tell(connection, ToSocket::Frame(frame)),
             Output::Close {
                 connection,
                 code,
                 reason,
-            } => self.tell(connection, ToSocket::Close(code, reason)),
+            } => self.sockets.tell(connection, ToSocket::Close(code, reason)),
             Output::Command(command) => self.commands.send(command),
             Output::Count(counter) => self.metrics.count(counter),
             Output::Room(event) => {
@@ -313,19 +317,6 @@ impl ControllerTask {
     fn room_event(&mut self, event: Box<RoomEvent>) {
         if self.room_events.try_send(event).is_err() {
             self.metrics.webhook(webhook::Counter::QueueFull);
-        }
-    }
-
-    fn tell(&mut self, connection: ConnectionId, what: ToSocket) {
-        let Some(socket) = self.sockets.get(&connection) else {
-            return;
-        };
-        if socket.put(what).is_err() {
-            warn!(%connection, "closed: the client does not read its messages");
-            self.metrics.slow_client();
-            // Dropping the sender ends the socket's task, which closes the connection and reports
-            // it.
-            self.sockets.remove(&connection);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Everything on the HTTP port: signalling, the server API, the page, health, metrics and how
 //! receivers do.
 
+mod answers;
 mod api;
 pub(crate) mod closed;
 pub(crate) mod dev;

@@ -51,6 +51,7 @@ struct Values {
     refused: BTreeMap<u16, u64>,
     api_failed: BTreeMap<&'static str, u64>,
     slow_clients: u64,
+    stalled_clients: u64,
     webhooks: livekit::webhook::Counters,
     workers: livekit::agents::Counters,
     http_closed: BTreeMap<Closed, u64>,
@@ -151,6 +152,11 @@ impl Metrics {
     /// Counts a client that was closed because it did not read.
     pub(crate) fn slow_client(&self) {
         self.values().slow_clients += 1;
+    }
+
+    /// Counts a client that was closed because too much waited for all clients together.
+    pub(crate) fn stalled_client(&self) {
+        self.values().stalled_clients += 1;
     }
 
     /// Counts an HTTP connection that we closed, or did not take.
@@ -271,7 +277,10 @@ impl Collector for Metrics {
         let lost = ConstCounter::new(values.log.as_ref().map_or(0, Lost::lines));
         let kind = lost.metric_type();
         lost.encode(encoder.encode_descriptor("log_lines_lost", "Lines that could not be logged", None, kind)?)?;
-        let slow = [("slow_client", values.slow_clients)];
+        let slow = [
+            ("slow_client", values.slow_clients),
+            ("stalled_client", values.stalled_clients),
+        ];
         family(
             &mut encoder,
             "signalling_closed",

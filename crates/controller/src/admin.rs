@@ -10,7 +10,7 @@ use access::Permission;
 use bytes::Bytes;
 
 use crate::limits::{RPC_TIMEOUT, RPC_TIMEOUT_MAX};
-use crate::{ParticipantInfo, RoomInfo, RpcError, TrackInfo};
+use crate::{ParticipantInfo, ParticipantSnapshot, RoomInfo, RpcError, TrackInfo};
 
 /// One request of an administrator.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,7 +174,7 @@ pub enum AdminReply {
     /// The room as it is now.
     Room(RoomInfo),
     /// Participants, in the order they joined.
-    Participants(Vec<ParticipantInfo>),
+    Participants(Vec<ParticipantSnapshot>),
     /// The participant as it is now.
     Participant(ParticipantInfo),
     /// The track as it is now.
@@ -183,6 +183,21 @@ pub enum AdminReply {
     RpcResult(String),
     /// It is done.
     Done,
+}
+
+impl AdminReply {
+    /// About how many bytes it takes to tell.
+    pub fn told_len(&self) -> usize {
+        match self {
+            Self::Rooms(rooms) => rooms.iter().map(RoomInfo::told_len).sum(),
+            Self::Room(room) => room.told_len(),
+            Self::Participants(participants) => participants.iter().map(|participant| participant.told_len()).sum(),
+            Self::Participant(participant) => participant.told_len(),
+            Self::Track(track) => track.told_len(),
+            Self::RpcResult(text) => text.len(),
+            Self::Done => 0,
+        }
+    }
 }
 
 /// Why a request was not done. Nothing has changed then.
@@ -196,6 +211,8 @@ pub enum AdminError {
     TrackNotFound,
     /// The server is about to end, and creates no room.
     Draining,
+    /// The room stores no more for its participants.
+    StoreFull,
     /// There are as many rooms as this server takes.
     TooManyRooms,
     /// There are as many rooms as the administrator's API key may have.
@@ -219,6 +236,7 @@ impl fmt::Display for AdminError {
             Self::ParticipantNotFound => "participant does not exist",
             Self::TrackNotFound => "track is not found",
             Self::Draining => "the server is shutting down",
+            Self::StoreFull => "the room stores no more for its participants",
             Self::TooManyRooms => "this server has as many rooms as it takes",
             Self::TooManyRoomsOfKey => "this API key has as many rooms as it may have",
             Self::RemoteUnmuteDisabled => "remote unmute not enabled",

@@ -56,8 +56,8 @@ pub use config::{Config, IceServer, TurnServer, Visible, WallClock};
 pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
 pub use info::{
     AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, DataEncoding, DataSchema,
-    DataTrackInfo, Encryption, LayerMode, PacketTrailerFeature, ParticipantInfo, ParticipantState, RoomInfo,
-    ServerInfo, TrackInfo, VideoLayer, VideoQuality,
+    DataTrackInfo, Encryption, LayerMode, PacketTrailerFeature, ParticipantInfo, ParticipantSnapshot, ParticipantState,
+    RoomInfo, ServerInfo, TrackInfo, VideoLayer, VideoQuality,
 };
 pub use io::{AdminRequestId, ConnectionId, Counter, Counters, EndCause, Event, Input, Output};
 pub use message::{DataContent, DataMessage, PacketKind, UserData};

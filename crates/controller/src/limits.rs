@@ -82,8 +82,23 @@ pub const UPDATE_BYTES: usize = 128 << 10;
 pub const NEWS_BURST: u32 = 1 << 20;
 /// Bytes a second that one identity may make each other participant of its room receive for long.
 pub const NEWS_PER_SECOND: u32 = 128 << 10;
-/// Identities of a room whose news are accounted for beyond those who are there. Of the others it
-/// is forgotten what they were told.
+/// Bytes of all the others that one identity may be told of at once, by coming in or back. Beyond
+/// it, and beyond [`GREETING_PER_SECOND`], it is refused with 429 before its WebSocket opens.
+pub const GREETING_BURST: u32 = 32 << 20;
+/// Bytes a second of the others that one identity may be told of for long.
+pub const GREETING_PER_SECOND: u32 = 2 << 20;
+/// The rate at which a client takes what it is told when it joins, or else is lost: its time to
+/// answer begins later in a large room. Shape: bytes per second.
+pub const GREETING_READ_RATE: u32 = 64 << 10;
+/// Bytes that a room keeps for each participant in any case: its name, metadata, attributes,
+/// tracks, data tracks, data blobs and lists of receivers.
+pub const STORE_SHARE: usize = 8 << 10;
+/// Bytes that a room keeps beyond the shares of its participants, for all of them together. More is
+/// answered with `LIMIT_EXCEEDED`, by the server API with `resource_exhausted`, and at joining with
+/// 429.
+pub const STORE_POOL_MAX: usize = 8 << 20;
+/// Identities of a room whose news and greetings are accounted for beyond those who are there. Of
+/// the others it is forgotten.
 pub const NEWS_REMEMBERED_MAX: usize = 1000;
 /// Identities of a room whose choice of a protocol for media is remembered. At the limit the oldest
 /// choice is forgotten.

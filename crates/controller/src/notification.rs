@@ -3,8 +3,8 @@
 use wire::{Codec, MediaKind};
 
 use crate::{
-    Blob, BlobKey, ConnectionQuality, DataTrackInfo, DisabledCodecs, ParticipantInfo, PeerMode, Request, RoomInfo,
-    ServerInfo, TrackInfo, VideoQuality,
+    Blob, BlobKey, ConnectionQuality, DataTrackInfo, DisabledCodecs, ParticipantInfo, ParticipantSnapshot, PeerMode,
+    Request, RoomInfo, ServerInfo, TrackInfo, VideoQuality,
 };
 
 /// One thing a participant is told.
@@ -45,7 +45,7 @@ pub enum Notification {
     /// How much of its track is wanted.
     TrackDemand(TrackDemand),
     /// How participants are now.
-    Participants(Vec<ParticipantInfo>),
+    Participants(Vec<ParticipantSnapshot>),
     /// How the room is now.
     Room(RoomInfo),
     /// How loudly participants speak now, those who stopped included.
@@ -134,7 +134,7 @@ pub struct Joined {
     /// Itself.
     pub participant: ParticipantInfo,
     /// Everybody else who is shown.
-    pub others: Vec<ParticipantInfo>,
+    pub others: Vec<ParticipantSnapshot>,
     /// How many peer connections it uses.
     pub mode: PeerMode,
     /// Codecs it must do without.

@@ -1,5 +1,6 @@
 //! One person, or program, in a room.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{
     ClientTraits, ConnectionId, Description, IceProtocol, Join, Notification, Output, ParticipantInfo,
-    ParticipantState, PeerMode, UpdateTrackPermissions, Visible,
+    ParticipantSnapshot, ParticipantState, PeerMode, UpdateTrackPermissions, Visible,
 };
 
 /// One person, or program, in a room.
@@ -47,6 +48,12 @@ pub(crate) struct Participant {
     pub(crate) state: ParticipantState,
     /// Rises with every change others are told of.
     pub(crate) version: u32,
+    /// The bytes that the room keeps for it, as of its last change.
+    pub(crate) stored: usize,
+    /// How long it may take to read what it is told of the others.
+    pub(crate) greeting_time: Duration,
+    /// How others were told of it last.
+    pub(crate) snapshot: RefCell<Option<ParticipantSnapshot>>,
     /// Since 1970-01-01 UTC.
     pub(crate) joined: Duration,
     /// Its signalling connection.
@@ -149,7 +156,7 @@ pub(crate) enum SimulatedFault {
 impl Participant {
     pub(crate) fn new(ctx: &mut Context<'_>, connection: ConnectionId, join: Join) -> Self {
         let Join {
-            claims,
+            mut claims,
             mode,
             traits,
             auto_subscribe,
@@ -163,7 +170,7 @@ impl Participant {
             sid: ctx.core.random.sid("PA_"),
             api_key: claims.iss.clone(),
             identity: claims.identity().to_owned(),
-            name: claims.name.clone(),
+            name: take_texts(&mut claims),
             metadata,
             attributes,
             permission: Permission::of(&claims),
@@ -177,6 +184,9 @@ impl Participant {
             auto_subscribe,
             state: ParticipantState::Joining,
             version: 0,
+            stored: 0,
+            greeting_time: Duration::ZERO,
+            snapshot: RefCell::default(),
             joined: ctx.unix(),
             link: Link::Attached(connection),
             publisher: None,
@@ -226,6 +236,16 @@ impl Participant {
             capabilities: self.traits.capabilities.clone(),
             disconnect_reason: None,
         }
+    }
+
+    /// How it is now, shared until it changes.
+    pub(crate) fn snapshot(&self) -> ParticipantSnapshot {
+        let mut known = self.snapshot.borrow_mut();
+        if let Some(snapshot) = known.as_ref().filter(|known| known.version == self.version) {
+            debug_assert_eq!(**snapshot, self.info(), "a change without another version");
+            return snapshot.clone();
+        }
+        known.insert(self.info().into()).clone()
     }
 
     /// Whether it is there for others only, as agents and recorders are.
@@ -310,6 +330,14 @@ impl Participant {
         });
     }
 
+    /// How long its client may take beyond the time for an answer, to read what comes before.
+    pub(crate) fn reading_time(&self) -> Duration {
+        match self.has_connected() {
+            true => Duration::ZERO,
+            false => self.greeting_time,
+        }
+    }
+
     /// Whether media has ever flowed on the connection the client waits for.
     pub(crate) fn has_connected(&self) -> bool {
         self.downlink().is_some_and(|peer| peer.state != PeerState::New)
@@ -326,6 +354,13 @@ impl Participant {
     pub(crate) fn announced(&self) -> usize {
         self.tracks.values().filter(|track| track.media.is_none()).count()
     }
+}
+
+/// Takes what may change out of the claims, which are kept: nobody would read a second copy of it.
+/// Returns the name.
+pub(crate) fn take_texts(claims: &mut Claims) -> String {
+    (claims.metadata, claims.attributes) = Default::default();
+    std::mem::take(&mut claims.name)
 }
 
 /// Whether the bearer of a token is there for others only, by its kind or by its grant: rooms do

@@ -10,6 +10,7 @@ mod publishing;
 mod quality;
 mod requests;
 mod speaking;
+pub(in crate::room) mod store;
 mod subscribing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,7 @@ use self::data::{Calls, DataTracks};
 pub(crate) use self::lifetime::Lifetime;
 use self::membership::Membership;
 use self::speaking::Speaking;
+pub(crate) use self::store::texts_len;
 use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;

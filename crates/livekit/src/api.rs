@@ -82,6 +82,14 @@ impl Reply {
         }
         self
     }
+
+    /// About how many bytes the answer takes.
+    pub fn told_len(&self) -> usize {
+        match self {
+            Self::Admin(reply) => reply.told_len(),
+            Self::Dispatch(_) => 0,
+        }
+    }
 }
 
 impl From<AdminReply> for Reply {

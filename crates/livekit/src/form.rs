@@ -52,6 +52,28 @@ impl Form {
     }
 }
 
+impl Form {
+    /// Writes a message whose only field, the first, is a list of messages of this name. They are
+    /// written one by one, so that a long list does not take several times its length.
+    pub(crate) fn write_list<T: Message>(self, field: &str, name: &str, list: impl Iterator<Item = T>) -> Vec<u8> {
+        let mut written = Vec::new();
+        match self {
+            Self::Json => {
+                written.extend_from_slice(format!("{{\"{field}\":[").as_bytes());
+                for (place, message) in list.enumerate() {
+                    if place > 0 {
+                        written.push(b',');
+                    }
+                    written.append(&mut write_json(name, &message));
+                }
+                written.extend_from_slice(b"]}");
+            }
+            Self::Protobuf => list.for_each(|message| prost::encoding::message::encode(1, &message, &mut written)),
+        }
+        written
+    }
+}
+
 /// The services of the API and their messages: an encoded `google.protobuf.FileDescriptorSet`.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 

@@ -1,12 +1,17 @@
 //! Messages as frames and back: protobuf, or its JSON form for clients that speak it.
 
+mod ledger;
+
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use livekit_protocol::{SignalRequest, SignalResponse, signal_request, signal_response};
 use prost::Message;
+use prost::encoding::WireType;
 
+pub(crate) use self::ledger::Entry;
+pub use self::ledger::Ledger;
 use crate::fields;
 
 /// A WebSocket message. A clone is the same memory, so that what is said to many is there once.
@@ -16,6 +21,18 @@ pub enum Frame {
     Binary(Bytes),
     /// The JSON form of the same.
     Text(Arc<str>),
+    /// Protobuf in parts that other messages share. Only of ours.
+    Parts(Parts),
+}
+
+/// A message that ends with a list: what is before the list, and its elements.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    head: Bytes,
+    /// The first byte of each element.
+    tag: u8,
+    elements: Arc<[Arc<Entry>]>,
+    len: usize,
 }
 
 impl Frame {
@@ -24,6 +41,33 @@ impl Frame {
         match self {
             Self::Binary(bytes) => bytes.len(),
             Self::Text(text) => text.len(),
+            Self::Parts(parts) => parts.len,
+        }
+    }
+
+    /// Its bytes, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let (first, parts) = match self {
+            Self::Binary(bytes) => (&**bytes, None),
+            Self::Text(text) => (text.as_bytes(), None),
+            Self::Parts(parts) => (&*parts.head, Some(parts)),
+        };
+        let elements = parts.into_iter().flat_map(|parts| {
+            let elements = parts.elements.iter();
+            elements.flat_map(|element| [std::slice::from_ref(&parts.tag), (**element).as_ref()])
+        });
+        std::iter::once(first).chain(elements)
+    }
+
+    /// Its bytes.
+    pub fn to_bytes(&self) -> Bytes {
+        match self {
+            Self::Binary(bytes) => bytes.clone(),
+            _ => {
+                let mut bytes = BytesMut::with_capacity(self.len());
+                self.pieces().for_each(|piece| bytes.put_slice(piece));
+                bytes.freeze()
+            }
         }
     }
 
@@ -33,11 +77,45 @@ impl Frame {
     }
 }
 
+impl PartialEq for Parts {
+    fn eq(&self, other: &Self) -> bool {
+        let pieces = |parts: &Self| Frame::Parts(parts.clone()).to_bytes();
+        pieces(self) == pieces(other)
+    }
+}
+
+impl Eq for Parts {}
+
+impl Parts {
+    /// The message of a field of [`SignalResponse`] whose last field, with this number, is a list.
+    pub(crate) fn new(
+        ledger: &Ledger,
+        field: u32,
+        before: &[u8],
+        list: u32,
+        elements: impl Iterator<Item = Arc<Entry>>,
+    ) -> Self {
+        let elements: Arc<[_]> = elements.collect();
+        let list_len: usize = elements.iter().map(|element| 1 + element.as_ref().as_ref().len()).sum();
+        let mut head = Vec::with_capacity(before.len() + 16);
+        prost::encoding::encode_key(field, WireType::LengthDelimited, &mut head);
+        prost::encoding::encode_varint((before.len() + list_len) as u64, &mut head);
+        head.extend_from_slice(before);
+        Self {
+            len: head.len() + list_len,
+            head: ledger.enter(head),
+            tag: (list << 3) as u8 | WireType::LengthDelimited as u8,
+            elements,
+        }
+    }
+}
+
 /// Whether a client's message has no more values than one may have.
 pub(crate) fn fits(frame: &Frame) -> bool {
     match frame {
         Frame::Binary(bytes) => fields::fit(bytes, &fields::SIGNAL_REQUEST),
         Frame::Text(text) => fields::fit_json(text),
+        Frame::Parts(_) => false,
     }
 }
 
@@ -48,22 +126,25 @@ pub(crate) fn decode(frame: &Frame) -> Result<Option<signal_request::Message>, S
     let request = match frame {
         Frame::Binary(bytes) => SignalRequest::decode(bytes.clone()).map_err(|error| error.to_string())?,
         Frame::Text(text) => serde_json::from_str(text).map_err(|error| error.to_string())?,
+        Frame::Parts(_) => return Err("a message of a server".to_owned()),
     };
     Ok(request.message)
 }
 
 /// A message on its way to one client or to many; it is encoded once for each form that somebody
 /// wants.
-pub(crate) struct Outgoing {
+pub(crate) struct Outgoing<'a> {
     response: SignalResponse,
+    ledger: &'a Ledger,
     binary: OnceCell<Bytes>,
     text: OnceCell<Option<Arc<str>>>,
 }
 
-impl Outgoing {
-    pub(crate) fn new(message: signal_response::Message) -> Self {
+impl<'a> Outgoing<'a> {
+    pub(crate) fn new(message: signal_response::Message, ledger: &'a Ledger) -> Self {
         Self {
             response: SignalResponse { message: Some(message) },
+            ledger,
             binary: OnceCell::new(),
             text: OnceCell::new(),
         }
@@ -76,7 +157,8 @@ impl Outgoing {
         if json && let Some(text) = self.text.get_or_init(write) {
             return Frame::Text(text.clone());
         }
-        Frame::Binary(self.binary.get_or_init(|| self.response.encode_to_vec().into()).clone())
+        let write = || self.ledger.enter(self.response.encode_to_vec());
+        Frame::Binary(self.binary.get_or_init(write).clone())
     }
 }
 
@@ -108,13 +190,38 @@ mod tests {
             cid: String::new(),
             track: Some(track),
         };
-        let message = Outgoing::new(signal_response::Message::TrackPublished(published));
+        let ledger = Ledger::default();
+        let message = Outgoing::new(signal_response::Message::TrackPublished(published), &ledger);
         assert!(matches!(message.frame(true), Frame::Binary(_)));
     }
 
     #[test]
+    fn a_list_in_parts_is_the_message_and_its_elements_are_in_memory_once() {
+        let participant = |number: usize| livekit_protocol::ParticipantInfo {
+            sid: format!("PA_{number}"),
+            metadata: "x".repeat(number * 100),
+            ..Default::default()
+        };
+        let participants: Vec<_> = (0..3).map(participant).collect();
+        let ledger = Ledger::default();
+        let encoded = participants.iter().map(Message::encode_length_delimited_to_vec);
+        let elements: Vec<_> = encoded.map(|bytes| Arc::new(ledger.entry(bytes))).collect();
+        let parts = || Frame::Parts(Parts::new(&ledger, 5, &[], 1, elements.iter().cloned()));
+        let update = livekit_protocol::ParticipantUpdate { participants };
+        let message = signal_response::Message::Update(update);
+        let plain = Outgoing::new(message.clone(), &Ledger::default()).frame(false);
+        assert_eq!((parts().to_bytes(), parts().len()), (plain.to_bytes(), plain.len()));
+        let decoded = SignalResponse::decode(parts().to_bytes()).unwrap();
+        assert_eq!(decoded.message, Some(message));
+        let before = ledger.bytes();
+        let many: Vec<_> = (0..100).map(|_| parts()).collect();
+        assert!(ledger.bytes() - before < 100 * 32 && many.iter().all(|frame| frame.len() > 300));
+    }
+
+    #[test]
     fn a_reply_is_written_in_the_form_asked_for() {
-        let pong = Outgoing::new(signal_response::Message::Pong(9));
+        let ledger = Ledger::default();
+        let pong = Outgoing::new(signal_response::Message::Pong(9), &ledger);
         assert_eq!(pong.frame(true), Frame::Text(r#"{"pong":"9"}"#.into()));
         assert!(matches!(pong.frame(false), Frame::Binary(_)));
     }

@@ -14,7 +14,7 @@ use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::admission::{Admission, Offer};
 use crate::bounds::{self, Kept};
-use crate::frame::{Frame, Outgoing};
+use crate::frame::{Frame, Ledger, Outgoing};
 use crate::inbox::{Incoming, Received, Unusable};
 use crate::notifications::Pings;
 use crate::requests::{Refused, Translated, add_track, sync_state, translate};
@@ -99,6 +99,7 @@ pub enum Output {
 pub struct Front {
     sessions: HashMap<ConnectionId, Session>,
     pings: Pings,
+    ledger: Ledger,
 }
 
 /// The state of one connection.
@@ -119,6 +120,11 @@ impl Front {
             pings,
             ..Self::default()
         }
+    }
+
+    /// The count of the messages that are in memory.
+    pub fn ledger(&self) -> Ledger {
+        self.ledger.clone()
     }
 
     /// Passes an input to the controller; what there is to do about it is appended to `out`.
@@ -274,6 +280,15 @@ impl Front {
         if !connections.iter().any(understands) {
             return;
         }
+        let notification = match connections {
+            [connection] if !self.sessions.get(connection).is_some_and(|session| session.json) => {
+                match notifications::parts(notification, self.pings, &self.ledger) {
+                    Ok(parts) => return self.send_frame(*connection, Frame::Parts(parts), out),
+                    Err(notification) => notification,
+                }
+            }
+            _ => notification,
+        };
         if let Some(message) = notifications::message(notification, self.pings) {
             self.send(connections, message, out);
         }
@@ -281,15 +296,18 @@ impl Front {
 
     /// Sends a message to all of these; it is encoded once for each form that somebody speaks.
     fn send(&self, connections: &[ConnectionId], message: Message, out: &mut Vec<Output>) {
-        let message = Outgoing::new(message);
+        let message = Outgoing::new(message, &self.ledger);
         for connection in connections {
-            let session = self.sessions.get(connection).filter(|session| !session.ended);
-            if let Some(session) = session {
-                out.push(Output::Send {
-                    connection: *connection,
-                    frame: message.frame(session.json),
-                });
+            if let Some(session) = self.sessions.get(connection) {
+                self.send_frame(*connection, message.frame(session.json), out);
             }
+        }
+    }
+
+    fn send_frame(&self, connection: ConnectionId, frame: Frame, out: &mut Vec<Output>) {
+        let session = self.sessions.get(&connection);
+        if session.is_some_and(|session| !session.ended) {
+            out.push(Output::Send { connection, frame });
         }
     }
 

@@ -1,13 +1,19 @@
 //! Rooms, participants and tracks in the protocol's form.
 
-use controller::{CodecInfo, IceServer, ParticipantInfo, RoomInfo, ServerInfo, TrackInfo, VideoLayer};
+use std::sync::Arc;
+
+use controller::{
+    CodecInfo, IceServer, ParticipantInfo, ParticipantSnapshot, RoomInfo, ServerInfo, TrackInfo, VideoLayer,
+};
 use livekit_protocol as proto;
 use livekit_protocol::server_info::Edition;
+use prost::Message;
 use wire::MediaKind;
 
 use crate::client_rules::enabled_codecs;
 use crate::convert::{Numbered, numbers, permission, value};
 use crate::data_tracks;
+use crate::frame::{Entry, Ledger};
 
 /// Clients decide by the version of the server what it can do; this is the one whose protocol we
 /// speak.
@@ -58,8 +64,15 @@ pub(crate) fn participant(info: ParticipantInfo) -> proto::ParticipantInfo {
     }
 }
 
-pub(crate) fn participants(infos: Vec<ParticipantInfo>) -> Vec<proto::ParticipantInfo> {
-    infos.into_iter().map(participant).collect()
+pub(crate) fn participants(snapshots: &[ParticipantSnapshot]) -> Vec<proto::ParticipantInfo> {
+    let infos = snapshots.iter().map(|snapshot| (**snapshot).clone());
+    infos.map(participant).collect()
+}
+
+/// A participant as an element of a list, after the tag of its field. It is encoded once for all
+/// who are sent it at the same time.
+pub(crate) fn element(ledger: &Ledger, snapshot: &ParticipantSnapshot) -> Arc<Entry> {
+    snapshot.form(|info| ledger.entry(participant(info.clone()).encode_length_delimited_to_vec()))
 }
 
 pub(crate) fn track(info: TrackInfo) -> proto::TrackInfo {

@@ -50,7 +50,7 @@ mod traits;
 mod user_agent;
 
 pub use admission::{Admission, HttpRequest, Offer, Resume, Route, admit};
-pub use frame::Frame;
+pub use frame::{Frame, Ledger, Parts};
 pub use front::{Front, Input, Output};
 pub use inbox::{Inbox, Received};
 pub use notifications::Pings;

@@ -7,12 +7,14 @@ use controller::{
 use livekit_protocol as proto;
 use livekit_protocol::request_response::{self, Reason};
 use livekit_protocol::signal_response::Message;
+use prost::Message as _;
 use wire::{Codec, MediaKind};
 
 use crate::blobs;
 use crate::client_rules::{enabled_codecs, told};
 use crate::convert::Numbered;
 use crate::data_tracks;
+use crate::frame::{Ledger, Parts};
 use crate::infos;
 use crate::requests;
 
@@ -32,6 +34,31 @@ impl Default for Pings {
             timeout: 15,
         }
     }
+}
+
+/// Numbers of fields: of messages in `SignalResponse`, and of the lists of participants in them.
+mod field {
+    pub(super) const JOIN: u32 = 1;
+    pub(super) const UPDATE: u32 = 5;
+    pub(super) const OTHER_PARTICIPANTS: u32 = 3;
+    pub(super) const PARTICIPANTS: u32 = 1;
+}
+
+/// A notification whose list of participants is shared with other messages.
+///
+/// Errors: the notification, if it has no such list.
+pub(crate) fn parts(notification: Notification, pings: Pings, ledger: &Ledger) -> Result<Parts, Notification> {
+    let (number, before, list, participants) = match notification {
+        Notification::Joined(mut joined) => {
+            let others = std::mem::take(&mut joined.others);
+            let before = join(*joined, pings).encode_to_vec();
+            (field::JOIN, before, field::OTHER_PARTICIPANTS, others)
+        }
+        Notification::Participants(infos) => (field::UPDATE, Vec::new(), field::PARTICIPANTS, infos),
+        other => return Err(other),
+    };
+    let elements = participants.iter().map(|snapshot| infos::element(ledger, snapshot));
+    Ok(Parts::new(ledger, number, &before, list, elements))
 }
 
 /// A notification as a message; `None` for what the protocol has no message for.
@@ -57,7 +84,7 @@ pub(crate) fn message(notification: Notification, pings: Pings) -> Option<Messag
             MediaKind::Video => Message::SubscribedQualityUpdate(track_demand(demand)),
         },
         Notification::Participants(infos) => Message::Update(proto::ParticipantUpdate {
-            participants: infos::participants(infos),
+            participants: infos::participants(&infos),
         }),
         Notification::Room(room) => Message::RoomUpdate(proto::RoomUpdate {
             room: Some(infos::room(room)),
@@ -170,7 +197,7 @@ fn join(joined: Joined, pings: Pings) -> proto::JoinResponse {
     proto::JoinResponse {
         room: Some(infos::room(joined.room)),
         participant: Some(infos::participant(joined.participant)),
-        other_participants: infos::participants(joined.others),
+        other_participants: infos::participants(&joined.others),
         server_version: infos::SERVER_VERSION.to_owned(),
         server_info: Some(infos::server(&joined.server)),
         ice_servers: infos::ice_servers(joined.server.ice_servers),

@@ -28,7 +28,10 @@ impl From<JoinError> for Refusal {
             JoinError::NoSuchRoom => 404,
             JoinError::IdentityTaken => 409,
             JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => 503,
-            JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => 429,
+            JoinError::TooManyRoomsOfKey
+            | JoinError::TooManyParticipantsOfKey
+            | JoinError::StoreFull
+            | JoinError::TooOften => 429,
         };
         Self::new(status, error.to_string())
     }

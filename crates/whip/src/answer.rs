@@ -104,7 +104,10 @@ impl From<JoinError> for Answer {
         match error {
             JoinError::NoSuchRoom => Self::refusal(404, text),
             JoinError::IdentityTaken => Self::refusal(409, text),
-            JoinError::TooManyRoomsOfKey | JoinError::TooManyParticipantsOfKey => Self::refusal(429, text),
+            JoinError::TooManyRoomsOfKey
+            | JoinError::TooManyParticipantsOfKey
+            | JoinError::StoreFull
+            | JoinError::TooOften => Self::refusal(429, text),
             JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => {
                 Self::busy(503, text)
             }

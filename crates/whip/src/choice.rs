@@ -1,6 +1,6 @@
 //! The tracks that a player gets.
 
-use controller::{ParticipantInfo, ParticipantState, TrackInfo};
+use controller::{ParticipantInfo, ParticipantSnapshot, ParticipantState, TrackInfo};
 use wire::MediaKind;
 
 /// The tracks that a player asks for. The default is any.
@@ -29,8 +29,8 @@ pub(crate) struct Slots {
 
 /// The ids of the tracks that a player gets of the participants of its room. Tracks that it has
 /// (`current`) stay; then participants with video come first, in the order they joined.
-pub(crate) fn choose(room: &[ParticipantInfo], wanted: &Wanted, current: &[String], slots: Slots) -> Vec<String> {
-    let is_meant = |info: &&ParticipantInfo| {
+pub(crate) fn choose(room: &[ParticipantSnapshot], wanted: &Wanted, current: &[String], slots: Slots) -> Vec<String> {
+    let is_meant = |info: &&ParticipantSnapshot| {
         let is_there = !info.permission.hidden && info.state != ParticipantState::Disconnected;
         is_there && wanted.is_of(info)
     };
@@ -66,8 +66,8 @@ pub(crate) fn choose(room: &[ParticipantInfo], wanted: &Wanted, current: &[Strin
 }
 
 /// The publishers of these tracks, by the ids of the participants.
-pub(crate) fn publishers(room: &[ParticipantInfo], chosen: &[String]) -> Vec<String> {
-    let publishes = |info: &&ParticipantInfo| info.tracks.iter().any(|track| chosen.contains(&track.sid));
+pub(crate) fn publishers(room: &[ParticipantSnapshot], chosen: &[String]) -> Vec<String> {
+    let publishes = |info: &&ParticipantSnapshot| info.tracks.iter().any(|track| chosen.contains(&track.sid));
     room.iter().filter(publishes).map(|info| info.sid.clone()).collect()
 }
 
@@ -130,11 +130,11 @@ mod tests {
         }
     }
 
-    fn room() -> Vec<ParticipantInfo> {
+    fn room() -> Vec<ParticipantSnapshot> {
         vec![
-            participant("ada", &[("a1", MediaKind::Audio)]),
-            participant("ben", &[("b1", MediaKind::Audio), ("b2", MediaKind::Video)]),
-            participant("cyd", &[("c1", MediaKind::Audio), ("c2", MediaKind::Video)]),
+            participant("ada", &[("a1", MediaKind::Audio)]).into(),
+            participant("ben", &[("b1", MediaKind::Audio), ("b2", MediaKind::Video)]).into(),
+            participant("cyd", &[("c1", MediaKind::Audio), ("c2", MediaKind::Video)]).into(),
         ]
     }
 
@@ -176,7 +176,9 @@ mod tests {
     #[test]
     fn hidden_participants_are_not_played() {
         let mut room = room();
-        room[1].permission.hidden = true;
+        let mut hidden = (*room[1]).clone();
+        hidden.permission.hidden = true;
+        room[1] = hidden.into();
         assert_eq!(choose(&room, &Wanted::default(), &[], ONE_EACH), ["c1", "c2"]);
     }
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use controller::{
     AdminReply, AdminRequest, AdminRequestId, ClientTraits, ConnectionId, Controller, Input, Join, Notification,
-    Output, ParticipantInfo, PeerMode, Request, RoomChange,
+    Output, ParticipantSnapshot, PeerMode, Request, RoomChange,
 };
 
 use crate::answer::{Answer, FRAGMENT, SDP};
@@ -361,7 +361,7 @@ impl Front {
 }
 
 /// The participants of a room, in the order they joined; none where there is no room.
-fn participants(controller: &mut Controller, now: Instant, room: &str) -> Vec<ParticipantInfo> {
+fn participants(controller: &mut Controller, now: Instant, room: &str) -> Vec<ParticipantSnapshot> {
     let request = AdminRequest::ListParticipants { room: room.to_owned() };
     let mut outputs = Vec::new();
     let question = Input::Admin {

@@ -2,8 +2,8 @@
 
 use access::Claims;
 use controller::{
-    ConnectionId, Description, Input, LocalDescription, Notification, Output, ParticipantInfo, Request,
-    UpdateSubscription,
+    ConnectionId, Description, Input, LocalDescription, Notification, Output, ParticipantInfo, ParticipantSnapshot,
+    Request, UpdateSubscription,
 };
 use wire::sdp::{IceCredentials, LeftOut, SessionDescription};
 
@@ -71,18 +71,18 @@ impl Session {
     }
 
     /// Whether news of these participants may change what a player gets.
-    pub(crate) fn concerns(&self, news: &[ParticipantInfo]) -> bool {
+    pub(crate) fn concerns(&self, news: &[ParticipantSnapshot]) -> bool {
         let has_free = self.chosen.len() < self.slots.audios + self.slots.videos;
         let is_new = |info: &ParticipantInfo| {
             let mut tracks = info.tracks.iter();
             has_free && self.wanted.is_of(info) && tracks.any(|track| !self.chosen.contains(&track.sid))
         };
         let may = |info: &ParticipantInfo| self.publishers.contains(&info.sid) || is_new(info);
-        self.protocol == Protocol::Whep && news.iter().any(may)
+        self.protocol == Protocol::Whep && news.iter().any(|info| may(info))
     }
 
     /// Chooses again among the tracks of a room.
-    pub(crate) fn choose_again(&mut self, connection: ConnectionId, room: &[ParticipantInfo]) -> Vec<Input> {
+    pub(crate) fn choose_again(&mut self, connection: ConnectionId, room: &[ParticipantSnapshot]) -> Vec<Input> {
         let chosen = choose(room, &self.wanted, &self.chosen, self.slots);
         let before = std::mem::replace(&mut self.chosen, chosen);
         self.publishers = publishers(room, &self.chosen);

@@ -13,10 +13,10 @@ use hyper_util::rt::TokioIo;
 use livekit::{Admission, Frame, Inbox, agents};
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::debug;
 
-use crate::clients::outbox::{ToSocket, Told};
+use crate::clients::outbox::{Ending, Ends, ToSocket, Told};
 use crate::clients::places::Place;
 use crate::controller_task::Handle;
 use crate::os::clock;
@@ -36,8 +36,16 @@ const PING_INTERVAL: Duration = Duration::from_secs(10);
 /// Without any sign of life for this long the connection counts as lost.
 const SILENCE_MAX: Duration = Duration::from_secs(35);
 
-/// How long a message may take to be sent before the connection counts as lost.
+/// How long a message may take to be sent before the connection counts as lost, and more for a long
+/// one. After a close all that waits may take so long.
 const SEND_MAX: Duration = Duration::from_secs(10);
+
+/// The rate at which a client has to read a long message. Shape: bytes per second.
+const READ_RATE_MIN: u32 = 64 << 10;
+
+/// How long a client for which too much waits may take for the message that it is being sent, to
+/// learn why it is closed.
+const SLOW_GOODBYE: Duration = Duration::from_secs(1);
 
 /// How long a client may take to answer a close before the connection is dropped.
 const GOODBYE: Duration = Duration::from_millis(200);
@@ -53,11 +61,11 @@ pub(crate) async fn run(upgrade: Upgrade, admission: Box<Admission>, controller:
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
     };
-    let Some((connection, told)) = controller.open(admission).await else {
+    let Some((connection, told, ends)) = controller.open(admission).await else {
         return;
     };
     let inbox = PeerInbox::Client(Inbox::new(clock::now()));
-    converse(stream, inbox, told, connection, &controller).await;
+    converse(stream, inbox, (told, ends), connection, &controller).await;
     controller.closed(connection).await;
 }
 
@@ -72,11 +80,11 @@ pub(crate) async fn run_worker(
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
     };
-    let Some((connection, told)) = controller.open_worker(claims, address).await else {
+    let Some((connection, told, ends)) = controller.open_worker(claims, address).await else {
         return;
     };
     let inbox = PeerInbox::Worker(agents::Inbox::new(clock::now()));
-    converse(stream, inbox, told, connection, &controller).await;
+    converse(stream, inbox, (told, ends), connection, &controller).await;
     controller.worker_closed(connection).await;
 }
 
@@ -103,7 +111,13 @@ impl PeerInbox {
 }
 
 /// Exchanges messages until either end closes the connection.
-async fn converse(stream: Stream, inbox: PeerInbox, told: Told, connection: ConnectionId, controller: &Handle) {
+async fn converse(
+    stream: Stream,
+    inbox: PeerInbox,
+    (told, ends): (Told, Ends),
+    connection: ConnectionId,
+    controller: &Handle,
+) {
     let (reader, writer) = websocket::split(stream, inbox.message_max());
     let (replies, to_reply) = mpsc::channel(REPLIES_MAX);
     let reading = async {
@@ -114,6 +128,7 @@ async fn converse(stream: Stream, inbox: PeerInbox, told: Told, connection: Conn
     };
     tokio::select! {
         () = write(writer, told, to_reply) => {}
+        () = overdue(ends) => {}
         () = reading => {}
     }
 }
@@ -154,8 +169,8 @@ async fn write(mut writer: Writer<WriteHalf<Stream>>, mut told: Told, mut replie
     ping.reset();
     loop {
         let sending = tokio::select! {
-            what = told.next() => match what {
-                Some(ToSocket::Frame(frame)) => timeout(SEND_MAX, send(&mut writer, &frame)).await,
+            what = told.next(clock::now) => match what {
+                Some(ToSocket::Frame(frame)) => timeout(patience(frame.len()), send(&mut writer, &frame)).await,
                 Some(ToSocket::Close(code, reason)) => return close(writer, code, reason).await,
                 None => return close(writer, 1013, "too slow").await,
             },
@@ -176,11 +191,27 @@ async fn send(writer: &mut Writer<WriteHalf<Stream>>, frame: &Frame) -> io::Resu
     match frame {
         Frame::Binary(bytes) => writer.binary(bytes).await,
         Frame::Text(text) => writer.text(text).await,
+        Frame::Parts(_) => writer.pieces(frame.len(), frame.pieces()).await,
+    }
+}
+
+/// How long a message of this length may take to be sent.
+fn patience(len: usize) -> Duration {
+    SEND_MAX + Duration::from_secs(len as u64 / u64::from(READ_RATE_MIN))
+}
+
+/// Resolves when a connection that is ending has had its time: its messages are in memory until
+/// then.
+async fn overdue(ends: Ends) {
+    match ends.await {
+        Ok(Ending::Closed) => sleep(SEND_MAX).await,
+        Ok(Ending::Slow) => sleep(SLOW_GOODBYE).await,
+        Err(_) => {}
     }
 }
 
 async fn close(mut writer: Writer<WriteHalf<Stream>>, code: u16, reason: &str) {
     // The connection is closed even if the client does not receive this.
     let _ = timeout(SEND_MAX, writer.close(code, reason)).await;
-    tokio::time::sleep(GOODBYE).await;
+    sleep(GOODBYE).await;
 }

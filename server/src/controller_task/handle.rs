@@ -10,7 +10,7 @@ use livekit::{Admission, Frame, Inbox, Refusal};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::{AdminAnswer, ControllerRequest};
-use crate::clients::outbox::{Told, outbox};
+use crate::clients::outbox::{Ends, Told, outbox};
 use crate::os::clock;
 
 /// The longest frame that is read at once, without waiting for a place among
@@ -46,8 +46,8 @@ impl Handle {
     }
 
     /// A new connection: its id, and the queue of its messages.
-    pub(crate) async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
-        let (outbox, told) = outbox();
+    pub(crate) async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told, Ends)> {
+        let (outbox, told, ends) = outbox();
         let (answer, answered) = oneshot::channel();
         let place = match admission.offer {
             Some(_) => {
@@ -60,7 +60,7 @@ impl Handle {
         };
         let ask = ControllerRequest::Open(admission, outbox, answer, place);
         self.requests.send(ask).await.ok()?;
-        Some((answered.await.ok()?, told))
+        Some((answered.await.ok()?, told, ends))
     }
 
     /// A message arrived. It is read here, on the task of its connection.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use super::{ControllerRequest, ControllerTask, Handle};
-use crate::clients::outbox::{Outbox, ToSocket, Told, outbox};
+use crate::clients::outbox::{Ends, Outbox, ToSocket, Told, outbox};
 use crate::os::clock;
 
 /// The answer to a request about dispatches.
@@ -28,11 +28,15 @@ pub(super) enum WorkerRequest {
 impl Handle {
     /// A new connection of a worker, with the claims of its token: its id, and the queue of its
     /// messages. It counts for the address.
-    pub(crate) async fn open_worker(&self, claims: Box<Claims>, address: IpAddr) -> Option<(ConnectionId, Told)> {
-        let (outbox, told) = outbox();
+    pub(crate) async fn open_worker(
+        &self,
+        claims: Box<Claims>,
+        address: IpAddr,
+    ) -> Option<(ConnectionId, Told, Ends)> {
+        let (outbox, told, ends) = outbox();
         let (answer, answered) = oneshot::channel();
         self.send(WorkerRequest::Open(claims, address, outbox, answer)).await?;
-        Some((answered.await.ok()?, told))
+        Some((answered.await.ok()?, told, ends))
     }
 
     /// A message of a worker arrived. It is read here, on the task of its connection.
@@ -81,7 +85,7 @@ impl ControllerTask {
                 self.workers.message(now, connection, *received, &is_taken, &mut out);
             }
             WorkerRequest::Closed(connection) => {
-                self.sockets.remove(&connection);
+                self.sockets.remove(connection);
                 self.workers.closed(now, connection, &mut out);
             }
             WorkerRequest::Dispatch(request, answer) => {
@@ -132,12 +136,12 @@ impl ControllerTask {
     fn worker_outputs(&mut self, outputs: Vec<Output>) {
         for output in outputs {
             match output {
-                Output::Send { connection, frame } => self.tell(connection, ToSocket::Frame(frame)),
+                Output::Send { connection, frame } => self.sockets.tell(connection, ToSocket::Frame(frame)),
                 Output::Close {
                     connection,
                     code,
                     reason,
-                } => self.tell(connection, ToSocket::Close(code, reason)),
+                } => self.sockets.tell(connection, ToSocket::Close(code, reason)),
                 Output::Remove { room, identity } => {
                     self.administer(AdminRequest::RemoveParticipant { room, identity }, None);
                 }

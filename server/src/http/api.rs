@@ -3,12 +3,14 @@
 //! No byte of a body is read before the token was verified, and only so many large bodies at once
 //! are.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
 use http_body_util::LengthLimitError;
 use hyper::body::Body as _;
 use livekit::api::{self, ApiError, Call, Code, Reply, authorize};
@@ -17,6 +19,8 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use super::{Http, authorization};
+use crate::clients::guest::Guest;
+use crate::http::answers::Answers;
 use crate::os::clock;
 
 /// The largest body of a call. The largest message, 64 KiB of data and as much of everything else,
@@ -33,6 +37,7 @@ const SMALL_BODY: usize = super::BODY_MAX;
 /// Limits of the API.
 pub(crate) struct Api {
     large_bodies: Semaphore,
+    answers: Answers,
     /// How long a client may take for a body, and the controller for an answer.
     patience: Duration,
 }
@@ -41,6 +46,7 @@ impl Api {
     pub(crate) fn new(patience: Duration) -> Self {
         Api {
             large_bodies: Semaphore::new(LARGE_BODIES_MAX),
+            answers: Answers::new(),
             patience,
         }
     }
@@ -74,12 +80,12 @@ pub(super) async fn answer(http: &Http, request: Request) -> Response<Body> {
             debug!(path = parts.uri.path(), %error, "a call of the API failed");
             http.metrics.api_failed(error.code.name());
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            respond(status, "application/json", error.json())
+            respond(status, "application/json", error.json().into())
         }
     }
 }
 
-async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, Vec<u8>), Failure> {
+async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, Bytes), Failure> {
     let query = parts.uri.query().unwrap_or_default();
     let settings = http.settings.get();
     let claims = authorize(authorization(&parts.headers), query, &settings.keys, clock::unix());
@@ -100,7 +106,11 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, V
     let patience = http.api.patience + request.takes();
     let reply = timeout(patience, ask(http, request)).await.map_err(|_| late())?;
     let reply = reply.ok_or_else(|| ApiError::new(Code::Unavailable, "the server is shutting down"))?;
-    Ok((call.content_type(), call.write(reply?.of_key(&claims.key_rooms))))
+    let reply = reply?.of_key(&claims.key_rooms);
+    let address = parts.extensions.get::<Guest>().map(|guest| guest.client.address);
+    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let body = timeout(http.api.patience, http.api.answers.write(call, reply, address));
+    Ok((call.content_type(), body.await.map_err(|_| late())??))
 }
 
 /// The answer to a request; `None` if the server is shutting down.
@@ -133,7 +143,7 @@ async fn read(http: &Http, body: Body) -> Result<Vec<u8>, Failure> {
     }
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Body> {
+fn respond(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();

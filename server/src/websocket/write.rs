@@ -10,6 +10,9 @@ use super::{CONTROL_MAX, FIN, opcode};
 /// The longest header of a frame that is not masked.
 const HEADER_MAX: usize = 10;
 
+/// Pieces of a message are written together up to so many bytes.
+const GATHERED_MAX: usize = 16 << 10;
+
 /// Writes messages to a client. Dropping the future of one of its methods before it is done leaves
 /// half a frame: nothing more can be sent then.
 pub(crate) struct Writer<W> {
@@ -24,6 +27,24 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     /// Sends bytes.
     pub(crate) async fn binary(&mut self, payload: &[u8]) -> io::Result<()> {
         self.frame(opcode::BINARY, payload).await
+    }
+
+    /// Sends bytes that are in pieces, `len` of them in all.
+    pub(crate) async fn pieces(&mut self, len: usize, pieces: impl Iterator<Item = &[u8]>) -> io::Result<()> {
+        let mut bytes = [0; HEADER_MAX];
+        let mut gathered = write_header(&mut bytes, opcode::BINARY, len).to_vec();
+        for piece in pieces {
+            if gathered.len() + piece.len() > GATHERED_MAX {
+                self.stream.write_all(&gathered).await?;
+                gathered.clear();
+            }
+            match piece.len() > GATHERED_MAX {
+                true => self.stream.write_all(piece).await?,
+                false => gathered.extend_from_slice(piece),
+            }
+        }
+        self.stream.write_all(&gathered).await?;
+        self.stream.flush().await
     }
 
     /// Sends a text.

@@ -7,6 +7,7 @@ use super::Controller;
 use crate::context::{Context, Core, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::{DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, ROOMS_MAX};
+use crate::participant::Participant;
 use crate::room::Room;
 use crate::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, CreateRoom, DataContent, DataMessage, EndAction, EndReason,
@@ -112,7 +113,7 @@ impl Controller {
     fn list_participants(&self, room: &str) -> AdminReply {
         let room = self.by_name.get(room).and_then(|key| self.rooms.get(key));
         let participants = room.into_iter().flat_map(|room| room.participants.values());
-        AdminReply::Participants(participants.map(|participant| participant.info()).collect())
+        AdminReply::Participants(participants.map(Participant::snapshot).collect())
     }
 
     fn get_participant(&self, room: &str, identity: &str) -> Reply {

@@ -1,5 +1,6 @@
 //! Whether somebody may join.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
 
@@ -10,7 +11,7 @@ use crate::context::Core;
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::ROOMS_MAX;
 use crate::participant::is_dependent;
-use crate::room::Room;
+use crate::room::{Room, texts_len};
 use crate::{Counter, EndAction, EndReason, Output};
 
 /// Why nobody can join as the rooms are now.
@@ -32,6 +33,10 @@ pub enum JoinError {
     TooManyRoomsOfKey,
     /// There are as many participants as the token's API key may have.
     TooManyParticipantsOfKey,
+    /// The room stores no more for its participants, and this one brings more than its share.
+    StoreFull,
+    /// The identity comes in more often than a room of this size permits.
+    TooOften,
 }
 
 impl fmt::Display for JoinError {
@@ -45,6 +50,8 @@ impl fmt::Display for JoinError {
             Self::IdentityTaken => "somebody in the room has this identity",
             Self::TooManyRoomsOfKey => "this API key has as many rooms as it may have",
             Self::TooManyParticipantsOfKey => "this API key has as many participants as it may have",
+            Self::StoreFull => "the room stores no more for its participants",
+            Self::TooOften => "this identity joins too often",
         })
     }
 }
@@ -61,13 +68,50 @@ impl Controller {
         self.check(api_key, room, identity, creates, None)
     }
 
+    /// Whether a room that is there takes a newcomer with these texts.
+    ///
+    /// Errors: [`JoinError::StoreFull`] and [`JoinError::TooOften`].
+    fn check_size(&self, now: Instant, room: &str, identity: &str, texts_len: usize) -> Result<(), JoinError> {
+        let found = self.by_name.get(room).and_then(|key| self.rooms.get(key));
+        match found {
+            Some(room) if room.is_greeted_too_often(now, identity) => Err(JoinError::TooOften),
+            Some(room) if !room.takes_newcomer(identity, texts_len) => Err(JoinError::StoreFull),
+            _ => Ok(()),
+        }
+    }
+
     /// The same for the bearer of a token, who may be an agent or a recorder: they do not count for
     /// `max_participants`. In a full room somebody may join for whom another can be removed.
     ///
     /// Errors: any [`JoinError`].
     pub fn check_claims(&self, now: Instant, claims: &Claims) -> Result<(), JoinError> {
+        self.check_join(now, claims, &claims.metadata, &claims.attributes)
+    }
+
+    /// The same for one that brings other texts than its token has.
+    ///
+    /// Errors: any [`JoinError`].
+    pub fn check_texts(
+        &self,
+        now: Instant,
+        claims: &Claims,
+        metadata: &str,
+        attributes: &BTreeMap<String, String>,
+    ) -> Result<(), JoinError> {
+        self.check_join(now, claims, metadata, attributes)
+    }
+
+    pub(super) fn check_join(
+        &self,
+        now: Instant,
+        claims: &Claims,
+        metadata: &str,
+        attributes: &BTreeMap<String, String>,
+    ) -> Result<(), JoinError> {
         let (room, creates) = (&claims.video.room, claims.video.room_create);
-        self.check(&claims.iss, room, claims.identity(), creates, Some((now, claims)))
+        self.check(&claims.iss, room, claims.identity(), creates, Some((now, claims)))?;
+        let texts_len = texts_len(&claims.name, metadata, attributes);
+        self.check_size(now, room, claims.identity(), texts_len)
     }
 
     /// The kind of the participant of a room that has an identity.

@@ -7,11 +7,14 @@
 mod data_track;
 mod participant;
 mod room;
+mod snapshot;
 mod track;
 
 pub use data_track::{DataEncoding, DataSchema, DataTrackInfo};
 pub use participant::{ClientCapability, ConnectionQuality, ParticipantInfo, ParticipantState};
 pub use room::{RoomInfo, ServerInfo};
+pub use snapshot::ParticipantSnapshot;
+pub(crate) use track::layers_len;
 pub use track::{
     AudioFeature, BackupCodecPolicy, CodecInfo, Encryption, LayerMode, PacketTrailerFeature, TrackInfo, VideoLayer,
     VideoQuality,

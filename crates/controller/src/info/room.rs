@@ -29,6 +29,14 @@ pub struct RoomInfo {
     pub active_recording: bool,
 }
 
+impl RoomInfo {
+    /// About how many bytes it takes to tell of the room.
+    pub(crate) fn told_len(&self) -> usize {
+        const NUMBERS: usize = 256;
+        NUMBERS + self.name.len() + self.metadata.len()
+    }
+}
+
 /// The server, as a client is told of it when it joins or resumes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {

@@ -170,7 +170,7 @@ pub enum LayerMode {
 
 impl TrackInfo {
     /// About how many bytes it takes to tell of the track.
-    pub(super) fn told_len(&self) -> usize {
+    pub(crate) fn told_len(&self) -> usize {
         const NUMBERS: usize = 32;
         let texts = [&self.sid, &self.name, &self.mime_type, &self.mid, &self.stream];
         let texts: usize = texts.into_iter().map(|text| text_len(text)).sum();
@@ -187,7 +187,8 @@ impl CodecInfo {
     }
 }
 
-fn layers_len(layers: &[VideoLayer]) -> usize {
+/// About how many bytes it takes to tell of sizes.
+pub(crate) fn layers_len(layers: &[VideoLayer]) -> usize {
     const NUMBERS: usize = 16;
     layers.iter().map(|layer| NUMBERS + text_len(&layer.rid)).sum()
 }

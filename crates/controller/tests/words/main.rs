@@ -11,4 +11,5 @@ mod full_rooms;
 mod participants;
 mod quotas;
 mod session;
+mod store;
 mod world;

@@ -36,7 +36,7 @@ fn participants_are_listed_and_found() {
     world.join("ada", PeerMode::Dual);
     world.join("bob", PeerMode::Dual);
     let mut identities = |room: &str| match world.ask(AdminRequest::ListParticipants { room: room.to_owned() }) {
-        Ok(AdminReply::Participants(all)) => all.into_iter().map(|found| found.identity).collect::<Vec<_>>(),
+        Ok(AdminReply::Participants(all)) => all.iter().map(|found| found.identity.clone()).collect::<Vec<_>>(),
         other => panic!("participants and not {other:?}"),
     };
     assert_eq!(identities("lobby"), ["ada", "bob"]);
@@ -107,7 +107,7 @@ fn name_metadata_and_attributes_change_and_are_told() {
     assert_eq!((changed.name.as_str(), changed.metadata.as_str()), ("Ada L.", "chair"));
     assert_eq!(changed.attributes["hand"], "up");
     for connection in [ada, bob] {
-        let told = Notification::Participants(vec![changed.clone()]);
+        let told = Notification::Participants(vec![changed.clone().into()]);
         assert!(world.told(connection).contains(&told));
     }
     let changed = participant(world.ask(AdminRequest::UpdateParticipant(UpdateParticipant {
@@ -154,7 +154,11 @@ fn a_permission_that_is_taken_ends_tracks_and_outlasts_starting_over() {
     assert!(!changed.permission.publish && changed.tracks.is_empty());
     let taken = Notification::TrackUnpublished { track_sid: track.sid };
     assert!(world.told(ada).contains(&taken));
-    assert!(world.told(bob).contains(&Notification::Participants(vec![changed])));
+    assert!(
+        world
+            .told(bob)
+            .contains(&Notification::Participants(vec![changed.into()]))
+    );
     let told = world.told(ada);
     let token = told.iter().find_map(|told| match told {
         Notification::Token(token) => Some(token),

@@ -130,9 +130,10 @@ impl From<AdminError> for ApiError {
     fn from(error: AdminError) -> Self {
         let code = match &error {
             AdminError::RoomNotFound | AdminError::ParticipantNotFound | AdminError::TrackNotFound => Code::NotFound,
-            AdminError::TooManyRooms | AdminError::TooManyRoomsOfKey | AdminError::TooManyCalls => {
-                Code::ResourceExhausted
-            }
+            AdminError::StoreFull
+            | AdminError::TooManyRooms
+            | AdminError::TooManyRoomsOfKey
+            | AdminError::TooManyCalls => Code::ResourceExhausted,
             AdminError::Draining => Code::Unavailable,
             AdminError::Rpc(error) => of_rpc(error),
             AdminError::RemoteUnmuteDisabled => Code::FailedPrecondition,

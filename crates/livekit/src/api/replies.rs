@@ -8,17 +8,12 @@ use crate::infos;
 
 pub(super) fn write(reply: AdminReply, form: Form) -> Vec<u8> {
     match reply {
-        AdminReply::Rooms(rooms) => {
-            let rooms = rooms.into_iter().map(infos::room).collect();
-            form.write("ListRoomsResponse", &proto::ListRoomsResponse { rooms })
-        }
+        AdminReply::Rooms(rooms) => form.write_list("rooms", "Room", rooms.into_iter().map(infos::room)),
         AdminReply::Room(room) => form.write("Room", &infos::room(room)),
         AdminReply::Participants(participants) => {
-            let participants = infos::participants(participants);
-            form.write(
-                "ListParticipantsResponse",
-                &proto::ListParticipantsResponse { participants },
-            )
+            let participants = participants.iter();
+            let told = participants.map(|snapshot| infos::participant((**snapshot).clone()));
+            form.write_list("participants", "ParticipantInfo", told)
         }
         AdminReply::Participant(participant) => form.write("ParticipantInfo", &infos::participant(participant)),
         AdminReply::Track(track) => {

@@ -463,8 +463,8 @@ impl World {
 
 fn decode(frame: &Frame) -> Message {
     let response = match frame {
-        Frame::Binary(bytes) => SignalResponse::decode(bytes.clone()).unwrap(),
         Frame::Text(text) => serde_json::from_str(text).unwrap(),
+        frame => SignalResponse::decode(frame.to_bytes()).unwrap(),
     };
     response.message.expect("the server says something")
 }

@@ -260,8 +260,8 @@ impl World<'_> {
     fn node_says(&mut self, connection: ConnectionId, frame: &Frame) -> Result<(), Violation> {
         use prost::Message as _;
         let response = match frame {
-            Frame::Binary(bytes) => SignalResponse::decode(bytes.clone()).ok(),
             Frame::Text(text) => serde_json::from_str(text).ok(),
+            frame => SignalResponse::decode(frame.to_bytes()).ok(),
         };
         let Some(message) = response.and_then(|response| response.message) else {
             return Err(Violation::new(

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{BLOB_BYTES_MAX, BLOBS_MAX};
 use crate::room::Room;
+use crate::room::store::STORE_FULL;
 use crate::{Blob, BlobKey, GetBlob, Notification, RefusalReason, Request, StoreBlob, Visible};
 
 /// The data blobs of one participant.
@@ -19,6 +20,11 @@ pub(crate) struct Blobs {
 }
 
 impl Blobs {
+    /// Keys and contents together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Stores a blob in place of the one with its key; `false` if it is too much.
     fn store(&mut self, blob: &Blob) -> bool {
         let replaced = self.stored.get(&blob.key);
@@ -39,19 +45,29 @@ impl Blobs {
 impl Room {
     /// A participant stores a blob.
     pub(in crate::room) fn store_blob(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: StoreBlob) {
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
+        let more = request.blob.len();
+        let refused = if !self.takes(key, more) {
+            Some(STORE_FULL)
+        } else {
+            let blobs = self
+                .participants
+                .get_mut(&key)
+                .map(|participant| &mut participant.blobs);
+            let stored = blobs.is_some_and(|blobs| blobs.store(&request.blob));
+            (!stored).then_some("data blobs of the participant exceed the limit")
         };
-        if !participant.blobs.store(&request.blob) {
-            let text = "data blobs of the participant exceed the limit";
+        if let Some(text) = refused {
             let request = Request::StoreBlob(request);
             return self.refuse(ctx, key, RefusalReason::LimitExceeded, text, request);
         }
+        self.weigh(key);
         let stored = Notification::BlobStored {
             request_id: request.request_id,
             key: request.blob.key,
         };
-        participant.notify(ctx, stored);
+        if let Some(participant) = self.participants.get(&key) {
+            participant.notify(ctx, stored);
+        }
     }
 
     /// A participant reads a blob of its own or of another that it can see.

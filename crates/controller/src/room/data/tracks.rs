@@ -12,6 +12,7 @@ use crate::limits::{DATA_TRACK_NAME_MAX, DATA_TRACKS_MAX, SUBSCRIPTIONS_MAX};
 use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::data::DATA_TRACK;
+use crate::room::store::STORE_FULL;
 use crate::{
     Counter, DataContent, DataMessage, DataTrackHandle, DataTrackInfo, Notification, Output, ParticipantState,
     PublishDataTrack, RefusalReason, Request,
@@ -93,7 +94,7 @@ impl Room {
         key: ParticipantKey,
         request: PublishDataTrack,
     ) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.participants.get(&key) else {
             return;
         };
         let own_handle = match check(participant, &request) {
@@ -101,18 +102,25 @@ impl Room {
             Err((reason, text)) => return self.refuse(ctx, key, reason, text, Request::PublishDataTrack(request)),
         };
         let sid = ctx.core.random.sid("DTR_");
+        let info = DataTrackInfo {
+            handle: own_handle,
+            sid: sid.clone(),
+            name: request.name.clone(),
+            encryption: request.encryption,
+            encoding: request.encoding.clone(),
+            schema: request.schema.clone(),
+        };
+        if !self.takes(key, info.told_len()) {
+            let request = Request::PublishDataTrack(request);
+            return self.refuse(ctx, key, RefusalReason::LimitExceeded, STORE_FULL, request);
+        }
         let Some(handle) = self.data_tracks.add(key, &sid) else {
             let text = "too many data tracks in the room";
             let request = Request::PublishDataTrack(request);
             return self.refuse(ctx, key, RefusalReason::LimitExceeded, text, request);
         };
-        let info = DataTrackInfo {
-            handle: own_handle,
-            sid,
-            name: request.name,
-            encryption: request.encryption,
-            encoding: request.encoding,
-            schema: request.schema,
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
         };
         participant.published = true;
         let published = &mut participant.data_tracks.published;

@@ -5,6 +5,7 @@ use access::{Permission, VideoGrant};
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::room::Room;
+use crate::room::membership::metadata::Excess;
 use crate::{AdminError, CreateRoom, MuteTrack, Notification, ParticipantInfo, RoomInfo, TrackInfo, UpdateParticipant};
 
 impl Room {
@@ -64,7 +65,10 @@ impl Room {
         request: UpdateParticipant,
     ) -> Result<ParticipantInfo, AdminError> {
         self.change_metadata(ctx, key, &request.name, &request.metadata, &request.attributes)
-            .map_err(|_| AdminError::InvalidArgument("attributes size exceeds limits"))?;
+            .map_err(|excess| match excess {
+                Excess::Attributes => AdminError::InvalidArgument("attributes size exceeds limits"),
+                Excess::Store => AdminError::StoreFull,
+            })?;
         if let Some(permission) = request.permission {
             if let Some(participant) = self.participants.get_mut(&key) {
                 grant(&mut participant.claims.video, &permission);
@@ -72,7 +76,7 @@ impl Room {
             self.set_permission(ctx, key, permission);
             if let Some(participant) = self.participants.get(&key) {
                 // Others were told; it has to know what it may do as well.
-                participant.notify(ctx, Notification::Participants(vec![participant.info()]));
+                participant.notify(ctx, Notification::Participants(vec![participant.snapshot()]));
             }
             self.refresh_token(ctx, key);
         }

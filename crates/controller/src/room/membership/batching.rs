@@ -15,7 +15,7 @@ use crate::ids::ParticipantKey;
 use crate::limits::UPDATE_BYTES;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::{Notification, ParticipantInfo};
+use crate::{Notification, ParticipantInfo, ParticipantSnapshot};
 
 /// A room of more participants than this is large.
 const LARGE_FROM: usize = 50;
@@ -88,9 +88,13 @@ impl Room {
         &mut self,
         ctx: &mut Context<'_>,
         key: ParticipantKey,
-        info: ParticipantInfo,
+        mut info: ParticipantInfo,
     ) {
         let opens = self.news_open_at(ctx, &info.identity);
+        if opens.is_some() {
+            // One that comes and goes all the time would leave copies of its texts behind.
+            (info.metadata, info.attributes) = Default::default();
+        }
         self.membership.batch.news.insert(key, News::Left(Box::new(info)));
         self.expect_tick(ctx, opens);
     }
@@ -192,15 +196,15 @@ impl Room {
         released
     }
 
-    fn in_words(&self, ctx: &Context<'_>, key: ParticipantKey, news: &News) -> Option<ParticipantInfo> {
+    fn in_words(&self, ctx: &Context<'_>, key: ParticipantKey, news: &News) -> Option<ParticipantSnapshot> {
         match news {
             News::Changed { .. } => {
                 let found = self.participants.get(&key);
                 found
                     .filter(|found| found.is_visible(ctx.core.config.visible))
-                    .map(Participant::info)
+                    .map(Participant::snapshot)
             }
-            News::Left(info) => Some((**info).clone()),
+            News::Left(info) => Some((**info).clone().into()),
         }
     }
 
@@ -219,7 +223,7 @@ impl Room {
             .filter(|(_, news)| matches!(news, News::Changed { held: false }));
         let publishers = changed.map(|(key, _)| key).filter(concerns);
         let infos: Vec<_> = publishers
-            .filter_map(|key| Some(self.participants.get(key)?.info()))
+            .filter_map(|key| Some(self.participants.get(key)?.snapshot()))
             .collect();
         if !infos.is_empty() {
             participant.notify(ctx, Notification::Participants(infos));

@@ -1,43 +1,50 @@
 //! How much one identity may make the others of its room hear: by changing, by coming and going, by
-//! choosing its audience.
+//! choosing its audience; and how much it may be sent itself, by coming in again and again.
 //!
 //! All that a client stores is told to everybody each time a little of it changes, so a few bytes
-//! received could become many bytes sent. The account belongs to the identity and not to the
-//! participant, because a client that leaves and joins again is a new participant each time.
+//! received could become many bytes sent.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::budget::{Budget, Rate};
+use crate::budget::Rate;
 use crate::context::Context;
-use crate::limits::{NEWS_BURST, NEWS_PER_SECOND, NEWS_REMEMBERED_MAX};
+use crate::limits::{
+    GREETING_BURST, GREETING_PER_SECOND, GREETING_READ_RATE, NEWS_BURST, NEWS_PER_SECOND, NEWS_REMEMBERED_MAX,
+};
 use crate::room::Room;
 
-const RATE: Rate = Rate {
+const NEWS: Rate = Rate {
     per_second: NEWS_PER_SECOND,
     burst: NEWS_BURST,
+};
+
+const GREETINGS: Rate = Rate {
+    per_second: GREETING_PER_SECOND,
+    burst: GREETING_BURST,
 };
 
 impl Room {
     /// When the others may hear of this identity again; `None` when they may now.
     pub(in crate::room) fn news_open_at(&self, ctx: &Context<'_>, identity: &str) -> Option<Instant> {
-        self.membership.budgets.get(identity)?.opens_at(ctx.now, RATE)
+        self.membership.news.open_at(ctx.now, NEWS, identity)
     }
 
     /// Each of the others is told this many bytes about an identity.
     pub(in crate::room) fn charge_news(&mut self, ctx: &Context<'_>, identity: &str, len: usize) {
-        if let Some(budget) = self.membership.budgets.get_mut(identity) {
-            return budget.owe(ctx.now, RATE, len);
-        }
-        if self.membership.budgets.len() >= self.participants.len() + NEWS_REMEMBERED_MAX {
-            self.membership
-                .budgets
-                .retain(|_, budget| !budget.is_full(ctx.now, RATE));
-        }
-        if self.membership.budgets.len() >= self.participants.len() + NEWS_REMEMBERED_MAX {
-            self.membership.budgets.pop_first();
-        }
-        let mut budget = Budget::new(ctx.now, RATE);
-        budget.owe(ctx.now, RATE, len);
-        self.membership.budgets.insert(identity.to_owned(), budget);
+        let max = self.participants.len() + NEWS_REMEMBERED_MAX;
+        self.membership.news.charge(ctx.now, NEWS, identity, len, max);
+    }
+
+    /// Whether an identity comes in more often than the size of the room permits.
+    pub(crate) fn is_greeted_too_often(&self, now: Instant, identity: &str) -> bool {
+        self.membership.greetings.open_at(now, GREETINGS, identity).is_some()
+    }
+
+    /// An identity is told of everybody. Returns how long its client may take to read that.
+    pub(in crate::room) fn charge_greeting(&mut self, ctx: &Context<'_>, identity: &str) -> Duration {
+        let len: usize = self.participants.values().map(|other| other.stored).sum();
+        let max = self.participants.len() + NEWS_REMEMBERED_MAX;
+        self.membership.greetings.charge(ctx.now, GREETINGS, identity, len, max);
+        Duration::from_millis((len as u64 * 1000) / u64::from(GREETING_READ_RATE))
     }
 }

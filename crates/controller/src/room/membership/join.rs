@@ -30,10 +30,13 @@ impl Room {
         ctx.core.usage.participant_joined(&participant.api_key);
         self.acts(key);
         let participant_ref = self.participant_ref(key);
-        participant.deadlines.connect = Some(ctx.wake(CONNECT_TIMEOUT, Timer::Participant(participant_ref)));
+        participant.greeting_time = self.charge_greeting(ctx, &participant.identity);
+        let patience = CONNECT_TIMEOUT + participant.greeting_time;
+        participant.deadlines.connect = Some(ctx.wake(patience, Timer::Participant(participant_ref)));
         if participant.mode == PeerMode::Dual {
             self.open_subscriber(ctx, &mut participant);
         }
+        participant.weigh();
         self.greet(ctx, &mut participant);
         ctx.event(Event::Joined {
             room: self.name.clone(),
@@ -107,7 +110,7 @@ impl Room {
             .participants
             .values()
             .filter(|other| other.is_visible(visible))
-            .map(Participant::info)
+            .map(Participant::snapshot)
             .collect();
         participant.version += 1;
         let mut room = self.info();

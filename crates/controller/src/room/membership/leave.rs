@@ -129,7 +129,7 @@ impl Room {
             self.tell_departure_later(ctx, key, info.clone());
         } else {
             self.charge_news(ctx, &info.identity, info.told_len());
-            self.broadcast_update(ctx, vec![info.clone()], Some(key));
+            self.broadcast_update(ctx, vec![info.clone().into()], Some(key));
         }
         if self.membership.departed.len() == DEPARTED_MAX {
             self.membership.departed.pop_front();

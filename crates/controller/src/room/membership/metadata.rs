@@ -9,6 +9,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
 use crate::room::Room;
+use crate::room::store::{STORE_FULL, texts_len};
 use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
 /// How long a refreshed token is good for at least.
@@ -16,8 +17,13 @@ const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
 /// How often it is refreshed.
 const TOKEN_REFRESH: Duration = Duration::from_secs(300);
 
-/// Attributes are too long.
-pub(in crate::room) struct TooLong;
+/// Why texts of a participant are not stored.
+pub(in crate::room) enum Excess {
+    /// The attributes are too long.
+    Attributes,
+    /// The room keeps no more.
+    Store,
+}
 
 impl Room {
     /// A client changes its name, metadata or attributes; empty ones stay as they are, empty
@@ -42,8 +48,11 @@ impl Room {
             );
         }
         let changed = self.change_metadata(ctx, key, &request.name, &request.metadata, &request.attributes);
-        if changed.is_err() {
-            let text = "attributes too long";
+        if let Err(excess) = changed {
+            let text = match excess {
+                Excess::Attributes => "attributes too long",
+                Excess::Store => STORE_FULL,
+            };
             return self.refuse(
                 ctx,
                 key,
@@ -60,7 +69,7 @@ impl Room {
     /// Changes what is said of a participant; empty texts stay as they are, attributes with an
     /// empty value are removed.
     ///
-    /// Errors: the attributes would be too long; nothing has changed.
+    /// Errors: it would be too much; nothing has changed.
     pub(in crate::room) fn change_metadata(
         &mut self,
         ctx: &mut Context<'_>,
@@ -68,14 +77,14 @@ impl Room {
         name: &str,
         metadata: &str,
         changes: &BTreeMap<String, String>,
-    ) -> Result<(), TooLong> {
-        let Some(participant) = self.participants.get_mut(&key) else {
+    ) -> Result<(), Excess> {
+        let Some(participant) = self.participants.get(&key) else {
             return Ok(());
         };
         let attributes = merged(&participant.attributes, changes);
         let attributes_len: usize = attributes.iter().map(|(name, value)| name.len() + value.len()).sum();
         if attributes_len > ATTRIBUTES_MAX {
-            return Err(TooLong);
+            return Err(Excess::Attributes);
         }
         let or_known = |said: &str, known: &String| {
             if said.is_empty() {
@@ -88,7 +97,14 @@ impl Room {
         let metadata = or_known(metadata, &participant.metadata);
         let is_new =
             (&name, &metadata, &attributes) != (&participant.name, &participant.metadata, &participant.attributes);
-        (participant.name, participant.metadata, participant.attributes) = (name, metadata, attributes);
+        let before = texts_len(&participant.name, &participant.metadata, &participant.attributes);
+        let more = texts_len(&name, &metadata, &attributes).saturating_sub(before);
+        if more > 0 && !self.takes(key, more) {
+            return Err(Excess::Store);
+        }
+        if let Some(participant) = self.participants.get_mut(&key) {
+            (participant.name, participant.metadata, participant.attributes) = (name, metadata, attributes);
+        }
         if is_new {
             // The news before the answer: a client that reads the answer first would base its next
             // change on what was before.

@@ -1,5 +1,6 @@
 //! Members of a room: joining, leaving and resuming, and the updates that others get of it.
 
+mod accounts;
 mod administer;
 pub(in crate::room) mod batching;
 pub(in crate::room) mod budgets;
@@ -13,13 +14,13 @@ mod simulate;
 mod tick;
 mod updates;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Instant;
 
+use self::accounts::Accounts;
 use self::batching::Batch;
 use self::protocols::Protocols;
 use crate::ParticipantInfo;
-use crate::budget::Budget;
 
 /// The state of a room that is about its members as a whole.
 #[derive(Debug, Default)]
@@ -29,7 +30,9 @@ pub(in crate::room) struct Membership {
     /// Those who left lately, for those who were away when they did.
     departed: VecDeque<(Instant, ParticipantInfo)>,
     /// How much the others may yet hear of each, by identity.
-    budgets: BTreeMap<String, Budget>,
+    news: Accounts,
+    /// How much each may yet be told of the others by coming in.
+    greetings: Accounts,
     /// When everybody is told how many are here; `None` while they know.
     census: Option<Instant>,
     /// The protocols that participants chose for their next connections, by identity.

@@ -62,6 +62,7 @@ impl Room {
         };
         participant.notify(ctx, Notification::Resumed(resumed));
         self.pending.returning = Some(key);
+        self.charge_greeting(ctx, resume.claims.identity());
         self.take_rights(ctx, key, resume.claims);
         self.tell_what_was_missed(ctx, key, away_since);
         if simulated_fault == Some(SimulatedFault::Disconnect) {
@@ -84,10 +85,10 @@ impl Room {
             .participants
             .values()
             .filter(|other| other.key == key || other.is_visible(ctx.core.config.visible));
-        let mut infos: Vec<_> = visible.map(Participant::info).collect();
+        let mut infos: Vec<_> = visible.map(Participant::snapshot).collect();
         for (_, info) in self.membership.departed.iter().filter(|(at, _)| *at >= away_since) {
             if !infos.iter().any(|known| known.identity == info.identity) {
-                infos.push(info.clone());
+                infos.push(info.clone().into());
             }
         }
         self.participants[&key].notify(ctx, Notification::Participants(infos));

@@ -7,13 +7,15 @@ use crate::Notification;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Section, Up};
+use crate::participant::take_texts;
 use crate::room::Room;
 
 impl Room {
     /// Name, metadata and attributes stay as they were set in the call.
-    pub(in crate::room) fn take_rights(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, claims: Claims) {
+    pub(in crate::room) fn take_rights(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mut claims: Claims) {
         let permission = Permission::of(&claims);
         if let Some(participant) = self.participants.get_mut(&key) {
+            take_texts(&mut claims);
             participant.claims = claims;
         }
         self.set_permission(ctx, key, permission);

@@ -39,8 +39,9 @@ impl Room {
             return Some(Overdue::Restart(EndReason::JoinFailure));
         }
         let pending = participant.subscriber.as_ref().and_then(|peer| peer.offering.pending);
+        let patience = NEGOTIATION_TIMEOUT + participant.reading_time();
         match participant.link {
-            Link::Attached(_) if pending.is_some_and(|pending| pending.since + NEGOTIATION_TIMEOUT <= ctx.now) => {
+            Link::Attached(_) if pending.is_some_and(|pending| pending.since + patience <= ctx.now) => {
                 Some(Overdue::Restart(EndReason::StateMismatch))
             }
             Link::Detached { since } => {

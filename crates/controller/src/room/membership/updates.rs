@@ -6,7 +6,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::{Notification, ParticipantInfo};
+use crate::{Notification, ParticipantSnapshot};
 
 /// How long a change of numbers may wait for others.
 const CENSUS_DELAY: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ impl Room {
         if self.is_told_later(ctx, &identity) {
             return self.tell_later(ctx, key);
         }
-        let info = self.participants[&key].info();
+        let info = self.participants[&key].snapshot();
         self.charge_news(ctx, &identity, info.told_len());
         self.broadcast_update(ctx, vec![info], Some(key));
     }
@@ -34,20 +34,21 @@ impl Room {
     pub(in crate::room) fn announce_to_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
         self.announce(ctx, key);
         if let Some(participant) = self.participants.get(&key) {
-            participant.notify(ctx, Notification::Participants(vec![participant.info()]));
+            participant.notify(ctx, Notification::Participants(vec![participant.snapshot()]));
         }
     }
 
     fn changed(&mut self, key: ParticipantKey) -> Option<&Participant> {
         let participant = self.participants.get_mut(&key)?;
         participant.version += 1;
+        participant.weigh();
         Some(participant)
     }
 
     pub(in crate::room) fn broadcast_update(
         &self,
         ctx: &mut Context<'_>,
-        infos: Vec<ParticipantInfo>,
+        infos: Vec<ParticipantSnapshot>,
         except: Option<ParticipantKey>,
     ) {
         let others = self.participants.values().filter(|found| Some(found.key) != except);

@@ -94,7 +94,8 @@ impl Room {
         };
         self.tell_publishers_first(ctx, key);
         self.participants[&key].notify(ctx, Notification::Offer(offer));
-        ctx.wake(NEGOTIATION_TIMEOUT, Timer::Participant(participant_ref));
+        let patience = NEGOTIATION_TIMEOUT + self.participants[&key].reading_time();
+        ctx.wake(patience, Timer::Participant(participant_ref));
     }
 
     /// New ICE credentials for the connection we offer, after its client came back.

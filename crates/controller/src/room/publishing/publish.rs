@@ -8,10 +8,12 @@ use super::backup::check_backup;
 use super::matching;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::info::layers_len;
 use crate::limits::{PENDING_TRACKS_MAX, TRACKS_MAX};
 use crate::negotiation::{Section, Up};
 use crate::participant::Participant;
 use crate::room::Room;
+use crate::room::store::STORE_FULL;
 use crate::track::{Track, Version};
 use crate::{
     AddTrack, MuteTrack, Notification, RefusalReason, Request, UpdateAudioTrack, UpdateLayers, UpdateVideoTrack,
@@ -52,6 +54,13 @@ impl Room {
             &mut ctx.core.ids,
             &mut ctx.core.random,
         );
+        if !self.takes(key, track.info.told_len()) {
+            let request = Request::AddTrack(request);
+            return self.refuse(ctx, key, RefusalReason::LimitExceeded, STORE_FULL, request);
+        }
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
         let id = track.id;
         let published = Notification::TrackPublished {
             cid: request.cid,
@@ -61,6 +70,7 @@ impl Room {
         self.track_sids.insert(track.sid().to_owned(), (key, id));
         let ids = track.ids();
         participant.tracks.insert(id, track);
+        participant.weigh();
         let participant_ref = self.participant_ref(key);
         ctx.core.index.tracks.extend(ids.map(|id| (id, participant_ref)));
         // Its media section may have come first.
@@ -139,6 +149,7 @@ impl Room {
         let Some(removed) = participant.tracks.remove(&track) else {
             return self.lose_backup(ctx, key, track);
         };
+        participant.weigh();
         for id in removed.ids() {
             ctx.core.index.tracks.remove(&id);
         }
@@ -241,6 +252,15 @@ impl Room {
             return;
         };
         let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
+            return;
+        };
+        let more = layers_len(&request.layers).saturating_sub(layers_len(&track.info.layers));
+        if more > 0 && !self.takes(key, 2 * more) {
+            let request = Request::UpdateLayers(request);
+            return self.refuse(ctx, key, RefusalReason::LimitExceeded, STORE_FULL, request);
+        }
+        let found = self.participants.get_mut(&key);
+        let Some(track) = found.and_then(|participant| participant.track_by_sid_mut(&request.track_sid)) else {
             return;
         };
         track.set_layers(&request.layers);

@@ -1,10 +1,11 @@
 //! Publishers deciding who may have their tracks.
 
-use crate::UpdateTrackPermissions;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::TrackPermissions;
 use crate::room::Room;
+use crate::room::store::{STORE_FULL, list_len};
+use crate::{Notification, RefusalReason, Request, UpdateTrackPermissions};
 
 /// About what a receiver is sent for each track that it may have from now on, or no longer, in
 /// bytes: word of it, and its part of a description.
@@ -28,12 +29,23 @@ impl Room {
             .participants
             .get_mut(&publisher)
             .expect("it was there a moment ago");
+        // The latest list replaces one that waits.
+        participant.track_permissions_asked = None;
+        participant.weigh();
+        if !self.takes(publisher, list_len(&request)) {
+            let request = Request::UpdateTrackPermissions(request);
+            return self.refuse(ctx, publisher, RefusalReason::LimitExceeded, STORE_FULL, request);
+        }
+        let participant = self
+            .participants
+            .get_mut(&publisher)
+            .expect("it was there a moment ago");
         if let Some(opens) = opens {
             participant.track_permissions_asked = Some(request);
+            participant.weigh();
             ctx.wake(opens - ctx.now, Timer::Participant(participant_ref));
             return;
         }
-        participant.track_permissions_asked = None;
         let tracks = participant.tracks.len() + participant.data_tracks.published.len();
         let told = tracks * UPDATE_LEN;
         self.charge_news(ctx, &identity, told);
@@ -91,6 +103,7 @@ impl Room {
                 }
             }
         }
+        self.weigh(publisher);
         self.update_receivers_of_data(ctx);
     }
 }

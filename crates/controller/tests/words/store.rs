@@ -1,0 +1,103 @@
+//! What a room keeps for its participants, and how often one is told of it all.
+
+use std::time::Duration;
+
+use access::VideoGrant;
+use controller::limits::{GREETING_BURST, STORE_POOL_MAX, STORE_SHARE};
+use controller::{
+    AdminError, AdminRequest, ConnectionId, Input, Join, JoinError, Notification, RefusalReason, Request,
+    UpdateMetadata, UpdateParticipant, WallClock,
+};
+
+use crate::world::{UNIX, World, joining};
+
+/// The longest metadata.
+const LONG: usize = 64 << 10;
+
+fn writer(identity: &str) -> Join {
+    let mut join = joining(identity);
+    join.claims.video = VideoGrant {
+        can_update_own_metadata: Some(true),
+        ..join.claims.video
+    };
+    join
+}
+
+fn metadata(len: usize) -> UpdateMetadata {
+    UpdateMetadata {
+        metadata: "x".repeat(len),
+        ..UpdateMetadata::default()
+    }
+}
+
+/// Whether a participant may store metadata of this length; a refusal says why.
+fn stores(world: &mut World, connection: ConnectionId, len: usize) -> bool {
+    world.request(connection, Request::UpdateMetadata(metadata(len)));
+    let told = world.told(connection);
+    let refused = told.iter().find_map(|told| match told {
+        Notification::Refused { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    assert!(matches!(refused, None | Some(RefusalReason::LimitExceeded)));
+    refused.is_none()
+}
+
+/// Fills the pool of the room; each participant's name has its number.
+fn fill(world: &mut World) -> Vec<ConnectionId> {
+    let mut connections = Vec::new();
+    for number in 0..=STORE_POOL_MAX / (LONG - STORE_SHARE) {
+        let connection = world.join_with(writer(&format!("writer {number}")));
+        connections.push(connection);
+        if !stores(world, connection, LONG) {
+            break;
+        }
+    }
+    connections
+}
+
+#[test]
+fn a_full_room_refuses_who_stores_more_than_its_share_and_nobody_else() {
+    let mut world = World::new();
+    let writers = fill(&mut world);
+    let last = *writers.last().expect("somebody is there");
+    assert!(!stores(&mut world, last, LONG), "the pool is used up");
+    assert!(stores(&mut world, last, STORE_SHARE - 512), "its share is its own");
+    let by_server = AdminRequest::UpdateParticipant(UpdateParticipant {
+        room: "lobby".to_owned(),
+        identity: format!("writer {}", writers.len() - 1),
+        metadata: "x".repeat(LONG),
+        ..UpdateParticipant::default()
+    });
+    assert_eq!(world.ask(by_server), Err(AdminError::StoreFull));
+    let mut join = joining("newcomer");
+    assert_eq!(world.controller.check_claims(&join.claims), Ok(()));
+    join.claims.metadata = "x".repeat(LONG);
+    assert_eq!(world.controller.check_claims(&join.claims), Err(JoinError::StoreFull));
+    // Texts that become shorter give their place to others.
+    assert!(stores(&mut world, writers[0], 1));
+    assert!(stores(&mut world, last, LONG));
+    // So do those of one that leaves.
+    let connection = writers[1];
+    world.handle(Input::Ended { connection });
+    assert_eq!(world.controller.check_claims(&join.claims), Ok(()));
+}
+
+#[test]
+fn one_that_joins_all_the_time_waits_longer_in_a_large_room() {
+    let mut world = World::new();
+    fill(&mut world);
+    let often = GREETING_BURST as usize / STORE_POOL_MAX;
+    let claims = joining("eager").claims;
+    for _ in 0..often {
+        assert_eq!(world.controller.check_claims(&claims), Ok(()));
+        world.join_with(joining("eager"));
+    }
+    assert_eq!(world.controller.check_claims(&claims), Err(JoinError::TooOften));
+    assert_eq!(world.controller.check_claims(&joining("other").claims), Ok(()));
+    let passed = Duration::from_secs(10);
+    world.controller.set_clock(WallClock {
+        now: world.now + passed,
+        unix: UNIX + passed,
+    });
+    assert_eq!(world.controller.check_claims(&claims), Ok(()));
+}
