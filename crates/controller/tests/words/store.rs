@@ -1,4 +1,4 @@
-//! What a room keeps for its participants, and how often one is told of it all.
+//! The bytes that a room keeps for its participants, and how often one is told of them all.
 
 use std::time::Duration;
 

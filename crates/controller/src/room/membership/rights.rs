@@ -17,6 +17,8 @@ impl Room {
         if let Some(participant) = self.participants.get_mut(&key) {
             take_texts(&mut claims);
             participant.claims = claims;
+            // Its kind is of the claims, and others may be told of it without another change.
+            drop(participant.snapshot.take());
         }
         self.set_permission(ctx, key, permission);
     }
