@@ -74,8 +74,7 @@ enum ControllerRequest {
 /// Starts the controller. The task ends when all handles are dropped, or by a panic.
 pub(crate) fn start(
     mut controller: Controller,
-    front: Front,
-    whip: whip::Front,
+    (front, whip): (Front, whip::Front),
     workers: Workers,
     notices: mpsc::Receiver<Notice>,
     commands: CommandSender,

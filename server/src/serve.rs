@@ -163,8 +163,10 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let room_events = webhooks.events();
     let (controller, controller_ended) = controller_task::start(
         controller,
-        livekit::Front::new(config.signalling.pings()),
-        whip::Front::new(config.limits.places().sessions()),
+        (
+            livekit::Front::new(config.signalling.pings()),
+            whip::Front::new(config.limits.places().sessions()),
+        ),
         workers,
         noticed,
         commands.clone(),

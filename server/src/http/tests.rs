@@ -92,8 +92,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let (commands, _) = media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let (controller, task) = controller_task::start(
         Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]),
-        Front::default(),
-        whip::Front::new(LIMITS.sessions()),
+        (Front::default(), whip::Front::new(LIMITS.sessions())),
         Workers::new(keys(), clocks.wall, 7),
         noticed,
         commands,
