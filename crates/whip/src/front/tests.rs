@@ -1,8 +1,8 @@
 //! Requests against a controller: publishers and players of one room.
 
-mod access;
 mod encoder;
 mod shares;
+mod tokens;
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
