@@ -5,7 +5,7 @@ use crate::ids::ParticipantKey;
 use crate::participant::TrackPermissions;
 use crate::room::Room;
 use crate::room::store::{STORE_FULL, list_len};
-use crate::{Notification, RefusalReason, Request, UpdateTrackPermissions};
+use crate::{RefusalReason, Request, UpdateTrackPermissions};
 
 /// About what a receiver is sent for each track that it may have from now on, or no longer, in
 /// bytes: word of it, and its part of a description.
