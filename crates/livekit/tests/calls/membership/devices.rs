@@ -98,12 +98,13 @@ fn a_device_is_told_what_it_does_badly() {
             "audio/opus",
             "audio/red",
             "audio/PCMU",
-            "audio/PCMA"
+            "audio/PCMA",
+            "video/rtx"
         ]
     );
     let (_, chrome) = join(&mut world, "chrome", "140", "linux", Single);
     assert_eq!(chrome.client_configuration.unwrap().disabled_codecs, None);
-    assert_eq!(chrome.enabled_publish_codecs.len(), 9);
+    assert_eq!(chrome.enabled_publish_codecs.len(), 10);
 }
 
 #[test]
