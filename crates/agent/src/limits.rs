@@ -16,6 +16,10 @@ pub const HANDSHAKES_WAITING_MAX: usize = 256;
 /// See [`HANDSHAKES_WAITING_MAX`].
 pub const PUT_OFF: Duration = Duration::from_millis(100);
 
+/// How often streams of one transport may take the places of others in a second. A stream beyond
+/// that waits until the stream in its place is silent.
+pub const STREAM_CHANGES_MAX: u32 = 16;
+
 /// Datagrams of DTLS kept for a handshake while earlier ones are computed; later ones are dropped,
 /// and the peer repeats them.
 pub const HANDSHAKE_DATAGRAMS_MAX: usize = 16;

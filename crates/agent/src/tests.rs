@@ -22,4 +22,5 @@ mod receiving;
 mod relays;
 mod reliable;
 mod sending;
+mod ssrcs;
 mod world;

@@ -205,8 +205,9 @@ pub enum Event {
         /// The UDP payload; RTCP unprotected.
         bytes: Vec<u8>,
     },
-    /// An SSRC that is not in the table. Reported once for each different description, at most
-    /// [`UNKNOWN_STREAMS_MAX`](crate::limits::UNKNOWN_STREAMS_MAX) times a leg.
+    /// An SSRC that is not in the table. Reported once for each different description until the
+    /// SSRC leaves the table again. A leg has at most
+    /// [`UNKNOWN_STREAMS_MAX`](crate::limits::UNKNOWN_STREAMS_MAX) such descriptions at a time.
     UnknownStream {
         /// On which leg.
         leg: LegId,

@@ -45,6 +45,11 @@ pub(crate) struct Keys {
 }
 
 impl LegState {
+    /// An SSRC that leaves the table is unknown anew: the agent is told of it again.
+    pub(crate) fn forget_descriptions(&mut self, ssrc: Option<Ssrc>) {
+        self.unknown.retain(|(known, ..)| Some(*known) != ssrc);
+    }
+
     /// Which of its bytes are all but the keys, the largest field, which is put first.
     const WITHOUT_KEYS: Range<usize> = size_of::<Option<Keys>>()..size_of::<Self>();
 

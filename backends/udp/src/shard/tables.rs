@@ -84,6 +84,8 @@ impl Tables {
         let leg = &mut self.legs[self.leg_places[&key.leg]];
         let place = match self.stream_places.get(&generation) {
             Some(place) => {
+                let before = self.streams[*place].entry.rtx;
+                leg.forget_descriptions(before.filter(|rtx| entry.rtx != Some(*rtx)));
                 self.streams[*place].replace(entry);
                 leg.remove_ssrcs_of(*place);
                 *place
@@ -105,6 +107,7 @@ impl Tables {
         leg.remove_ssrcs_of(place);
         remove_sorted(&mut leg.streams, key.ssrc);
         let stream = self.streams.remove(place);
+        stream.ssrcs().for_each(|ssrc| leg.forget_descriptions(Some(ssrc)));
         self.stream_places.remove(&stream.generation);
     }
 

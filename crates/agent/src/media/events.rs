@@ -89,7 +89,7 @@ impl Media {
 
     /// Encodings of a track may have stopped.
     pub(crate) fn check_activity(&mut self, cx: &mut Context<'_>, track: TrackId) {
-        self.uplink.check_activity(cx, track);
+        self.uplink.check_activity(cx, &self.transports, track);
         self.follow_streams(cx);
     }
 

@@ -3,6 +3,8 @@
 use std::collections::btree_map::Entry;
 use std::time::Instant;
 
+use wire::Ssrc;
+
 use super::replica::ReplicaState;
 use super::stream::StreamState;
 use super::{LegState, Model};
@@ -82,12 +84,25 @@ impl Model {
             return Err(WriteError::TableFull);
         }
         match self.streams.entry(key) {
-            Entry::Occupied(mut old) => old.get_mut().entry = entry,
+            Entry::Occupied(mut old) => {
+                let rtx = entry.rtx;
+                let before = std::mem::replace(&mut old.get_mut().entry, entry);
+                if before.rtx != rtx {
+                    self.forget_descriptions(key.leg, before.rtx);
+                }
+            }
             Entry::Vacant(new) => {
                 new.insert(StreamState::new(entry));
             }
         }
         Ok(())
+    }
+
+    /// An SSRC that leaves the table is unknown anew: the agent is told of it again.
+    fn forget_descriptions(&mut self, leg: LegId, ssrc: Option<Ssrc>) {
+        if let Some(leg) = self.legs.get_mut(&leg) {
+            leg.unknown_streams.retain(|description| Some(description.ssrc) != ssrc);
+        }
     }
 
     fn set_copied(&mut self, key: StreamKey, is_copied: bool) -> Result<(), WriteError> {
@@ -97,7 +112,9 @@ impl Model {
     }
 
     fn remove_stream(&mut self, key: StreamKey) -> Result<(), WriteError> {
-        self.streams.remove(&key).ok_or(WriteError::UnknownStream)?;
+        let removed = self.streams.remove(&key).ok_or(WriteError::UnknownStream)?;
+        self.forget_descriptions(key.leg, Some(key.ssrc));
+        self.forget_descriptions(key.leg, removed.entry.rtx);
         self.replicas
             .values_mut()
             .for_each(|replica| replica.forget_source(key));

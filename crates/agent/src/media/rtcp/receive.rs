@@ -81,8 +81,11 @@ impl Media {
             }
             RtcpPacket::Remb(remb) => self.receiver_estimate(cx, transport, &remb),
             RtcpPacket::TransportFeedback(feedback) => self.transport_feedback(cx, at, transport, &feedback),
-            // A name is not needed, and a source that ends is noticed by its silence.
-            RtcpPacket::SourceDescription(_) | RtcpPacket::Bye(_) => {}
+            RtcpPacket::Bye(bye) => {
+                env.uplink.ended(cx, env.transports, transport, leg, bye.sources());
+            }
+            // A name is not needed.
+            RtcpPacket::SourceDescription(_) => {}
             RtcpPacket::Unknown(_) => cx.count(Counter::RtcpIgnored),
         }
     }

@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
-use dataplane::StreamKey;
-use southbound::{Notice, TrackId};
+use dataplane::{LegId, StreamKey};
+use southbound::{Notice, TrackId, TransportId};
+use wire::Ssrc;
 
 use super::{StreamChange, Uplink};
 use crate::context::Context;
+use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;
 
 /// An encoding without packets for this long does not arrive any more.
@@ -45,9 +47,47 @@ impl Uplink {
         self.changes.push(StreamChange::Arrives(id, key));
     }
 
-    /// Looks for encodings that have stopped.
-    pub(in crate::media) fn check_activity(&mut self, cx: &mut Context<'_>, id: TrackId) {
+    /// The peer says that sources send no more (RFC 3550 section 6.6). One that sends on is heard
+    /// again.
+    pub(in crate::media) fn ended(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        transport: TransportId,
+        leg: LegId,
+        sources: impl Iterator<Item = Ssrc>,
+    ) {
+        let mut is_any = false;
+        for ssrc in sources {
+            is_any |= self.fell_silent(cx, StreamKey { leg, ssrc });
+        }
+        if is_any {
+            self.map_unmapped(cx, transports, transport);
+        }
+    }
+
+    /// A stream ends, or pauses. Returns whether it arrived until now.
+    fn fell_silent(&mut self, cx: &mut Context<'_>, key: StreamKey) -> bool {
+        let Some(stream) = self.streams.get(&key) else {
+            return false;
+        };
+        let (id, encoding) = (stream.track, stream.encoding);
+        let Some(track) = self.tracks.get_mut(&id) else {
+            return false;
+        };
+        if track.encodings[encoding].active.take().is_none() {
+            return false;
+        }
+        let active = track.active();
+        cx.notice(Notice::Encodings { track: id, active });
+        self.changed(id);
+        true
+    }
+
+    /// Looks for encodings that have stopped. A stream that waits may have their places.
+    pub(in crate::media) fn check_activity(&mut self, cx: &mut Context<'_>, transports: &MediaTransports, id: TrackId) {
         let Some(track) = self.tracks.get_mut(&id) else { return };
+        let transport = track.publication.transport;
         let before = track.active();
         for encoding in &mut track.encodings {
             encoding.active = encoding
@@ -64,6 +104,7 @@ impl Uplink {
                 active: after,
             });
             self.changed(id);
+            self.map_unmapped(cx, transports, transport);
         }
     }
 }

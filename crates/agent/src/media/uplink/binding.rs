@@ -3,7 +3,8 @@
 //! A mid in the packets names their track; packets with a mid of no track belong to none. Within a
 //! track, or without a mid, an encoding is found by its SSRC if the description names one,
 //! otherwise by the rid in its packets. For a peer that sends none of these, it is found by a
-//! payload type that only one track has.
+//! payload type that only one track has. A stream that has a place gives it up to one that is named
+//! by mid or SSRC at once, and to one that is found by its payload type when it is silent.
 //!
 //! Source: RFC 8843 section 9.2, RFC 8852.
 
@@ -23,6 +24,9 @@ use crate::timers::Timer;
 /// By which sign a stream was found, the weaker first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
+    /// Only by its payload type, in place of another stream. No other track may have that payload
+    /// type, and the other stream must be silent.
+    Successor,
     /// Only by its payload type, and its rid if it has one: another track may have the same.
     PayloadType,
     /// By its mid or its SSRC.
@@ -128,13 +132,32 @@ impl Uplink {
         let matches: Vec<_> = matches.collect();
         let best = matches.iter().map(|(sign, ..)| *sign).max();
         let mut best = matches.iter().filter(|(sign, ..)| Some(*sign) == best);
-        match (best.next(), best.next()) {
-            (Some((_, track, encoding, role)), None) => {
-                self.bind(cx, transports, *track, *encoding, stream.ssrc, *role);
-                true
-            }
-            _ => false,
+        let (Some((sign, track, encoding, role)), None) = (best.next(), best.next()) else {
+            return false;
+        };
+        let state = self.tracks[track].encodings[*encoding];
+        if *sign == Sign::Successor && state.active.is_some() {
+            return false;
         }
+        let replaced = match role {
+            Role::Media => state.stream.map(|key| key.ssrc),
+            Role::Retransmissions => state.rtx,
+        };
+        let ssrc = stream.ssrc;
+        let own = transports.leg(transport).map(|leg| StreamKey { leg, ssrc });
+        let gives_up_another = own.is_some_and(|own| self.streams.contains_key(&own));
+        let is_change = gives_up_another || replaced.is_some_and(|replaced| replaced != ssrc);
+        let publisher = self.publishers.get_mut(&transport).expect("found above");
+        if is_change && !publisher.stream_changes.admit(cx.now, 1) {
+            return false;
+        }
+        if *sign == Sign::Successor {
+            // Its retransmissions have another SSRC as well, or come again under the same one.
+            let known = self.tracks.get_mut(track).expect("found above");
+            known.encodings[*encoding].rtx = None;
+        }
+        self.bind(cx, transports, *track, *encoding, stream.ssrc, *role);
+        true
     }
 
     fn bind(
@@ -262,14 +285,15 @@ fn role_in(track: &Track, stream: &UnmappedStream) -> Option<(usize, Role, Sign)
         (None, _) => return None,
     };
     // Without a mid the payload type is all there is, and a stream that is already there explains
-    // itself.
+    // itself as long as it arrives.
     let is_taken = match role {
         Role::Media => track.encodings[encoding].stream.is_some(),
         Role::Retransmissions => track.encodings[encoding].rtx.is_some(),
     };
     match named {
         Some(_) => Some((encoding, role, Sign::Name)),
-        None => (!is_taken).then_some((encoding, role, Sign::PayloadType)),
+        None if !is_taken => Some((encoding, role, Sign::PayloadType)),
+        None => (role == Role::Media).then_some((encoding, role, Sign::Successor)),
     }
 }
 
@@ -363,7 +387,9 @@ mod tests {
             leg: dataplane::LegId(1),
             ssrc: Ssrc(9),
         });
-        assert_eq!(found(&taken, &stream(96, "", "", "")), None);
+        let sign = role_in(&taken, &stream(96, "", "", "")).map(|(.., sign)| sign);
+        assert_eq!(sign, Some(Sign::Successor), "once the other one is silent");
+        assert!(Sign::Successor < Sign::PayloadType);
         assert_eq!(
             found(&taken, &stream(96, "0", "", "")),
             Some((0, Role::Media)),
