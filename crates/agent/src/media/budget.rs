@@ -1,7 +1,9 @@
 //! The capacity of each receiver's downlink and its division.
 
+mod division;
 mod downlink_budget;
 mod remb_in;
+mod screen_start;
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{Allocator, BitRate, FallbackChooser, Grant, Headroom, PerStream, Subscription, Thresholds};
+use allocation::{BitRate, FallbackChooser, Grant, Headroom, Subscription};
 use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
 use dataplane::Departure;
 use southbound::SubscriptionId;
 use wire::rtcp::ArrivalTicks;
 
+use super::division::divide_by;
 use super::remb_in::RembIn;
+use super::screen_start::ScreenStart;
 use crate::config::Policy;
 use crate::limits::ESTIMATE_MAX;
 use crate::receivers::DownlinkState;
@@ -55,9 +57,6 @@ const WANTED: f64 = 1.5;
 /// Streams may grow by this factor before the next division without filling the downlink.
 const EASE: f64 = 1.5;
 
-/// Bit rates of a camera as browsers send it at 320x180, 640x360 and 1280x720.
-const SIZES: [BitRate; 3] = [BitRate::kilo(160), BitRate::kilo(450), BitRate::kilo(1_700)];
-
 /// One downlink's estimator and policy.
 pub(in crate::media) struct Budget {
     estimator: Gcc,
@@ -83,6 +82,7 @@ pub(in crate::media) struct Budget {
     kept: u64,
     wanted: u64,
     probes: u64,
+    screen_start: ScreenStart,
     /// Since when packets wait for long in the path, as of when that was last looked at.
     congested: Option<Instant>,
 }
@@ -134,6 +134,7 @@ impl Budget {
             kept: 0,
             wanted: 0,
             probes: 0,
+            screen_start: ScreenStart::default(),
             congested: None,
         }
     }
@@ -256,13 +257,13 @@ impl Budget {
 
     /// The rate that may be divided by this estimate.
     fn divisible(&self, estimate: &Estimate) -> u64 {
-        limited(self.limit, divisible(estimate))
+        limited(self.limit, divisible(estimate).max(self.screen_start.rate()))
     }
 
     /// How the path is by this estimate.
     pub(in crate::media) fn path(&self, estimate: &Estimate) -> Path {
         match is_congested(estimate) {
-            _ if self.allocated as f64 > divisible(estimate) as f64 * CUT => Path::Cut,
+            _ if self.allocated as f64 > divisible(estimate).max(self.screen_start.rate()) as f64 * CUT => Path::Cut,
             true => Path::Full,
             false => Path::Free,
         }
@@ -315,7 +316,9 @@ impl Budget {
                 let times = |factor: f64| (estimate.sendable as f64 * factor) as u64;
                 Some(match is_congested(estimate) {
                     true => times(PACE_CONGESTED),
-                    false => times(PACE).max(estimate.burst.unwrap_or(0)),
+                    false => times(PACE)
+                        .max(estimate.burst.unwrap_or(0))
+                        .max(self.screen_start.rate()),
                 })
             }
             Evidence::Departures(_) if self.is_deaf(now) => None,
@@ -335,6 +338,10 @@ impl Budget {
     pub(in crate::media) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
         self.follow_remb_in(now);
         let estimate = self.estimate();
+        let had_all = self.allocated >= self.wanted;
+        let rates = (divisible(&estimate), PACE_START);
+        let before = self.screen_start;
+        self.screen_start = before.next(now, had_all, is_congested(&estimate), rates, subscriptions);
         let room = Headroom {
             now: BitRate(self.divisible(&estimate)),
             carried: BitRate(limited(self.limit, estimate.target)),
@@ -394,13 +401,6 @@ fn divisible(estimate: &Estimate) -> u64 {
 
 fn limited(limit: Option<u64>, rate: u64) -> u64 {
     limit.map_or(rate, |limit| rate.min(limit))
-}
-
-fn divide_by(policy: Policy) -> Box<dyn allocation::Policy + Send> {
-    match policy {
-        Policy::Utility => Box::new(Allocator::new(allocation::Config::default())),
-        Policy::Thresholds => Box::new(PerStream::new(Thresholds::sizes(&SIZES))),
-    }
 }
 
 /// Bit rate of a grant: its layer and the layers that it depends on.
