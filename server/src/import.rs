@@ -72,7 +72,7 @@ fn merge_range(livekit: &mut Map<String, Value>) {
     let Some(Value::Object(rtc)) = livekit.get_mut("rtc") else {
         return;
     };
-    let is_set = |value: &Value| !value.is_null() && *value != Value::from(0);
+    let is_set = |value: &Value| !value.is_null() && *value != 0;
     let has_port = rtc.get("udp_port").is_some_and(is_set);
     let Some(first) = rtc.remove("port_range_start").filter(|_| !has_port) else {
         return;

@@ -47,6 +47,10 @@ mod field {
 /// A notification whose list of participants is shared with other messages.
 ///
 /// Errors: the notification, if it has no such list.
+#[expect(
+    clippy::result_large_err,
+    reason = "a notification without a list goes on as it came"
+)]
 pub(crate) fn parts(notification: Notification, pings: Pings, ledger: &Ledger) -> Result<Parts, Notification> {
     let (number, before, list, participants) = match notification {
         Notification::Joined(mut joined) => {

@@ -11,6 +11,7 @@
 //! slots are never evicted.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
 
 mod holder;
 mod pool;

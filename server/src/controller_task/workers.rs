@@ -28,11 +28,7 @@ pub(super) enum WorkerRequest {
 impl Handle {
     /// A new connection of a worker, with the claims of its token: its id, and the queue of its
     /// messages. It counts for the address.
-    pub(crate) async fn open_worker(
-        &self,
-        claims: Box<Claims>,
-        address: IpAddr,
-    ) -> Option<(ConnectionId, Told, Ends)> {
+    pub(crate) async fn open_worker(&self, claims: Box<Claims>, address: IpAddr) -> Option<(ConnectionId, Told, Ends)> {
         let (outbox, told, ends) = outbox();
         let (answer, answered) = oneshot::channel();
         self.send(WorkerRequest::Open(claims, address, outbox, answer)).await?;

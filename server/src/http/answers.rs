@@ -11,7 +11,6 @@ use controller::{Budget, Rate};
 use livekit::api::{ApiError, Call, Code, Reply};
 use tokio::sync::Semaphore;
 
-use crate::clients::places::block;
 use crate::os::clock;
 
 /// A longer answer is written on a thread of its own. Shape: bytes.
@@ -73,7 +72,7 @@ impl Answers {
             return Ok(call.write(reply).into());
         }
         let exhausted = || ApiError::new(Code::ResourceExhausted, "too many long answers");
-        let address = block(address);
+        let address = slots::address_block(address);
         // Those that wait for a writer hold what the room holds in any case.
         let _writer = self.writers.acquire().await.map_err(|_| exhausted())?;
         if !self.state().is_open(clock::now(), address) {

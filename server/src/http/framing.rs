@@ -12,6 +12,7 @@ use super::page;
 /// not undone here would be read as something else.
 ///
 /// Source: RFC 9112 sections 3.2 and 6.1, RFC 9113 section 8.3.1, RFC 9110 section 8.4.
+#[expect(clippy::result_large_err, reason = "the answer is sent as it is")]
 pub(crate) fn check<B>(request: &Request<B>) -> Result<(), Response<Body>> {
     let refuse = |status, text: &str| {
         let mut response = page::text(status, format!("{text}\n"));

@@ -61,8 +61,7 @@ fn without_a_mid_a_new_ssrc_waits_until_the_old_one_is_silent() {
         mid: "",
         ..video(ssrc, sequence, KEY)
     };
-    let mut sequence = 100;
-    for (before, after) in [(11, 12), (12, 11), (11, 13)] {
+    for (sequence, (before, after)) in (100..).zip([(11, 12), (12, 11), (11, 13)]) {
         world.send(peer, nameless(before, sequence));
         assert_eq!(bound(&world, &[11, 12, 13]), [(before, None)]);
         world.send(peer, nameless(after, sequence));
@@ -73,7 +72,6 @@ fn without_a_mid_a_new_ssrc_waits_until_the_old_one_is_silent() {
         );
         world.advance(3_000);
         assert_eq!(bound(&world, &[11, 12, 13]), [(after, None)]);
-        sequence += 1;
     }
     world.close_all();
 }

@@ -86,7 +86,7 @@ fn a_recorder_by_grant_takes_no_place_and_keeps_no_room_open() {
         (join.claims.video.recorder, join.claims.video.agent) = (recorder, agent);
         world.join_with(join);
         assert_eq!(room(world.ask(create("lobby"))).num_participants, 0);
-        assert_eq!(world.controller.check_claims(&joining("ada").claims), Ok(()));
+        assert_eq!(world.controller.check_claims(world.now, &joining("ada").claims), Ok(()));
         let ada = world.join("ada", PeerMode::Dual);
         assert_eq!(room(world.ask(create("lobby"))).num_participants, 1);
         world.request(ada, controller::Request::Leave);

@@ -70,16 +70,19 @@ fn a_full_room_refuses_who_stores_more_than_its_share_and_nobody_else() {
     });
     assert_eq!(world.ask(by_server), Err(AdminError::StoreFull));
     let mut join = joining("newcomer");
-    assert_eq!(world.controller.check_claims(&join.claims), Ok(()));
+    assert_eq!(world.controller.check_claims(world.now, &join.claims), Ok(()));
     join.claims.metadata = "x".repeat(LONG);
-    assert_eq!(world.controller.check_claims(&join.claims), Err(JoinError::StoreFull));
+    assert_eq!(
+        world.controller.check_claims(world.now, &join.claims),
+        Err(JoinError::StoreFull)
+    );
     // Texts that become shorter give their place to others.
     assert!(stores(&mut world, writers[0], 1));
     assert!(stores(&mut world, last, LONG));
     // So do those of one that leaves.
     let connection = writers[1];
     world.handle(Input::Ended { connection });
-    assert_eq!(world.controller.check_claims(&join.claims), Ok(()));
+    assert_eq!(world.controller.check_claims(world.now, &join.claims), Ok(()));
 }
 
 #[test]
@@ -89,15 +92,21 @@ fn one_that_joins_all_the_time_waits_longer_in_a_large_room() {
     let often = GREETING_BURST as usize / STORE_POOL_MAX;
     let claims = joining("eager").claims;
     for _ in 0..often {
-        assert_eq!(world.controller.check_claims(&claims), Ok(()));
+        assert_eq!(world.controller.check_claims(world.now, &claims), Ok(()));
         world.join_with(joining("eager"));
     }
-    assert_eq!(world.controller.check_claims(&claims), Err(JoinError::TooOften));
-    assert_eq!(world.controller.check_claims(&joining("other").claims), Ok(()));
+    assert_eq!(
+        world.controller.check_claims(world.now, &claims),
+        Err(JoinError::TooOften)
+    );
+    assert_eq!(
+        world.controller.check_claims(world.now, &joining("other").claims),
+        Ok(())
+    );
     let passed = Duration::from_secs(10);
     world.controller.set_clock(WallClock {
         now: world.now + passed,
         unix: UNIX + passed,
     });
-    assert_eq!(world.controller.check_claims(&claims), Ok(()));
+    assert_eq!(world.controller.check_claims(world.now, &claims), Ok(()));
 }

@@ -123,6 +123,7 @@ impl Media {
             protocols: self.protocols.clone(),
             sides: [one.share(ports), other.share(ports)],
             choice: self.choice.clone(),
+            codec: self.codec.clone(),
             format: self.format.clone(),
             ..*self
         }

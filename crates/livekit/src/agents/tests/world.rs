@@ -109,6 +109,9 @@ impl World {
                     frame: Frame::Text(text),
                     ..
                 } => self.texts.push(text.to_string()),
+                Output::Send {
+                    frame: Frame::Parts(_), ..
+                } => unreachable!("no message to a worker has a list of participants"),
                 Output::Close {
                     connection,
                     code,
