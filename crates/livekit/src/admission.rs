@@ -95,8 +95,7 @@ impl Admission {
     /// Errors: 404 when joining does not create the room, 503 when there is no place, 409 when an
     /// agent has the identity of another participant, 429 beyond the API key's quotas.
     pub fn check(&self, controller: &Controller, now: Instant) -> Result<(), Refusal> {
-        let checked = controller.check_texts(now, &self.claims, &self.metadata, &self.attributes);
-        checked.map_err(Refusal::from)
+        Ok(controller.check_texts(now, &self.claims, &self.metadata, &self.attributes)?)
     }
 
     /// The identity that joins.

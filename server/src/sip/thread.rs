@@ -1,8 +1,8 @@
 //! The thread of everything about SIP proxies.
 //!
 //! A command of a proxy goes from its socket to the task, to the media node and back. With a thread
-//! of their own the socket and the task wake each other without the kernel, while the worker threads
-//! of the process's runtime would wake one another for each step.
+//! of their own the socket and the task wake each other without the kernel. The worker threads of
+//! the process's runtime would wake one another for each step.
 
 use std::io;
 use std::thread::{self, JoinHandle};

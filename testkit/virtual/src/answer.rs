@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use is::stun::StunMessage;
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
 
-/// The answer to `check`, which came from `from`, by the peer with this password; `None` where it is
-/// not a check of somebody who knows the password.
+/// The answer to `check`, which came from `from`, by the peer with this password; `None` where it
+/// is not a check of somebody who knows the password.
 pub fn answer(check: &[u8], from: SocketAddr, password: &str) -> Option<Vec<u8>> {
     let hmac = |key: &[u8], parts: &[&[u8]]| DefaultSha1HmacProvider.sha1_hmac(key, parts);
     let message = StunMessage::parse(check).ok()?;

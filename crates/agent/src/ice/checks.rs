@@ -42,7 +42,7 @@ pub(crate) enum PathChange {
     Moved,
 }
 
-/// What is known of the path that a check came on.
+/// The path of a check, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A datagram, whose source may be forged.
@@ -77,10 +77,11 @@ impl Ice {
         });
         due.collect()
     }
+
     /// Handles a connectivity check for one of our user fragments. The peer's half of USERNAME only
-    /// selects its credentials (RFC 8445 section 7.3). An invalid check is counted and not answered.
-    /// Of a valid one, the [checks](Self::send_checks) that follow from it are to be sent before the
-    /// answer, so that the peer's answer comes before what it begins to send.
+    /// selects its credentials (RFC 8445 section 7.3). An invalid check is counted and not
+    /// answered. The [checks](Self::send_checks) that follow from a valid one are to be sent before
+    /// the answer, so that the peer's answer arrives before its first flight of DTLS.
     pub(crate) fn check(
         &mut self,
         now: Instant,

@@ -2,6 +2,7 @@
 
 mod ice;
 mod mids;
+mod replaced;
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use wire::sdp::{Direction, IceCredentials};
 
 use super::{Description, Line, Section};
 use ice::{beside, is_ice};
-use mids::is_mid_extension;
+use replaced::{is_dtls, is_replaced};
 
 pub use ice::Candidate;
 
@@ -366,34 +367,8 @@ impl Writer {
     }
 }
 
-/// Whether a line of a section is replaced by one at its end, or removed.
-fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite, without: &HashSet<&str>) -> bool {
-    let Some((name, value)) = line.attribute() else {
-        return false;
-    };
-    match name {
-        "sendrecv" | "sendonly" | "recvonly" | "inactive" => change.direction.is_some(),
-        "rtcp" | "rtcp-mux" => section.is_rtp(),
-        "bundle-only" => true,
-        // Packets with the sender's name for the section would not be known by the other's.
-        "extmap" => change.mid != Attributes::Keep && section.mid.is_some() && is_mid_extension(value),
-        "crypto" => change.keying != Attributes::Keep,
-        "rtpmap" | "fmtp" | "rtcp-fb" => {
-            let format = value.split_ascii_whitespace().next().unwrap_or_default();
-            without.contains(format)
-        }
-        _ if is_dtls(name) => change.keying != Attributes::Keep,
-        _ if is_ice(name) => change.ice != Attributes::Keep,
-        _ => false,
-    }
-}
-
 fn is_named(line: &Line<'_>, name: &str) -> bool {
     line.attribute().is_some_and(|(own, _)| own == name)
-}
-
-fn is_dtls(name: &str) -> bool {
-    matches!(name, "fingerprint" | "setup" | "tls-id")
 }
 
 const fn family(address: IpAddr) -> &'static str {

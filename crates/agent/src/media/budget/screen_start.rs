@@ -36,7 +36,7 @@ impl ScreenStart {
         }
     }
 
-    /// What comes of it with these subscriptions. `had_all` is whether everything wanted was sent
+    /// The state with these subscriptions. `had_all` is whether everything wanted was sent
     /// until now, `estimated` the rate that may be divided by the estimate, and `most` the highest
     /// rate to start at.
     pub(super) fn next(
