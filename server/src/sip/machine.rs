@@ -25,5 +25,8 @@ pub(crate) fn read(config: &config::Sip, node_ips: &[IpAddr]) -> Machine {
     }
     machine.addresses.sort_unstable();
     machine.addresses.dedup();
+    let own = &machine.addresses;
+    // The kernel tells the interface's own address where no broadcast address is set.
+    machine.broadcasts.retain(|broadcast| !own.contains(broadcast));
     machine
 }

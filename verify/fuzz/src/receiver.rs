@@ -20,6 +20,8 @@ use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, 
 const PUBLISHER: u16 = 1;
 const LIAR: u16 = 2;
 const BYSTANDER: u16 = 3;
+/// The port that peers count from.
+const FIRST_PORT: u16 = 1_000;
 const ROUNDS: usize = 4;
 /// One camera, and the settings of each receiver's subscription to it.
 const TRACK: TrackId = TrackId(1);
@@ -202,7 +204,8 @@ impl Call {
                 return;
             }
             for Egress { path, bytes, .. } in injected {
-                let password = credentials("peer", path.remote.port()).password;
+                let peer = path.remote.port() - FIRST_PORT;
+                let password = credentials("peer", peer).password;
                 if let Some(bytes) = virtual_device::answer(&bytes, path.local, &password) {
                     let ingress = Ingress { path, bytes: &bytes };
                     self.plane.model.packet(self.now, ingress, &mut Vec::new());
@@ -251,7 +254,7 @@ impl DataPlane for Plane {
 fn path(peer: u16) -> Path {
     Path {
         local: ([192, 0, 2, 1], 7882).into(),
-        remote: ([198, 51, 100, 1], 1_000 + peer).into(),
+        remote: ([198, 51, 100, 1], FIRST_PORT + peer).into(),
     }
 }
 

@@ -61,8 +61,9 @@ fn without_a_mid_a_new_ssrc_waits_until_the_old_one_is_silent() {
         mid: "",
         ..video(ssrc, sequence, KEY)
     };
-    for (sequence, (before, after)) in (100..).zip([(11, 12), (12, 11), (11, 13)]) {
+    for (sequence, (before, after)) in (100..).step_by(2).zip([(11, 12), (12, 11), (11, 13)]) {
         world.send(peer, nameless(before, sequence));
+        world.send(peer, nameless(before, sequence + 1));
         assert_eq!(bound(&world, &[11, 12, 13]), [(before, None)]);
         world.send(peer, nameless(after, sequence));
         assert_eq!(
@@ -86,6 +87,7 @@ fn a_goodbye_ends_the_wait_for_silence() {
         ..video(ssrc, sequence, KEY)
     };
     world.send(peer, nameless(11, 100));
+    world.send(peer, nameless(11, 101));
     world.send(peer, nameless(12, 100));
     world.send_rtcp(peer, |writer| _ = writer.bye(&[Ssrc(99)]));
     assert_eq!(

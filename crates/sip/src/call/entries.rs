@@ -16,8 +16,10 @@ impl Call {
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for dialogue in self.dialogues.iter().filter(|dialogue| !dialogue.is_over()) {
-            for media in dialogue.relayed().iter().filter(|media| !media.refused) {
-                // A section may be new in a call that was answered, as one for fax.
+            let relayed = dialogue.relayed();
+            // A section may be new in a call that was answered, as one for fax.
+            let added = dialogue.media.iter().skip(relayed.len());
+            for media in relayed.iter().chain(added).filter(|media| !media.refused) {
                 match dialogue.answered && media.is_answered() {
                     true => media.entries(&mut entries),
                     false => media.early_entries(&mut entries),

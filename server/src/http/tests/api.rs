@@ -1,6 +1,6 @@
 //! The server API, with a real controller behind it.
 
-use access::Claims;
+use access::{Claims, VideoGrant};
 use axum::http::HeaderName;
 
 use super::*;
@@ -234,7 +234,14 @@ async fn only_workers_with_the_grant_reach_the_path_of_agents() {
     let server = server("{}");
     let status = async |token: &str| server.get(STRANGER, "/agent", bearer(token)).await.status();
     assert_eq!(status(&everything()).await, StatusCode::UNAUTHORIZED);
-    let worker = signed(|claims| claims.video.agent = true);
+    let of_a_room = signed(|claims| claims.video.agent = true);
+    assert_eq!(status(&of_a_room).await, StatusCode::UNAUTHORIZED);
+    let worker = signed(|claims| {
+        claims.video = VideoGrant {
+            agent: true,
+            ..VideoGrant::default()
+        }
+    });
     assert_eq!(status(&worker).await, StatusCode::NOT_FOUND, "it is a WebSocket");
 }
 

@@ -1,5 +1,6 @@
 //! The answers of `/healthz` and `/readyz`.
 
+use access::VideoGrant;
 use dataplane::{Capabilities, Counters, Event, Inject, Update, WriteError};
 
 use super::*;
@@ -76,10 +77,14 @@ async fn a_server_that_drains_is_well_and_not_ready() {
     assert_eq!(again.status(), StatusCode::OK, "a full reconnect");
 
     let mut claims = dev::claims("devkey", "lobby", "bob", Duration::from_secs(60));
-    claims.video.agent = true;
     let stranger = bearer(&sign(&claims, &keys()).unwrap());
-    for path in ["/rtc/validate", "/rtc", "/agent"] {
-        let refused = get(path, stranger.clone()).await;
+    claims.video = VideoGrant {
+        agent: true,
+        ..VideoGrant::default()
+    };
+    let worker = bearer(&sign(&claims, &keys()).unwrap());
+    for (path, headers) in [("/rtc/validate", &stranger), ("/rtc", &stranger), ("/agent", &worker)] {
+        let refused = get(path, headers.clone()).await;
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
         assert_eq!(refused.headers()[header::RETRY_AFTER], "5");
     }
