@@ -78,12 +78,18 @@ fn an_offer_alone_changes_nothing_that_is_relayed() {
         let mut setup = setup();
         setup.call();
         let before = (setup.entries.clone(), setup.relay.port_pairs());
+        // A section that is added may have early media.
+        let agreed = |setup: &Setup| {
+            let mut entries = setup.entries.clone();
+            entries.retain(|at, _| before.0.contains_key(at));
+            entries
+        };
         let offer = setup.describe("offer", &sdp, more.clone());
-        assert_eq!(setup.entries, before.0, "{sdp}{more:?}");
+        assert_eq!(agreed(&setup), before.0, "{sdp}{more:?}");
         assert_eq!(setup.describe("offer", &sdp, more.clone()), offer, "it comes again");
         // Time passes, and both parties go on.
         setup.pass(std::time::Duration::from_secs(4));
-        assert_eq!(setup.entries, before.0, "{sdp}{more:?}");
+        assert_eq!(agreed(&setup), before.0, "{sdp}{more:?}");
         // The next offer is about the call as it was, and so is what is left of the refused one.
         setup.describe("offer", &phone("192.0.2.2", 6000), change());
         setup.describe("answer", &phone("192.0.2.1", 6004), change());
