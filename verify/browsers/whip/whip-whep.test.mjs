@@ -57,10 +57,11 @@ async function publishesAndPlays(world, browser) {
   await page.run((client) => Promise.all([client.broadcast.whip.client.stop(), client.broadcast.whep.client.stop()]));
   await bob.until("be alone", (client) => client.room.remoteParticipants.size === 0);
   const requests = (protocol) => page.run((client, it) => client.broadcast[it].requests, protocol);
-  assert.deepEqual(distinct(await requests("whip")), ["DELETE 200", "PATCH 200", "PATCH 204", "POST 201"]);
   // The package's player reads no entity tag before it restarts ICE, so its first candidates come
   // without one.
-  assert.deepEqual(distinct(await requests("whep")), ["DELETE 200", "PATCH 200", "PATCH 204", "PATCH 428", "POST 201"]);
+  for (const protocol of ["whip", "whep"]) {
+    assert.deepEqual(distinct(await requests(protocol)), ["DELETE 200", "PATCH 200", "PATCH 204", "POST 201"]);
+  }
   await Promise.all([bob.close(), page.close()]);
 }
 
