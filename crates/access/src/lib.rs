@@ -21,6 +21,6 @@ mod turn;
 pub use claims::{AgentGrant, Claims, InferenceGrant, ObservabilityGrant, SipGrant, VideoGrant};
 pub use kind::{KindDetail, ParticipantKind, TrackSource};
 pub use permission::Permission;
-pub use room_names::RoomNames;
+pub use room_names::{RoomNames, is_room_among};
 pub use token::{ApiKeys, TokenError, sign, verify};
 pub use turn::{TurnCredentials, TurnSecret};

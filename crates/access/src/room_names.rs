@@ -14,12 +14,16 @@ impl RoomNames {
 
     /// Whether a room is among them.
     pub fn admits(&self, room: &str) -> bool {
-        let Some(names) = &self.0 else { return true };
-        names.iter().any(|name| match name.strip_suffix('*') {
-            Some(start) => room.starts_with(start),
-            None => name == room,
-        })
+        self.0.as_ref().is_none_or(|names| is_room_among(names, room))
     }
+}
+
+/// Whether a room is among names. A `*` at the end of a name stands for any rest.
+pub fn is_room_among(names: &[String], room: &str) -> bool {
+    names.iter().any(|name| match name.strip_suffix('*') {
+        Some(start) => room.starts_with(start),
+        None => name == room,
+    })
 }
 
 #[cfg(test)]

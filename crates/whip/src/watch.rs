@@ -12,10 +12,7 @@ impl Watch {
 
     /// Whether a room is among them.
     pub fn admits(&self, room: &str) -> bool {
-        self.0.iter().any(|name| match name.strip_suffix('*') {
-            Some(start) => room.starts_with(start),
-            None => name == room,
-        })
+        access::is_room_among(&self.0, room)
     }
 }
 
