@@ -131,7 +131,7 @@ impl Controller {
     fn join(&mut self, now: Instant, connection: ConnectionId, join: Join, out: &mut Vec<Output>) {
         let name = &join.claims.video.room;
         // The rooms may have changed since the front end asked.
-        let checked = self.check_join(now, &join.claims, &join.metadata, &join.attributes);
+        let checked = self.check_texts(now, &join.claims, &join.metadata, &join.attributes);
         if checked.is_err() {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }

@@ -13,6 +13,14 @@ fn bound(world: &World, ssrcs: &[u32]) -> Vec<(u32, Option<u32>)> {
     found.collect()
 }
 
+/// A packet that only its payload type tells the track of.
+fn nameless(ssrc: u32, sequence: u16) -> Packet<'static> {
+    Packet {
+        mid: "",
+        ..video(ssrc, sequence, KEY)
+    }
+}
+
 /// RFC 8843 section 9.2.
 #[test]
 fn a_stream_may_change_its_ssrc_and_change_it_back() {
@@ -57,10 +65,6 @@ fn without_a_mid_a_new_ssrc_waits_until_the_old_one_is_silent() {
     let mut world = World::new();
     let peer = world.connected_peer();
     world.publish_video(peer, &[]);
-    let nameless = |ssrc, sequence| Packet {
-        mid: "",
-        ..video(ssrc, sequence, KEY)
-    };
     for (sequence, (before, after)) in (100..).step_by(2).zip([(11, 12), (12, 11), (11, 13)]) {
         world.send(peer, nameless(before, sequence));
         world.send(peer, nameless(before, sequence + 1));
@@ -82,10 +86,6 @@ fn a_goodbye_ends_the_wait_for_silence() {
     let mut world = World::new();
     let peer = world.connected_peer();
     world.publish_video(peer, &[]);
-    let nameless = |ssrc, sequence| Packet {
-        mid: "",
-        ..video(ssrc, sequence, KEY)
-    };
     world.send(peer, nameless(11, 100));
     world.send(peer, nameless(11, 101));
     world.send(peer, nameless(12, 100));
@@ -115,13 +115,7 @@ fn without_a_mid_no_stream_takes_the_place_of_one_of_several_tracks() {
         },
     );
     world.advance(3_000);
-    world.send(
-        peer,
-        Packet {
-            mid: "",
-            ..video(13, 100, KEY)
-        },
-    );
+    world.send(peer, nameless(13, 100));
     assert_eq!(bound(&world, &[11, 12, 13]), [(11, None), (12, None)]);
     world.close_all();
 }

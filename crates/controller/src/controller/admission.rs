@@ -85,23 +85,13 @@ impl Controller {
     ///
     /// Errors: any [`JoinError`].
     pub fn check_claims(&self, now: Instant, claims: &Claims) -> Result<(), JoinError> {
-        self.check_join(now, claims, &claims.metadata, &claims.attributes)
+        self.check_texts(now, claims, &claims.metadata, &claims.attributes)
     }
 
     /// The same for one that brings other texts than its token has.
     ///
     /// Errors: any [`JoinError`].
     pub fn check_texts(
-        &self,
-        now: Instant,
-        claims: &Claims,
-        metadata: &str,
-        attributes: &BTreeMap<String, String>,
-    ) -> Result<(), JoinError> {
-        self.check_join(now, claims, metadata, attributes)
-    }
-
-    pub(super) fn check_join(
         &self,
         now: Instant,
         claims: &Claims,
