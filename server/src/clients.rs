@@ -5,7 +5,6 @@ pub(crate) mod client;
 pub(crate) mod client_session;
 pub(crate) mod guest;
 pub(crate) mod origin;
-pub(crate) mod outbox;
 pub(crate) mod peeked;
 pub(crate) mod places;
 pub(crate) mod write_timeout;

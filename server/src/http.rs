@@ -3,13 +3,13 @@
 
 mod answers;
 mod api;
-pub(crate) mod closed;
 pub(crate) mod dev;
 mod frame_limit;
 pub(crate) mod framing;
 pub(crate) mod health;
 mod https;
 pub(crate) mod listen;
+pub(crate) mod metrics_endpoint;
 pub(crate) mod page;
 pub(crate) mod receivers;
 pub(crate) mod state;
@@ -245,8 +245,8 @@ async fn signalling(http: &Http, route: Route, guest: Guest, mut parts: Parts) -
     let Some(places) = guest.join() else {
         return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
     };
-    let controller = http.controller.clone();
-    tokio::spawn(client_session::run(upgrade, Box::new(admission), controller, places));
+    let livekit = http.front_ends.livekit.clone();
+    tokio::spawn(client_session::run(upgrade, Box::new(admission), livekit, places));
     answer
 }
 
@@ -268,12 +268,12 @@ fn worker(http: &Http, guest: Guest, mut parts: Parts) -> Response<Body> {
     let Some(places) = guest.join() else {
         return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
     };
-    let controller = http.controller.clone();
+    let agents = http.front_ends.agents.clone();
     tokio::spawn(client_session::run_worker(
         upgrade,
         Box::new(claims),
         address,
-        controller,
+        agents,
         places,
     ));
     answer
@@ -288,7 +288,7 @@ async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
         user_agent: header(header::USER_AGENT),
     };
     let admission = admit(request, &http.settings.get().keys, clock::unix())?;
-    http.controller.check_admission(&admission).await?;
+    http.front_ends.livekit.check_admission(&admission).await?;
     Ok(admission)
 }
 

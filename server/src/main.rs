@@ -3,8 +3,8 @@
 //!
 //! Reading order: [`cli`] and [`config`] define the settings; [`serve`] puts the parts together;
 //! [`media`] runs the agent and its data plane on a thread, with handshakes on others;
-//! [`controller_task`] runs the controller on a task, [`http`] feeds it from [`clients`], and
-//! [`sip`] is the same for calls of SIP proxies.
+//! [`controller_task`] runs the controller on a task with its [`frontends`], which [`http`] feeds
+//! from [`clients`], and [`sip`] is the same for calls of SIP proxies.
 
 mod cli;
 mod clients;
@@ -12,6 +12,7 @@ mod config;
 mod controller_task;
 mod dataplane;
 mod dependencies;
+mod frontends;
 mod http;
 mod import;
 mod inspect;

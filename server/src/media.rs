@@ -4,6 +4,7 @@ pub(crate) mod addresses;
 mod external;
 pub(crate) mod handshakes;
 pub(crate) mod media_thread;
+pub(crate) mod node_link;
 pub(crate) mod receiver_query;
 pub(crate) mod waker;
 

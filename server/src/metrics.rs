@@ -1,12 +1,13 @@
 //! The content of `/metrics`, in the OpenMetrics text format.
 
+pub(crate) mod closed;
 mod device;
-pub(crate) mod endpoint;
 pub(crate) mod exposition;
-mod process;
-mod receivers;
+pub(crate) mod process;
+pub(crate) mod receivers;
 mod rtpengine;
 mod sip;
+pub(crate) mod sip_stats;
 mod text;
 mod tls;
 
@@ -25,10 +26,10 @@ use prometheus_client::registry::Registry;
 pub(crate) use receivers::{Named, Summary, write_named};
 pub(crate) use text::Text;
 
-use crate::http::closed::Closed;
 use crate::log::Lost;
+use crate::metrics::closed::Closed;
+use crate::metrics::sip_stats::Stats;
 use crate::os::clock;
-use crate::sip::stats::Stats;
 use crate::tls::Certificates;
 
 /// Bounds of how long the agent's turns take, in seconds.

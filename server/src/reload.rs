@@ -1,12 +1,14 @@
 //! SIGHUP applies changes of the configuration, as far as that is possible during calls. Files of
 //! keys and of certificates are also read when they change.
 
+use access::ApiKeys;
 use tracing::{error, info, warn};
 
 use crate::cli;
-use crate::clients::places::Places;
+use crate::clients::places::{Limits, Places};
 use crate::config::{ApiSecrets, Config, Keys, changes, is_reloaded};
 use crate::controller_task::Handle;
+use crate::frontends::Handles;
 use crate::log::Log;
 use crate::settings::{Current, Settings, api_keys};
 use crate::tls;
@@ -24,6 +26,8 @@ pub(crate) struct Reload<'a> {
     pub places: [Places; 2],
     /// The controller, which signs refreshed tokens.
     pub controller: Handle,
+    /// Its front ends.
+    pub front_ends: Handles,
     /// The sender of webhooks.
     pub webhooks: Webhooks,
     /// The certificates in files, if there is HTTPS.
@@ -53,13 +57,10 @@ impl Reload<'_> {
             );
         }
         self.settings.replace(Settings::of(&config));
-        self.places
-            .iter()
-            .for_each(|places| places.set_limits(config.limits.places()));
-        self.controller
-            .set_session_limits(config.limits.places().sessions())
-            .await;
-        self.controller.set_keys(api_keys(&config)).await;
+        let limits = Limits::from(&config.limits);
+        self.places.iter().for_each(|places| places.set_limits(limits));
+        self.front_ends.whip.set_limits(limits.sessions()).await;
+        self.set_keys(api_keys(&config)).await;
         self.controller.set_quotas((&config.quotas).into()).await;
         self.configure_webhooks(&config).await;
         self.read_certificates_of(&config).await;
@@ -96,6 +97,12 @@ impl Reload<'_> {
         }
     }
 
+    /// Has tokens of these keys known.
+    async fn set_keys(&self, keys: ApiKeys) {
+        self.controller.set_keys(keys.clone()).await;
+        self.front_ends.agents.set_keys(keys).await;
+    }
+
     /// Begins to send webhooks, if the configuration has any.
     pub(crate) async fn start_webhooks(&self) {
         self.configure_webhooks(&self.config).await;
@@ -106,7 +113,7 @@ impl Reload<'_> {
         let settings = config.webhook.settings();
         let wanted = !settings.receivers.is_empty();
         self.webhooks.configure(settings, api_keys(config)).await;
-        self.controller.set_webhooks(wanted).await;
+        self.front_ends.webhooks.set_wanted(wanted).await;
     }
 
     /// Reads the file of keys again. One that cannot be used changes nothing: it may be half
@@ -134,7 +141,7 @@ impl Reload<'_> {
         }
         (self.config.keys, self.config.dev_key) = (keys, dev_key);
         self.settings.replace(Settings::of(&self.config));
-        self.controller.set_keys(api_keys(&self.config)).await;
+        self.set_keys(api_keys(&self.config)).await;
         self.configure_webhooks(&self.config).await;
         info!(
             keys_added = added,

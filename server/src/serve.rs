@@ -16,21 +16,21 @@ use ::dataplane::Statistics;
 use access::ApiKeys;
 use agent::{Agent, Certificate};
 use controller::Controller;
-use livekit::agents::Workers;
 use southbound::NodeId;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::{error, info, warn};
 
 use crate::cli;
-use crate::clients::places::Places;
+use crate::clients::places::{self, Places};
 use crate::config::{self, Config, Crypto};
 use crate::controller_task;
 use crate::dataplane;
 use crate::dependencies::Dependencies;
+use crate::frontends;
 use crate::http::health::Health;
 use crate::http::listen;
 use crate::http::listen::{Front, Port};
+use crate::http::metrics_endpoint::Endpoint;
 use crate::http::{self, Api, Bodies, Http, Https};
 use crate::log::Log;
 use crate::media::ReceiverQuery;
@@ -38,7 +38,6 @@ use crate::media::addresses::{self, Addresses, Known};
 use crate::media::media_thread;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
-use crate::metrics::endpoint::Endpoint;
 use crate::os::clock::Clocks;
 use crate::os::cpu_latency::CpuLatency;
 use crate::os::memory;
@@ -50,9 +49,6 @@ use crate::tls::{self, Certificates};
 use crate::webhooks;
 use drain::Drain;
 use service_manager::ServiceManager;
-
-/// How many notices may wait for the controller before the agent waits for it.
-const NOTICES_MAX: usize = 16_384;
 
 /// The interval at which files of keys and of certificates are read again.
 const FILES_EVERY: Duration = Duration::from_secs(2);
@@ -133,9 +129,6 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         u64::from_ne_bytes(seed()?),
     );
 
-    let (notices, noticed) = mpsc::channel(NOTICES_MAX);
-    let (relay_notices, relay_notices_in) = mpsc::channel(NOTICES_MAX);
-    let listeners = media_thread::Listeners { notices, relay_notices };
     let (receiver_query, questions) = ReceiverQuery::new(waker.clone());
     // Aborted when it is dropped.
     let mut following = JoinSet::new();
@@ -144,36 +137,25 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     following.spawn(reach::follow(addresses, known, ports, receiver_query.clone(), turn));
     following.spawn(memory::give_back());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
-    let (commands, node_ended) = media_thread::start(
-        agent,
-        opened.plane,
-        waker,
-        listeners,
-        questions,
-        metrics.clone(),
-        cpu_latency,
-    )?;
+    let node = media_thread::start(agent, opened.plane, waker, questions, metrics.clone(), cpu_latency)?;
     let controller = Controller::new(
         controller_config(&config, api_keys(&config), &node_addresses),
         clocks.wall,
         seed()?,
     );
-    let workers = Workers::new(api_keys(&config), clocks.wall, u64::from_ne_bytes(seed()?));
     let (webhooks, webhooks_ended) = webhooks::start(metrics.clone());
-    let room_events = webhooks.events();
-    let (controller, controller_ended) = controller_task::start(
-        controller,
-        (
-            livekit::Front::new(config.signalling.pings()),
-            whip::Front::new(config.limits.places().sessions()),
-        ),
-        workers,
-        noticed,
-        commands.clone(),
-        metrics.clone(),
-        room_events,
-    );
-    let mut dependencies = Dependencies::new(node_ended, controller_ended);
+    let settings = frontends::Settings {
+        pings: config.signalling.pings(),
+        sessions: places::Limits::from(&config.limits).sessions(),
+        keys: api_keys(&config),
+        wall: clocks.wall,
+        seed: u64::from_ne_bytes(seed()?),
+        room_events: webhooks.events(),
+    };
+    let (front_ends, handles) = frontends::all(settings, metrics.clone());
+    let (controller, controller_ended) =
+        controller_task::start(controller, front_ends, node.controller, metrics.clone());
+    let mut dependencies = Dependencies::new(node.ended, controller_ended);
     dependencies.watch("webhooks", webhooks_ended);
     // Calls of SIP proxies end when it is dropped.
     let mut _sip_thread = None;
@@ -186,8 +168,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             node_ips: node_addresses.clone(),
             clock: clocks.sip,
             seed: seed()?,
-            commands,
-            relay_notices: relay_notices_in,
+            node: node.relay,
             metrics: metrics.clone(),
         };
         let (handle, ended, thread) = sip::start(settings, needs)?;
@@ -210,14 +191,15 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let served = https.as_ref().map(|https| https.certificates.clone());
     let health = Health::new(controller.clone(), receiver_query.clone(), sip_handle, served);
     let settings = Current::new(Settings::of(&config));
-    let places = [(); 2].map(|()| Places::new(config.limits.places()));
+    let connections = [(); 2].map(|()| Places::new((&config.limits).into()));
     let request_timeout = config.limits.request_timeout.0;
     let router = http::router(
         Http {
             controller: controller.clone(),
+            front_ends: handles.clone(),
             settings: settings.clone(),
             node_ips: config.rtc.node_ips.clone(),
-            proxied: places[1].clone(),
+            proxied: connections[1].clone(),
             bodies: Bodies::default(),
             endpoint: Endpoint::new(metrics.clone(), receiver_query.clone()),
             metrics: metrics.clone(),
@@ -247,7 +229,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     }
     let front = Front {
         router,
-        places: places[0].clone(),
+        places: connections[0].clone(),
         settings: settings.clone(),
         metrics,
         request_timeout,
@@ -257,8 +239,9 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         arguments,
         log,
         settings,
-        places,
+        places: connections,
         controller: controller.clone(),
+        front_ends: handles,
         webhooks,
         certificates,
         config,

@@ -14,7 +14,6 @@ mod journal;
 mod machine;
 mod notify;
 mod saver;
-pub(crate) mod stats;
 mod streams;
 mod task;
 mod thread;

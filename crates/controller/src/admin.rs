@@ -90,6 +90,24 @@ pub struct CreateRoom {
     pub max_participants: Option<u32>,
     /// Its metadata.
     pub metadata: String,
+    /// The agents that it starts with, if it is new.
+    pub agents: Vec<AgentRequest>,
+}
+
+/// A request for agents of one name. The controller passes it on with
+/// [`RoomChange::Started`](crate::RoomChange::Started).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentRequest {
+    /// The name that workers register under; empty is a name as well.
+    pub name: String,
+    /// The application's metadata, for the agent.
+    pub metadata: String,
+    /// The deployment that workers register under.
+    pub deployment: String,
+    /// The application's attributes, for the agent.
+    pub attributes: BTreeMap<String, String>,
+    /// A job whose agent fails is not offered again.
+    pub never_restart: bool,
 }
 
 /// A change of a participant.

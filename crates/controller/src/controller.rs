@@ -141,7 +141,7 @@ impl Controller {
         let joined = self.in_room(now, key, out, |room, ctx| {
             if is_new {
                 room.set_up(ctx, join.room.clone());
-                room.emit(ctx, || RoomChange::Started);
+                room.emit(ctx, || RoomChange::Started(join.room.agents.clone()));
             }
             room.join(ctx, connection, join)
         });

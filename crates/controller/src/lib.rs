@@ -47,7 +47,8 @@ mod traits;
 
 pub use access::{KindDetail, ParticipantKind, Permission, TrackSource};
 pub use admin::{
-    AdminError, AdminReply, AdminRequest, CreateRoom, PerformRpc, SendData, UpdateParticipant, UpdateSubscriptions,
+    AdminError, AdminReply, AdminRequest, AgentRequest, CreateRoom, PerformRpc, SendData, UpdateParticipant,
+    UpdateSubscriptions,
 };
 pub use allocation::Loudest;
 pub use blob::{Blob, BlobKey};

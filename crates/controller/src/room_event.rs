@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{ParticipantInfo, RoomInfo, TrackInfo};
+use crate::{AgentRequest, ParticipantInfo, RoomInfo, TrackInfo};
 
 /// One event of a room.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,8 +20,8 @@ pub struct RoomEvent {
 /// A change in a room.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoomChange {
-    /// The room was created.
-    Started,
+    /// The room was created. The request that created it asked for these agents.
+    Started(Vec<AgentRequest>),
     /// The room was removed.
     Finished,
     /// The media of a participant connected for the first time.

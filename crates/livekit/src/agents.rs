@@ -31,7 +31,8 @@ use std::time::Duration;
 
 use access::{ApiKeys, Claims};
 
-pub use dispatch::{AgentRequest, Dispatch, DispatchError, DispatchReply, DispatchRequest};
+pub use dispatch::{Dispatch, DispatchError, DispatchReply, DispatchRequest};
+pub(crate) use dispatch::{agent_request, agent_requests};
 pub use inbox::{Inbox, Received};
 pub use output::{Counter, Counters, Event, Output};
 pub use workers::Workers;

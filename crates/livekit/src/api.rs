@@ -24,7 +24,7 @@ use requests::Asked;
 pub use requests::set_up;
 use route::{Grant, Target};
 
-use crate::agents::{AgentRequest, DispatchReply, DispatchRequest};
+use crate::agents::{DispatchReply, DispatchRequest};
 pub use crate::form::DESCRIPTORS;
 use crate::form::Form;
 use crate::query::Query;
@@ -33,12 +33,7 @@ use crate::query::Query;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// For the controller.
-    Admin {
-        /// The request.
-        request: AdminRequest,
-        /// The agents of a room that it creates.
-        agents: Vec<AgentRequest>,
-    },
+    Admin(AdminRequest),
     /// For the workers of agents.
     Dispatch(DispatchRequest),
 }
@@ -47,7 +42,7 @@ impl Request {
     /// How long the answer may take beyond what the server needs.
     pub fn takes(&self) -> Duration {
         match self {
-            Self::Admin { request, .. } => request.takes(),
+            Self::Admin(request) => request.takes(),
             Self::Dispatch(_) => Duration::ZERO,
         }
     }
@@ -55,10 +50,7 @@ impl Request {
 
 impl From<AdminRequest> for Request {
     fn from(request: AdminRequest) -> Self {
-        Self::Admin {
-            request,
-            agents: Vec::new(),
-        }
+        Self::Admin(request)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Data packets: the protocol's form of the controller's messages.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use controller::{
-    DATA_TRACK, DataContent, DataMessage, LOSSY, PacketKind, RELIABLE, RpcCall, RpcContent, RpcError, RpcReply,
+    DATA_TRACK, DataContent, DataMessage, Input, LOSSY, PacketKind, RELIABLE, RpcCall, RpcContent, RpcError, RpcReply,
     UserData,
 };
 use livekit_protocol::data_packet::{Kind, Value};
@@ -10,9 +12,45 @@ use livekit_protocol::data_stream::header::ContentHeader;
 use livekit_protocol::rpc_response::Value as Outcome;
 use livekit_protocol::{DataPacket, RpcRequest, UserPacket};
 use prost::Message;
+use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::data_tracks;
 use crate::limits::DATA_PACKET_MAX;
+
+/// The controller's input for a notice of the agent: a message of a data channel is read.
+pub fn notice_input(notice: Notice) -> Input {
+    match notice {
+        Notice::MessageReceived {
+            transport,
+            label,
+            payload,
+            message,
+        } => Input::Data {
+            transport,
+            message,
+            data: read(&label, &payload).map(Box::new),
+        },
+        notice => Input::Notice(notice),
+    }
+}
+
+/// The command that sends a message of the controller's on data channels. `message` is the agent's
+/// name for the one that is passed on by it.
+pub fn data_command(to: Vec<TransportId>, message: Option<MessageId>, data: DataMessage) -> Command {
+    let reliable = data.reliable;
+    let label = match data.content {
+        DataContent::Frame { .. } => DATA_TRACK,
+        _ if reliable => RELIABLE,
+        _ => LOSSY,
+    };
+    Command::Send {
+        to,
+        label: Arc::from(label),
+        payload: write(data).into(),
+        reliable,
+        message,
+    }
+}
 
 /// Reads what came on a channel; `None` for what is no message or is too long.
 ///

@@ -1,16 +1,10 @@
 //! The front end itself: between clients of the protocol and the controller.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Instant;
 
-use controller::{
-    AdminError, AdminReply, AdminRequest, AdminRequestId, ConnectionId, Controller, Counter, DATA_TRACK, DataContent,
-    DataMessage, EndCause, Event, Join, LOSSY, Notification, RELIABLE, Request, RoomEvent,
-};
+use controller::{ConnectionId, Counter, EndCause, Event, Join, Notification, Request};
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
-use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::admission::{Admission, Offer};
 use crate::bounds::{self, Kept};
@@ -18,12 +12,12 @@ use crate::frame::{Frame, Ledger, Outgoing};
 use crate::inbox::{Incoming, Received, Unusable};
 use crate::notifications::Pings;
 use crate::requests::{Refused, Translated, add_track, sync_state, translate};
-use crate::{api, data, notifications, traits};
+use crate::{api, notifications, traits};
 
 /// The first version of the protocol whose clients wait for the answer to a request that was done.
 const ACCEPTED_SINCE: i32 = 15;
 
-/// One thing that happened to a client, or at the agent.
+/// One thing that happened to a client.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// An admitted request was upgraded to a WebSocket.
@@ -46,20 +40,13 @@ pub enum Input {
         /// Which connection.
         connection: ConnectionId,
     },
-    /// An administrator asks for something.
-    Admin {
-        /// The name of the request. Its answer bears the same.
-        request_id: AdminRequestId,
-        /// The request.
-        request: AdminRequest,
-    },
-    /// The agent noticed something.
-    Notice(Notice),
 }
 
 /// One thing to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Output {
+    /// Pass this to the controller.
+    Input(controller::Input),
     /// Send a message.
     Send {
         /// On which connection.
@@ -77,17 +64,6 @@ pub enum Output {
         /// For those who debug the client.
         reason: &'static str,
     },
-    /// Tell the agent.
-    Command(Command),
-    /// Answer an administrator's request.
-    Reply {
-        /// Which request.
-        request_id: AdminRequestId,
-        /// The answer.
-        reply: Result<AdminReply, AdminError>,
-    },
-    /// An event of a room, for the receivers of webhooks.
-    Room(Box<RoomEvent>),
     /// Something to count.
     Count(Counter),
     /// Something to log.
@@ -127,58 +103,34 @@ impl Front {
         self.ledger.clone()
     }
 
-    /// Passes an input to the controller; what there is to do about it is appended to `out`.
-    pub fn handle(&mut self, controller: &mut Controller, now: Instant, input: Input, out: &mut Vec<Output>) {
-        if let Some(input) = self.input(input, out) {
-            let mut outputs = Vec::new();
-            controller.handle(now, input, &mut outputs);
-            self.translate(outputs, out);
-        }
-    }
-
-    /// The controller's input for an input, if there is one. With [`translate`](Self::translate) it
-    /// is the same as [`handle`](Self::handle), for programs with a second front end between.
-    pub fn input(&mut self, input: Input, out: &mut Vec<Output>) -> Option<controller::Input> {
-        match input {
+    /// Takes an input. There is at most one for the controller in `out` after it.
+    pub fn handle(&mut self, input: Input, out: &mut Vec<Output>) {
+        let input = match input {
             Input::Open { connection, admission } => Some(self.open(connection, *admission)),
             Input::Message { connection, message } => self.message(connection, *message, out),
             Input::Closed { connection } => {
                 self.sessions.remove(&connection);
                 Some(controller::Input::Ended { connection })
             }
-            Input::Admin { request_id, request } => Some(controller::Input::Admin { request_id, request }),
-            Input::Notice(notice) => Some(notice_input(notice)),
-        }
+        };
+        out.extend(input.map(Output::Input));
     }
 
-    /// Has the controller do what has become due.
-    pub fn handle_timeout(&mut self, controller: &mut Controller, now: Instant, out: &mut Vec<Output>) {
-        let mut outputs = Vec::new();
-        controller.handle_timeout(now, &mut outputs);
-        self.translate(outputs, out);
-    }
-
-    /// Writes what the controller has to say in the form of the protocol.
-    pub fn translate(&mut self, outputs: Vec<controller::Output>, out: &mut Vec<Output>) {
-        for output in outputs {
-            match output {
-                controller::Output::Notify {
-                    connection,
-                    notification,
-                } => self.notify(&[connection], notification, out),
-                controller::Output::NotifyMany {
-                    connections,
-                    notification,
-                } => self.notify(&connections, notification, out),
-                controller::Output::End { connection, cause } => self.end(connection, cause, out),
-                controller::Output::Data { to, message, data } => out.push(Output::Command(send(to, message, data))),
-                controller::Output::Command(command) => out.push(Output::Command(command)),
-                controller::Output::Reply { request_id, reply } => out.push(Output::Reply { request_id, reply }),
-                controller::Output::Room(event) => out.push(Output::Room(event)),
-                controller::Output::Count(counter) => out.push(Output::Count(counter)),
-                controller::Output::Event(event) => out.push(Output::Event(event)),
-            }
+    /// Takes an output of the controller, and gives back one that is for nobody here.
+    pub fn output(&mut self, output: controller::Output, out: &mut Vec<Output>) -> Option<controller::Output> {
+        match output {
+            controller::Output::Notify {
+                connection,
+                notification,
+            } => self.notify(&[connection], notification, out),
+            controller::Output::NotifyMany {
+                connections,
+                notification,
+            } => self.notify(&connections, notification, out),
+            controller::Output::End { connection, cause } => self.end(connection, cause, out),
+            other => return Some(other),
         }
+        None
     }
 
     fn open(&mut self, connection: ConnectionId, admission: Admission) -> controller::Input {
@@ -271,7 +223,8 @@ impl Front {
         controller::Input::Ended { connection }
     }
 
-    fn notify(&self, connections: &[ConnectionId], notification: Notification, out: &mut Vec<Output>) {
+    /// Tells clients something, as far as they understand it.
+    pub fn notify(&self, connections: &[ConnectionId], notification: Notification, out: &mut Vec<Output>) {
         let is_new = matches!(notification, Notification::Accepted(_));
         let understands = |connection: &ConnectionId| {
             let session = self.sessions.get(connection);
@@ -311,7 +264,8 @@ impl Front {
         }
     }
 
-    fn end(&mut self, connection: ConnectionId, cause: EndCause, out: &mut Vec<Output>) {
+    /// Ends a connection after what was told on it before.
+    pub fn end(&mut self, connection: ConnectionId, cause: EndCause, out: &mut Vec<Output>) {
         let (code, reason) = match cause {
             EndCause::Session(reason) => (1000, reason.name()),
             EndCause::Replaced => (1000, "replaced by a newer connection"),
@@ -329,37 +283,5 @@ impl Front {
                 reason,
             });
         }
-    }
-}
-
-fn notice_input(notice: Notice) -> controller::Input {
-    match notice {
-        Notice::MessageReceived {
-            transport,
-            label,
-            payload,
-            message,
-        } => controller::Input::Data {
-            transport,
-            message,
-            data: data::read(&label, &payload).map(Box::new),
-        },
-        notice => controller::Input::Notice(notice),
-    }
-}
-
-fn send(to: Vec<TransportId>, message: Option<MessageId>, data: DataMessage) -> Command {
-    let reliable = data.reliable;
-    let label = match data.content {
-        DataContent::Frame { .. } => DATA_TRACK,
-        _ if reliable => RELIABLE,
-        _ => LOSSY,
-    };
-    Command::Send {
-        to,
-        label: Arc::from(label),
-        payload: data::write(data).into(),
-        reliable,
-        message,
     }
 }

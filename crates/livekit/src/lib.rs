@@ -4,7 +4,8 @@
 //! and `/rtc/v1` differ in the number of peer connections a client uses, see
 //! [`PeerMode`](controller::PeerMode). A message of a client is read by an [`Inbox`],
 //! on the connection's own task. [`Front`] makes the controller's requests of it, and writes the
-//! controller's notifications as the messages that clients know.
+//! controller's notifications as the messages that clients know. Messages of data channels are read
+//! by [`notice_input`] and written by [`data_command`], whoever the participant's front end is.
 //!
 //! Requests of the server API are read and answered by a [`Call`](api::Call), which has no state
 //! either.
@@ -50,6 +51,7 @@ mod traits;
 mod user_agent;
 
 pub use admission::{Admission, HttpRequest, Offer, Resume, Route, admit};
+pub use data::{data_command, notice_input};
 pub use frame::{Frame, Ledger, Parts};
 pub use front::{Front, Input, Output};
 pub use inbox::{Inbox, Received};

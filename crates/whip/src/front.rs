@@ -1,41 +1,55 @@
 //! The front end itself: sessions, and the calls that open, change and end them.
 //!
-//! The controller answers an offer within the call that makes it. So a request is carried out and
-//! answered at once, and nothing waits.
+//! A call leads to inputs for the controller. It is answered once everything that came of them was
+//! taken in.
 
 mod accepted;
 mod held;
+mod pending;
 
 use std::collections::{BTreeMap, HashMap};
-use std::slice::from_ref;
 use std::time::Instant;
 
 use controller::{
-    AdminReply, AdminRequest, AdminRequestId, ClientTraits, ConnectionId, Controller, Input, Join, Notification,
-    Output, ParticipantSnapshot, PeerMode, Request, RoomChange,
+    ClientTraits, ConnectionId, Controller, Input, Join, Notification, PeerMode, Request, RoomChange, RoomEvent,
 };
 
-use crate::answer::{Answer, FRAGMENT, SDP};
+use crate::answer::Answer;
 use crate::call::{Bearer, Call, Delete, Open, Patch};
 use crate::choice::{choose, publishers};
-use crate::etag::quoted;
-use crate::fragment;
 use crate::limits::{CONNECT_MIN, SESSIONS_MAX};
 use crate::offer::Offer;
-use crate::route::{Protocol, Route};
-use crate::session::{Session, Told, offer, request, subscription};
+use crate::route::Protocol;
+use crate::session::{Session, offer, request, subscription};
 use crate::session_slots::SessionSlots;
-use accepted::{accept, tag};
+use pending::{Pending, Task};
 use slots::Limits;
 
-/// The name of the front end's own questions. Other front ends count theirs from 1.
-const QUESTION: AdminRequestId = AdminRequestId(u64::MAX);
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Pass this to the controller.
+    Input(Input),
+    /// Answer a call.
+    Answer {
+        /// Which call.
+        call: CallId,
+        /// The answer.
+        answer: Answer,
+    },
+}
+
+/// The name of a call, until it is answered. Front ends' programs count them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u64);
 
 /// The open sessions.
 #[derive(Debug)]
 pub struct Front {
     sessions: BTreeMap<ConnectionId, Session>,
     by_sid: HashMap<String, ConnectionId>,
+    /// Calls that are not answered yet, by the connections of their sessions.
+    pending: BTreeMap<ConnectionId, Pending>,
     slots: SessionSlots,
     /// Viewers without a token, by room. Anybody may ask for one more.
     viewers: HashMap<String, SessionSlots>,
@@ -53,6 +67,7 @@ impl Front {
         Self {
             sessions: BTreeMap::new(),
             by_sid: HashMap::new(),
+            pending: BTreeMap::new(),
             slots: SessionSlots::new(limits),
             viewers: HashMap::new(),
         }
@@ -63,51 +78,96 @@ impl Front {
         self.slots.set_limits(limits);
     }
 
-    /// Carries a call out. `connection` is the name of the session if the call opens one. The
-    /// controller's outputs are appended to `out`; they have been [followed](Self::follow).
+    /// Carries a call out. `connection` is the name of the session if the call opens one; it is
+    /// unused after a call that opens none. Rooms are only looked at.
     pub fn handle(
         &mut self,
-        controller: &mut Controller,
+        rooms: &Controller,
         now: Instant,
+        call_id: CallId,
         connection: ConnectionId,
         call: Call,
         out: &mut Vec<Output>,
-    ) -> Answer {
-        let answer = match call {
-            Call::Open(open) => self.open(controller, now, connection, *open, out),
-            Call::Patch(patch) => self.patch(controller, now, &patch, out),
-            Call::Delete(delete) => self.delete(controller, now, &delete, out),
+    ) {
+        let refused = match call {
+            Call::Open(open) => self.open(rooms, now, call_id, connection, *open, out),
+            Call::Patch(patch) => self.patch(call_id, &patch, out),
+            Call::Delete(delete) => self.delete(call_id, &delete, out),
         };
-        answer.unwrap_or_else(|refusal| refusal)
+        if let Err(answer) = refused {
+            out.push(Output::Answer { call: call_id, answer });
+        }
     }
 
-    /// Reacts to outputs of the controller. Outputs that this makes necessary are appended to them.
-    /// Outputs of every input have to pass through here, whichever front end it came from.
-    pub fn follow(&mut self, controller: &mut Controller, now: Instant, outputs: &mut Vec<Output>) {
-        let mut at = 0;
-        while at < outputs.len() {
-            let reactions = self.reactions(controller, now, &outputs[at]);
-            for input in reactions {
-                controller.handle(now, input, outputs);
+    /// Takes in what the controller tells sessions.
+    pub fn notify(
+        &mut self,
+        rooms: &Controller,
+        connections: &[ConnectionId],
+        notification: &Notification,
+        out: &mut Vec<Output>,
+    ) {
+        let mut present = None;
+        for connection in connections {
+            if let Some(pending) = self.pending.get_mut(connection) {
+                pending.told.take(notification);
             }
-            at += 1;
+            let Some(session) = self.sessions.get_mut(connection) else {
+                continue;
+            };
+            match notification {
+                // The client does not offer again, so its offer is used again.
+                Notification::SectionsNeeded { .. } => out.push(Output::Input(session.offer_again(*connection))),
+                Notification::Participants(news) if session.concerns(news) => {
+                    // Looked up once for all players of the room.
+                    let present = present.get_or_insert_with(|| rooms.participants(&session.room));
+                    out.extend(
+                        session
+                            .choose_again(*connection, present)
+                            .into_iter()
+                            .map(Output::Input),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The controller has ended a session.
+    pub fn ended(&mut self, connection: ConnectionId, out: &mut Vec<Output>) {
+        if let Some(pending) = self.pending.get_mut(&connection) {
+            pending.told.is_over = true;
+        }
+        if self.is_open(connection) {
+            self.forget(connection);
+            out.push(Output::Input(Input::Ended { connection }));
+        }
+    }
+
+    /// Takes an event of a room.
+    pub fn room_event(&mut self, event: &RoomEvent) {
+        if let RoomChange::ParticipantJoined(info) = &event.change {
+            self.settle(&info.sid);
+        }
+    }
+
+    /// Answers the calls whose inputs the controller has handled: every output that came of them
+    /// was taken in.
+    pub fn handled(&mut self, out: &mut Vec<Output>) {
+        while let Some((connection, pending)) = self.pending.pop_first() {
+            let (call, answer) = (pending.call, self.conclude(connection, pending, out));
+            let answer = answer.unwrap_or_else(|refusal| refusal);
+            out.push(Output::Answer { call, answer });
         }
     }
 
     /// Ends a session, if it is open.
-    pub fn end(&mut self, controller: &mut Controller, now: Instant, connection: ConnectionId, out: &mut Vec<Output>) {
-        if !self.is_open(connection) {
-            return;
-        }
-        let mut outputs = Vec::new();
-        controller.handle(now, request(connection, Request::Leave), &mut outputs);
-        // The controller ends the connection, which ends the session, unless it does not know it.
-        self.follow(controller, now, &mut outputs);
+    pub fn end(&mut self, connection: ConnectionId, out: &mut Vec<Output>) {
         if self.is_open(connection) {
             self.forget(connection);
-            controller.handle(now, Input::Ended { connection }, &mut outputs);
+            out.push(Output::Input(request(connection, Request::Leave)));
+            out.push(Output::Input(Input::Ended { connection }));
         }
-        out.append(&mut outputs);
     }
 
     /// Whether a session is open.
@@ -117,26 +177,27 @@ impl Front {
 
     fn open(
         &mut self,
-        controller: &mut Controller,
+        rooms: &Controller,
         now: Instant,
+        call: CallId,
         connection: ConnectionId,
         open: Open,
         out: &mut Vec<Output>,
-    ) -> Result<Answer, Answer> {
+    ) -> Result<(), Answer> {
         let (grant, identity) = (&open.claims.video, open.claims.identity());
-        controller.check_claims(now, &open.claims)?;
+        rooms.check_claims(now, &open.claims)?;
         let (room, identity) = (grant.room.clone(), identity.to_owned());
         let slots = open.offer.slots();
         let present = match open.protocol {
             Protocol::Whip => Vec::new(),
-            Protocol::Whep => participants(controller, now, &room),
+            Protocol::Whep => rooms.participants(&room),
         };
         let chosen = choose(&present, &open.wanted, &[], slots);
         if open.protocol == Protocol::Whep && chosen.is_empty() {
             return Err(Answer::nothing_to_play());
         }
         let viewer_of = open.token.is_none().then_some(room.as_str());
-        let held = self.enter(controller, now, connection, open.address, viewer_of, out)?;
+        let held = self.enter(now, connection, open.address, viewer_of, out)?;
         let tracks = match open.protocol {
             Protocol::Whip => open.offer.tracks(open.source),
             Protocol::Whep => Vec::new(),
@@ -158,69 +219,39 @@ impl Front {
             offer: None,
             room: open.room,
         };
-        let mut inputs = vec![Input::Join {
+        out.push(Output::Input(Input::Join {
             connection,
             join: Box::new(join),
-        }];
+        }));
         if !chosen.is_empty() {
-            inputs.push(subscription(connection, chosen.clone(), true));
+            out.push(Output::Input(subscription(connection, chosen.clone(), true)));
         }
-        inputs.push(offer(connection, 1, description.clone(), left_out));
-        let mut told = Told::default();
-        for input in inputs {
-            self.pass(controller, now, connection, input, &mut told, out);
-        }
-        match accept(open.protocol, &description, &mut told) {
-            Ok(accepted) => {
-                let session = Session {
-                    protocol: open.protocol,
-                    sid: accepted.sid,
-                    room,
-                    held,
-                    identity,
-                    token: open.token,
-                    offer: description,
-                    offers: 1,
-                    tag: accepted.tag,
-                    wanted: open.wanted,
-                    slots,
-                    publishers: publishers(&present, &chosen),
-                    chosen,
-                };
-                let mut location = Route::of_session(session.protocol, &session.sid);
-                if let Some(token) = session.token.as_ref().filter(|_| open.has_token_in_url) {
-                    // A client that cannot set a header asks for this URL as it is.
-                    location += &format!("?access_token={}", token.text());
-                }
-                let answer = Answer::of(201, SDP, accepted.sdp)
-                    .with("location", location)
-                    .with("etag", quoted(&session.tag))
-                    .with("accept-patch", FRAGMENT)
-                    .with_ice_servers(&accepted.ice_servers);
-                self.remember(connection, session);
-                Ok(answer)
-            }
-            Err(refusal) => {
-                self.leave(&room, held);
-                let mut outputs = Vec::new();
-                if !told.is_over {
-                    controller.handle(now, request(connection, Request::Leave), &mut outputs);
-                }
-                controller.handle(now, Input::Ended { connection }, &mut outputs);
-                self.follow(controller, now, &mut outputs);
-                out.append(&mut outputs);
-                Err(refusal)
-            }
-        }
+        out.push(Output::Input(offer(connection, 1, description.clone(), left_out)));
+        let session = Session {
+            protocol: open.protocol,
+            // The controller gives both.
+            sid: String::new(),
+            tag: String::new(),
+            room,
+            held,
+            identity,
+            token: open.token,
+            offer: description,
+            offers: 1,
+            wanted: open.wanted,
+            slots,
+            publishers: publishers(&present, &chosen),
+            chosen,
+        };
+        let task = Task::Open {
+            session: Box::new(session),
+            has_token_in_url: open.has_token_in_url,
+        };
+        self.pending.insert(connection, Pending::new(call, task));
+        Ok(())
     }
 
-    fn patch(
-        &mut self,
-        controller: &mut Controller,
-        now: Instant,
-        patch: &Patch,
-        out: &mut Vec<Output>,
-    ) -> Result<Answer, Answer> {
+    fn patch(&mut self, call: CallId, patch: &Patch, out: &mut Vec<Output>) -> Result<(), Answer> {
         let connection = self.find(patch.protocol, &patch.session, patch.bearer.as_ref())?;
         let session = self.sessions.get_mut(&connection).ok_or_else(Answer::no_session)?;
         let condition = patch.if_match.as_ref();
@@ -230,37 +261,26 @@ impl Front {
         // Candidates are of no use: we only answer checks, and learn addresses from them. So they
         // need no condition, which some clients leave out.
         let Some(ice) = patch.fragment.ice.as_ref().filter(|ice| session.is_restarted_by(ice)) else {
-            return Ok(Answer::empty(204));
+            return Err(Answer::empty(204));
         };
         // Without one, late candidates of the ICE session before would restart it.
         if condition.is_none() {
             return Err(Answer::refusal(428, "a restart of ICE needs an If-Match header"));
         }
-        let before = session.offer.clone();
+        let before = Box::new(session.offer.clone());
         session.restart(ice);
-        let input = session.offer_again(connection);
-        let mut told = Told::default();
-        self.pass(controller, now, connection, input, &mut told, out);
-        let session = self.sessions.get_mut(&connection).ok_or_else(Answer::no_session)?;
-        let sdp = told.answer.map(|answer| answer.sdp).unwrap_or_default();
-        let Some(tag) = tag(&sdp) else {
-            session.offer = before;
-            return Err(Answer::refusal(422, "ICE cannot be restarted"));
-        };
-        session.tag = tag;
-        Ok(Answer::of(200, FRAGMENT, fragment::of_description(&sdp)).with("etag", quoted(&session.tag)))
+        out.push(Output::Input(session.offer_again(connection)));
+        self.pending
+            .insert(connection, Pending::new(call, Task::Restart { before }));
+        Ok(())
     }
 
-    fn delete(
-        &mut self,
-        controller: &mut Controller,
-        now: Instant,
-        delete: &Delete,
-        out: &mut Vec<Output>,
-    ) -> Result<Answer, Answer> {
+    fn delete(&mut self, call: CallId, delete: &Delete, out: &mut Vec<Output>) -> Result<(), Answer> {
         let connection = self.find(delete.protocol, &delete.session, delete.bearer.as_ref())?;
-        self.end(controller, now, connection, out);
-        Ok(Answer::empty(200))
+        self.end(connection, out);
+        let answer = Answer::empty(200);
+        out.push(Output::Answer { call, answer });
+        Ok(())
     }
 
     fn find(&self, protocol: Protocol, sid: &str, bearer: Option<&Bearer>) -> Result<ConnectionId, Answer> {
@@ -275,23 +295,6 @@ impl Front {
         }
     }
 
-    /// Passes an input on, and takes in what the controller tells its session.
-    fn pass(
-        &mut self,
-        controller: &mut Controller,
-        now: Instant,
-        about: ConnectionId,
-        input: Input,
-        told: &mut Told,
-        out: &mut Vec<Output>,
-    ) {
-        let mut outputs = Vec::new();
-        controller.handle(now, input, &mut outputs);
-        outputs.iter().for_each(|output| told.take(about, output));
-        self.follow(controller, now, &mut outputs);
-        out.append(&mut outputs);
-    }
-
     fn remember(&mut self, connection: ConnectionId, session: Session) {
         self.by_sid.insert(session.sid.clone(), connection);
         self.sessions.insert(connection, session);
@@ -304,79 +307,6 @@ impl Front {
         self.leave(&session.room, session.held);
         self.by_sid.remove(&session.sid);
     }
-
-    /// The inputs that an output makes necessary.
-    fn reactions(&mut self, controller: &mut Controller, now: Instant, output: &Output) -> Vec<Input> {
-        match output {
-            Output::Notify {
-                connection,
-                notification,
-            } => self.react(controller, now, from_ref(connection), notification),
-            Output::NotifyMany {
-                connections,
-                notification,
-            } => self.react(controller, now, connections, notification),
-            Output::End { connection, .. } if self.is_open(*connection) => {
-                self.forget(*connection);
-                vec![Input::Ended {
-                    connection: *connection,
-                }]
-            }
-            Output::Room(event) => {
-                if let RoomChange::ParticipantJoined(info) = &event.change {
-                    self.settle(&info.sid);
-                }
-                Vec::new()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The inputs that a notification to participants of one room makes necessary.
-    fn react(
-        &mut self,
-        controller: &mut Controller,
-        now: Instant,
-        connections: &[ConnectionId],
-        notification: &Notification,
-    ) -> Vec<Input> {
-        let (mut inputs, mut present) = (Vec::new(), None);
-        for connection in connections {
-            let Some(session) = self.sessions.get_mut(connection) else {
-                continue;
-            };
-            match notification {
-                // The client does not offer again, so its offer is used again.
-                Notification::SectionsNeeded { .. } => inputs.push(session.offer_again(*connection)),
-                Notification::Participants(news) if session.concerns(news) => {
-                    // Looked up once for all players of the room.
-                    let present = present.get_or_insert_with(|| participants(controller, now, &session.room));
-                    inputs.append(&mut session.choose_again(*connection, present));
-                }
-                _ => {}
-            }
-        }
-        inputs
-    }
-}
-
-/// The participants of a room, in the order they joined; none where there is no room.
-fn participants(controller: &mut Controller, now: Instant, room: &str) -> Vec<ParticipantSnapshot> {
-    let request = AdminRequest::ListParticipants { room: room.to_owned() };
-    let mut outputs = Vec::new();
-    let question = Input::Admin {
-        request_id: QUESTION,
-        request,
-    };
-    controller.handle(now, question, &mut outputs);
-    let replies = outputs.into_iter().filter_map(|output| match output {
-        Output::Reply {
-            request_id: QUESTION,
-            reply: Ok(AdminReply::Participants(infos)),
-        } => Some(infos),
-        _ => None,
-    });
-    replies.flatten().collect()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //!
 //! [`judge`] checks a request by its line and its headers, before the body is read.
 //! [`Judged::read`] makes a [`Call`] of it and of the body. Neither has state. [`Front`] carries
-//! the call out: it makes inputs of the controller of it, and of the controller's outputs the
-//! [`Answer`]. A session is a participant with one peer connection, whose client offers once.
+//! the call out: it makes inputs of the controller of it, and the [`Answer`] of what the controller
+//! tells the session. A session is a participant with one peer connection. Its client offers once.
 //!
 //! Like the controller the crate has no clock, no socket and no thread.
 //!
@@ -18,6 +18,7 @@ pub mod limits;
 mod answer;
 mod call;
 mod choice;
+mod drive;
 mod etag;
 mod fragment;
 mod front;
@@ -31,6 +32,7 @@ mod watch;
 
 pub use answer::Answer;
 pub use call::{Access, Call, Delete, Judged, Open, Patch, Request, judge, options};
-pub use front::Front;
+pub use drive::drive;
+pub use front::{CallId, Front, Output};
 pub use route::{Protocol, Route};
 pub use watch::Watch;

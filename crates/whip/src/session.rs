@@ -2,8 +2,8 @@
 
 use access::Claims;
 use controller::{
-    ConnectionId, Description, Input, LocalDescription, Notification, Output, ParticipantInfo, ParticipantSnapshot,
-    Request, UpdateSubscription,
+    ConnectionId, Description, Input, LocalDescription, Notification, ParticipantInfo, ParticipantSnapshot, Request,
+    UpdateSubscription,
 };
 use wire::sdp::{IceCredentials, LeftOut, SessionDescription};
 
@@ -137,23 +137,8 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Takes in what an output says to the session of this connection.
-    pub(crate) fn take(&mut self, about: ConnectionId, output: &Output) {
-        match output {
-            Output::Notify {
-                connection,
-                notification,
-            } if *connection == about => self.notification(notification),
-            Output::NotifyMany {
-                connections,
-                notification,
-            } if connections.contains(&about) => self.notification(notification),
-            Output::End { connection, .. } if *connection == about => self.is_over = true,
-            _ => {}
-        }
-    }
-
-    fn notification(&mut self, notification: &Notification) {
+    /// Takes in what the session is told.
+    pub(crate) fn take(&mut self, notification: &Notification) {
         match notification {
             Notification::Joined(joined) => {
                 self.joined = Some((joined.participant.sid.clone(), joined.server.ice_servers.clone()));

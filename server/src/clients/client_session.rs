@@ -16,9 +16,9 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tracing::debug;
 
-use crate::clients::outbox::{Ending, Ends, ToSocket, Told};
 use crate::clients::places::Place;
-use crate::controller_task::Handle;
+use crate::frontends;
+use crate::frontends::outbox::{Ending, Ends, ToSocket, Told};
 use crate::os::clock;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
@@ -57,16 +57,21 @@ enum Reply {
 }
 
 /// Runs the connection until either end closes it. `_places` are its own until then.
-pub(crate) async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle, _places: Vec<Arc<Place>>) {
+pub(crate) async fn run(
+    upgrade: Upgrade,
+    admission: Box<Admission>,
+    livekit: frontends::livekit::Handle,
+    _places: Vec<Arc<Place>>,
+) {
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
     };
-    let Some((connection, told, ends)) = controller.open(admission).await else {
+    let Some((connection, told, ends)) = livekit.open(admission).await else {
         return;
     };
-    let inbox = PeerInbox::Client(Inbox::new(clock::now()));
-    converse(stream, inbox, (told, ends), connection, &controller).await;
-    controller.closed(connection).await;
+    let inbox = PeerInbox::Client(Inbox::new(clock::now()), livekit.clone());
+    converse(stream, inbox, (told, ends), connection).await;
+    livekit.closed(connection).await;
 }
 
 /// The same for the connection of a worker, with the claims of its token.
@@ -74,54 +79,48 @@ pub(crate) async fn run_worker(
     upgrade: Upgrade,
     claims: Box<Claims>,
     address: IpAddr,
-    controller: Handle,
+    agents: frontends::agents::Handle,
     _places: Vec<Arc<Place>>,
 ) {
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
     };
-    let Some((connection, told, ends)) = controller.open_worker(claims, address).await else {
+    let Some((connection, told, ends)) = agents.open(claims, address).await else {
         return;
     };
-    let inbox = PeerInbox::Worker(agents::Inbox::new(clock::now()));
-    converse(stream, inbox, (told, ends), connection, &controller).await;
-    controller.worker_closed(connection).await;
+    let inbox = PeerInbox::Worker(agents::Inbox::new(clock::now()), agents.clone());
+    converse(stream, inbox, (told, ends), connection).await;
+    agents.closed(connection).await;
 }
 
-/// The reader of a connection's messages.
+/// The reader of a connection's messages, and the front end that takes them.
 enum PeerInbox {
-    Client(Inbox),
-    Worker(agents::Inbox),
+    Client(Inbox, frontends::livekit::Handle),
+    Worker(agents::Inbox, frontends::agents::Handle),
 }
 
 impl PeerInbox {
     fn message_max(&self) -> usize {
         match self {
-            PeerInbox::Client(_) => MESSAGE_MAX,
-            PeerInbox::Worker(_) => agents::MESSAGE_MAX,
+            PeerInbox::Client(..) => MESSAGE_MAX,
+            PeerInbox::Worker(..) => agents::MESSAGE_MAX,
         }
     }
 
-    async fn pass(&mut self, connection: ConnectionId, controller: &Handle, frame: Frame) {
+    async fn pass(&mut self, connection: ConnectionId, frame: Frame) {
         match self {
-            PeerInbox::Client(inbox) => controller.message(connection, inbox, frame).await,
-            PeerInbox::Worker(inbox) => controller.worker_message(connection, inbox, frame).await,
+            PeerInbox::Client(inbox, livekit) => livekit.message(connection, inbox, frame).await,
+            PeerInbox::Worker(inbox, agents) => agents.message(connection, inbox, frame).await,
         }
     }
 }
 
 /// Exchanges messages until either end closes the connection.
-async fn converse(
-    stream: Stream,
-    inbox: PeerInbox,
-    (told, ends): (Told, Ends),
-    connection: ConnectionId,
-    controller: &Handle,
-) {
+async fn converse(stream: Stream, inbox: PeerInbox, (told, ends): (Told, Ends), connection: ConnectionId) {
     let (reader, writer) = websocket::split(stream, inbox.message_max());
     let (replies, to_reply) = mpsc::channel(REPLIES_MAX);
     let reading = async {
-        read(reader, inbox, replies, connection, controller).await;
+        read(reader, inbox, replies, connection).await;
         // The writing half ends the connection, because only it knows whether a frame is half
         // written.
         std::future::pending::<()>().await;
@@ -133,13 +132,12 @@ async fn converse(
     }
 }
 
-/// Passes the client's messages to the controller, until the client ends.
+/// Passes the client's messages to the front end, until the client ends.
 async fn read(
     mut reader: Reader<ReadHalf<Stream>>,
     mut inbox: PeerInbox,
     replies: mpsc::Sender<Reply>,
     connection: ConnectionId,
-    controller: &Handle,
 ) {
     loop {
         let message = match timeout(SILENCE_MAX, reader.next()).await {
@@ -153,8 +151,8 @@ async fn read(
             Err(_) => return debug!(%connection, "the client fell silent"),
         };
         match message {
-            Message::Binary(bytes) => inbox.pass(connection, controller, Frame::Binary(bytes)).await,
-            Message::Text(text) => inbox.pass(connection, controller, Frame::Text(text.into())).await,
+            Message::Binary(bytes) => inbox.pass(connection, Frame::Binary(bytes)).await,
+            Message::Text(text) => inbox.pass(connection, Frame::Text(text.into())).await,
             // A client that pings faster than it reads the answers gets fewer of them.
             Message::Ping(payload) => drop(replies.try_send(Reply::Pong(payload))),
             Message::Pong => {}

@@ -14,10 +14,10 @@ use crate::clients::client::{Client, is_trusted};
 use crate::clients::origin;
 use crate::clients::places::Place;
 use crate::config;
-use crate::http::closed::Closed;
 use crate::http::listen::Connection;
 use crate::http::page;
 use crate::http::state::Http;
+use crate::metrics::closed::Closed;
 use crate::os::clock;
 use crate::settings::Settings;
 

@@ -14,6 +14,8 @@ pub(crate) use slots::Full;
 use slots::{SlotId, SlotPool, address_block};
 use tokio::sync::oneshot;
 
+use crate::config;
+
 /// How long a pending connection keeps its place in any case.
 const PENDING_MIN: Duration = Duration::from_secs(1);
 
@@ -35,6 +37,16 @@ impl Limits {
             pending_per_holder: self.per_address,
             pending_min: whip::limits::CONNECT_MIN,
             ..self.into()
+        }
+    }
+}
+
+impl From<&config::Limits> for Limits {
+    fn from(limits: &config::Limits) -> Self {
+        Limits {
+            all: limits.connections,
+            per_address: limits.connections_per_address,
+            pending_per_address: limits.requests_per_address,
         }
     }
 }

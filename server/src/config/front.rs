@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::ConfigError;
 use super::secrets::Secret;
 use super::sip::Seconds;
-use crate::clients::places;
 
 /// Settings of `/metrics` and of what else only operators see.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -71,15 +70,6 @@ impl Limits {
         match numbers.contains(&0) || self.request_timeout.0.is_zero() {
             true => Err(ConfigError::NoPlaces),
             false => Ok(()),
-        }
-    }
-
-    /// The numbers of connections.
-    pub(crate) fn places(&self) -> places::Limits {
-        places::Limits {
-            all: self.connections,
-            per_address: self.connections_per_address,
-            pending_per_address: self.requests_per_address,
         }
     }
 }

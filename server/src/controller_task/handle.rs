@@ -1,99 +1,29 @@
-//! The sockets' handle on the controller.
+//! The handle on the controller, for everything that is no front end's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use access::{ApiKeys, RoomNames};
-use controller::{AdminRequest, ConnectionId, Downlink, Quotas};
-use livekit::agents::AgentRequest;
-use livekit::{Admission, Frame, Inbox, Refusal};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use controller::{Downlink, Quotas};
+use tokio::sync::{mpsc, oneshot};
 
-use super::{AdminAnswer, ControllerRequest};
-use crate::clients::outbox::{Ends, Told, outbox};
-use crate::os::clock;
+use super::ControllerRequest;
 
-/// The longest frame that is read at once, without waiting for a place among
-/// [`DESCRIPTIONS_MAX`](super::DESCRIPTIONS_MAX), in bytes.
-const SHORT_FRAME: usize = 1024;
-
-/// The sockets' handle on the controller.
+/// The handle on the controller.
 #[derive(Clone)]
 pub(crate) struct Handle {
-    pub(super) requests: mpsc::Sender<ControllerRequest>,
-    /// Places for descriptions.
-    pub(super) descriptions: Arc<Semaphore>,
-    /// The number of tasks that may read at a time: half of the processors, so that the others are
-    /// there for the controller however much is to be read.
-    pub(super) readers: Arc<Semaphore>,
+    requests: mpsc::Sender<ControllerRequest>,
     /// Nobody may join any more.
-    pub(super) is_draining: Arc<AtomicBool>,
+    is_draining: Arc<AtomicBool>,
 }
 
 impl Handle {
-    /// Whether this participant could join now.
-    pub(crate) async fn check_admission(&self, admission: &Admission) -> Result<(), Refusal> {
-        let (answer, answered) = oneshot::channel();
-        let gone = || Refusal {
-            status: 503,
-            text: "the server is shutting down".to_owned(),
-        };
-        self.requests
-            .send(ControllerRequest::Check(Box::new(admission.clone()), answer))
-            .await
-            .map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
-    }
-
-    /// A new connection: its id, and the queue of its messages.
-    pub(crate) async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told, Ends)> {
-        let (outbox, told, ends) = outbox();
-        let (answer, answered) = oneshot::channel();
-        let place = match admission.offer {
-            Some(_) => {
-                let place = self.descriptions.clone().acquire_owned().await.ok()?;
-                let _reader = self.readers.acquire().await.ok()?;
-                admission.read_offer();
-                Some(place)
-            }
-            None => None,
-        };
-        let ask = ControllerRequest::Open(admission, outbox, answer, place);
-        self.requests.send(ask).await.ok()?;
-        Some((answered.await.ok()?, told, ends))
-    }
-
-    /// A message arrived. It is read here, on the task of its connection.
-    pub(crate) async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
-        let (place, reader) = match frame.len() > SHORT_FRAME {
-            true => (
-                self.descriptions.clone().acquire_owned().await.ok(),
-                self.readers.acquire().await.ok(),
-            ),
-            false => (None, None),
-        };
-        let received = Box::new(inbox.read(clock::now(), &frame));
-        drop((frame, reader));
-        let place = place.filter(|_| received.is_description());
-        // An error means that the controller has ended, and nobody needs the message.
-        let _ = self
-            .requests
-            .send(ControllerRequest::Message(connection, received, place))
-            .await;
-    }
-
-    /// A connection ended.
-    pub(crate) async fn closed(&self, connection: ConnectionId) {
-        let _ = self.requests.send(ControllerRequest::Closed(connection)).await;
-    }
-
-    /// The answer to an administrator's request; `None` if the server is shutting down. `agents`
-    /// are for a room that the request creates.
-    pub(crate) async fn administer(&self, request: AdminRequest, agents: Vec<AgentRequest>) -> Option<AdminAnswer> {
-        let (answer, answered) = oneshot::channel();
-        let ask = ControllerRequest::Administer(Box::new(request), agents, answer);
-        self.requests.send(ask).await.ok()?;
-        answered.await.ok()
+    /// On the controller with this queue.
+    pub(super) fn new(requests: mpsc::Sender<ControllerRequest>) -> Self {
+        Self {
+            requests,
+            is_draining: Arc::default(),
+        }
     }
 
     /// A participant's downlink, by room and identity.
@@ -127,16 +57,6 @@ impl Handle {
     /// Limits API keys like this from now on.
     pub(crate) async fn set_quotas(&self, quotas: Quotas) {
         let _ = self.requests.send(ControllerRequest::SetQuotas(quotas)).await;
-    }
-
-    /// Takes so many sessions of WHIP and WHEP from now on.
-    pub(crate) async fn set_session_limits(&self, limits: slots::Limits) {
-        let _ = self.requests.send(ControllerRequest::SetSessionLimits(limits)).await;
-    }
-
-    /// Has events of rooms sent to receivers of webhooks from now on, or no longer.
-    pub(crate) async fn set_webhooks(&self, wanted: bool) {
-        let _ = self.requests.send(ControllerRequest::SetWebhooks(wanted)).await;
     }
 
     /// Whether the controller answers. The caller sets the time limit.

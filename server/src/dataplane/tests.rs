@@ -11,11 +11,10 @@ use dataplane::{
     WriteId,
 };
 use southbound::{NodeId, Notice};
-use tokio::sync::mpsc;
 
 use super::*;
 use crate::media::ReceiverQuery;
-use crate::media::media_thread::{self, Listeners};
+use crate::media::media_thread;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
@@ -93,8 +92,8 @@ impl dataplane::Offload for IdleOffload {
     }
 }
 
-#[test]
-fn a_back_end_that_does_nothing_is_one_match_arm() {
+#[tokio::test]
+async fn a_back_end_that_does_nothing_is_one_match_arm() {
     let offloads = Offloads {
         relays: vec![Box::new(IdleOffload), Box::new(IdleOffload)],
         ..Offloads::default()
@@ -122,14 +121,10 @@ fn a_back_end_that_does_nothing_is_one_match_arm() {
         ..Config::new(vec![([192, 0, 2, 1], 7882).into()], Certificate::generate().unwrap())
     };
     let agent = Agent::new(config, clocks.media, 1);
-    let (notices, mut noticed) = mpsc::channel(8);
-    let (relay_notices, _) = mpsc::channel(8);
     let waker = Waker::default();
     let (_observer, questions) = ReceiverQuery::new(waker.clone());
-    let listeners = Listeners { notices, relay_notices };
-    let (commands, _ended) =
-        media_thread::start(agent, opened.plane, waker, listeners, questions, metrics.clone(), None).unwrap();
-    let Some(Notice::Node(node)) = noticed.blocking_recv() else {
+    let mut running = media_thread::start(agent, opened.plane, waker, questions, metrics.clone(), None).unwrap();
+    let Some(Notice::Node(node)) = running.controller.next().await else {
         panic!("the node says nothing")
     };
     assert_eq!(
@@ -160,7 +155,6 @@ fn a_back_end_that_does_nothing_is_one_match_arm() {
             break;
         }
         assert!(crate::os::clock::now() < deadline, "nothing is published");
-        std::thread::sleep(Duration::from_millis(20));
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    drop(commands);
 }

@@ -116,12 +116,12 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, B
 /// The answer to a request; `None` if the server is shutting down.
 async fn ask(http: &Http, request: api::Request) -> Option<Result<Reply, ApiError>> {
     match request {
-        api::Request::Admin { request, agents } => {
-            let reply = http.controller.administer(request, agents).await?;
+        api::Request::Admin(request) => {
+            let reply = http.front_ends.administration.administer(request).await?;
             Some(reply.map(Reply::from).map_err(ApiError::from))
         }
         api::Request::Dispatch(request) => {
-            let reply = http.controller.dispatch(request).await?;
+            let reply = http.front_ends.agents.dispatch(request).await?;
             Some(reply.map(Reply::from).map_err(ApiError::from))
         }
     }

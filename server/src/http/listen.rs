@@ -30,7 +30,6 @@ use tokio::time::timeout;
 use tower_http::add_extension::AddExtension;
 use tracing::debug;
 
-use super::closed::Closed;
 use super::frame_limit::FrameLimit;
 use super::framing;
 use crate::clients::accept::next_connection;
@@ -39,6 +38,7 @@ use crate::clients::peeked::{HandOver, Peeked};
 use crate::clients::places::{Evicted, Place, Places};
 use crate::clients::write_timeout::WriteTimeout;
 use crate::metrics::Metrics;
+use crate::metrics::closed::Closed;
 use crate::os::clock;
 use crate::settings::Current;
 use crate::tls::Certificates;

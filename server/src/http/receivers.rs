@@ -16,7 +16,7 @@ use southbound::TransportId;
 use crate::controller_task::Handle;
 use crate::media::receiver_query::{ReceiverQuery, Unavailable};
 use crate::os::clock;
-pub(crate) use view::{ReceiverView, granted_name, limit_name};
+pub(crate) use view::ReceiverView;
 
 /// The most receivers in one answer.
 pub(crate) const RECEIVERS_MAX: usize = 1000;

@@ -10,9 +10,10 @@ use super::whip_session::Bodies;
 use crate::clients::places::Places;
 use crate::config;
 use crate::controller_task::Handle;
+use crate::frontends::Handles;
+use crate::http::metrics_endpoint::Endpoint;
 use crate::media::ReceiverQuery;
 use crate::metrics::Metrics;
-use crate::metrics::endpoint::Endpoint;
 use crate::settings::Current;
 use crate::tls::Certificates;
 
@@ -20,6 +21,8 @@ use crate::tls::Certificates;
 pub(crate) struct Http {
     /// The controller.
     pub controller: Handle,
+    /// Its front ends.
+    pub front_ends: Handles,
     /// Keys, and access to metrics.
     pub settings: Current,
     /// Addresses by which this machine is reached, beside its own.

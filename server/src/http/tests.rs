@@ -5,6 +5,7 @@ mod api;
 mod health;
 mod hostile;
 mod https;
+mod proxies;
 mod whip_requests;
 
 use std::convert::Infallible;
@@ -25,8 +26,7 @@ use dataplane::DataPlane;
 use hyper::body::Frame;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use livekit::agents::Workers;
-use livekit::{Front, HttpRequest, admit};
+use livekit::{HttpRequest, admit};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -35,11 +35,12 @@ use tower_http::add_extension::AddExtension;
 use super::{Api, Bodies, Http, dev, router};
 use crate::clients::places::{Limits, Places};
 use crate::controller_task;
+use crate::frontends::{self, Handles};
 use crate::http::health::Health;
 use crate::http::listen::Connection;
+use crate::http::metrics_endpoint::Endpoint;
 use crate::media::{ReceiverQuery, media_thread};
 use crate::metrics::Metrics;
-use crate::metrics::endpoint::Endpoint;
 use crate::os::clock::{self, Clocks};
 use crate::settings::{Current, Settings};
 
@@ -68,6 +69,7 @@ fn settings(metrics: &str) -> Settings {
 struct Server {
     router: Router,
     controller: controller_task::Handle,
+    front_ends: Handles,
     task: JoinHandle<()>,
     places: Places,
     settings: Current,
@@ -82,25 +84,27 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let (metrics, waker) = (Metrics::default(), crate::media::waker::Waker::default());
     let of_agent = agent::Config::new(vec![([127, 0, 0, 1], 7882).into()], Certificate::generate().unwrap());
     let agent = Agent::new(of_agent, clocks.media, 1);
-    let (notices, noticed) = mpsc::channel(16);
     let (query, questions) = ReceiverQuery::new(waker.clone());
     let plane = Box::new(plane(clocks.media));
-    let listeners = media_thread::Listeners {
-        notices,
-        relay_notices: mpsc::channel(1).0,
+    let node = media_thread::start(agent, plane, waker, questions, metrics.clone(), None).unwrap();
+    let of_front_ends = frontends::Settings {
+        pings: livekit::Pings::default(),
+        sessions: LIMITS.sessions(),
+        keys: keys(),
+        wall: clocks.wall,
+        seed: 7,
+        room_events: mpsc::channel(1).0,
     };
-    let (commands, _) = media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
+    let (front_ends, handles) = frontends::all(of_front_ends, metrics.clone());
     let (controller, task) = controller_task::start(
         Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]),
-        (Front::default(), whip::Front::new(LIMITS.sessions())),
-        Workers::new(keys(), clocks.wall, 7),
-        noticed,
-        commands,
+        front_ends,
+        node.controller,
         metrics.clone(),
-        mpsc::channel(1).0,
     );
     let http = Http {
         controller: controller.clone(),
+        front_ends: handles.clone(),
         settings: settings.clone(),
         node_ips: vec![[203, 0, 113, 7].into()],
         proxied: Places::new(LIMITS),
@@ -115,6 +119,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     Server {
         router: router(http, TIMEOUT),
         controller,
+        front_ends: handles,
         task,
         places: Places::new(LIMITS),
         settings,
@@ -196,10 +201,10 @@ async fn join(server: &Server, token: &str) {
     };
     let admission = admit(request, &keys(), clock::unix()).unwrap();
     // The node reports that it is ready as soon as it runs.
-    while server.controller.check_admission(&admission).await.is_err() {
+    while server.front_ends.livekit.check_admission(&admission).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    server.controller.open(Box::new(admission)).await.unwrap();
+    server.front_ends.livekit.open(Box::new(admission)).await.unwrap();
 }
 
 const STRANGER: &str = "198.51.100.1";
@@ -373,27 +378,4 @@ async fn a_token_of_a_removed_key_is_refused_from_then_on() {
     let path = format!("/rtc/validate?access_token={token}");
     let answer = server.get(STRANGER, &path, HeaderMap::new()).await;
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
-}
-
-#[tokio::test]
-async fn clients_of_a_proxy_have_a_share_each() {
-    let server = server("{}");
-    let mut stalled = Vec::new();
-    for _ in 0..LIMITS.pending_per_address {
-        let request = Request::post("/api/dev-token").header(header::CONTENT_TYPE, "application/json");
-        let request = request
-            .header(FORWARDED_FOR, "198.51.100.1")
-            .body(Body::new(Never))
-            .unwrap();
-        let mut waiting = Box::pin(server.ask("10.0.0.1", request));
-        let polled = tokio::time::timeout(Duration::ZERO, &mut waiting).await;
-        assert!(polled.is_err(), "the body has not come");
-        stalled.push(waiting);
-    }
-    let status = async |client| {
-        let headers = map(&[(FORWARDED_FOR, client)]);
-        server.get("10.0.0.1", "/healthz", headers).await.status()
-    };
-    assert_eq!(status("198.51.100.1").await, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(status("198.51.100.2").await, StatusCode::OK);
 }

@@ -119,7 +119,7 @@ async fn call(http: &Http, guest: &Guest, request: Request) -> Result<Answer, An
             bodies.read(judged.is_signed(), guest.client.address, body, max).await?
         }
     };
-    let answer = http.controller.whip(judged, &body, guest.client.address).await;
+    let answer = http.front_ends.whip.call(judged, &body, guest.client.address).await;
     answer.ok_or_else(|| Answer::refusal(503, "the server is shutting down"))
 }
 

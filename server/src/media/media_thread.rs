@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::error;
 
 use crate::media::handshakes::Handshakes;
+use crate::media::node_link::NodeLink;
 use crate::media::receiver_query::Question;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
@@ -20,9 +21,11 @@ use crate::os::clock;
 use crate::os::cpu_latency::CpuLatency;
 use crate::os::priority;
 
-/// How many commands may wait. The agent takes thousands a millisecond; this many waiting means it
-/// has died.
-const COMMANDS_MAX: usize = 1 << 20;
+/// How many commands may wait before a controller waits. The agent takes thousands a millisecond.
+const COMMANDS_MAX: usize = 1 << 16;
+
+/// How many notices may wait for a controller before the agent waits for it.
+const NOTICES_MAX: usize = 16_384;
 
 /// The longest turn of commands before events, of events before the clock is read, and of timers
 /// before commands, so that a flood of one kind, for instance a thousand departures at once, cannot
@@ -50,22 +53,19 @@ pub(crate) struct CommandSender {
 }
 
 impl CommandSender {
-    /// Hands a command over.
-    pub(crate) fn send(&self, command: Command) {
-        if self.commands.try_send(command).is_err() {
-            error!("the media node does not take commands");
-        }
-        self.waker.wake();
-    }
-
-    /// Hands commands over, and wakes the node once.
-    pub(crate) fn send_all(&self, commands: impl Iterator<Item = Command>) {
+    /// Hands commands over, waiting while the node has as many as it takes, and wakes it once.
+    pub(crate) async fn send_all(&self, commands: impl IntoIterator<Item = Command>) {
         let mut sent = false;
         for command in commands {
-            sent = true;
-            if self.commands.try_send(command).is_err() {
-                error!("the media node does not take commands");
+            // The node may sleep while it has commands that it was not woken for.
+            if self.commands.capacity() == 0 {
+                self.waker.wake();
             }
+            if self.commands.send(command).await.is_err() {
+                // The end of the node ends the process.
+                return error!("the media node is gone");
+            }
+            sent = true;
         }
         if sent {
             self.waker.wake();
@@ -73,29 +73,46 @@ impl CommandSender {
     }
 }
 
+/// A queue of at most `max` commands.
+pub(crate) fn command_queue(max: usize, waker: Waker) -> (CommandSender, mpsc::Receiver<Command>) {
+    let (commands, taken) = mpsc::channel(max);
+    (CommandSender { commands, waker }, taken)
+}
+
 /// The receivers of the node's notices.
-pub(crate) struct Listeners {
+struct Listeners {
     /// The controller.
-    pub notices: mpsc::Sender<Notice>,
+    notices: mpsc::Sender<Notice>,
     /// The controller of SIP proxies' calls, which is woken once for all notices of a turn.
-    pub relay_notices: mpsc::Sender<Vec<RelayNotice>>,
+    relay_notices: mpsc::Sender<Vec<RelayNotice>>,
 }
 
 /// Tells that the node's thread is gone.
 pub(crate) type Ended = oneshot::Receiver<Infallible>;
 
-/// Starts the node on `plane`. It ends when the last [`CommandSender`] is dropped. The receiver
-/// resolves, to an error, once it has ended, also by a panic.
+/// A node that runs. It ends when both links are dropped.
+pub(crate) struct Running {
+    /// For the controller.
+    pub controller: NodeLink<Notice>,
+    /// For the controller of SIP proxies' calls, which gets all notices of a turn together.
+    pub relay: NodeLink<Vec<RelayNotice>>,
+    /// Resolves, to an error, once it has ended, also by a panic.
+    pub ended: Ended,
+}
+
+/// Starts the node on `plane`.
 pub(crate) fn start(
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
     waker: Waker,
-    listeners: Listeners,
     questions: mpsc::Receiver<Question>,
     metrics: Metrics,
     cpu_latency: Option<CpuLatency>,
-) -> io::Result<(CommandSender, Ended)> {
-    let (commands, taken) = mpsc::channel(COMMANDS_MAX);
+) -> io::Result<Running> {
+    let (commands, taken) = command_queue(COMMANDS_MAX, waker.clone());
+    let (notices, noticed) = mpsc::channel(NOTICES_MAX);
+    let (relay_notices, relay_noticed) = mpsc::channel(NOTICES_MAX);
+    let listeners = Listeners { notices, relay_notices };
     let node = Node {
         agent,
         plane,
@@ -116,7 +133,11 @@ pub(crate) fn start(
         node.run(taken, &of_thread);
         drop(running);
     })?;
-    Ok((CommandSender { commands, waker }, ended))
+    Ok(Running {
+        controller: NodeLink::new(commands.clone(), noticed),
+        relay: NodeLink::new(commands, relay_noticed),
+        ended,
+    })
 }
 
 /// Half of the processors: the other half is left to the participants of running calls.

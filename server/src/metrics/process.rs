@@ -9,7 +9,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Writes the version, and what the kernel says of this process. Values that it does not say are
 /// left out.
-pub(super) fn write(text: &mut Text) {
+pub(crate) fn write(text: &mut Text) {
     text.family("weir_build", "info", "The version of this program");
     text.sample("weir_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();

@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 
 use agent::Receiver;
-use agent::receivers::Granted;
+use agent::receivers::{Granted, Limit};
 use wire::MediaKind;
 
 use super::text::{GaugeHistogram, Text};
-use crate::http::receivers::{granted_name, limit_name};
 
 /// Edges of the estimates, from a voice to a wall of pictures. Shape: bits per second.
 const RATES: [f64; 10] = [5e4, 1e5, 2e5, 4e5, 8e5, 1.5e6, 3e6, 6e6, 1.2e7, 3e7];
@@ -166,6 +165,29 @@ fn paused(receiver: &Receiver) -> f64 {
     without
         .filter(|subscription| subscription.granted == Granted::NoRoom)
         .count() as f64
+}
+
+/// The limit that holds an estimate, in one word.
+pub(crate) fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Start => "start",
+        Limit::Delay => "delay",
+        Limit::Loss => "loss",
+        Limit::Remb => "remb",
+        Limit::FeedbackTimeout => "silence",
+    }
+}
+
+/// The outcome of a subscription, in one word.
+pub(crate) fn granted_name(granted: Granted) -> &'static str {
+    match granted {
+        Granted::Send(_) => "sent",
+        Granted::Undecided => "undecided",
+        Granted::NoRoom => "no_room",
+        Granted::LeftOut => "left_out",
+        Granted::Held => "held",
+        Granted::Disabled => "disabled",
+    }
 }
 
 #[cfg(test)]

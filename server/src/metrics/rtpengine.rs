@@ -4,7 +4,7 @@ use sip::Counter;
 use sip::statistics::Command;
 
 use super::text::Text;
-use crate::sip::stats::Stats;
+use crate::metrics::sip_stats::Stats;
 
 /// Why calls ended, in rtpengine's words.
 const ENDINGS: [(&str, &[Counter]); 5] = [

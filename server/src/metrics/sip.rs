@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use sip::quality::Scores;
 
+use super::closed::Closed;
 use super::rtpengine;
+use super::sip_stats::Stats;
 use super::text::Text;
-use crate::http::closed::Closed;
-use crate::sip::stats::Stats;
 
 /// The families of all calls together, with the number of requests that were denied.
 pub(crate) fn write_sip(stats: &Stats, denied: u64, closed: &BTreeMap<Closed, u64>, text: &mut Text) {

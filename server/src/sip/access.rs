@@ -6,8 +6,8 @@ use tracing::debug;
 
 use crate::clients::places::{Evicted, Limits, Place, Places};
 use crate::config;
-use crate::http::closed::Closed;
 use crate::metrics::Metrics;
+use crate::metrics::closed::Closed;
 use crate::os::clock;
 
 /// How many connections there may be over TCP and HTTP. Silent ones give way to others.

@@ -3,10 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use southbound::relay::RelayNotice;
-use tokio::sync::mpsc;
 use wire::sdp::Fingerprint;
 
-use crate::media::media_thread::CommandSender;
+use crate::media::node_link::NodeLink;
 use crate::metrics::Metrics;
 
 /// The parts that the relay needs, beside the settings.
@@ -21,10 +20,8 @@ pub(crate) struct Dependencies {
     pub clock: sip::WallClock,
     /// All the randomness there is.
     pub seed: [u8; 32],
-    /// Orders for the media node.
-    pub commands: CommandSender,
-    /// Its notices, those of one turn together.
-    pub relay_notices: mpsc::Receiver<Vec<RelayNotice>>,
+    /// The media node. Its notices of one turn come together.
+    pub node: NodeLink<Vec<RelayNotice>>,
     /// The measurements.
     pub metrics: Metrics,
 }

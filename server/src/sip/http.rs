@@ -22,10 +22,10 @@ use super::websocket;
 use crate::clients::accept::next_connection;
 use crate::clients::places::Evicted;
 use crate::clients::write_timeout::WriteTimeout;
-use crate::http::closed::Closed;
 use crate::http::framing;
 use crate::http::listen::tune;
 use crate::http::page;
+use crate::metrics::closed::Closed;
 
 /// How long a client may take to send a request's header, as long again to send the body, and to
 /// take any part of an answer.

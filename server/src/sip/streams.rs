@@ -18,8 +18,8 @@ use super::access::Access;
 use super::task::{Handle, Protocol};
 use crate::clients::accept::next_connection;
 use crate::clients::places::{Evicted, Place};
-use crate::http::closed::Closed;
 use crate::http::listen::tune;
+use crate::metrics::closed::Closed;
 
 /// How many connections there may be on a Unix socket. The next one waits until one ends.
 const CONNECTIONS_MAX: usize = 1_024;

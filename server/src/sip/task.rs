@@ -18,10 +18,10 @@ use super::dependencies::Dependencies;
 use super::machine;
 use super::notify::Notifier;
 use super::saver::Saver;
-use super::stats::Stats;
 use crate::config;
-use crate::media::media_thread::CommandSender;
+use crate::media::node_link::NodeLink;
 use crate::metrics::Metrics;
+use crate::metrics::sip_stats::Stats;
 use crate::os::clock;
 
 /// How many requests may wait. Beyond it sockets wait, and what does not fit their buffers is asked
@@ -142,9 +142,9 @@ pub(crate) fn start(
 ) -> (Handle, JoinHandle<()>) {
     let (requests, asked) = mpsc::channel(REQUESTS_MAX);
     let (saver, records) = kept.unzip();
-    let mut task = Task {
+    let task = Task {
         relay,
-        commands: needs.commands,
+        node: needs.node,
         metrics: needs.metrics,
         notifier: Notifier::new(access),
         replies: HashMap::new(),
@@ -155,14 +155,13 @@ pub(crate) fn start(
         config,
         node_ips: needs.node_ips,
     };
-    task.resume(&records.unwrap_or_default());
-    let running = tokio::spawn(task.run(asked, needs.relay_notices));
+    let running = tokio::spawn(task.run(asked, records.unwrap_or_default()));
     (Handle(requests), running)
 }
 
 struct Task {
     relay: Relay,
-    commands: CommandSender,
+    node: NodeLink<Vec<RelayNotice>>,
     metrics: Metrics,
     notifier: Notifier,
     /// The destinations of answers to requests that wait for the media node.
@@ -177,11 +176,9 @@ struct Task {
 }
 
 impl Task {
-    async fn run(
-        mut self,
-        mut asked: mpsc::Receiver<ProxyRequest>,
-        mut relay_notices: mpsc::Receiver<Vec<RelayNotice>>,
-    ) {
+    /// Begins with the calls of these records.
+    async fn run(mut self, mut asked: mpsc::Receiver<ProxyRequest>, records: Vec<String>) {
+        self.resume(&records).await;
         let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
         let mut save = tokio::time::interval(SAVE_INTERVAL);
         let mut machine = tokio::time::interval(MACHINE_INTERVAL);
@@ -190,24 +187,24 @@ impl Task {
             tokio::select! {
                 // Notices are handled before requests.
                 biased;
-                Some(notices) = relay_notices.recv() => self.on_notices(notices),
+                Some(notices) = self.node.next() => self.on_notices(notices).await,
                 _ = publish.tick() => self.publish(),
                 _ = machine.tick() => self.relay.set_machine(machine::read(&self.config, &self.node_ips)),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
                 request = asked.recv() => match request {
-                    Some(ProxyRequest::Request(request)) => self.ask(request),
+                    Some(ProxyRequest::Request(request)) => self.ask(request).await,
                     // A caller that has stopped waiting needs no answer.
                     Some(ProxyRequest::Alive(answer)) => drop(answer.send(())),
                     Some(ProxyRequest::Drain) => self.relay.drain(),
                     Some(ProxyRequest::EndingCalls(answer)) => drop(answer.send(self.relay.ending_calls())),
                     None => return,
                 },
-                () = sleep_until(wakes_at) => self.handle(Input::TimePassed),
+                () = sleep_until(wakes_at) => self.handle(Input::TimePassed).await,
             }
         }
     }
 
-    fn ask(&mut self, asked: Asked) {
+    async fn ask(&mut self, asked: Asked) {
         if let ReplyTo::Datagram(_, source) = &asked.reply_to
             && self.relay.is_media(*source)
         {
@@ -223,30 +220,30 @@ impl Task {
             Protocol::RtpproxyPlain => Request::RtpproxyPlain(message),
         };
         self.replies.insert(id, asked.reply_to);
-        self.handle(Input::Request(id, request));
+        self.handle(Input::Request(id, request)).await;
         if self.replies.contains_key(&id) && !self.relay.is_waiting(id) {
             // It is not answered.
             self.replies.remove(&id);
         }
     }
 
-    fn on_notices(&mut self, notices: Vec<RelayNotice>) {
+    async fn on_notices(&mut self, notices: Vec<RelayNotice>) {
         for notice in notices {
             if let RelayNotice::Refused { at, why } = notice {
                 self.complain(at, why);
             }
             self.relay.handle(clock::now(), Input::Notice(notice), &mut self.out);
         }
-        self.carry_out();
+        self.carry_out().await;
     }
 
-    fn handle(&mut self, input: Input<'_>) {
+    async fn handle(&mut self, input: Input<'_>) {
         self.relay.handle(clock::now(), input, &mut self.out);
-        self.carry_out();
+        self.carry_out().await;
     }
 
     /// Goes on with calls of an earlier process.
-    fn resume(&mut self, records: &[String]) {
+    async fn resume(&mut self, records: &[String]) {
         if records.is_empty() {
             return;
         }
@@ -258,10 +255,10 @@ impl Task {
             lost = count(Counter::CallsNotResumed),
             "calls of SIP proxies go on"
         );
-        self.carry_out();
+        self.carry_out().await;
     }
 
-    fn carry_out(&mut self) {
+    async fn carry_out(&mut self) {
         let mut commands = Vec::new();
         for output in self.out.drain(..) {
             match output {
@@ -278,7 +275,7 @@ impl Task {
                 },
             }
         }
-        self.commands.send_all(commands.into_iter());
+        self.node.send(commands).await;
     }
 
     /// Says that a port could not be had, not once for each.

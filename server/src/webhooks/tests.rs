@@ -184,7 +184,7 @@ fn event(room: &str, id: &str) -> Box<RoomEvent> {
         id: id.to_owned(),
         room,
         at: Duration::ZERO,
-        change: RoomChange::Started,
+        change: RoomChange::Started(Vec::new()),
     })
 }
 

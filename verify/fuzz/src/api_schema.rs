@@ -59,7 +59,7 @@ pub fn api_schema(data: &[u8]) {
     let path = format!("/twirp/{}/{}", method.parent_service().full_name(), method.name());
     let call = Call::new("POST", &path, kind).expect("a method of the protocol");
     match call.read(&claims(), &body) {
-        Ok(Request::Admin { request, .. }) => administer(call, method, request),
+        Ok(Request::Admin(request)) => administer(call, method, request),
         Ok(Request::Dispatch(request)) => dispatch(call, method, request),
         Err(error) => check_error(&error),
     }
@@ -122,7 +122,7 @@ fn dispatch(call: Call, method: &MethodDescriptor, request: DispatchRequest) {
     let now = std::time::Instant::now();
     let mut workers = Workers::new(keys(), WallClock { now, unix: UNIX }, 1);
     let mut out = Vec::new();
-    workers.room_event(now, &started(), Vec::new(), &mut out);
+    workers.room_event(now, &started(), &mut out);
     match workers.administer(now, request, &mut out) {
         Ok(reply) => check_reply(call, method, reply),
         Err(error) => check_error(&error.into()),

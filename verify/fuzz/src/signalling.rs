@@ -153,7 +153,7 @@ impl World {
             now,
             out: Vec::new(),
         };
-        world.handle(Input::Notice(Notice::Node(node())));
+        world.pass(controller::Input::Notice(Notice::Node(node())));
         for (connection, identity) in [BYSTANDER, ATTACKER].into_iter().zip(identities) {
             let admission = admission(identity);
             world.handle(Input::Open { connection, admission });
@@ -162,13 +162,37 @@ impl World {
     }
 
     fn handle(&mut self, input: Input) {
-        self.front.handle(&mut self.controller, self.now, input, &mut self.out);
+        let mut out = Vec::new();
+        self.front.handle(input, &mut out);
+        for output in out {
+            match output {
+                Output::Input(input) => self.pass(input),
+                other => self.out.push(other),
+            }
+        }
+    }
+
+    fn pass(&mut self, input: controller::Input) {
+        let mut outputs = Vec::new();
+        self.controller.handle(self.now, input, &mut outputs);
+        self.take(outputs);
+    }
+
+    fn take(&mut self, outputs: Vec<controller::Output>) {
+        for output in outputs {
+            self.front.output(output, &mut self.out);
+        }
     }
 
     fn end(mut self) {
         let later = self.now + Duration::from_secs(1);
-        self.front.handle_timeout(&mut self.controller, later, &mut self.out);
+        let mut outputs = Vec::new();
+        self.controller.handle_timeout(later, &mut outputs);
+        self.take(outputs);
         let closed = |output: &&Output| matches!(output, Output::Close { connection, .. } if *connection == BYSTANDER);
-        assert_eq!(self.out.iter().find(closed), None, "another client was closed");
+        assert!(
+            !self.out.iter().any(|output| closed(&output)),
+            "another client was closed"
+        );
     }
 }

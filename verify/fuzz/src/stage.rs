@@ -7,7 +7,7 @@ use controller::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, Config, ConnectionId, Controller, Input, Output, WallClock,
 };
 use southbound::{Command, Notice, SubscriptionId, TrackId, TransportId};
-use whip::{Access, Answer, Front, Request, Watch, judge};
+use whip::{Access, Answer, CallId, Front, Request, Watch, drive, judge};
 
 use crate::signalling::node;
 
@@ -100,12 +100,17 @@ impl Stage {
             judged.read(&body[..len])
         });
         let connection = ConnectionId(self.connections);
-        match call {
-            Ok(call) => self
-                .front
-                .handle(&mut self.controller, self.now, connection, call, &mut self.out),
-            Err(answer) => answer,
-        }
+        let call = match call {
+            Ok(call) => call,
+            Err(answer) => return answer,
+        };
+        let (call_id, mut out) = (CallId(self.connections), Vec::new());
+        let (front, rooms) = (&mut self.front, &self.controller);
+        front.handle(rooms, self.now, call_id, connection, call, &mut out);
+        let mut answers = drive(front, &mut self.controller, self.now, out, &mut self.out);
+        let (_, answer) = answers.pop().expect("an answer to the call");
+        assert!(answers.is_empty(), "a call has more than one answer");
+        answer
     }
 
     /// Whether the last request opened a session that is still there.
@@ -119,7 +124,13 @@ impl Stage {
         let mut outputs = Vec::new();
         self.controller
             .handle(self.now, Input::Admin { request_id, request }, &mut outputs);
-        self.front.follow(&mut self.controller, self.now, &mut outputs);
+        drive(
+            &mut self.front,
+            &mut self.controller,
+            self.now,
+            Vec::new(),
+            &mut outputs,
+        );
         let at = outputs.iter().position(|output| {
             matches!(
                 output,
@@ -142,7 +153,7 @@ impl Stage {
         let later = self.now + Duration::from_secs(1);
         let mut outputs = Vec::new();
         self.controller.handle_timeout(later, &mut outputs);
-        self.front.follow(&mut self.controller, later, &mut outputs);
+        drive(&mut self.front, &mut self.controller, later, Vec::new(), &mut outputs);
         self.out.append(&mut outputs);
         let is_open = BYSTANDERS.map(|connection| self.front.is_open(connection));
         assert_eq!(is_open, [true; 2], "a session of the call has ended");

@@ -30,7 +30,7 @@ pub fn worker(data: &[u8]) {
         ..Claims::default()
     };
     workers.open(now, WORKER, claims, None, &mut out);
-    workers.room_event(now, &started(), Vec::new(), &mut out);
+    workers.room_event(now, &started(), &mut out);
     let register = Said::Register(RegisterWorkerRequest::default());
     let frame = binary(WorkerMessage {
         message: Some(register),
@@ -105,6 +105,6 @@ pub(crate) fn started() -> RoomEvent {
             active_recording: false,
         },
         at: UNIX,
-        change: RoomChange::Started,
+        change: RoomChange::Started(Vec::new()),
     }
 }

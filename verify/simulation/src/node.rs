@@ -86,22 +86,31 @@ impl Node {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Vec<Done> {
-        let (mut outputs, mut notices, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut outputs, mut notices) = (Vec::new(), Vec::new());
         if self.agent.poll_timeout().is_some_and(|at| at <= now) {
             self.agent.handle_timeout(now, &mut self.plane, &mut notices);
         }
         if self.controller.poll_timeout().is_some_and(|at| at <= now) {
-            self.front.handle_timeout(&mut self.controller, now, &mut outputs);
+            self.controller.handle_timeout(now, &mut outputs);
         }
-        self.settle(now, outputs, notices, &mut done);
+        let mut done = Vec::new();
+        self.settle(now, outputs.into(), notices, &mut done);
         done
     }
 
     pub(crate) fn input(&mut self, now: Instant, input: Input) -> Vec<Done> {
-        let (mut outputs, mut done) = (Vec::new(), Vec::new());
-        self.front.handle(&mut self.controller, now, input, &mut outputs);
+        let (mut outputs, mut done) = (VecDeque::new(), Vec::new());
+        let mut out = Vec::new();
+        self.front.handle(input, &mut out);
+        self.collect(now, out, &mut outputs, &mut done);
         self.settle(now, outputs, Vec::new(), &mut done);
         done
+    }
+
+    fn notice(&mut self, now: Instant, notice: Notice) -> Vec<controller::Output> {
+        let mut outputs = Vec::new();
+        self.controller.handle(now, livekit::notice_input(notice), &mut outputs);
+        outputs
     }
 
     pub(crate) fn datagram(&mut self, now: Instant, path: Path, bytes: &[u8]) -> Vec<Done> {
@@ -111,7 +120,7 @@ impl Node {
             .into_iter()
             .map(Done::Depart)
             .collect();
-        self.settle(now, Vec::new(), Vec::new(), &mut done);
+        self.settle(now, VecDeque::new(), Vec::new(), &mut done);
         done
     }
 
@@ -122,18 +131,18 @@ impl Node {
             .ufrags
             .get(ufrag)
             .filter(|transport| self.connected.contains(transport))?;
-        Some(self.input(
-            now,
-            Input::Notice(Notice::MessageReceived {
-                transport,
-                label: label.into(),
-                payload: payload.into(),
-                message: MessageId {
-                    node: NodeId(0),
-                    number: 0,
-                },
-            }),
-        ))
+        let notice = Notice::MessageReceived {
+            transport,
+            label: label.into(),
+            payload: payload.into(),
+            message: MessageId {
+                node: NodeId(0),
+                number: 0,
+            },
+        };
+        let (outputs, mut done) = (self.notice(now, notice), Vec::new());
+        self.settle(now, outputs.into(), Vec::new(), &mut done);
+        Some(done)
     }
 
     /// Everything agent and model have counted.
@@ -163,31 +172,61 @@ impl Node {
     }
 
     /// Passes messages between the parts until there are none.
-    fn settle(&mut self, now: Instant, outputs: Vec<Output>, mut notices: Vec<Notice>, done: &mut Vec<Done>) {
-        let mut outputs = VecDeque::from(outputs);
+    fn settle(
+        &mut self,
+        now: Instant,
+        mut outputs: VecDeque<controller::Output>,
+        mut notices: Vec<Notice>,
+        done: &mut Vec<Done>,
+    ) {
         loop {
             done.extend(self.plane.take_injected().into_iter().map(Done::Depart));
             if let Some(output) = outputs.pop_front() {
-                match output {
-                    Output::Send { connection, frame } => done.push(Done::Send(connection, frame)),
-                    Output::Close { connection, code, .. } => done.push(Done::Close(connection, code)),
-                    Output::Command(command) => self.command(now, command, &mut notices, done),
-                    Output::Event(event) => done.push(Done::Event(event)),
-                    Output::Count(_) | Output::Reply { .. } | Output::Room(_) => {}
+                let mut out = Vec::new();
+                let other = self.front.output(output, &mut out);
+                self.collect(now, out, &mut outputs, done);
+                match other {
+                    Some(controller::Output::Command(command)) => self.command(now, command, &mut notices, done),
+                    Some(controller::Output::Data { to, message, data }) => {
+                        let command = livekit::data_command(to, message, data);
+                        self.command(now, command, &mut notices, done);
+                    }
+                    Some(controller::Output::Event(event)) => done.push(Done::Event(event)),
+                    _ => {}
                 }
             } else if !notices.is_empty() {
-                let mut said = Vec::new();
                 for notice in std::mem::take(&mut notices) {
                     for notice in self.with_channels(notice) {
-                        self.front
-                            .handle(&mut self.controller, now, Input::Notice(notice), &mut said);
+                        outputs.extend(self.notice(now, notice));
                     }
                 }
-                outputs.extend(said);
             } else if let Some(event) = self.plane.poll() {
                 self.agent.event(now, event, &mut self.plane, &mut notices);
             } else if !self.agent.compute_handshakes(now, &mut self.plane, &mut notices) {
                 return;
+            }
+        }
+    }
+
+    /// Does what the front end asks for.
+    fn collect(
+        &mut self,
+        now: Instant,
+        out: Vec<Output>,
+        outputs: &mut VecDeque<controller::Output>,
+        done: &mut Vec<Done>,
+    ) {
+        for output in out {
+            match output {
+                Output::Input(input) => {
+                    let mut more = Vec::new();
+                    self.controller.handle(now, input, &mut more);
+                    outputs.extend(more);
+                }
+                Output::Send { connection, frame } => done.push(Done::Send(connection, frame)),
+                Output::Close { connection, code, .. } => done.push(Done::Close(connection, code)),
+                Output::Event(event) => done.push(Done::Event(event)),
+                Output::Count(_) => {}
             }
         }
     }

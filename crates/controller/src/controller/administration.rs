@@ -11,7 +11,8 @@ use crate::participant::Participant;
 use crate::room::Room;
 use crate::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, CreateRoom, DataContent, DataMessage, EndAction, EndReason,
-    Output, PerformRpc, RoomChange, SendData, UpdateParticipant, UpdateSubscription, UpdateSubscriptions, UserData,
+    Output, ParticipantSnapshot, PerformRpc, RoomChange, SendData, UpdateParticipant, UpdateSubscription,
+    UpdateSubscriptions, UserData,
 };
 
 type Reply = Result<AdminReply, AdminError>;
@@ -37,7 +38,7 @@ impl Controller {
             AdminRequest::ListRooms { names } => Ok(self.list_rooms(&names)),
             AdminRequest::CreateRoom(request) => self.create_room(now, request, out),
             AdminRequest::DeleteRoom { room } => self.delete_room(now, &room, out),
-            AdminRequest::ListParticipants { room } => Ok(self.list_participants(&room)),
+            AdminRequest::ListParticipants { room } => Ok(AdminReply::Participants(self.participants(&room))),
             AdminRequest::GetParticipant { room, identity } => self.get_participant(&room, &identity),
             AdminRequest::RemoveParticipant { room, identity } => {
                 self.of_participant(now, &room, &identity, out, |room, ctx, key| {
@@ -96,8 +97,9 @@ impl Controller {
         }
         let key = self.room_named(now, &request.api_key, &request.name, out);
         let created = self.in_room(now, key, out, |room, ctx| {
+            let agents = request.agents.clone();
             let info = room.set_up(ctx, request);
-            room.emit(ctx, || RoomChange::Started);
+            room.emit(ctx, || RoomChange::Started(agents));
             info
         });
         created.map(AdminReply::Room).ok_or(AdminError::RoomNotFound)
@@ -110,10 +112,12 @@ impl Controller {
         Ok(AdminReply::Done)
     }
 
-    fn list_participants(&self, room: &str) -> AdminReply {
+    /// The participants of a room in the order they joined, hidden ones as well. A room that is not
+    /// there has none.
+    pub fn participants(&self, room: &str) -> Vec<ParticipantSnapshot> {
         let room = self.by_name.get(room).and_then(|key| self.rooms.get(key));
         let participants = room.into_iter().flat_map(|room| room.participants.values());
-        AdminReply::Participants(participants.map(Participant::snapshot).collect())
+        participants.map(Participant::snapshot).collect()
     }
 
     fn get_participant(&self, room: &str, identity: &str) -> Reply {

@@ -141,6 +141,7 @@ fn a_created_room_has_what_was_asked_for() {
         departure_timeout: Some(Duration::from_secs(5)),
         max_participants: Some(1),
         metadata: "agenda".to_owned(),
+        agents: Vec::new(),
     })));
     assert_eq!((created.name.as_str(), created.created), ("lobby", UNIX));
     assert_eq!((created.max_participants, created.metadata.as_str()), (1, "agenda"));

@@ -1,31 +1,14 @@
 //! Dispatches: requests for agents in a room.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use access::Claims;
+use controller::AgentRequest;
 use livekit_protocol as proto;
 use livekit_protocol::JobRestartPolicy;
 
 use super::names::JobKey;
-use crate::form::Form;
 use crate::limits::{ATTRIBUTES_MAX, CID_MAX, DEPLOYMENT_MAX, DISPATCHES_MAX, METADATA_MAX};
-
-/// A request for agents of one name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AgentRequest {
-    /// The name that workers register under; empty is a name as well.
-    pub name: String,
-    /// The application's metadata, for the agent.
-    pub metadata: String,
-    /// The deployment that workers register under.
-    pub deployment: String,
-    /// The application's attributes, for the agent.
-    pub attributes: BTreeMap<String, String>,
-    /// A job whose agent fails is not offered again.
-    pub never_restart: bool,
-}
 
 /// A request for agents in a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,50 +81,38 @@ impl fmt::Display for DispatchError {
 
 impl std::error::Error for DispatchError {}
 
-impl AgentRequest {
-    /// The agents that a token asks for in a room that joining creates: the claim `roomConfig`.
-    ///
-    /// Errors: it cannot be read, or exceeds a limit.
-    pub fn of_claims(claims: &Claims) -> Result<Vec<Self>, &'static str> {
-        let Some(claim) = &claims.room_config else {
-            return Ok(Vec::new());
-        };
-        let json = serde_json::to_vec(claim).map_err(|_| "roomConfig cannot be read")?;
-        let said: Option<proto::RoomConfiguration> = Form::Json.read("RoomConfiguration", &json);
-        Self::list(said.ok_or("roomConfig cannot be read")?.agents)
+/// The agents of a list.
+///
+/// Errors: it exceeds a limit.
+pub(crate) fn agent_requests(said: Vec<proto::RoomAgentDispatch>) -> Result<Vec<AgentRequest>, &'static str> {
+    if said.len() > DISPATCHES_MAX {
+        return Err("too many agents");
     }
+    said.into_iter().map(agent_request).collect()
+}
 
-    /// The agents of a list.
-    ///
-    /// Errors: it exceeds a limit.
-    pub(crate) fn list(said: Vec<proto::RoomAgentDispatch>) -> Result<Vec<Self>, &'static str> {
-        if said.len() > DISPATCHES_MAX {
-            return Err("too many agents");
-        }
-        said.into_iter().map(Self::new).collect()
+/// The request for one agent.
+///
+/// Errors: it exceeds a limit.
+pub(crate) fn agent_request(said: proto::RoomAgentDispatch) -> Result<AgentRequest, &'static str> {
+    check_deployment(&said.deployment)?;
+    if said.agent_name.len() > CID_MAX {
+        return Err("agent name length exceeds limits");
     }
-
-    /// Errors: it exceeds a limit.
-    pub(crate) fn new(said: proto::RoomAgentDispatch) -> Result<Self, &'static str> {
-        check_deployment(&said.deployment)?;
-        if said.agent_name.len() > CID_MAX {
-            return Err("agent name length exceeds limits");
-        }
-        if said.metadata.len() > METADATA_MAX {
-            return Err("metadata size exceeds limits");
-        }
-        let attributes = said.attributes.iter();
-        if attributes.map(|(name, value)| name.len() + value.len()).sum::<usize>() > ATTRIBUTES_MAX {
-            return Err("attributes size exceeds limits");
-        }
-        Ok(Self {
-            name: said.agent_name,
-            metadata: said.metadata,
-            deployment: said.deployment,
-            attributes: said.attributes.into_iter().collect(),
-            never_restart: said.restart_policy == i32::from(JobRestartPolicy::JrpNever),
-        })
+    if said.metadata.len() > METADATA_MAX {
+        return Err("metadata size exceeds limits");
     }
+    let attributes = said.attributes.iter();
+    if attributes.map(|(name, value)| name.len() + value.len()).sum::<usize>() > ATTRIBUTES_MAX {
+        return Err("attributes size exceeds limits");
+    }
+    Ok(AgentRequest {
+        name: said.agent_name,
+        metadata: said.metadata,
+        deployment: said.deployment,
+        attributes: said.attributes.into_iter().collect(),
+        never_restart: said.restart_policy == i32::from(JobRestartPolicy::JrpNever),
+    })
 }
 
 /// Whether this can be the name of a deployment, by LiveKit's rules.

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use controller::{ConnectionId, ParticipantInfo};
+use controller::{AgentRequest, ConnectionId, ParticipantInfo};
 use livekit_protocol as proto;
 use livekit_protocol::{JobStatus, JobType};
 
-use super::dispatch::{AgentRequest, Dispatch};
+use super::dispatch::Dispatch;
 use crate::infos;
 
 /// Workers that may have a job.

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use access::ParticipantKind;
-use controller::{ParticipantInfo, RoomChange, RoomEvent, RoomInfo};
+use controller::{AgentRequest, ParticipantInfo, RoomChange, RoomEvent, RoomInfo};
 use livekit_protocol as proto;
 use livekit_protocol::JobType;
 
-use super::dispatch::{AgentRequest, Dispatch, DispatchError, DispatchReply, DispatchRequest};
+use super::dispatch::{Dispatch, DispatchError, DispatchReply, DispatchRequest};
 use super::job::{Job, Stage, WorkerKind};
 use super::names::JobKey;
 use super::output::Output;
@@ -20,16 +20,15 @@ use crate::limits::DISPATCHES_MAX;
 type Target = Option<Box<ParticipantInfo>>;
 
 impl Workers {
-    /// Takes an event of a room. `agents` are those that the request that created the room asked
-    /// for; only [`RoomChange::Started`] needs them. A room for which none are asked has a dispatch
-    /// without a name, as in LiveKit.
-    pub fn room_event(&mut self, now: Instant, event: &RoomEvent, agents: Vec<AgentRequest>, out: &mut Vec<Output>) {
+    /// Takes an event of a room. A room that starts without agents has a dispatch without a name,
+    /// as in LiveKit.
+    pub fn room_event(&mut self, now: Instant, event: &RoomEvent, out: &mut Vec<Output>) {
         let name = event.room.name.as_str();
         if let Some(room) = self.rooms.get_mut(name) {
             room.info = event.room.clone();
         }
         match &event.change {
-            RoomChange::Started => self.room_started(now, event.room.clone(), agents, out),
+            RoomChange::Started(agents) => self.room_started(now, event.room.clone(), agents.clone(), out),
             RoomChange::Finished => self.room_finished(name, out),
             RoomChange::ParticipantJoined(info) if is_agent(info) => self.agent_joined(name, info),
             RoomChange::ParticipantLeft(info) if is_agent(info) => self.agent_left(now, name, info, true, out),

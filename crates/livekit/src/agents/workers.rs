@@ -5,13 +5,12 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims};
-use controller::{ConnectionId, WallClock};
+use controller::{AgentRequest, ConnectionId, WallClock};
 use livekit_protocol::server_message::Message;
 use livekit_protocol::{JobType, ServerMessage};
 use prost::Message as _;
 use slots::SlotPool;
 
-use super::dispatch::AgentRequest;
 use super::job::{Job, WorkerKind};
 use super::names::{JobKey, Names};
 use super::output::{Counter, Event, Output};

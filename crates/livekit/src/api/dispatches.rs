@@ -5,7 +5,7 @@ use livekit_protocol as proto;
 use super::error::ApiError;
 use super::requests::Asked;
 use super::route::DispatchMethod;
-use crate::agents::{AgentRequest, DispatchReply, DispatchRequest};
+use crate::agents::{DispatchReply, DispatchRequest, agent_request};
 use crate::form::Form;
 
 impl Asked<'_> {
@@ -22,7 +22,7 @@ impl Asked<'_> {
                     deployment: request.deployment,
                     attributes: request.attributes,
                 };
-                let agent = AgentRequest::new(agent).map_err(ApiError::invalid)?;
+                let agent = agent_request(agent).map_err(ApiError::invalid)?;
                 Ok(DispatchRequest::Create {
                     api_key: self.claims.iss.clone(),
                     room: request.room,

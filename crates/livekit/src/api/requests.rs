@@ -12,7 +12,7 @@ use prost::Message;
 use super::Request;
 use super::error::{ApiError, Code};
 use super::route::RoomMethod;
-use crate::agents::AgentRequest;
+use crate::agents::agent_requests;
 use crate::convert::values;
 use crate::form::Form;
 use crate::limits::{METADATA_MAX, TEXT_MAX};
@@ -205,7 +205,6 @@ fn create_room(api_key: &str, request: proto::CreateRoomRequest) -> Result<Reque
     if request.egress.is_some() {
         return Err(ApiError::new(Code::Unimplemented, "egress is not implemented"));
     }
-    let agents = AgentRequest::list(request.agents).map_err(ApiError::invalid)?;
     let request = AdminRequest::CreateRoom(CreateRoom {
         api_key: api_key.to_owned(),
         name: request.name,
@@ -213,13 +212,13 @@ fn create_room(api_key: &str, request: proto::CreateRoomRequest) -> Result<Reque
         departure_timeout: seconds(request.departure_timeout),
         max_participants: (request.max_participants > 0).then_some(request.max_participants),
         metadata: request.metadata,
+        agents: agent_requests(request.agents).map_err(ApiError::invalid)?,
     });
-    Ok(Request::Admin { request, agents })
+    Ok(request.into())
 }
 
 /// How a token sets up the room that joining creates: the claim `roomConfig`. Recordings and
-/// playout delays in it have no effect. Its agents are read by [`AgentRequest::of_claims`], and
-/// checked here as well.
+/// playout delays in it have no effect.
 ///
 /// Errors: it cannot be read, or exceeds a limit.
 pub fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
@@ -236,7 +235,6 @@ pub fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
     if said.metadata.len() > METADATA_MAX {
         return Err("the metadata in roomConfig is too long");
     }
-    AgentRequest::list(said.agents)?;
     Ok(CreateRoom {
         api_key: String::new(),
         name: String::new(),
@@ -244,6 +242,7 @@ pub fn set_up(claims: &Claims) -> Result<CreateRoom, &'static str> {
         departure_timeout: seconds(said.departure_timeout),
         max_participants: (said.max_participants > 0).then_some(said.max_participants),
         metadata: said.metadata,
+        agents: agent_requests(said.agents)?,
     })
 }
 

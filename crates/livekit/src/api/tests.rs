@@ -45,7 +45,7 @@ fn read(method: &str, body: &str) -> Result<AdminRequest, ApiError> {
 
 fn admin(request: Request) -> AdminRequest {
     match request {
-        Request::Admin { request, .. } => request,
+        Request::Admin(request) => request,
         Request::Dispatch(request) => panic!("for the controller, and not {request:?}"),
     }
 }
@@ -198,12 +198,13 @@ fn names_in_json_have_both_forms_and_unknown_fields_are_left_out() {
         departure_timeout: None,
         max_participants: Some(3),
         metadata: "agenda".to_owned(),
+        agents: Vec::new(),
     });
     for body in [
         r#"{"name": "lobby", "empty_timeout": 60, "max_participants": 3, "metadata": "agenda"}"#,
         r#"{"name": "lobby", "emptyTimeout": "60", "maxParticipants": 3.0, "metadata": "agenda", "weather": {"a": [1]}}"#,
         r#"{"name": "lobby", "emptyTimeout": 60, "maxParticipants": 3, "metadata": "agenda", "departureTimeout": null,
-            "egress": null, "tags": {"a": "b"}, "agents": [{"agentName": "a"}], "minPlayoutDelay": 1, "syncStreams": true} trailing"#,
+            "egress": null, "tags": {"a": "b"}, "agents": [], "minPlayoutDelay": 1, "syncStreams": true} trailing"#,
     ] {
         assert_eq!(read("CreateRoom", body).as_ref(), Ok(&expected), "{body}");
     }

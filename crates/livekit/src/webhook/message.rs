@@ -63,7 +63,7 @@ impl Message {
         let RoomEvent { id, room, at, change } = event;
         let name = room.name.clone();
         let (event, room, participant, track) = match change {
-            RoomChange::Started => ("room_started", whole(room), None, None),
+            RoomChange::Started(_) => ("room_started", whole(room), None, None),
             RoomChange::Finished => ("room_finished", whole(room), None, None),
             RoomChange::ParticipantJoined(info) => ("participant_joined", whole(room), Some(participant(info)), None),
             RoomChange::ParticipantLeft(info) => ("participant_left", whole(room), Some(participant(info)), None),

@@ -1,15 +1,16 @@
 //! A controller, a clock and what came out.
 
+mod outputs;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
 use controller::{
-    AdminError, AdminReply, AdminRequest, AdminRequestId, Config, ConnectionId, Controller, Counter, Event, PeerMode,
-    RoomEvent, WallClock,
+    AdminError, AdminReply, Config, ConnectionId, Controller, Counter, Event, PeerMode, RoomEvent, WallClock,
 };
-use livekit::{Admission, Frame, Front, HttpRequest, Inbox, Input, Output, admit};
+use livekit::{Admission, Frame, Front, HttpRequest, Inbox, Input, admit};
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{
@@ -308,7 +309,7 @@ impl World {
     }
 
     pub(crate) fn notice(&mut self, notice: Notice) {
-        self.handle(Input::Notice(notice));
+        self.pass(livekit::notice_input(notice), None);
     }
 
     pub(crate) fn hang_up(&mut self, connection: ConnectionId) {
@@ -319,64 +320,20 @@ impl World {
         let about = match &input {
             Input::Open { connection, admission } => {
                 self.identities.insert(*connection, admission.identity().to_owned());
-                Some(*connection)
+                *connection
             }
-            Input::Message { connection, .. } | Input::Closed { connection } => Some(*connection),
-            Input::Admin { .. } | Input::Notice(_) => None,
+            Input::Message { connection, .. } | Input::Closed { connection } => *connection,
         };
         let mut out = Vec::new();
-        self.front.handle(&mut self.controller, self.now, input, &mut out);
-        let identity = about.and_then(|connection| self.identities.get(&connection).cloned());
-        self.collect(out, identity);
+        self.front.handle(input, &mut out);
+        self.collect(out, self.identities.get(&about).cloned());
     }
 
-    /// An administrator asks for something and is answered.
-    pub(crate) fn administer(&mut self, request: AdminRequest) -> Result<AdminReply, AdminError> {
-        let request_id = AdminRequestId(1);
-        let (mut outputs, mut out) = (Vec::new(), Vec::new());
-        let input = controller::Input::Admin { request_id, request };
+    /// Passes an input to the controller, which is about this identity.
+    fn pass(&mut self, input: controller::Input, identity: Option<String>) {
+        let mut outputs = Vec::new();
         self.controller.handle(self.now, input, &mut outputs);
-        self.front.translate(outputs, &mut out);
-        self.collect(out, None);
-        self.replies.pop().expect("every request has its answer")
-    }
-
-    /// Lets time pass, waking the controller when it wants to be.
-    pub(crate) fn advance(&mut self, by: Duration) {
-        let end = self.now + by;
-        while let Some(at) = self.controller.poll_timeout().filter(|at| *at <= end) {
-            self.now = self.now.max(at);
-            let mut out = Vec::new();
-            self.front.handle_timeout(&mut self.controller, self.now, &mut out);
-            self.collect(out, None);
-        }
-        self.now = end;
-    }
-
-    pub(crate) fn collect(&mut self, out: Vec<Output>, identity: Option<String>) {
-        for output in out {
-            match output {
-                Output::Send { connection, frame } => {
-                    assert!(!self.closed.contains_key(&connection), "nothing is sent after the end");
-                    let traffic = self.sent.entry(connection).or_default();
-                    *traffic = (traffic.0 + 1, traffic.1 + frame.len());
-                    let longest = self.longest.entry(connection).or_default();
-                    *longest = frame.len().max(*longest);
-                    self.inbox.entry(connection).or_default().push(decode(&frame));
-                }
-                Output::Close { connection, code, .. } => _ = self.closed.insert(connection, code),
-                Output::Command(command) => {
-                    if let (Command::Open(open), Some(identity)) = (&command, &identity) {
-                        self.opened.insert(open.transport, identity.clone());
-                    }
-                    self.commands.push(command);
-                }
-                Output::Count(counter) => *self.counts.entry(counter).or_default() += 1,
-                Output::Room(event) => self.room_events.push(*event),
-                Output::Event(event) => self.events.push(event),
-                Output::Reply { reply, .. } => self.replies.push(reply),
-            }
-        }
+        self.take_outputs(outputs, identity);
     }
 
     /// Takes the messages that fit out of a client's inbox, and with them all that came before the

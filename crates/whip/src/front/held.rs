@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use controller::{ConnectionId, Controller, Output};
+use controller::ConnectionId;
 use slots::{Full, Limits};
 
-use super::Front;
+use super::{Front, Output};
 use crate::answer::Answer;
 use crate::limits::{CONNECT_MIN, VIEWERS_MAX};
 use crate::session::Session;
@@ -19,7 +19,6 @@ impl Front {
     /// Errors: the answer, where there is no slot.
     pub(super) fn enter(
         &mut self,
-        controller: &mut Controller,
         now: Instant,
         connection: ConnectionId,
         address: Option<IpAddr>,
@@ -39,7 +38,7 @@ impl Front {
                 }
                 Err(full) => {
                     self.leave(room, held);
-                    evicted.iter().for_each(|other| self.end(controller, now, *other, out));
+                    evicted.iter().for_each(|other| self.end(*other, out));
                     return Err(match full {
                         Full::Holder => too_many(full),
                         Full::All => Answer::full(),
@@ -48,7 +47,7 @@ impl Front {
             }
         }
         for other in evicted {
-            self.end(controller, now, other, out);
+            self.end(other, out);
         }
         Ok(held)
     }

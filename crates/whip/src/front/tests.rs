@@ -13,6 +13,7 @@ use southbound::{Capabilities, Command, Fingerprint, HashFunction, Node, NodeId,
 
 use super::*;
 use crate::call::{Access, Request as HttpRequest, judge};
+use crate::drive::drive;
 use crate::offer::tests::sdp;
 use crate::watch::Watch;
 
@@ -29,7 +30,7 @@ struct World {
     /// Of the client that asks.
     address: Option<IpAddr>,
     /// The outputs of the last request.
-    out: Vec<Output>,
+    out: Vec<controller::Output>,
 }
 
 impl World {
@@ -93,8 +94,15 @@ impl World {
             open.address = self.address;
         }
         let connection = ConnectionId(self.connections);
-        self.front
-            .handle(&mut self.controller, self.now, connection, call, &mut self.out)
+        let call_id = CallId(self.connections);
+        let mut out = Vec::new();
+        let (front, controller) = (&mut self.front, &mut self.controller);
+        front.handle(controller, self.now, call_id, connection, call, &mut out);
+        let mut answers = drive(front, controller, self.now, out, &mut self.out);
+        let (answered, answer) = answers.pop().expect("an answer to the call");
+        assert_eq!((answered, answers.len()), (call_id, 0));
+        assert!(self.front.pending.is_empty());
+        answer
     }
 
     fn post(&mut self, path: &str, query: &str, identity: Option<&str>, body: &str) -> Answer {
@@ -132,7 +140,8 @@ impl World {
     }
 
     fn subscriptions(&self) -> usize {
-        let is_one = |output: &&Output| matches!(output, Output::Command(Command::Subscribe(_)));
+        let is_one =
+            |output: &&controller::Output| matches!(output, controller::Output::Command(Command::Subscribe(_)));
         self.out.iter().filter(is_one).count()
     }
 }

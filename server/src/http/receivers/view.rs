@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agent::Receiver;
-use agent::receivers::{DownlinkState, Granted, LayerRate, Limit, SubscriptionState, Target, Usage};
+use agent::receivers::{DownlinkState, Granted, LayerRate, SubscriptionState, Target, Usage};
 use controller::{Downlink, Subscribed};
 use serde::Serialize;
 use southbound::{SubscriptionId, SubscriptionSettings};
 use wire::MediaKind;
+
+use crate::metrics::receivers::{granted_name, limit_name};
 
 /// One receiver.
 #[derive(Debug, Serialize)]
@@ -209,34 +211,11 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e4).round() / 10.0
 }
 
-/// The limit that holds an estimate, in one word.
-pub(crate) fn limit_name(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Start => "start",
-        Limit::Delay => "delay",
-        Limit::Loss => "loss",
-        Limit::Remb => "remb",
-        Limit::FeedbackTimeout => "silence",
-    }
-}
-
 fn usage_name(usage: Usage) -> &'static str {
     match usage {
         Usage::Normal => "normal",
         Usage::Over => "over",
         Usage::Under => "under",
-    }
-}
-
-/// The outcome of a subscription, in one word.
-pub(crate) fn granted_name(granted: Granted) -> &'static str {
-    match granted {
-        Granted::Send(_) => "sent",
-        Granted::Undecided => "undecided",
-        Granted::NoRoom => "no_room",
-        Granted::LeftOut => "left_out",
-        Granted::Held => "held",
-        Granted::Disabled => "disabled",
     }
 }
 

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use access::Claims;
+use controller::AgentRequest;
 use livekit_protocol as proto;
 use livekit_protocol::{JobRestartPolicy, JobStatus, JobType};
 use serde_json::json;
 
 use super::world::{World, agent, request};
 use super::{FIRST, SECOND};
-use crate::agents::{AgentRequest, DispatchError, DispatchReply, DispatchRequest};
+use crate::agents::{DispatchError, DispatchReply, DispatchRequest};
 
 impl World {
     fn administer(&mut self, request: DispatchRequest) -> Result<DispatchReply, DispatchError> {
@@ -173,7 +174,7 @@ fn a_token_names_the_agents_of_the_room_it_creates() {
             room_config: config.as_object().cloned(),
             ..Claims::default()
         };
-        AgentRequest::of_claims(&claims)
+        crate::api::set_up(&claims).map(|room| room.agents)
     };
     let said = json!({"agents": [{"agentName": "scribe", "metadata": "m", "restartPolicy": "JRP_NEVER"}, {}]});
     let mut scribe = request("scribe");

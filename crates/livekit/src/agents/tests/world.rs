@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims, ParticipantKind, Permission, TrackSource};
 use controller::{
-    BackupCodecPolicy, ConnectionId, Encryption, EndReason, ParticipantInfo, ParticipantState, Publisher, RoomChange,
-    RoomEvent, RoomInfo, TrackInfo, WallClock,
+    AgentRequest, BackupCodecPolicy, ConnectionId, Encryption, EndReason, ParticipantInfo, ParticipantState, Publisher,
+    RoomChange, RoomEvent, RoomInfo, TrackInfo, WallClock,
 };
 use livekit_protocol as proto;
 use livekit_protocol::server_message::Message;
@@ -16,7 +16,7 @@ use prost::Message as _;
 use wire::MediaKind;
 
 use crate::Frame;
-use crate::agents::{AgentRequest, Counters, DispatchReply, DispatchRequest, Output, Received, Workers};
+use crate::agents::{Counters, DispatchReply, DispatchRequest, Output, Received, Workers};
 
 /// Since 1970-01-01 UTC, when a test begins.
 pub(super) const UNIX: Duration = Duration::from_secs(1_800_000_000);
@@ -229,10 +229,6 @@ impl World {
     }
 
     pub(super) fn event(&mut self, room: &str, change: RoomChange) {
-        self.founded(room, change, Vec::new());
-    }
-
-    fn founded(&mut self, room: &str, change: RoomChange, agents: Vec<AgentRequest>) {
         let event = RoomEvent {
             id: "EV_1".to_owned(),
             room: RoomInfo {
@@ -250,13 +246,13 @@ impl World {
             at: UNIX,
             change,
         };
-        self.act(|workers, now, out| workers.room_event(now, &event, agents, out));
+        self.act(|workers, now, out| workers.room_event(now, &event, out));
     }
 
     /// A room opens that asks for agents of these names.
     pub(super) fn room(&mut self, name: &str, agents: &[&str]) {
         let agents = agents.iter().map(|name| request(name)).collect();
-        self.founded(name, RoomChange::Started, agents);
+        self.event(name, RoomChange::Started(agents));
     }
 
     pub(super) fn joins(&mut self, room: &str, identity: &str) {

@@ -1,6 +1,6 @@
 //! Answers and their codes, and calls that are answered later.
 
-use controller::{AdminError, PerformRpc, RoomInfo, RpcError};
+use controller::{AdminError, AgentRequest, PerformRpc, RoomInfo, RpcError};
 
 use super::*;
 
@@ -113,6 +113,10 @@ fn a_token_may_set_up_the_room_it_creates() {
         departure_timeout: Some(Duration::from_secs(5)),
         max_participants: Some(2),
         metadata: "m".to_owned(),
+        agents: vec![AgentRequest {
+            name: "a".to_owned(),
+            ..AgentRequest::default()
+        }],
     };
     assert_eq!(with(said), Ok(expected));
     assert!(with(json!({"maxParticipants": "many"})).is_err());

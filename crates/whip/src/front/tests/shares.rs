@@ -34,14 +34,20 @@ impl World {
     /// The client that has asked last is connected.
     fn connect(&mut self) {
         let transports = self.out.iter().filter_map(|output| match output {
-            Output::Command(Command::Open(open)) => Some(open.transport),
+            controller::Output::Command(Command::Open(open)) => Some(open.transport),
             _ => None,
         });
         let transport = transports.last().expect("a transport");
         let connected = Input::Notice(Notice::Connected { transport, srtp: None });
         let mut outputs = Vec::new();
         self.controller.handle(self.now, connected, &mut outputs);
-        self.front.follow(&mut self.controller, self.now, &mut outputs);
+        drive(
+            &mut self.front,
+            &mut self.controller,
+            self.now,
+            Vec::new(),
+            &mut outputs,
+        );
     }
 
     fn watch_until_refused(&mut self, address: &str) -> Vec<Answer> {

@@ -7,7 +7,7 @@ use controller::ConnectionId;
 use livekit::Ledger;
 use tracing::warn;
 
-use crate::clients::outbox::{Outbox, ToSocket};
+use super::outbox::{Outbox, ToSocket};
 use crate::metrics::Metrics;
 use crate::os::clock;
 
@@ -92,10 +92,10 @@ mod tests {
     use bytes::Bytes;
     use livekit::Frame;
 
+    use super::super::outbox::{Ends, outbox};
     use super::*;
-    use crate::clients::outbox::outbox;
 
-    fn is_open(ends: &mut crate::clients::outbox::Ends) -> bool {
+    fn is_open(ends: &mut Ends) -> bool {
         ends.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty)
     }
 

@@ -4,7 +4,7 @@ use controller::Event;
 use tracing::{debug, info, warn};
 
 /// Writes an event into the log.
-pub(super) fn log(event: &Event) {
+pub(crate) fn log(event: &Event) {
     match event {
         Event::RoomStarted { room } => info!(room, "room started"),
         Event::RoomFinished { room } => info!(room, "room finished"),

@@ -1,6 +1,6 @@
 //! Reasons to close a connection.
 
-use crate::clients::places::Full;
+use slots::Full;
 
 /// Why we closed a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

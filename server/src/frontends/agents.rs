@@ -1,0 +1,218 @@
+//! Workers of agents, and dispatches of agents.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Instant;
+
+use ::livekit::Frame;
+use ::livekit::agents::{DispatchError, DispatchReply, DispatchRequest, Event, Inbox, Output, Received, Workers};
+use access::{ApiKeys, Claims, ParticipantKind};
+use controller::{AdminRequest, AdminRequestId, ConnectionId, CreateRoom, RoomEvent};
+use tokio::sync::oneshot;
+use tracing::{info, warn};
+
+use super::outbox::{Ends, Outbox, ToSocket, Told, outbox};
+use super::{AdminAnswer, Context, FrontEnd, RequestHandler, Requests};
+use crate::os::clock;
+
+/// The answer to a request about dispatches.
+pub(crate) type DispatchAnswer = Result<DispatchReply, DispatchError>;
+
+/// A request of a worker's socket, or about dispatches.
+pub(crate) enum Request {
+    /// A new connection, with the claims of its token, from an address.
+    Open(Box<Claims>, IpAddr, Outbox, oneshot::Sender<ConnectionId>),
+    /// A message.
+    Message(ConnectionId, Box<Received>),
+    /// A connection ended.
+    Closed(ConnectionId),
+    /// A request of `AgentDispatchService`.
+    Dispatch(Dispatch),
+    /// Tokens are of these keys from now on.
+    SetKeys(ApiKeys),
+}
+
+/// A request about dispatches, and where its answer goes.
+pub(crate) struct Dispatch {
+    request: Box<DispatchRequest>,
+    answer: oneshot::Sender<DispatchAnswer>,
+}
+
+/// The handle on the front end.
+#[derive(Clone)]
+pub(crate) struct Handle(Requests<Request>);
+
+impl Handle {
+    /// On the front end with this queue.
+    pub(super) fn new(requests: Requests<Request>) -> Self {
+        Self(requests)
+    }
+
+    /// A new connection of a worker, with the claims of its token: its id, and the queue of its
+    /// messages. It counts for the address.
+    pub(crate) async fn open(&self, claims: Box<Claims>, address: IpAddr) -> Option<(ConnectionId, Told, Ends)> {
+        let (outbox, told, ends) = outbox();
+        let (answer, answered) = oneshot::channel();
+        self.0.send(Request::Open(claims, address, outbox, answer)).await?;
+        Some((answered.await.ok()?, told, ends))
+    }
+
+    /// A message of a worker arrived. It is read here, on the task of its connection.
+    pub(crate) async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
+        let received = Box::new(inbox.read(clock::now(), &frame));
+        drop(frame);
+        // `None` means that the server is shutting down, and nobody needs the message.
+        let _ = self.0.send(Request::Message(connection, received)).await;
+    }
+
+    /// A connection of a worker ended.
+    pub(crate) async fn closed(&self, connection: ConnectionId) {
+        let _ = self.0.send(Request::Closed(connection)).await;
+    }
+
+    /// The answer to a request about dispatches; `None` if the server is shutting down.
+    pub(crate) async fn dispatch(&self, request: DispatchRequest) -> Option<DispatchAnswer> {
+        let (answer, answered) = oneshot::channel();
+        let request = Box::new(request);
+        self.0.send(Request::Dispatch(Dispatch { request, answer })).await?;
+        answered.await.ok()
+    }
+
+    /// Admits workers with tokens of these keys from now on.
+    pub(crate) async fn set_keys(&self, keys: ApiKeys) {
+        let _ = self.0.send(Request::SetKeys(keys)).await;
+    }
+}
+
+/// The front end.
+pub(super) struct Agents {
+    workers: Workers,
+    /// Dispatches that wait for the room that is being created for them.
+    creating: HashMap<AdminRequestId, Dispatch>,
+}
+
+impl Agents {
+    pub(super) fn new(workers: Workers) -> Self {
+        Self {
+            workers,
+            creating: HashMap::new(),
+        }
+    }
+
+    /// Calls the workers, and does what they ask for.
+    fn with<T>(&mut self, ctx: &mut Context<'_>, call: impl FnOnce(&mut Workers, &mut Vec<Output>) -> T) -> T {
+        self.workers.set_clock(ctx.wall);
+        let mut out = Vec::new();
+        let called = call(&mut self.workers, &mut out);
+        for output in out {
+            match output {
+                Output::Send { connection, frame } => ctx.tell(connection, ToSocket::Frame(frame)),
+                Output::Close {
+                    connection,
+                    code,
+                    reason,
+                } => ctx.tell(connection, ToSocket::Close(code, reason)),
+                Output::Remove { room, identity } => {
+                    ctx.administer(AdminRequest::RemoveParticipant { room, identity });
+                }
+                Output::Count(counter) => ctx.metrics().worker(counter),
+                Output::Event(event) => log(&event),
+            }
+        }
+        called
+    }
+
+    /// Creates the room of a dispatch first, where joining would create it.
+    fn dispatch(&mut self, dispatch: Dispatch, ctx: &mut Context<'_>) {
+        if let DispatchRequest::Create { api_key, room, .. } = &*dispatch.request
+            && !self.workers.has_room(room)
+            && ctx.rooms.check_admission(api_key, room, "", false).is_ok()
+        {
+            let request = CreateRoom {
+                api_key: api_key.clone(),
+                name: room.clone(),
+                ..CreateRoom::default()
+            };
+            let request_id = ctx.administer(AdminRequest::CreateRoom(request));
+            self.creating.insert(request_id, dispatch);
+            return;
+        }
+        self.carry_out(dispatch, ctx);
+    }
+
+    fn carry_out(&mut self, Dispatch { request, answer }: Dispatch, ctx: &mut Context<'_>) {
+        let now = ctx.now;
+        let done = self.with(ctx, |workers, out| workers.administer(now, *request, out));
+        // An error means that the administrator has given up waiting.
+        let _ = answer.send(done);
+    }
+}
+
+impl FrontEnd for Agents {
+    fn reply(&mut self, request_id: AdminRequestId, _: AdminAnswer, ctx: &mut Context<'_>) {
+        // The workers have learned of the room before. Without one the dispatch fails.
+        if let Some(dispatch) = self.creating.remove(&request_id) {
+            self.carry_out(dispatch, ctx);
+        }
+    }
+
+    fn room_event(&mut self, event: &RoomEvent, ctx: &mut Context<'_>) {
+        let now = ctx.now;
+        self.with(ctx, |workers, out| workers.room_event(now, event, out));
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.workers.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, ctx: &mut Context<'_>) {
+        let now = ctx.now;
+        self.with(ctx, |workers, out| workers.handle_timeout(now, out));
+    }
+}
+
+impl RequestHandler for Agents {
+    type Request = Request;
+
+    fn request(&mut self, request: Request, ctx: &mut Context<'_>) {
+        let now = ctx.now;
+        match request {
+            Request::Open(claims, address, socket, answer) => {
+                let connection = ctx.connect();
+                ctx.open_socket(connection, socket);
+                let _ = answer.send(connection);
+                self.with(ctx, |workers, out| {
+                    workers.open(now, connection, *claims, Some(address), out)
+                });
+            }
+            Request::Message(connection, received) => {
+                let rooms = ctx.rooms;
+                let is_taken = |room: &str, identity: &str| {
+                    let kind = rooms.kind_of(room, identity);
+                    kind.is_some_and(|kind| kind != ParticipantKind::Agent)
+                };
+                self.with(ctx, |workers, out| {
+                    workers.message(now, connection, *received, &is_taken, out)
+                });
+            }
+            Request::Closed(connection) => {
+                ctx.close_socket(connection);
+                ctx.disconnect(connection);
+                self.with(ctx, |workers, out| workers.closed(now, connection, out));
+            }
+            Request::Dispatch(dispatch) => self.dispatch(dispatch, ctx),
+            Request::SetKeys(keys) => self.workers.set_keys(keys),
+        }
+    }
+}
+
+fn log(event: &Event) {
+    match event {
+        Event::Registered { worker, agent } => info!(worker, agent, "worker registered"),
+        Event::Lost { worker } => info!(worker, "worker lost"),
+        Event::Assigned { job, room, worker } => info!(job, room, worker, "job assigned"),
+        Event::Restarted { job, room, error } => warn!(job, room, error, "agent lost, its job is offered again"),
+        Event::Ended { job, room, error } if error.is_empty() => info!(job, room, "job ended"),
+        Event::Ended { job, room, error } => warn!(job, room, error, "job failed"),
+    }
+}
