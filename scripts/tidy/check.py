@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ALLOW = HERE / "allow"
 # Generated, recorded or imported text.
-SKIPPED = re.compile(r"^(eval/adaptation/results|web/public|LICENSE|scripts/tidy/)|package-lock|Cargo\.lock")
+SKIPPED = re.compile(r"^(eval/adaptation/results|web/public|LICENSE|scripts/tidy/|third-party/)|package-lock|Cargo\.lock")
 SLASHES = {".rs", ".c", ".h", ".mjs", ".js", ".ts", ".tsx"}
 HASHES = {".py", ".sh", ".toml", ".yaml", ".yml"}
 SOURCES = SLASHES | {".py", ".css", ".sh"}

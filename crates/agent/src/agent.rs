@@ -13,7 +13,7 @@ use crate::channels::Letter;
 use crate::config::Config;
 use crate::context::{Context, Shared};
 use crate::counters::Counters;
-use crate::dtls::Identity;
+use crate::dtls::{HandshakeFailure, Identity};
 use crate::handshake::{Handshake, Handshaken};
 use crate::ledger::Ledger;
 use crate::limits::TRANSPORTS_MAX;
@@ -46,7 +46,7 @@ impl Agent {
     pub fn new(config: Config, clock: Clock, seed: u64) -> Self {
         let rng = StdRng::seed_from_u64(seed);
         let node = config.node;
-        let identity = Identity::new(config.certificate.clone(), config.handshake_timeout);
+        let identity = Identity::new(&config.certificate, config.handshake_timeout);
         let shared = Shared {
             config,
             clock,
@@ -54,6 +54,7 @@ impl Agent {
             timers: Timers::default(),
             counters: Counters::default(),
             handshakes: VecDeque::new(),
+            failures: VecDeque::new(),
             ledger: Ledger::new(node),
         };
         Agent {
@@ -215,6 +216,11 @@ impl Agent {
             }
         }
         None
+    }
+
+    /// The next failed handshake that is to be logged.
+    pub fn poll_handshake_failure(&mut self) -> Option<HandshakeFailure> {
+        self.shared.failures.pop_front()
     }
 
     /// Takes back a part of a handshake that was computed.

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use dataplane::{Path, Rewriting};
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use southbound::{Fingerprint, HashFunction, NodeId};
+use zeroize::Zeroizing;
 
 /// How a node's agent behaves.
 #[derive(Clone, Debug)]
@@ -105,7 +107,10 @@ impl Config {
 /// by its fingerprint, which the controller puts into every description.
 #[derive(Clone)]
 pub struct Certificate {
-    pub(crate) dtls: dimpl::DtlsCertificate,
+    /// X.509, DER.
+    pub(crate) der: Vec<u8>,
+    /// PKCS #8, DER.
+    pub(crate) key: Zeroizing<Vec<u8>>,
 }
 
 /// A certificate could not be made: the operating system gave no randomness.
@@ -123,31 +128,41 @@ impl std::error::Error for CertificateError {}
 impl Certificate {
     /// Makes a new one.
     pub fn generate() -> Result<Self, CertificateError> {
-        let dtls = dimpl::certificate::generate_self_signed_certificate()
-            .map_err(|error| CertificateError(error.to_string()))?;
-        Ok(Certificate { dtls })
+        let failed = |error: rcgen::Error| CertificateError(error.to_string());
+        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(failed)?;
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "WebRTC");
+        // Firefox takes no two certificates of one issuer with the same serial number.
+        params.serial_number = Some(rand::random::<[u8; 16]>().to_vec().into());
+        let certificate = params.self_signed(&key).map_err(failed)?;
+        Ok(Certificate {
+            der: certificate.der().to_vec(),
+            key: Zeroizing::new(key.serialize_der()),
+        })
     }
 
     /// Its SHA-256 fingerprint (RFC 8122).
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint {
-            hash: HashFunction::Sha256,
-            digest: self.dtls.fingerprint(),
-        }
+        self.fingerprint_by(HashFunction::Sha256)
     }
 
     /// Its fingerprints by all hash functions that descriptions name, as some peers know only some.
     pub fn fingerprints(&self) -> [Fingerprint; HashFunction::ALL.len()] {
-        HashFunction::ALL.map(|hash| Fingerprint {
+        HashFunction::ALL.map(|hash| self.fingerprint_by(hash))
+    }
+
+    fn fingerprint_by(&self, hash: HashFunction) -> Fingerprint {
+        Fingerprint {
             hash,
-            digest: crate::digest::digest(hash, &self.dtls.certificate),
-        })
+            digest: crate::digest::digest(hash, &self.der),
+        }
     }
 }
 
 impl fmt::Debug for Certificate {
     // The private key has no place in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Certificate({})", self.dtls.fingerprint_str())
+        write!(f, "Certificate({:x?})", self.fingerprint().digest)
     }
 }

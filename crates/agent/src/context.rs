@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use dataplane::{Clock, DataPlane, Inject, LegId, Path, ReplicaId, Update, WriteError};
 use rand::rngs::StdRng;
-use southbound::{Notice, PayloadFormat, TransportId};
+use southbound::{CloseReason, DtlsRole, Notice, PayloadFormat, TransportId};
 
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
+use crate::dtls::{HandshakeFailure, HandshakeFault};
 use crate::ledger::Ledger;
+use crate::limits::HANDSHAKE_FAILURES_MAX;
 use crate::owner::Owner;
 use crate::timers::{Timer, Timers};
 
@@ -26,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// Owners of handshakes that wait to be computed, each once. Some of them may be gone already.
     pub(crate) handshakes: VecDeque<Owner>,
+    /// Handshakes that failed and are not logged yet.
+    pub(crate) failures: VecDeque<HandshakeFailure>,
     /// Messages on their way from one peer to others.
     pub(crate) ledger: Ledger,
 }
@@ -47,6 +51,26 @@ impl Context<'_> {
     /// Counts `many` more.
     pub(crate) fn count_many(&mut self, counter: Counter, many: u64) {
         self.shared.counters[counter] += many;
+    }
+
+    /// Counts a handshake that failed, and has it logged.
+    pub(crate) fn handshake_failed(&mut self, from: Path, role: DtlsRole, fault: &HandshakeFault) -> CloseReason {
+        self.count(match fault {
+            HandshakeFault::Fingerprint => Counter::FingerprintMismatch,
+            fault if fault.is_of_certificate() => Counter::CertificateRefused,
+            _ => Counter::HandshakeFailed,
+        });
+        if self.shared.failures.len() < HANDSHAKE_FAILURES_MAX {
+            self.shared.failures.push_back(HandshakeFailure {
+                peer: from.remote,
+                role,
+                fault: fault.clone(),
+            });
+        }
+        match fault {
+            HandshakeFault::Fingerprint => CloseReason::Fingerprint,
+            _ => CloseReason::Handshake,
+        }
     }
 
     /// Writes a table entry. A refusal is counted: the tables then hold less than was asked, never

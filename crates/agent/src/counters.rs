@@ -40,7 +40,10 @@ counting::counters! {
         DtlsUnexpected = "dtls_unexpected",
         /// DTLS still under way when its transport was closed.
         DtlsLate = "dtls_late",
-        /// Handshakes that failed or took too long.
+        /// Handshakes whose certificate has an unknown kind of key or was not proved, or that had
+        /// none.
+        CertificateRefused = "certificate_refused",
+        /// Handshakes that failed otherwise or took too long.
         HandshakeFailed = "handshake_failed",
         /// Handshakes that could not begin yet, because too many others waited to be computed; each
         /// time they tried.

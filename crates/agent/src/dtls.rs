@@ -4,50 +4,47 @@
 //! [`Association`] is self-contained and `Send`: a handshake costs a signature and two key
 //! agreements, and is computed on any thread.
 //!
-//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. SRTP gets the best profile that the
+//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. The peer's certificate may have any
+//! kind of key that [`signature`] verifies, in either role. SRTP gets the best profile that the
 //! server's side chooses:
 //!
 //! - As server we choose: AES-256-GCM, then AES-128-GCM, then AES-CM with HMAC-SHA1.
 //! - As client we offer all three in this order, and the server chooses. We are the client of peers
-//!   that insist on waiting, or that may have an RSA certificate: FFmpeg and GStreamer, whose only
-//!   profile is AES-CM, and which try once.
-//!
-//! There are two libraries, because no published one supports both roles: `dimpl` takes no RSA
-//! certificates, and `rtc-dtls` as server follows the client's order of profiles. So a peer with an
-//! RSA certificate is served where we are the client.
+//!   that insist on waiting: FFmpeg and GStreamer, whose only profile is AES-CM, and which try
+//!   once.
 //!
 //! Source: RFC 5763, RFC 5764, RFC 8122, RFC 8842.
 
-mod any;
-mod client;
+mod cause;
+mod engine;
+mod signature;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dataplane::{MasterKey, Protection, SrtpProfile};
+use rtc_dtls::config::HandshakeConfig;
 use southbound::{DtlsRole, Fingerprint};
 use zeroize::Zeroizing;
 
 use crate::config::Certificate;
-use any::Any;
-use client::Client;
-pub use client::is_whole_records;
+pub use cause::{HandshakeFailure, HandshakeFault};
+use engine::Engine;
+pub use engine::is_whole_records;
 
 /// State that all associations of a node share.
 #[derive(Clone)]
 pub(crate) struct Identity {
-    certificate: Certificate,
-    any: Arc<dimpl::Config>,
-    client: Arc<rtc_dtls::config::HandshakeConfig>,
+    client: Arc<HandshakeConfig>,
+    server: Arc<HandshakeConfig>,
     handshake_timeout: Duration,
 }
 
 impl Identity {
-    pub(crate) fn new(certificate: Certificate, handshake_timeout: Duration) -> Self {
+    pub(crate) fn new(certificate: &Certificate, handshake_timeout: Duration) -> Self {
         Identity {
-            any: Arc::new(any::config(handshake_timeout)),
-            client: Arc::new(client::config(&certificate)),
-            certificate,
+            client: Arc::new(engine::config(certificate, DtlsRole::Client)),
+            server: Arc::new(engine::config(certificate, DtlsRole::Server)),
             handshake_timeout,
         }
     }
@@ -55,7 +52,7 @@ impl Identity {
 
 /// One side of a DTLS association.
 pub(crate) struct Association {
-    engine: Box<dyn Engine>,
+    engine: Engine,
     role: DtlsRole,
     promised: Vec<Fingerprint>,
     peer: Peer,
@@ -64,8 +61,8 @@ pub(crate) struct Association {
 /// How far the peer's identity is proved.
 enum Peer {
     Unknown,
-    /// The certificate is one of the promised ones; DTLS itself verifies that the peer holds its
-    /// key.
+    /// The certificate is one of the promised ones. Keys follow only if the peer proves that it has
+    /// the certificate's key.
     Verified(Vec<u8>),
 }
 
@@ -82,25 +79,7 @@ pub(crate) enum Effect {
     Closed,
 }
 
-/// The reason that an association ended. It has no further output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// The peer's certificate is not the promised one.
-    Fingerprint,
-    /// The handshake failed or took too long.
-    Handshake,
-}
-
-/// A library's DTLS. After a failure it is not used again.
-trait Engine: Send {
-    fn receive(&mut self, now: Instant, datagram: &[u8], output: &mut Vec<Output>) -> Result<(), Failure>;
-    fn handle_timeout(&mut self, now: Instant, output: &mut Vec<Output>) -> Result<(), Failure>;
-    fn poll_timeout(&self) -> Option<Instant>;
-    fn send(&mut self, now: Instant, data: &[u8], output: &mut Vec<Output>) -> Result<(), Failure>;
-    fn close(&mut self, now: Instant, output: &mut Vec<Output>);
-}
-
-/// Output of a DTLS library.
+/// Output of the library.
 enum Output {
     Datagram(Vec<u8>),
     /// DER.
@@ -114,12 +93,8 @@ enum Output {
 impl Association {
     /// Begins a handshake with the peer that promised one of these certificates.
     pub(crate) fn new(identity: &Identity, role: DtlsRole, promised: Vec<Fingerprint>, now: Instant) -> Self {
-        let engine: Box<dyn Engine> = match role {
-            DtlsRole::Client => Box::new(Client::new(identity, now)),
-            DtlsRole::Server => Box::new(Any::new(identity, now)),
-        };
         Association {
-            engine,
+            engine: Engine::new(identity, role, now),
             role,
             promised,
             peer: Peer::Unknown,
@@ -140,7 +115,12 @@ impl Association {
     }
 
     /// Takes in one datagram.
-    pub(crate) fn receive(&mut self, now: Instant, datagram: &[u8], effects: &mut Vec<Effect>) -> Result<(), Failure> {
+    pub(crate) fn receive(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), HandshakeFault> {
         let mut output = Vec::new();
         let result = self.engine.receive(now, datagram, &mut output);
         self.judge(output, effects)?;
@@ -148,7 +128,7 @@ impl Association {
     }
 
     /// Handles timeouts: the client's first flight, retransmissions, giving up.
-    pub(crate) fn handle_timeout(&mut self, now: Instant, effects: &mut Vec<Effect>) -> Result<(), Failure> {
+    pub(crate) fn handle_timeout(&mut self, now: Instant, effects: &mut Vec<Effect>) -> Result<(), HandshakeFault> {
         let mut output = Vec::new();
         let result = self.engine.handle_timeout(now, &mut output);
         self.judge(output, effects)?;
@@ -161,7 +141,7 @@ impl Association {
     }
 
     /// Sends application data.
-    pub(crate) fn send(&mut self, now: Instant, data: &[u8], effects: &mut Vec<Effect>) -> Result<(), Failure> {
+    pub(crate) fn send(&mut self, now: Instant, data: &[u8], effects: &mut Vec<Effect>) -> Result<(), HandshakeFault> {
         let mut output = Vec::new();
         let result = self.engine.send(now, data, &mut output);
         self.judge(output, effects)?;
@@ -176,25 +156,26 @@ impl Association {
         let _ = self.judge(output, effects);
     }
 
-    /// Drops output from a peer that is not the promised one. Datagrams come first: the peer drops
-    /// media that arrives before the last flight of the handshake.
-    fn judge(&mut self, output: Vec<Output>, effects: &mut Vec<Effect>) -> Result<(), Failure> {
+    /// Drops output for a peer that is not the promised one, which gets a fatal alert. Datagrams
+    /// come first: the peer drops media that arrives before the last flight of the handshake.
+    fn judge(&mut self, output: Vec<Output>, effects: &mut Vec<Effect>) -> Result<(), HandshakeFault> {
         let before = effects.len();
         for output in output {
             let effect = match (output, &self.peer) {
                 (Output::Certificate(certificate), _) => {
                     if !matches_any(&certificate, &self.promised) {
-                        return Err(Failure::Fingerprint);
+                        effects.push(Effect::Send(self.engine.refusal()));
+                        return Err(HandshakeFault::Fingerprint);
                     }
                     self.peer = Peer::Verified(certificate);
                     continue;
                 }
                 (Output::Datagram(datagram), _) => Effect::Send(datagram),
                 (Output::Closed, _) => Effect::Closed,
-                (Output::Keys(..) | Output::Data(_), Peer::Unknown) => return Err(Failure::Fingerprint),
+                (Output::Keys(..) | Output::Data(_), Peer::Unknown) => return Err(HandshakeFault::NoCertificate),
                 (Output::Data(data), Peer::Verified(_)) => Effect::Data(data),
                 (Output::Keys(profile, material), Peer::Verified(_)) => {
-                    let protection = split_keys(profile, &material, self.role).ok_or(Failure::Handshake)?;
+                    let protection = split_keys(profile, &material, self.role).ok_or(HandshakeFault::Profile)?;
                     Effect::Keys(profile, protection)
                 }
             };

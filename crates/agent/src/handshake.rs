@@ -9,11 +9,11 @@
 use std::time::Instant;
 
 use dataplane::Path;
-use southbound::Fingerprint;
+use southbound::{DtlsRole, Fingerprint};
 
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::dtls::{Association, Effect, Failure};
+use crate::dtls::{Association, Effect, HandshakeFault};
 use crate::limits::HANDSHAKE_DATAGRAMS_MAX;
 use crate::owner::Owner;
 
@@ -33,7 +33,7 @@ pub struct Handshaken {
     ticket: Ticket,
     association: Box<Association>,
     effects: Vec<Effect>,
-    result: Result<(), Failure>,
+    result: Result<(), HandshakeFault>,
 }
 
 /// Identifies one handing out, so that the result for a transport that is gone is not given to a
@@ -75,8 +75,10 @@ impl Handshake {
 
 /// The result of one computed part of a handshake.
 pub(crate) struct Outcome {
+    /// Our role.
+    pub(crate) role: DtlsRole,
     pub(crate) effects: Vec<Effect>,
-    pub(crate) result: Result<(), Failure>,
+    pub(crate) result: Result<(), HandshakeFault>,
     /// The path that the answered datagrams arrived on.
     pub(crate) from: Path,
     /// Datagrams that arrived in the meantime.
@@ -177,8 +179,10 @@ impl Exchange {
         if !matches!(self.place, Place::Out(ticket) if ticket == done.ticket) {
             return None;
         }
+        let role = done.association.role();
         self.place = Place::Home(done.association);
         Some(Outcome {
+            role,
             effects: done.effects,
             result: done.result,
             from: self.from,

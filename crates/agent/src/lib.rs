@@ -41,7 +41,7 @@ pub use agent::Agent;
 pub use channels::{dcep, packets as sctp_packets};
 pub use config::{Certificate, CertificateError, Config, Feedback, Policy};
 pub use counters::{Counter, Counters};
-pub use dtls::is_whole_records;
+pub use dtls::{HandshakeFailure, HandshakeFault, is_whole_records};
 pub use handshake::{Handshake, Handshaken};
 pub use receivers::Receiver;
 

@@ -16,6 +16,9 @@ pub const HANDSHAKES_WAITING_MAX: usize = 256;
 /// See [`HANDSHAKES_WAITING_MAX`].
 pub const PUT_OFF: Duration = Duration::from_millis(100);
 
+/// Failed handshakes that wait to be logged; further ones are counted only.
+pub const HANDSHAKE_FAILURES_MAX: usize = 64;
+
 /// How often streams of one transport may take the places of others in a second. A stream beyond
 /// that waits until the stream in its place is silent.
 pub const STREAM_CHANGES_MAX: u32 = 16;

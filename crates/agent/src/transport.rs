@@ -9,7 +9,7 @@ use southbound::{ChannelEnd, CloseReason, DtlsRole, Notice, OpenTransport, Remot
 use crate::channels::{self, Channels, Letter};
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::dtls::{self, Association, Identity};
+use crate::dtls::{self, Association, HandshakeFault, Identity};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
 use crate::ice::Ice;
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
@@ -183,8 +183,9 @@ impl Transport {
             Security::Keyed(association, ..) => {
                 let mut effects = Vec::new();
                 let result = association.receive(cx.now, &datagram, &mut effects);
+                let role = association.role();
                 self.run_dtls(cx, path, effects)?;
-                self.settle(cx, result)
+                result.map_err(|fault| self.ended(cx, path, role, &fault))
             }
         }
     }
@@ -213,16 +214,17 @@ impl Transport {
         // The description may have changed meanwhile.
         let promised = self.remote.as_ref().map(|remote| &remote.fingerprints[..]);
         if promised.is_some_and(|promised| !exchange.may_be_with(promised)) {
-            return self.settle(cx, Err(dtls::Failure::Fingerprint));
+            return Err(self.ended(cx, outcome.from, outcome.role, &HandshakeFault::Fingerprint));
         }
         let Outcome {
+            role,
             effects,
             result,
             from,
             datagrams,
         } = outcome;
         self.run_dtls(cx, from, effects)?;
-        self.settle(cx, result)?;
+        result.map_err(|fault| self.ended(cx, from, role, &fault))?;
         datagrams
             .into_iter()
             .try_for_each(|datagram| self.receive_dtls(cx, identity, from, datagram))
@@ -315,7 +317,7 @@ impl Transport {
                 if let Some(path) = self.ice.best() {
                     self.run_dtls(cx, path, effects)?;
                 }
-                self.settle(cx, result)
+                result.map_err(|_| CloseReason::Peer)
             }
             Security::Idle(_) | Security::Clear => Ok(()),
         }
@@ -433,7 +435,7 @@ impl Transport {
                     let mut effects = Vec::new();
                     let result = association.send(cx.now, &packet, &mut effects);
                     self.run_dtls(cx, path, effects)?;
-                    self.settle(cx, result)?;
+                    result.map_err(|_| CloseReason::Peer)?;
                 }
                 channels::Effect::Opened(label) => cx.notice(Notice::ChannelOpened { transport, label }),
                 channels::Effect::Closed(label, why) => cx.notice(Notice::ChannelClosed { transport, label, why }),
@@ -452,18 +454,11 @@ impl Transport {
         Ok(())
     }
 
-    fn settle(&self, cx: &mut Context<'_>, result: Result<(), dtls::Failure>) -> Result<(), CloseReason> {
-        match result {
-            Ok(()) => Ok(()),
-            Err(dtls::Failure::Fingerprint) => {
-                cx.count(Counter::FingerprintMismatch);
-                Err(CloseReason::Fingerprint)
-            }
-            Err(dtls::Failure::Handshake) if !self.liveness.has_connected() => {
-                cx.count(Counter::HandshakeFailed);
-                Err(CloseReason::Handshake)
-            }
-            Err(dtls::Failure::Handshake) => Err(CloseReason::Peer),
+    /// The end by a fault, which is one of the handshake before the peer is connected.
+    fn ended(&self, cx: &mut Context<'_>, from: Path, role: DtlsRole, fault: &HandshakeFault) -> CloseReason {
+        match self.liveness.has_connected() {
+            true => CloseReason::Peer,
+            false => cx.handshake_failed(from, role, fault),
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use agent::{Agent, Handshake, Handshaken};
-use tracing::error;
+use agent::{Agent, Handshake, HandshakeFailure, Handshaken};
+use tracing::{error, warn};
 
 use crate::media::waker::Waker;
 use crate::os::clock;
@@ -66,6 +66,13 @@ impl Handshakes {
             }
         }
         None
+    }
+}
+
+/// Logs the handshakes that failed.
+pub(crate) fn log_failures(agent: &mut Agent) {
+    while let Some(HandshakeFailure { peer, role, fault }) = agent.poll_handshake_failure() {
+        warn!(%peer, ?role, %fault, "a DTLS handshake failed");
     }
 }
 

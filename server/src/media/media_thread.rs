@@ -12,7 +12,7 @@ use southbound::{Command, Notice};
 use tokio::sync::{mpsc, oneshot};
 use tracing::error;
 
-use crate::media::handshakes::Handshakes;
+use crate::media::handshakes::{self, Handshakes};
 use crate::media::node_link::NodeLink;
 use crate::media::receiver_query::Question;
 use crate::media::waker::Waker;
@@ -187,6 +187,7 @@ impl Node {
                 .handshaken(clock::now(), done, &mut *self.plane, &mut self.out);
         }
         self.agent.handle_timeout(clock::now(), &mut *self.plane, &mut self.out);
+        handshakes::log_failures(&mut self.agent);
         self.handshakes.hand_out(&mut self.agent);
         (ended, more_commands || more_events)
     }

@@ -9,7 +9,7 @@ use wire::srtp::MasterKey;
 
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::dtls::{Association, Effect, Failure, Identity};
+use crate::dtls::{Association, Effect, HandshakeFault, Identity};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 use crate::owner::Owner;
@@ -38,7 +38,8 @@ enum State {
     },
     /// One is under way.
     Handshake(Exchange),
-    /// The party's certificate is not the promised one. Only another description helps.
+    /// The party's certificate is not the promised one, or not proved. Only another description
+    /// helps.
     Refused,
 }
 
@@ -169,13 +170,17 @@ impl Secure {
         };
         let Some(outcome) = exchange.put_back(done) else { return };
         let Outcome {
+            role,
             effects,
             result,
             from,
             datagrams,
         } = outcome;
         self.run(cx, effects);
-        self.settle(cx, result);
+        if let Err(fault) = result {
+            cx.handshake_failed(from, role, &fault);
+            self.fail(cx, &fault);
+        }
         for datagram in datagrams {
             self.receive(cx, from, datagram);
         }
@@ -242,19 +247,14 @@ impl Secure {
 
     /// A failure ends the handshake; after an accidental failure it may begin again. Keys that were
     /// agreed before it stay valid.
-    fn settle(&mut self, cx: &mut Context<'_>, result: Result<(), Failure>) {
-        let (Err(failure), State::Handshake(_)) = (result, &self.state) else {
+    fn fail(&mut self, cx: &mut Context<'_>, fault: &HandshakeFault) {
+        if !matches!(self.state, State::Handshake(_)) {
             return;
-        };
-        let counter = match failure {
-            Failure::Fingerprint => Counter::FingerprintMismatch,
-            Failure::Handshake => Counter::HandshakeFailed,
-        };
-        cx.count(counter);
-        self.state = match (&self.keyed, failure) {
-            (Some(_), _) => State::idle(),
-            (None, Failure::Fingerprint) => State::Refused,
-            (None, Failure::Handshake) => State::Idle {
+        }
+        self.state = match &self.keyed {
+            Some(_) => State::idle(),
+            None if fault.is_of_certificate() => State::Refused,
+            None => State::Idle {
                 early: Vec::new(),
                 again: (self.role == DtlsRole::Client).then(|| cx.now + PUT_OFF),
             },
