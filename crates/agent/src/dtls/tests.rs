@@ -124,3 +124,31 @@ fn a_client_repeats_its_flight_at_doubling_intervals_until_the_limit() {
     assert_eq!(sent, [0, 500, 1_500, 3_500, 7_500, 15_500]);
     assert_eq!(now - start, Duration::from_secs(20));
 }
+
+#[test]
+fn a_server_repeats_its_flight_though_the_client_repeats_its_own() {
+    let start = Instant::now();
+    let identity = Identity::new(&Certificate::generate().unwrap(), Duration::from_secs(20));
+    let mut server = Association::new(&identity, DtlsRole::Server, Vec::new(), start);
+    let mut client = Association::new(&identity, DtlsRole::Client, Vec::new(), start);
+    let mut hello = Vec::new();
+    client.handle_timeout(start, &mut hello).unwrap();
+    let Some(Effect::Send(hello)) = hello.pop() else {
+        panic!("the client begins")
+    };
+    let mut repeated = hello.clone();
+    repeated[10] += 1;
+    let (mut sent, mut effects) = (Vec::new(), Vec::new());
+    for millis in (0..4_000).step_by(100) {
+        let now = start + Duration::from_millis(millis);
+        match millis {
+            0 => server.receive(now, &hello, &mut effects).unwrap(),
+            400 => server.receive(now, &repeated, &mut effects).unwrap(),
+            _ => server.handle_timeout(now, &mut effects).unwrap(),
+        }
+        if effects.drain(..).count() > 0 {
+            sent.push(millis);
+        }
+    }
+    assert_eq!(sent, [0, 500, 1_500, 3_500], "a lost flight is repeated");
+}

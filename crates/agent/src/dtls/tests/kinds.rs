@@ -105,6 +105,8 @@ struct Shown {
     lies: bool,
     /// Its certificate is not the promised one.
     is_another: bool,
+    /// Its flights arrive in small pieces, the last first.
+    in_pieces: bool,
 }
 
 /// The keys of a handshake with this peer, or its fault; and the fatal alerts that were sent.
@@ -130,6 +132,7 @@ fn handshake(role: DtlsRole, shown: Shown) -> (Result<bool, HandshakeFault>, Vec
         .with_client_auth(ClientAuthType::RequireAnyClientCert)
         .with_insecure_skip_verify(true)
         .with_server_name("localhost".to_owned())
+        .with_mtu(if shown.in_pieces { 90 } else { 1_200 })
         .build(role == DtlsRole::Server, None)
         .unwrap();
     let address = "127.0.0.1:2".parse().unwrap();
@@ -159,8 +162,12 @@ fn handshake(role: DtlsRole, shown: Shown) -> (Result<bool, HandshakeFault>, Vec
                 Effect::Data(_) | Effect::Closed => {}
             }
         }
-        while let (Some(transmit), true) = (peer.poll_transmit(), result.is_ok()) {
-            result = ours.receive(now, &transmit.message, &mut effects);
+        let mut flight: Vec<_> = std::iter::from_fn(|| peer.poll_transmit()).collect();
+        if shown.in_pieces {
+            flight.reverse();
+        }
+        for transmit in flight {
+            result = result.and_then(|()| ours.receive(now, &transmit.message, &mut effects));
         }
     }
     (result.map(|()| has_keys), alerts)
@@ -186,6 +193,18 @@ fn certificates_of_every_kind_are_taken_in_both_roles() {
                 "{kind}, we are the {role:?}"
             );
         }
+    }
+}
+
+#[test]
+fn flights_in_pieces_are_assembled_in_any_order() {
+    for role in ROLES {
+        let shown = Shown {
+            certificate: Some("RSA-4096"),
+            in_pieces: true,
+            ..Shown::default()
+        };
+        assert_eq!(handshake(role, shown), (Ok(true), vec![]), "{role:?}");
     }
 }
 

@@ -65,3 +65,25 @@ fn as_client_we_begin_another_association_with_a_party_that_moves() {
     assert!(world.keys_are_in(peer));
     world.close_ports();
 }
+
+#[test]
+fn a_refused_party_is_told_and_logged_once() {
+    for (role, active) in [(DtlsRole::Server, false), (DtlsRole::Client, true)] {
+        let mut world = World::new();
+        let (peer, mut other) = world.peer_at_port(role);
+        other.digest[0] ^= 1;
+        world.open_both();
+        world.install(from_phone(dtls(&other, active)));
+        world.install(from_peer(dtls(&other, active)));
+        world.start_dtls(peer);
+        world.advance(30_000);
+        let failures: Vec<_> = std::iter::from_fn(|| world.agent.poll_handshake_failure()).collect();
+        let expected = crate::HandshakeFailure {
+            peer: at(PEER),
+            role,
+            fault: crate::HandshakeFault::Fingerprint,
+        };
+        assert_eq!(failures, [expected]);
+        assert_eq!(world.count(Counter::FingerprintMismatch), 1);
+    }
+}
