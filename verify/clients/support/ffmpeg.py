@@ -1,7 +1,8 @@
 """FFmpeg's WHIP muxer inside PyAV, which waits for the DTLS handshake (`a=setup:passive`).
 
 It is a process of its own, because the muxer holds the interpreter while it connects: `python -m support.ffmpeg URL TOKEN
-NUMBER CERTIFICATE KEY` publishes the signature of this number until it is killed.
+NUMBER [CERTIFICATE KEY]` publishes the signature of this number until it is killed. Without a certificate the muxer makes
+one: FFmpeg with GnuTLS on P-224, FFmpeg with OpenSSL on P-256.
 """
 
 import asyncio
@@ -18,11 +19,11 @@ import av
 import numpy
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from .media import AMPLITUDE, FPS, SAMPLE_RATE, SIGNATURES, picture
 
-KEYS = {"P-256": lambda: ec.generate_private_key(ec.SECP256R1()), "RSA": lambda: rsa.generate_private_key(65537, 2048)}
+KEYS = {"its own": None, "RSA": lambda: rsa.generate_private_key(65537, 2048)}
 WIDTH, HEIGHT = 320, 180
 
 
@@ -46,9 +47,11 @@ def has_muxer() -> bool:
 @contextlib.asynccontextmanager
 async def ffmpeg(url: str, token: str, number: int, key: str, folder: Path) -> AsyncIterator[Encoder]:
     """Publishes this signature with a certificate of this kind of key; ends with the block."""
-    certificate, private, log = folder / "certificate.pem", folder / "key.pem", folder / "log"
-    _certify(KEYS[key](), certificate, private)
-    arguments = [url.replace("ws", "http", 1) + "/whip/v1", token, str(number), certificate, private]
+    log = folder / "log"
+    arguments = [url.replace("ws", "http", 1) + "/whip/v1", token, str(number)]
+    if make_key := KEYS[key]:
+        arguments += (certificate := folder / "certificate.pem", private := folder / "key.pem")
+        _certify(make_key(), certificate, private)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "support.ffmpeg", *arguments, stdout=log.open("w"), stderr=subprocess.STDOUT
     )
@@ -69,9 +72,9 @@ def _certify(key, certificate: Path, private: Path) -> None:
     private.write_bytes(key.private_bytes(serialization.Encoding.PEM, kind, serialization.NoEncryption()))
 
 
-def _publish(url: str, token: str, number: int, certificate: str, private: str) -> None:
+def _publish(url: str, token: str, number: int, *files: str) -> None:
     signature = SIGNATURES[number]
-    options = {"authorization": token, "cert_file": certificate, "key_file": private}
+    options = {"authorization": token, **dict(zip(("cert_file", "key_file"), files, strict=False))}
     with av.open(url, "w", format="whip", options=options) as out:
         # The muxer takes H.264 without B-frames, and Opus at 48 kHz with two channels.
         video = out.add_stream("libx264", rate=FPS)
