@@ -5,9 +5,12 @@ import { build } from "vite";
 const PAGE = new URL("../page/", import.meta.url).pathname;
 const TYPES = { html: "text/html", js: "text/javascript" };
 
-/** Bundles the bare test page, with `livekit-client` as npm delivers it, and serves it on loopback. */
-export async function startSite() {
-  const files = await bundle();
+/**
+ * Bundles the bare test page, with the client library of its script as npm delivers it, and serves
+ * it on loopback.
+ */
+export async function startSite(script = "client.js") {
+  const files = await bundle(script);
   const server = createServer((request, response) => {
     const path = request.url.split("?")[0].slice(1) || "index.html";
     const body = files.get(path);
@@ -26,7 +29,7 @@ export async function startSite() {
   };
 }
 
-async function bundle() {
+async function bundle(script) {
   const { output } = await build({
     configFile: false,
     logLevel: "error",
@@ -34,7 +37,7 @@ async function bundle() {
     build: {
       write: false,
       minify: false,
-      rollupOptions: { input: `${PAGE}client.js`, output: { entryFileNames: "client.js" } },
+      rollupOptions: { input: `${PAGE}${script}`, output: { entryFileNames: "client.js" } },
     },
   });
   const files = new Map(output.map((file) => [file.fileName, file.code ?? file.source]));

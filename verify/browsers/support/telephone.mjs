@@ -13,6 +13,10 @@ const HEADER = 12;
 /** A telephone: it sends a tone during a call, and records received audio. */
 export class Telephone {
   heard = [];
+  /** The descriptions of the other party. */
+  told = [];
+  /** Whether it sends, as its own description says. */
+  speaks = true;
   #sequence = 1;
   #timer;
 
@@ -26,20 +30,21 @@ export class Telephone {
     return phone;
   }
 
-  description() {
-    const session = `v=0\r\no=- 7 1 IN IP4 ${LOOPBACK}\r\ns=-\r\nc=IN IP4 ${LOOPBACK}\r\nt=0 0\r\n`;
-    return `${session}m=audio ${this.port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=sendrecv\r\n`;
+  description({ direction = "sendrecv", version = 1 } = {}) {
+    const session = `v=0\r\no=- 7 ${version} IN IP4 ${LOOPBACK}\r\ns=-\r\nc=IN IP4 ${LOOPBACK}\r\nt=0 0\r\n`;
+    return `${session}m=audio ${this.port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=${direction}\r\n`;
   }
 
-  /** Sends the tone to the audio address of a description. */
+  /** Sends the tone to the audio address of a description, and nowhere else any more. */
   hum(sdp) {
+    this.hush();
     const to = Number(sdp.match(/^m=audio (\d+)/m)[1]);
     const began = performance.now();
     let sent = 0;
     // Timers of a busy process are late, and the clock of a telephone is not.
     this.#timer = setInterval(() => {
       for (; sent * PACKET_MS <= performance.now() - began; sent += 1) {
-        this.socket.send(this.#packet(), to, LOOPBACK);
+        if (this.speaks) this.socket.send(this.#packet(), to, LOOPBACK);
       }
     }, PACKET_MS);
   }
@@ -50,8 +55,12 @@ export class Telephone {
     return Math.sqrt(samples.reduce((sum, sample) => sum + sample * sample, 0) / Math.max(samples.length, 1)) / 32768;
   }
 
-  close() {
+  hush() {
     clearInterval(this.#timer);
+  }
+
+  close() {
+    this.hush();
     this.socket.close();
   }
 

@@ -6,10 +6,10 @@ import { startSite } from "./site.mjs";
 
 /**
  * The environment of a test file: a server, the bare page's site and a browser, all ended by
- * `end()`. `settings` are for the server, `flags` for the browser, and `beforehand` runs in each
- * page before anything else does.
+ * `end()`. `settings` are for the server, `flags` for the browser, `beforehand` runs in each page
+ * before anything else does, and `script` is what the page runs.
  */
-export async function createWorld({ flags, beforehand, ...settings } = {}) {
+export async function createWorld({ flags, beforehand, script, ...settings } = {}) {
   const parts = [];
   const end = async () => {
     // The browser first: it holds connections to the other two.
@@ -18,7 +18,7 @@ export async function createWorld({ flags, beforehand, ...settings } = {}) {
   try {
     const server = await startServer(settings);
     parts.push(() => server.stop());
-    const site = await startSite();
+    const site = await startSite(script);
     parts.push(() => site.stop());
     const browser = await launchBrowser(flags);
     parts.push(() => browser.close());

@@ -1,0 +1,194 @@
+// Can browsers with JsSIP and SIP.js and a telephone call each other through Kamailio, as
+// docs/sip.md has it?
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { Desk } from "../support/desk.mjs";
+import { kamailioIsMissing, startKamailio } from "../support/kamailio.mjs";
+import { freePort } from "../support/ports.mjs";
+import { SipProxy } from "../support/telephone.mjs";
+import { sleep, waitFor } from "../support/wait.mjs";
+import { createWorld } from "../support/world.mjs";
+
+/** Packets on their way when a call is put on hold have arrived. */
+const SETTLE_MS = 200;
+
+const LIMIT = { timeout: 30_000 };
+
+describe("browsers and a telephone", { skip: kamailioIsMissing(), timeout: 120_000 }, () => {
+  let world;
+  let kamailio;
+  let relay;
+  let phones = [];
+  before(async () => {
+    const control = await freePort();
+    const ng = `ng: {listen: "127.0.0.1:${control}"}`;
+    // Below the ports of all else.
+    const sip = `sip: {${ng}, interfaces: [{address: 127.0.0.1, ports: 16000-21999}], delete_delay: 0}\n`;
+    world = await createWorld({ configuration: sip, script: "phones.js" });
+    kamailio = await startKamailio(control);
+    relay = await SipProxy.open(control);
+  });
+  after(async () => {
+    relay?.close();
+    await kamailio?.stop();
+    await world?.end();
+  });
+  beforeEach(() => {
+    phones = [];
+  });
+  afterEach(async () => {
+    for (const phone of phones) await phone.close();
+    await world.clear();
+    assert.deepEqual(kamailio.complaints(), []);
+  });
+
+  for (const library of ["JsSIP", "SIP.js"]) {
+    it(`${library} calls, both hold and resume, and both refresh the session`, LIMIT, async () => {
+      const [browser, desk] = await Promise.all([browserOf(library, "ada"), deskOf("bob")]);
+      await browser.call("bob");
+      await takes(desk);
+      await changes(browser, desk);
+      await browser.hangUp();
+      await over(browser, desk);
+    });
+
+    it(`${library} is called, both hold and resume, and both refresh the session`, LIMIT, async () => {
+      const [browser, desk] = await Promise.all([browserOf(library, "ada"), deskOf("bob")]);
+      desk.call("ada");
+      await takes(browser);
+      await changes(browser, desk);
+      await desk.hangUp();
+      await over(browser, desk);
+    });
+
+    for (const caller of ["a telephone", library]) {
+      it(`${caller} calls a browser and a telephone, and each answers one call`, LIMIT, async () => {
+        const calling = caller === library ? await browserOf(library, "bob") : await deskOf("bob");
+        const [browser, desk] = [await browserOf(library, "ada"), await deskOf("ada")];
+        await forked(calling, browser, desk);
+        await forked(calling, desk, browser);
+      });
+    }
+  }
+
+  /** The one that rings takes the call. */
+  async function takes(phone) {
+    await waitFor("a phone to ring", async () => (await phone.state()) === "ringing");
+    await phone.answer();
+  }
+
+  /** Two ring, and the first answers. */
+  async function forked(caller, taker, late) {
+    await caller.call("ada");
+    for (const phone of [taker, late]) {
+      await waitFor("both to ring", async () => (await phone.state()) === "ringing");
+    }
+    await taker.answer();
+    await waitFor("the other to be silent", async () => (await late.state()).startsWith("ended"));
+    await talk(caller, taker);
+    await taker.change("refresh");
+    await talk(caller, taker);
+    await caller.hangUp();
+    await over(caller, taker);
+  }
+
+  /** Everything that changes an established call. */
+  async function changes(browser, desk) {
+    await talk(browser, desk);
+    for (const [holder, held] of [
+      [browser, desk],
+      [desk, browser],
+    ]) {
+      await holder.change("hold");
+      await sleep(SETTLE_MS);
+      assert.ok((await heard(holder, 300)) <= 2, "the one on hold is silent");
+      await holder.change("resume");
+      await talk(holder, held);
+      await holder.change("refresh");
+      await talk(holder, held);
+    }
+  }
+
+  /** Both hear the other. */
+  async function talk(...both) {
+    const begins = async (phone) => {
+      await waitFor("a call", async () => (await phone.state()) === "talking", { onTimeout: () => phone.state() });
+      await waitFor("to hear the other", async () => (await heard(phone, 100)) >= 3, { interval: 0 });
+    };
+    await Promise.all(both.map(begins));
+    const counts = await Promise.all(both.map((phone) => heard(phone, 300)));
+    assert.ok(
+      counts.every((count) => count >= 9),
+      `packets in 300 ms: ${counts}`,
+    );
+    for (const phone of both) assert.ok((await phone.loudness()) > 0.001, "it is loud enough to hear");
+  }
+
+  /** The packets that arrive in so many milliseconds. */
+  async function heard(phone, time) {
+    const first = await phone.packets();
+    await sleep(time);
+    return (await phone.packets()) - first;
+  }
+
+  /** Nobody is in a call, and nothing is left of it at Weir. */
+  async function over(...both) {
+    for (const phone of both)
+      await waitFor("the end", async () => (await phone.state()).startsWith("ended"), {
+        onTimeout: () => phone.state(),
+      });
+    const list = async () => (await relay.ask({ command: "list" })).calls;
+    await waitFor("Weir to have no call", async () => (await list()).length === 0, { onTimeout: list });
+  }
+
+  async function browserOf(library, user) {
+    const { page, errors } = await world.person(user);
+    await page.evaluate(
+      async ([library, at]) => {
+        window.phone = window.client[library]();
+        await window.phone.register(at);
+      },
+      [library, { server: kamailio.browsers, user }],
+    );
+    const phone = {
+      state: () => page.evaluate(() => window.phone.state),
+      call: (whom) => page.evaluate((it) => window.phone.call(it), whom),
+      answer: () => page.evaluate(() => window.phone.answer()),
+      hangUp: () => page.evaluate(() => window.phone.hangUp()),
+      change: (how) => page.evaluate((it) => window.phone.change(it), how),
+      packets: async () => (await page.evaluate(listen)).packetsReceived,
+      loudness: async () => (await page.evaluate(listen)).audioLevel,
+      close: async () => {
+        await page.evaluate(() => window.phone.close());
+        assert.deepEqual(errors, []);
+      },
+    };
+    phones.push(phone);
+    return phone;
+  }
+
+  async function deskOf(user) {
+    const desk = await Desk.open(user, kamailio.phones);
+    const phone = {
+      state: async () => desk.state,
+      call: (whom) => desk.call(whom),
+      answer: () => desk.answer(),
+      hangUp: () => desk.hangUp(),
+      change: (how) => desk.change(how),
+      packets: async () => desk.media.heard.length,
+      loudness: async () => desk.media.loudness(),
+      close: () => desk.close(),
+    };
+    phones.push(phone);
+    return phone;
+  }
+});
+
+/** Runs in the page: the received audio. */
+async function listen() {
+  const report = await window.phone.connection.getStats();
+  const found = [...report.values()].find((it) => it.type === "inbound-rtp" && it.kind === "audio");
+  const { packetsReceived = 0, audioLevel = 0 } = found ?? {};
+  return { packetsReceived, audioLevel };
+}
