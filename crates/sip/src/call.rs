@@ -254,10 +254,7 @@ impl Call {
         // Offers to parties of different kinds are different branches, whether or not they say so.
         let target = target.filter(|_| names.to.is_none() && names.branch.is_none());
         let is_full = self.dialogues.len() == DIALOGUES_MAX;
-        let is_for = |dialogue: &Dialogue| {
-            let both = target.as_ref().zip(dialogue.target.as_ref());
-            both.is_none_or(|(asked, known)| asked == known || is_full)
-        };
+        let is_for = |dialogue: &Dialogue| is_full || target.as_ref().is_none_or(|target| dialogue.is_for(target));
         let again = || names.to.is_none().then(|| self.offered_again(names, is_for)).flatten();
         let place = self.named(names).or_else(|| self.unanswered(names, is_for));
         if let Some(place) = place.or_else(again) {

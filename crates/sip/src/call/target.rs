@@ -6,12 +6,15 @@ use crate::sdp::{Description, Keying};
 
 /// The kind of party that an offer is for. A proxy that offers a call to several parties may not
 /// name the branch of each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// The transport protocol.
     pub(crate) protocol: String,
     pub(crate) ice: Ice,
     pub(crate) interface: usize,
+    /// Whether the proxy's flags name the kind. Without, an offer in a call that is answered
+    /// changes nothing of it.
+    pub(crate) is_named: bool,
 }
 
 impl Target {
@@ -26,11 +29,24 @@ impl Target {
             protocol: protocol.to_ascii_uppercase(),
             ice: flags.ice,
             interface,
+            is_named: flags.protocol.is_some() || flags.ice != Ice::Default || flags.interfaces()[1].is_some(),
         })
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.protocol, self.ice, self.interface) == (&other.protocol, other.ice, other.interface)
     }
 }
 
 impl Dialogue {
+    /// Whether an offer to a party of this kind may be about it.
+    pub(super) fn is_for(&self, target: &Target) -> bool {
+        let is_change = || self.is_established() && !target.is_named;
+        self.target
+            .as_ref()
+            .is_none_or(|known| known.is_like(target) || is_change())
+    }
+
     /// How well the last offer to the party at `end` fits an answer: by protocol, then by
     /// protection, then by ICE.
     pub(super) fn likeness(&self, end: usize, answer: &Description<'_>) -> u8 {

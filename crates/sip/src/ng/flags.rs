@@ -11,6 +11,7 @@ mod sdes;
 mod set;
 pub(crate) mod table;
 mod text;
+mod transport;
 mod undone;
 
 #[cfg(test)]

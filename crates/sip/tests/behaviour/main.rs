@@ -15,6 +15,7 @@ mod lifetime;
 mod node;
 mod offers;
 mod osrtp;
+mod proxies;
 mod rates;
 mod resuming;
 mod rtpproxy;

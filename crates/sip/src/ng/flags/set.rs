@@ -6,7 +6,7 @@ use std::time::Duration;
 use wire::sdp::HashFunction;
 
 use super::table::{Fate, fate};
-use super::{Dtls, Flags, Ice, Learning, Protocol, Wish, text};
+use super::{Dtls, Flags, Ice, Learning, Protocol, Wish, text, transport};
 use crate::ng::value::{Dictionary, Value};
 
 /// Keys that are also sent as a flag with the value after a dash, as `ICE-remove`.
@@ -117,11 +117,17 @@ impl Flags {
     }
 
     fn text_flags(&mut self, value: &Value) {
+        let mut transport = transport::Words::default();
         for (name, value) in text::read(&lossy_value(value)) {
             match value.text() {
+                Some(b"") if transport.take(&name) => {}
+                Some(b"") if name == "internal" || name == "external" => self.direction.push(name),
                 Some(b"") => self.named(&name),
                 _ => self.set(&plain(&name), &value),
             }
+        }
+        if let Some(protocol) = transport.protocol() {
+            self.set_protocol(protocol);
         }
     }
 

@@ -65,6 +65,30 @@ fn all_forms_of_a_wish_mean_the_same() {
 }
 
 #[test]
+fn words_of_a_string_name_the_transport_protocol_and_interfaces() {
+    for (text, protocol) in [
+        ("RTP/AVP", "RTP/AVP"),
+        ("RTP/AVPF", "RTP/AVPF"),
+        ("RTP/SAVP", "RTP/SAVP"),
+        ("RTP/SAVPF", "RTP/SAVPF"),
+        ("UDP/TLS/RTP/SAVP", "UDP/TLS/RTP/SAVP"),
+        ("UDP/TLS/RTP/SAVPF", "UDP/TLS/RTP/SAVPF"),
+        ("RTP AVP", "RTP/AVP"),
+        ("SRTP AVPF", "RTP/SAVPF"),
+        ("SRTP AVPF RTP", "RTP/AVPF"),
+        ("DTLS AVPF", "UDP/TLS/RTP/SAVPF"),
+        ("UDP/TLS/RTP/SAVPF RTP/AVP", "RTP/AVP"),
+    ] {
+        let flags = Flags::of(&Dictionary::default().with("rtpp-flags", text));
+        assert_eq!(flags.protocol, Some(Protocol::Exactly(protocol.to_owned())), "{text}");
+        assert_eq!(flags.undone, Undone::default(), "{text}");
+    }
+    let flags = Flags::of(&Dictionary::default().with("rtpp-flags", "internal external ICE=remove"));
+    assert_eq!(flags.interfaces(), [Some("internal"), Some("external")]);
+    assert_eq!((flags.protocol, flags.undone), (None, Undone::default()));
+}
+
+#[test]
 fn unknown_and_unsupported_flags_are_reported() {
     let flags = Flags::of(
         &Dictionary::default()

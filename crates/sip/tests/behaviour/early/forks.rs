@@ -99,3 +99,30 @@ fn a_second_answer_is_to_its_own_offer() {
     setup.ask(request("delete", None, Dictionary::default().with("delete-delay", "0")));
     assert_eq!(setup.relay.port_pairs(), 0);
 }
+
+#[test]
+fn an_offer_without_flags_and_tag_in_an_answered_call_changes_it() {
+    let with_ice = |ufrag: &str| {
+        let lines = format!("m=audio 6000 RTP/AVP 0\r\na=ice-ufrag:{ufrag}\r\na=ice-pwd:0123456789012345678901\r\n");
+        described("192.0.2.1", &lines)
+    };
+    let mut setup = setup();
+    let answered_to = |setup: &mut Setup| setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+    let credentials = |answer: &str| {
+        answer
+            .lines()
+            .find(|line| line.starts_with("a=ice-ufrag"))
+            .map(str::to_owned)
+    };
+    let to_phone = setup.describe("offer", &with_ice("abcd"), Dictionary::default().with("ICE", "remove"));
+    let before = answered_to(&mut setup);
+    let again = setup.describe("offer", &with_ice("efgh"), Dictionary::default());
+    assert!(!again.contains("a=ice-ufrag"), "the phone stays without ICE: {again}");
+    assert_eq!(local(&again), local(&to_phone));
+    let after = answered_to(&mut setup);
+    assert_eq!(local(&after), local(&before));
+    assert!(
+        credentials(&before).is_some() && credentials(&before) != credentials(&after),
+        "ICE restarts: {after}"
+    );
+}
