@@ -43,6 +43,9 @@ pub const SECTIONS_MAX: usize = 32;
 /// The longest name of a section (`a=mid`), in bytes; a longer one passes and counts as none.
 pub const MID_MAX: usize = 64;
 
+/// Bytes of the name of a DTLS association (RFC 8842 section 4). A longer one counts as none.
+pub const TLS_ID_MAX: usize = 255;
+
 /// Formats of a section that may be removed; later ones stay.
 pub const FORMATS_MAX: usize = 256;
 

@@ -95,6 +95,8 @@ pub struct Section<'a> {
     pub cryptos: Vec<Crypto>,
     /// The hash of its certificate.
     pub fingerprint: Option<Fingerprint>,
+    /// Its name for its DTLS association (RFC 8842 section 4).
+    pub tls_id: Option<&'a str>,
     /// The side that starts DTLS.
     pub setup: Option<Setup>,
     /// ICE user fragment and password.

@@ -98,6 +98,9 @@ pub enum Keys {
         fingerprint: Fingerprint,
         /// We start the handshake.
         active: bool,
+        /// The party's association with that certificate: another number is another handshake (RFC
+        /// 8842 section 4), which the one that starts it begins.
+        association: u32,
     },
 }
 

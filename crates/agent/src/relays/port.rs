@@ -59,7 +59,11 @@ impl Port {
             ice.describe(cx.now, theirs);
         }
         match &entry.ingress_protection {
-            Keys::Dtls { fingerprint, active } => {
+            Keys::Dtls {
+                fingerprint,
+                active,
+                association,
+            } => {
                 let same = self
                     .secure
                     .as_ref()
@@ -67,6 +71,9 @@ impl Port {
                 if !same {
                     self.end_dtls(cx);
                     self.secure = Some(Secure::new(fingerprint.clone(), *active));
+                }
+                if let Some(secure) = &mut self.secure {
+                    secure.order_association(*association);
                 }
             }
             Keys::Clear | Keys::Srtp(_) => self.end_dtls(cx),

@@ -25,7 +25,9 @@ pub(super) struct Secure {
     path: Option<Path>,
     /// The path according to the orders.
     ordered: Option<Path>,
-    /// Whether we are to begin another association: the party has moved.
+    /// The association that the orders mean.
+    association: Option<u32>,
+    /// Whether we are to begin another association: the party has moved or announced one.
     renews: bool,
 }
 
@@ -71,6 +73,7 @@ impl Secure {
             keyed: None,
             path: None,
             ordered: None,
+            association: None,
             renews: false,
         }
     }
@@ -106,6 +109,14 @@ impl Secure {
             self.renews = self.role == DtlsRole::Client;
         }
         self.path.get_or_insert(path);
+    }
+
+    /// The orders mean this association of the party's. The client begins another one.
+    pub(super) fn order_association(&mut self, association: u32) {
+        let before = self.association.replace(association);
+        if before.is_some_and(|before| before != association) {
+            self.renews = self.role == DtlsRole::Client;
+        }
     }
 
     /// Begins a handshake, unless one is under way or something is missing.

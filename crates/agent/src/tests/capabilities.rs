@@ -121,6 +121,7 @@ fn a_relay_with_keys_is_refused_on_a_device_without_srtp() {
     let dtls = || Keys::Dtls {
         fingerprint: Certificate::generate().unwrap().fingerprint(),
         active: true,
+        association: 0,
     };
     let relay = |world: &mut World, command| world.command(Command::Relay(command));
     for at in ports {

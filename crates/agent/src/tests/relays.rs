@@ -153,6 +153,7 @@ fn dtls(fingerprint: &Fingerprint, active: bool) -> Keys {
     Keys::Dtls {
         fingerprint: fingerprint.clone(),
         active,
+        association: 0,
     }
 }
 

@@ -7,8 +7,9 @@ mod agreed;
 mod choice;
 mod lines;
 mod opportunistic;
+mod peer;
 
-use wire::sdp::{Fingerprint, HashFunction, Setup};
+use wire::sdp::{HashFunction, Setup};
 use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
 
 use super::{Context, Media, Refused};
@@ -23,6 +24,7 @@ use agreed::{is_answer, offered_again};
 pub(crate) use choice::Choice;
 use lines::crypto_line;
 use opportunistic::is_usable;
+pub(crate) use peer::Peer;
 
 /// How one side is protected by us.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +42,7 @@ pub(crate) enum Security {
     /// DTLS, once the peer's certificate is known. Our certificate's fingerprint is given by this
     /// function.
     Dtls {
-        peer: Option<Fingerprint>,
+        peer: Option<Peer>,
         active: bool,
         hash: HashFunction,
         /// With keys that were offered beside, where the answer is to have no handshake.
@@ -63,10 +65,7 @@ impl Security {
         match self {
             Self::Clear => Some(Keys::Clear),
             Self::Sdes { agreed, .. } => Some(Keys::Srtp(which(agreed.as_ref()?).clone())),
-            Self::Dtls { peer, active, .. } => Some(Keys::Dtls {
-                fingerprint: peer.clone()?,
-                active: *active,
-            }),
+            Self::Dtls { peer, active, .. } => Some(peer.as_ref()?.keys(*active)),
         }
     }
 
@@ -216,13 +215,13 @@ impl Media {
                 let usable = section.cryptos.iter().filter(|theirs| !theirs.unsupported);
                 let mut pairs =
                     usable.filter_map(|theirs| Some((theirs, offered.iter().find(|ours| is_answer(theirs, ours))?)));
-                match (pairs.next(), &section.fingerprint, *or_dtls) {
+                match (pairs.next(), Peer::of(section, &Security::Clear), *or_dtls) {
                     (Some((theirs, ours)), ..) => {
                         *agreed = Some(Agreed::answered(agreed.as_ref(), ours.clone(), theirs.clone(), moved));
                     }
-                    (None, Some(fingerprint), Some(hash)) => {
+                    (None, Some(peer), Some(hash)) => {
                         self.sides[end].security = Security::Dtls {
-                            peer: Some(fingerprint.clone()),
+                            peer: Some(peer),
                             active: section.setup == Some(Setup::Passive),
                             hash,
                             instead: None,
@@ -231,9 +230,12 @@ impl Media {
                     _ => return Err(Refused::Keys),
                 }
             }
-            Security::Dtls { peer, active, .. } => {
-                *peer = Some(section.fingerprint.clone().ok_or(Refused::Keys)?);
-                *active = section.setup == Some(Setup::Passive);
+            before @ Security::Dtls { .. } => {
+                let described = Peer::of(section, before).ok_or(Refused::Keys)?;
+                if let Security::Dtls { peer, active, .. } = before {
+                    *peer = Some(described);
+                    *active = section.setup == Some(Setup::Passive);
+                }
             }
         }
         Ok(self.sides[1 - end].security.answer_lines(context.config, flags))
@@ -291,12 +293,17 @@ fn answer_to(
             })
         }
         Keying::Dtls => {
-            let fingerprint = section.fingerprint.clone().ok_or(Refused::Keys)?;
+            let described = Peer::of(section, before).ok_or(Refused::Keys)?;
+            let fingerprint = &described.fingerprint;
             let active = match (section.setup, before) {
                 (Some(Setup::Active), _) => false,
                 (Some(Setup::Passive), _) => true,
                 // An association that is there keeps its roles (RFC 8842 section 5.3).
-                (_, Security::Dtls { peer, active, .. }) if peer.as_ref() == Some(&fingerprint) => *active,
+                (_, Security::Dtls { peer, active, .. })
+                    if peer.as_ref().is_some_and(|peer| peer.fingerprint == *fingerprint) =>
+                {
+                    *active
+                }
                 _ => flags.dtls_reverse.unwrap_or(flags.dtls) == Dtls::Active,
             };
             // A peer supports the hash function that it uses itself.
@@ -305,7 +312,7 @@ fn answer_to(
                 instead: answer_to(Keying::Sdes, section, before, moved, flags, random)
                     .ok()
                     .map(Box::new),
-                peer: Some(fingerprint),
+                peer: Some(described),
                 active,
                 hash,
             })

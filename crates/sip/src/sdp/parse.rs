@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use wire::sdp::{Direction, Fingerprint, HashFunction, IceCredentials, Setup};
 
 use super::{Crypto, Description, Line, SdpRefused, Section};
-use crate::limits::{CRYPTOS_MAX, MID_MAX, SECTIONS_MAX};
+use crate::limits::{CRYPTOS_MAX, MID_MAX, SECTIONS_MAX, TLS_ID_MAX};
 
 impl<'a> Description<'a> {
     /// Reads a description. Lines that are not understood are kept unchanged.
@@ -86,6 +86,7 @@ fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section
         mid: own.mid,
         cryptos: own.cryptos,
         fingerprint: own.fingerprint.or_else(|| session.fingerprint.clone()),
+        tls_id: own.tls_id,
         setup: own.setup.or(session.setup),
         ice,
         bundle_only: own.bundle_only,
@@ -112,6 +113,7 @@ struct Facts<'a> {
     mid: Option<&'a str>,
     cryptos: Vec<Crypto>,
     fingerprint: Option<Fingerprint>,
+    tls_id: Option<&'a str>,
     setup: Option<Setup>,
     ufrag: Option<&'a str>,
     password: Option<&'a str>,
@@ -144,6 +146,7 @@ impl<'a> Facts<'a> {
             "mid" if value.len() <= MID_MAX => self.mid = Some(value),
             "crypto" if self.cryptos.len() < CRYPTOS_MAX => self.cryptos.extend(Crypto::parse(value)),
             "fingerprint" => self.fingerprint(value),
+            "tls-id" if value.len() <= TLS_ID_MAX => self.tls_id = Some(value),
             "setup" => {
                 self.setup = [Setup::ActPass, Setup::Active, Setup::Passive]
                     .into_iter()

@@ -281,6 +281,43 @@ fn our_fingerprint_stays_by_the_function_it_was_told_by() {
 }
 
 #[test]
+fn another_name_of_an_association_is_another_handshake() {
+    let mut setup = with_certificate();
+    let described = |name: &str| {
+        let name = if name.is_empty() {
+            String::new()
+        } else {
+            format!("a=tls-id:{name}\r\n")
+        };
+        browser("them", "passive", 1) + &name
+    };
+    let plain = || {
+        Dictionary::default()
+            .with("transport-protocol", "RTP/AVP")
+            .with("ICE", "remove")
+    };
+    let mut associations = Vec::new();
+    for name in [
+        "",
+        "abcabcabcabcabcabcabc",
+        "",
+        "abcabcabcabcabcabcabc",
+        "xyzxyzxyzxyzxyzxyzxyz",
+    ] {
+        setup.describe("offer", &described(name), plain());
+        let answer = setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), answered());
+        match setup.entries[&local(&answer)].ingress_protection {
+            Keys::Dtls {
+                association, active, ..
+            } => associations.push((association, active)),
+            ref other => panic!("{other:?}"),
+        }
+    }
+    // One that a description does not name goes on.
+    assert_eq!(associations, [(0, true), (0, true), (0, true), (0, true), (1, true)]);
+}
+
+#[test]
 fn another_fingerprint_or_role_is_another_handshake() {
     let mut setup = with_certificate();
     let plain = Dictionary::default()
@@ -289,7 +326,9 @@ fn another_fingerprint_or_role_is_another_handshake() {
     setup.describe("offer", &browser("them", "active", 1), plain);
     let answer = setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), answered());
     let ingress_protection = |setup: &Setup| match &setup.entries[&local(&answer)].ingress_protection {
-        Keys::Dtls { fingerprint, active } => (fingerprint.digest[0], *active),
+        Keys::Dtls {
+            fingerprint, active, ..
+        } => (fingerprint.digest[0], *active),
         other => panic!("{other:?}"),
     };
     assert_eq!(ingress_protection(&setup), (1, false));

@@ -205,6 +205,7 @@ fn a_phone_talks_to_a_browser() {
             digest: vec![1; 32],
         },
         active: false,
+        association: 0,
     };
     assert_eq!(
         (&from_browser.ingress_protection, egress_protection(&from_browser)),
@@ -284,7 +285,10 @@ fn a_phone_with_keys_talks_to_a_browser() {
         (from_a.ingress_protection.clone(), egress_protection(&from_b)),
         (key(KEY_OF_A), Keys::Srtp(ours.key))
     );
-    let Keys::Dtls { fingerprint, active } = &from_b.ingress_protection else {
+    let Keys::Dtls {
+        fingerprint, active, ..
+    } = &from_b.ingress_protection
+    else {
         panic!("a handshake")
     };
     assert_eq!((fingerprint.hash, *active), (HashFunction::Sha1, false));

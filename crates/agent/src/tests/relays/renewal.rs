@@ -87,3 +87,30 @@ fn a_refused_party_is_told_and_logged_once() {
         assert_eq!(world.count(Counter::FingerprintMismatch), 1);
     }
 }
+
+#[test]
+fn as_client_we_begin_another_association_that_a_party_announces() {
+    let mut world = World::new();
+    let (peer, fingerprint) = world.peer_at_port(DtlsRole::Client);
+    let announced = |association| Keys::Dtls {
+        fingerprint: fingerprint.clone(),
+        active: true,
+        association,
+    };
+    world.open_both();
+    world.install(from_peer(announced(7)));
+    world.install(from_phone(announced(7)));
+    world.advance(50);
+    assert!(world.keys_are_in(peer));
+    let now = world.now;
+    world.peers[peer].renew(DtlsRole::Client, now);
+    world.install(from_peer(announced(7)));
+    world.advance(50);
+    assert!(world.peers[peer].keys.is_none(), "the same order changes nothing");
+
+    world.install(from_peer(announced(8)));
+    world.install(from_phone(announced(8)));
+    world.advance(50);
+    assert!(world.keys_are_in(peer), "at the same address");
+    world.close_ports();
+}
