@@ -7,7 +7,6 @@ mod front;
 mod keys;
 mod log;
 mod media;
-mod places;
 mod ports;
 mod quotas;
 mod renamed;
@@ -19,6 +18,7 @@ mod stun_server;
 mod tls;
 mod turn;
 mod webhook;
+mod yaml;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -53,6 +53,9 @@ use crate::cli;
 /// The key that development mode brings along where there is no other, and its secret.
 pub(crate) const DEV_KEY: &str = "devkey";
 pub(crate) const DEV_SECRET: &str = "secret";
+
+/// The settings that are secrets, or have them in it.
+const SECRETS: [&str; 5] = ["keys", "metrics.token", "turn.secret", "webhook.urls", "tls.acme"];
 
 /// The whole configuration, complete and checked.
 #[derive(Debug)]
@@ -145,17 +148,18 @@ impl Config {
     ///
     /// Errors: all that are found, at least one.
     fn read(arguments: &cli::Serve) -> Result<Self, Vec<ConfigError>> {
-        let (file, written) = arguments
-            .config
-            .as_deref()
-            .map(File::read)
-            .transpose()?
-            .unwrap_or_default();
+        let mut errors = Errors::default();
+        let (file, written) = match arguments.config.as_deref() {
+            None => Default::default(),
+            Some(path) => match File::read(path, &mut errors) {
+                Some(read) => read,
+                None => return Err(errors.0),
+            },
+        };
         let mut warnings = warnings(arguments, &file);
         warnings.extend(renamed::warnings(&written));
         let key_file = arguments.key_file.as_deref().or(file.key_file.as_deref());
         warnings.extend(key_file.and_then(secrets::warn_of_readers));
-        let mut errors = Errors::default();
         let key_sources = KeySources {
             dev: arguments.dev,
             file: key_file.map(Path::to_owned),
@@ -164,7 +168,7 @@ impl Config {
         };
         let secrets = errors.of(key_sources.read());
         errors.of(file.metrics.check());
-        errors.of(file.limits.check());
+        errors.0.extend(file.limits.check());
         errors.of(file.signalling.check());
         // Without keys it would seem to name none.
         if let Some(secrets) = &secrets {
@@ -189,7 +193,7 @@ impl Config {
         let (Some(secrets), Some(tls), Some(rtc), Some(sip), Some(turn), true) =
             (secrets, tls, rtc, sip, turn, errors.0.is_empty())
         else {
-            return Err(errors.0);
+            return Err(errors.without_those_that_follow());
         };
         let ApiSecrets { keys, dev_key } = secrets;
         Ok(Config {
@@ -224,14 +228,15 @@ impl Config {
 }
 
 impl File {
-    /// The file, and the same without regard to what it means.
-    ///
-    /// Errors: it cannot be read, or all that are found in it.
-    fn read(path: &Path) -> Result<(Self, serde_json::Value), Vec<ConfigError>> {
+    /// The file, and the same without regard to what it means. Settings with an error are left out,
+    /// and told in `errors`.
+    fn read(path: &Path, errors: &mut Errors) -> Option<(Self, serde_json::Value)> {
         let name = path.display().to_string();
-        let text = secrets::read(path).map_err(|error| vec![error])?;
-        let file =
-            Self::parse(&name, &text).map_err(|_| places::errors(&text, |text| Self::parse(&name, text).map(drop)))?;
+        let text = errors.of(secrets::read(path))?;
+        let reading = Self::parse(&text);
+        if !reading.faults.is_empty() {
+            errors.0.push(ConfigError::Settings(name, reading.faults));
+        }
         let mut written: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_default();
         // Secrets are taken over in any case, and need no second copy.
         if let Some(written) = written.as_object_mut() {
@@ -241,14 +246,11 @@ impl File {
                 section.map(|section| section.remove(secret));
             }
         }
-        Ok((file, written))
+        Some((reading.value?, written))
     }
 
-    fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        if text.trim().is_empty() {
-            return Ok(Self::default());
-        }
-        serde_saphyr::from_str(text).map_err(|error| ConfigError::of_yaml(name.to_owned(), &error))
+    fn parse(text: &str) -> yaml::Reading<Self> {
+        yaml::read(text, &SECRETS)
     }
 }
 
@@ -260,6 +262,26 @@ impl Errors {
     /// The value of a result; its error is added.
     fn of<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
         result.map_err(|error| self.0.push(error)).ok()
+    }
+
+    /// All but those about settings that an error of the file has left out.
+    fn without_those_that_follow(mut self) -> Vec<ConfigError> {
+        let faults = self.0.iter().flat_map(|error| match error {
+            ConfigError::Settings(_, faults) => faults.as_slice(),
+            _ => &[],
+        });
+        let left_out: Vec<String> = faults.filter_map(|fault| fault.key.clone()).collect();
+        let is_around = |inner: &str, outer: &str| {
+            let rest = inner.strip_prefix(outer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let follows = |key: &str| {
+            left_out
+                .iter()
+                .any(|left_out| is_around(key, left_out) || is_around(left_out, key))
+        };
+        self.0.retain(|error| !error.key().is_some_and(follows));
+        self.0
     }
 }
 

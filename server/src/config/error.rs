@@ -4,14 +4,17 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
+use super::yaml::Fault;
+
 /// The reason why a configuration is invalid, as a sentence for the operator.
 #[derive(Debug)]
 pub(crate) enum ConfigError {
     /// The file cannot be read.
     Unreadable(String, std::io::Error),
-    /// The file is malformed, at a line if that is known, for a reason. The message shows no other
-    /// line: it may be logged, and secrets may stand beside the error.
-    Invalid(String, Option<usize>, String),
+    /// The file is no file of settings. Its errors may be logged, so they show no secrets.
+    Settings(String, Vec<Fault>),
+    /// A file with a secret is malformed, for a reason.
+    Invalid(String, &'static str),
     /// A key is not written "key:secret".
     Key,
     /// There are no API keys, so no tokens would be accepted.
@@ -28,10 +31,10 @@ pub(crate) enum ConfigError {
     NamesForEverybody,
     /// `/metrics` cannot be both open to anybody and protected by a token.
     OpenAndGuarded,
-    /// With a limit of zero nobody could connect.
-    NoPlaces,
+    /// This limit is zero, so nobody could connect.
+    Zero(&'static str),
     /// The interval of pings is 0, or not below their timeout.
-    Pings,
+    Pings(u16, u16),
     /// Webhooks cannot be sent as they are configured.
     Webhook(String),
     /// Nothing can be served over TLS as it is configured.
@@ -49,38 +52,20 @@ pub(crate) enum ConfigError {
 }
 
 impl ConfigError {
-    /// The error of reading this file.
-    pub(crate) fn of_yaml(file: String, error: &serde_saphyr::Error) -> Self {
-        let error = error.without_snippet();
-        let why = error.to_string();
-        let Some(location) = error.location().filter(|location| location.line() > 0) else {
-            return ConfigError::Invalid(file, None, why);
-        };
-        let place = format!(" at line {}, column {}", location.line(), location.column());
-        let why = why.strip_suffix(&place).unwrap_or(&why).to_owned();
-        ConfigError::Invalid(file, usize::try_from(location.line()).ok(), why)
-    }
-
-    /// The line of its file that it is about, as far as that is known.
-    pub(super) fn line(&self) -> Option<usize> {
-        match self {
-            ConfigError::Invalid(_, line, _) => *line,
-            _ => None,
-        }
-    }
-
     /// The setting that it is about, by its dotted name, unless it is about a file or an argument.
     pub(super) fn key(&self) -> Option<&'static str> {
         match self {
-            ConfigError::Unreadable(..) | ConfigError::Invalid(..) | ConfigError::Key => None,
+            ConfigError::Unreadable(..) | ConfigError::Settings(..) | ConfigError::Invalid(..) | ConfigError::Key => {
+                None
+            }
             ConfigError::NoKeys | ConfigError::ShortSecrets(_) => Some("keys"),
             ConfigError::Quotas(_) => Some("quotas.keys"),
             ConfigError::SipForEverybody(_) => Some("sip.allow"),
             ConfigError::SipNowhere => Some("sip.interfaces"),
             ConfigError::NamesForEverybody => Some("metrics.names"),
             ConfigError::OpenAndGuarded => Some("metrics.open"),
-            ConfigError::NoPlaces => Some("limits"),
-            ConfigError::Pings => Some("signalling"),
+            ConfigError::Zero(name) => Some(name),
+            ConfigError::Pings(..) => Some("signalling"),
             ConfigError::Webhook(_) => Some("webhook"),
             ConfigError::Tls(_) => Some("tls"),
             ConfigError::NoSwitch => Some("rtc.offload"),
@@ -108,8 +93,14 @@ impl fmt::Display for ConfigError {
                     _ => Ok(()),
                 }
             }
-            ConfigError::Invalid(file, Some(line), why) => write!(f, "{file}:{line}: {why}"),
-            ConfigError::Invalid(file, None, why) => write!(f, "{file}: {why}"),
+            ConfigError::Settings(file, faults) => {
+                let lines = faults.iter().map(|fault| match &fault.key {
+                    Some(key) => format!("{file}:{}: {key}: {}", fault.line, fault.message),
+                    None => format!("{file}:{}: {}", fault.line, fault.message),
+                });
+                f.write_str(&lines.collect::<Vec<String>>().join("\n"))
+            }
+            ConfigError::Invalid(file, why) => write!(f, "{file}: {why}"),
             ConfigError::Key => write!(f, "an API key is written \"key:secret\""),
             ConfigError::NoKeys => {
                 write!(
@@ -149,10 +140,10 @@ impl fmt::Display for ConfigError {
             ConfigError::OpenAndGuarded => {
                 write!(f, "`metrics:` has a `token` and is `open`: it can be one of the two")
             }
-            ConfigError::NoPlaces => write!(f, "`limits:` need values above 0"),
-            ConfigError::Pings => write!(
+            ConfigError::Zero(_) => write!(f, "0 is given, and nobody could connect: name a value above 0"),
+            ConfigError::Pings(interval, timeout) => write!(
                 f,
-                "`signalling:` needs a `ping_interval` above 0 and a `ping_timeout` above it"
+                "{interval} and {timeout} are given, and a `ping_interval` above 0 and a `ping_timeout` above it are needed"
             ),
             ConfigError::Webhook(why) => write!(f, "`webhook:` {why}"),
             ConfigError::Tls(why) => write!(f, "`tls:` {why}"),

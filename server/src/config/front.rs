@@ -61,16 +61,16 @@ impl Default for Limits {
 }
 
 impl Limits {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let numbers = [
-            self.connections,
-            self.connections_per_address,
-            self.requests_per_address,
+    /// An error for each limit of zero.
+    pub(super) fn check(&self) -> Vec<ConfigError> {
+        let limits = [
+            ("limits.connections", self.connections == 0),
+            ("limits.connections_per_address", self.connections_per_address == 0),
+            ("limits.requests_per_address", self.requests_per_address == 0),
+            ("limits.request_timeout", self.request_timeout.0.is_zero()),
         ];
-        match numbers.contains(&0) || self.request_timeout.0.is_zero() {
-            true => Err(ConfigError::NoPlaces),
-            false => Ok(()),
-        }
+        let zeros = limits.into_iter().filter(|(_, is_zero)| *is_zero);
+        zeros.map(|(name, _)| ConfigError::Zero(name)).collect()
     }
 }
 
@@ -98,7 +98,7 @@ impl Signalling {
     pub(super) fn check(self) -> Result<(), ConfigError> {
         match 0 < self.ping_interval && self.ping_interval < self.ping_timeout {
             true => Ok(()),
-            false => Err(ConfigError::Pings),
+            false => Err(ConfigError::Pings(self.ping_interval, self.ping_timeout)),
         }
     }
 
@@ -138,16 +138,21 @@ mod tests {
         let check = |text: &str| serde_saphyr::from_str::<Signalling>(text).unwrap().check();
         assert!(check("{}").is_ok() && check("{ping_interval: 1, ping_timeout: 2}").is_ok());
         for text in ["{ping_interval: 0}", "{ping_interval: 2, ping_timeout: 2}"] {
-            assert!(matches!(check(text), Err(ConfigError::Pings)), "{text}");
+            assert!(matches!(check(text), Err(ConfigError::Pings(..))), "{text}");
         }
     }
 
     #[test]
-    fn limits_of_zero_are_an_error() {
-        let check = |text: &str| serde_saphyr::from_str::<Limits>(text).unwrap().check();
-        assert!(check("{}").is_ok() && check("{request_timeout: 2.5}").is_ok());
-        for text in ["{connections: 0}", "{requests_per_address: 0}", "{request_timeout: 0}"] {
-            assert!(matches!(check(text), Err(ConfigError::NoPlaces)), "{text}");
-        }
+    fn each_limit_of_zero_is_an_error() {
+        let check = |text: &str| {
+            let errors = serde_saphyr::from_str::<Limits>(text).unwrap().check();
+            errors.iter().filter_map(ConfigError::key).collect::<Vec<_>>()
+        };
+        assert!(check("{}").is_empty() && check("{request_timeout: 2.5}").is_empty());
+        assert_eq!(check("{request_timeout: 0}"), ["limits.request_timeout"]);
+        assert_eq!(
+            check("{connections: 0, requests_per_address: 0}"),
+            ["limits.connections", "limits.requests_per_address"]
+        );
     }
 }

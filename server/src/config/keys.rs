@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::secrets::{self, Keys};
-use super::{ConfigError, DEV_KEY, DEV_SECRET};
+use super::{ConfigError, DEV_KEY, DEV_SECRET, yaml};
 
 /// The shortest secret, in bytes.
 const SECRET_MIN: usize = 32;
@@ -81,10 +81,7 @@ pub(crate) fn read(path: &Path) -> Result<Keys, ConfigError> {
         return read_folder(path);
     }
     let text = secrets::read(path)?;
-    if text.trim().is_empty() {
-        return Ok(Keys::new());
-    }
-    serde_saphyr::from_str(&text).map_err(|error| ConfigError::of_yaml(path.display().to_string(), &error))
+    yaml::read(&text, &[""]).whole(&path.display().to_string())
 }
 
 /// The keys in a folder: a file's name is the key, and its contents the secret. This is the form of
@@ -102,7 +99,7 @@ fn read_folder(folder: &Path) -> Result<Keys, ConfigError> {
         if !is_key {
             continue;
         }
-        let invalid = |why: &str| ConfigError::Invalid(path.display().to_string(), None, why.to_owned());
+        let invalid = |why| ConfigError::Invalid(path.display().to_string(), why);
         if fs::metadata(&path).map_err(unreadable)?.len() > FILE_MAX {
             return Err(invalid("a secret has at most 4,096 bytes"));
         }

@@ -247,14 +247,14 @@ mod tests {
     use super::*;
 
     fn rtc(text: &str) -> RtcFile {
-        File::parse("weir.yaml", text).expect("a configuration").rtc
+        File::parse(text).whole("weir.yaml").expect("a configuration").rtc
     }
 
     #[test]
     fn a_policy_has_a_name() {
         assert_eq!(rtc("rtc: {}\n").policy, Policy::Utility);
         assert_eq!(rtc("rtc: {policy: thresholds}\n").policy, Policy::Thresholds);
-        let refusal = File::parse("weir.yaml", "rtc: {policy: greed}\n").err();
+        let refusal = File::parse("rtc: {policy: greed}\n").whole("weir.yaml").err();
         assert!(refusal.is_some_and(|error| error.to_string().contains("greed")));
     }
 
@@ -290,7 +290,9 @@ mod tests {
         }
         for port in ["70000", "5002-5000", "5000-6000", "[5000]"] {
             assert!(
-                File::parse("weir.yaml", &format!("rtc: {{port: {port}}}\n")).is_err(),
+                File::parse(&format!("rtc: {{port: {port}}}\n"))
+                    .whole("weir.yaml")
+                    .is_err(),
                 "{port}"
             );
         }
@@ -300,6 +302,6 @@ mod tests {
     fn the_implementation_of_aes_gcm_is_chosen_by_name() {
         assert_eq!(rtc("rtc: {}\n").crypto, Crypto::Auto);
         assert_eq!(rtc("rtc: {crypto: ring}\n").crypto, Crypto::Ring);
-        assert!(File::parse("weir.yaml", "rtc: {crypto: magic}\n").is_err());
+        assert!(File::parse("rtc: {crypto: magic}\n").whole("weir.yaml").is_err());
     }
 }

@@ -126,7 +126,7 @@ mod tests {
 
     /// Whether there is a TCP port of media then, and the warning.
     fn checked(text: &str) -> Result<(bool, Option<String>), ConfigError> {
-        let file = File::parse("weir.yaml", text).unwrap();
+        let file = File::parse(text).whole("weir.yaml").unwrap();
         let mut rtc = file.rtc.complete(&cli::Serve::default()).unwrap();
         let sip = file.sip.map(|sip| sip.complete(|| None).unwrap());
         let turn = file.turn.map(|turn| turn.complete(None).unwrap());

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Config, ConfigError, places, secrets};
+use super::{Config, ConfigError, secrets, yaml};
 use crate::cli;
 
 /// The report about a configuration.
@@ -42,7 +42,7 @@ impl Report {
                 (report, Some(config))
             }
             Err(errors) => {
-                let errors = errors.iter().map(|error| Problem::of(error, arguments));
+                let errors = errors.iter().flat_map(|error| Problem::of(error, arguments));
                 let report = Report {
                     errors: errors.collect(),
                     ..Report::default()
@@ -58,7 +58,7 @@ impl Problem {
     pub(crate) fn with(key: &str, message: String, arguments: &cli::Serve) -> Self {
         let file = arguments.config.as_deref();
         let text = file.and_then(|file| secrets::read(file).ok());
-        let line = text.and_then(|text| places::line_of(&text, key));
+        let line = text.and_then(|text| yaml::line_of(&text, key));
         Problem {
             file: file.map(|file| file.display().to_string()),
             line,
@@ -67,29 +67,28 @@ impl Problem {
         }
     }
 
-    fn of(error: &ConfigError, arguments: &cli::Serve) -> Self {
-        let (file, line, message) = match error {
-            ConfigError::Invalid(file, line, why) => (file, *line, why.clone()),
-            ConfigError::Unreadable(file, _) => (file, None, error.to_string()),
-            _ => match error.key() {
-                Some(key) => return Self::with(key, error.to_string(), arguments),
-                None => {
-                    return Problem {
-                        file: None,
-                        line: None,
-                        key: None,
-                        message: error.to_string(),
-                    };
-                }
-            },
+    fn of(error: &ConfigError, arguments: &cli::Serve) -> Vec<Self> {
+        let of_file = |file: Option<&String>| Problem {
+            file: file.cloned(),
+            line: None,
+            key: None,
+            message: error.to_string(),
         };
-        let text = secrets::read(file.as_ref()).ok();
-        let key = line.and_then(|line| places::key_at(&text?, line));
-        Problem {
-            file: Some(file.clone()),
-            line,
-            key,
-            message,
+        match error {
+            ConfigError::Settings(file, faults) => {
+                let faults = faults.iter().map(|fault| Problem {
+                    file: Some(file.clone()),
+                    line: Some(fault.line),
+                    key: fault.key.clone(),
+                    message: fault.message.clone(),
+                });
+                faults.collect()
+            }
+            ConfigError::Unreadable(file, _) | ConfigError::Invalid(file, _) => vec![of_file(Some(file))],
+            _ => vec![match error.key() {
+                Some(key) => Self::with(key, error.to_string(), arguments),
+                None => of_file(None),
+            }],
         }
     }
 }

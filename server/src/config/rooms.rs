@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::sip::Seconds;
+
 /// Room settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -11,9 +13,9 @@ pub(crate) struct Room {
     /// Whether joining a room creates it.
     pub auto_create: bool,
     /// Seconds a room stays while nobody has joined.
-    pub empty_timeout: u64,
+    pub empty_timeout: Seconds,
     /// Seconds a room stays after the last participant left.
-    pub departure_timeout: u64,
+    pub departure_timeout: Seconds,
     /// The most participants a room takes.
     pub max_participants: Option<usize>,
     /// Whether the server API may unmute tracks.
@@ -28,8 +30,8 @@ impl Default for Room {
     fn default() -> Self {
         Room {
             auto_create: true,
-            empty_timeout: 300,
-            departure_timeout: 20,
+            empty_timeout: Seconds(Duration::from_secs(300)),
+            departure_timeout: Seconds(Duration::from_secs(20)),
             max_participants: None,
             enable_remote_unmute: false,
             visible: Visible::Everybody,
@@ -41,12 +43,12 @@ impl Default for Room {
 impl Room {
     /// How long a room stays while nobody has joined.
     pub(crate) fn empty_timeout(&self) -> Duration {
-        Duration::from_secs(self.empty_timeout)
+        self.empty_timeout.0
     }
 
     /// How long a room stays after the last participant left.
     pub(crate) fn departure_timeout(&self) -> Duration {
-        Duration::from_secs(self.departure_timeout)
+        self.departure_timeout.0
     }
 }
 

@@ -5,7 +5,11 @@ use super::*;
 use crate::dataplane::{Base, Offload};
 
 fn error(text: &str) -> String {
-    File::parse("weir.yaml", text).map(|_| ()).unwrap_err().to_string()
+    File::parse(text)
+        .whole("weir.yaml")
+        .map(|_| ())
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
@@ -18,7 +22,7 @@ fn an_unknown_key_is_an_error_with_its_line() {
 
 #[test]
 fn a_rewriter_has_a_name() {
-    let rewriter = |text: &str| File::parse("weir.yaml", text).unwrap().rtc.rewriter;
+    let rewriter = |text: &str| File::parse(text).whole("weir.yaml").unwrap().rtc.rewriter;
     let texts = ["rtc: {}\n", "rtc: {rewriter: s-lm}\n", "rtc: {rewriter: s-lr}\n"];
     assert_eq!(texts.map(rewriter), [Rewriter::Exact, Rewriter::SLm, Rewriter::SLr]);
     assert!(error("rtc: {rewriter: guess}\n").contains("guess"));
@@ -26,7 +30,7 @@ fn a_rewriter_has_a_name() {
 
 #[test]
 fn packets_go_through_sockets_by_default() {
-    let rtc = |text: &str| File::parse("weir.yaml", text).unwrap().rtc;
+    let rtc = |text: &str| File::parse(text).whole("weir.yaml").unwrap().rtc;
     assert_eq!(rtc("rtc: {}\n").dataplane, Base::Udp);
     let afxdp = rtc("rtc: {dataplane: afxdp, afxdp: {interfaces: [eth0, eth1]}}\n");
     assert_eq!(afxdp.dataplane, Base::Afxdp);

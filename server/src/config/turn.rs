@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn completed(text: &str) -> Result<Turn, String> {
-        let file = File::parse("weir.yaml", text).expect("a configuration");
+        let file = File::parse(text).whole("weir.yaml").expect("a configuration");
         let turn = file.turn.expect("a TURN server");
         turn.complete(None).map_err(|error| error.to_string())
     }

@@ -1,11 +1,14 @@
 //! Settings of webhooks.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::time::Duration;
 
 use axum::http::Uri;
 use livekit::webhook::{ABSENT_EVENTS, EVENTS, Receiver, Settings};
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 
 use super::ConfigError;
 use super::secrets::Keys;
@@ -33,8 +36,7 @@ pub(crate) struct Webhook {
 }
 
 /// A receiver.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 pub(crate) enum Target {
     /// With the key of all.
     Url(String),
@@ -48,6 +50,30 @@ pub(crate) enum Target {
 pub(crate) struct KeyedTarget {
     pub url: String,
     pub api_key: String,
+}
+
+impl<'de> Deserialize<'de> for Target {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TargetVisitor)
+    }
+}
+
+struct TargetVisitor;
+
+impl<'de> Visitor<'de> for TargetVisitor {
+    type Value = Target;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a URL, or its `url` and `api_key`")
+    }
+
+    fn visit_str<E: de::Error>(self, url: &str) -> Result<Target, E> {
+        Ok(Target::Url(url.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Target, A::Error> {
+        KeyedTarget::deserialize(MapAccessDeserializer::new(map)).map(Target::Keyed)
+    }
 }
 
 impl Default for Webhook {

@@ -1,13 +1,15 @@
 //! How ports, networks, times and lists are written.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::{self, Deserializer};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 
 /// A time, written in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +27,7 @@ pub(crate) struct Network {
 }
 
 /// One, or a list.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 pub(crate) enum Many<T> {
     /// One.
     One(T),
@@ -128,10 +129,81 @@ impl<T> Default for Many<T> {
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let seconds = f64::deserialize(deserializer)?;
-        Duration::try_from_secs_f64(seconds)
-            .map(Seconds)
-            .map_err(de::Error::custom)
+        deserializer.deserialize_f64(SecondsVisitor)
+    }
+}
+
+struct SecondsVisitor;
+
+impl Visitor<'_> for SecondsVisitor {
+    type Value = Seconds;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of seconds, such as 600 or 2.5")
+    }
+
+    fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<Seconds, E> {
+        let seconds = Duration::try_from_secs_f64(seconds).map(Seconds);
+        seconds.map_err(|_| de::Error::custom("a time is a number of seconds from 0"))
+    }
+
+    fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<Seconds, E> {
+        Ok(Seconds(Duration::from_secs(seconds)))
+    }
+
+    fn visit_i64<E: de::Error>(self, seconds: i64) -> Result<Seconds, E> {
+        self.visit_f64(seconds as f64)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Seconds, E> {
+        let meant = seconds_in(text).map(|seconds| format!(": write {seconds}"));
+        Err(de::Error::custom(format!(
+            "a time is a number of seconds, without a unit{}",
+            meant.unwrap_or_default()
+        )))
+    }
+}
+
+/// The seconds of a time with a unit, such as `10m`.
+fn seconds_in(text: &str) -> Option<f64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim() {
+        "ms" => 0.001,
+        "s" | "sec" | "seconds" => 1.0,
+        "m" | "min" | "minutes" => 60.0,
+        "h" | "hours" => 3_600.0,
+        "d" | "days" => 86_400.0,
+        _ => return None,
+    };
+    Some(number * unit)
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ManyVisitor(PhantomData))
+    }
+}
+
+struct ManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ManyVisitor<T> {
+    type Value = Many<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one value or a list of them")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Many<T>, E> {
+        Ok(Many::default())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Many<T>, E> {
+        T::deserialize(text.into_deserializer()).map(Many::One)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Many<T>, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Many::List)
     }
 }
 
