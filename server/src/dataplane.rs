@@ -22,6 +22,8 @@ pub(crate) use media_ports::MediaPorts;
 use serde::Deserialize;
 use tracing::{info, warn};
 
+use crate::os::refused::{self, Transport};
+
 /// So many connections are one worker's while few are connected: a few meetings.
 const FEW_LEGS: usize = 64;
 
@@ -201,11 +203,22 @@ fn open_base(
             Err(reason) => warn!(%reason, "no AF_XDP, packets go through sockets"),
         },
     }
-    let plane = UdpPlane::start(udp, clock, wake).map_err(|error| match tcp_port {
-        None => format!("cannot open UDP port {ports}: {error}"),
-        Some(tcp) => format!("cannot open UDP port {ports} and TCP port {tcp}: {error}"),
+    let plane = UdpPlane::start(udp, clock, wake).map_err(|error| {
+        refused(ports, tcp_port, addresses).unwrap_or_else(|| format!("cannot start media: {error}"))
     })?;
     Ok(Box::new(plane))
+}
+
+/// The port of media that the system refuses, and the cure.
+fn refused(ports: &MediaPorts, tcp_port: Option<u16>, addresses: &[IpAddr]) -> Option<String> {
+    let udp = ports.range().map(|port| (Transport::Udp, port, "rtc.port"));
+    let tcp = tcp_port.map(|port| (Transport::Tcp, port, "rtc.tcp_port"));
+    let all = udp.chain(tcp).flat_map(|(transport, port, setting)| {
+        addresses
+            .iter()
+            .map(move |address| (transport, (*address, port).into(), setting))
+    });
+    refused::first_of(all)
 }
 
 /// Whether workers may have real-time priority, and are to.

@@ -1,8 +1,9 @@
-//! The operating system: clocks, signals and the processors' time, UDP ports.
+//! The operating system: clocks, signals and the processors' time, UDP ports, and what it refuses.
 
 pub(crate) mod clock;
 pub(crate) mod cpu_latency;
 pub(crate) mod memory;
 pub(crate) mod priority;
+pub(crate) mod refused;
 pub(crate) mod signals;
 pub(crate) mod udp;

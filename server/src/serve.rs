@@ -3,7 +3,6 @@
 pub(crate) mod check;
 mod drain;
 mod reach;
-mod refused;
 mod service_manager;
 
 use std::error::Error;
@@ -41,6 +40,7 @@ use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
 use crate::os::cpu_latency::CpuLatency;
 use crate::os::memory;
+use crate::os::refused::{self, Transport};
 use crate::os::signals::{Asked, Signals};
 use crate::reload::Reload;
 use crate::settings::{Current, Settings, api_keys};
@@ -347,6 +347,8 @@ fn controller_config(config: &Config, keys: ApiKeys, node_addresses: &[IpAddr]) 
 /// Opens a port of HTTP, or with certificates of HTTPS, on every address; one family may be missing
 /// on this machine, but not all.
 fn listen(bind: &[IpAddr], port: u16, tls: Option<&Certificates>) -> Result<Vec<Port>, Box<dyn Error>> {
+    let setting = if tls.is_some() { "tls.port" } else { "port" };
+    let refused = |address, error| refused::port(Transport::Tcp, address, setting, error);
     let mut ports = Vec::new();
     let mut last = None;
     for address in bind {
@@ -363,11 +365,11 @@ fn listen(bind: &[IpAddr], port: u16, tls: Option<&Certificates>) -> Result<Vec<
                 warn!(%address, %error, "not listening");
                 last = Some((address, error));
             }
-            Err(error) => return Err(refused::explain(address, &error).into()),
+            Err(error) => return Err(refused(address, &error).into()),
         }
     }
     match (ports.is_empty(), last) {
-        (true, Some((address, error))) => Err(refused::explain(address, &error).into()),
+        (true, Some((address, error))) => Err(refused(address, &error).into()),
         _ => Ok(ports),
     }
 }

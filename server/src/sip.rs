@@ -30,6 +30,7 @@ use tracing::info;
 
 use crate::config;
 use crate::os::clock::Clocks;
+use crate::os::refused::{self, Transport};
 use crate::os::udp;
 use access::Access;
 pub(crate) use dependencies::Dependencies;
@@ -82,8 +83,9 @@ fn check_addresses(config: &config::Sip) -> Result<(), String> {
     for interface in &config.interfaces {
         is_ours(interface.address).map_err(|error| {
             format!(
-                "sip: interface {}: media cannot use {}: {error}",
-                interface.name, interface.address
+                "media of SIP calls cannot use {} ({error}): let `address` of interface {} be an address of this machine, and \
+                 `advertise` the one that parties are to send to",
+                interface.address, interface.name
             )
         })?;
     }
@@ -96,28 +98,43 @@ fn listen(config: &config::Sip, handle: &Handle, access: &Arc<Access>) -> Result
     let rtpproxy = config.rtpproxy.iter();
     let datagrams = ng
         .clone()
-        .flat_map(|ng| ng.listen.iter().map(|at| (*at, Protocol::Ng)))
-        .chain(
-            rtpproxy
-                .clone()
-                .flat_map(|it| it.listen.iter().map(|at| (*at, Protocol::Rtpproxy))),
-        );
+        .flat_map(|ng| ng.listen.iter().map(|at| (*at, Protocol::Ng, "sip.ng.listen")))
+        .chain(rtpproxy.clone().flat_map(|it| {
+            it.listen
+                .iter()
+                .map(|at| (*at, Protocol::Rtpproxy, "sip.rtpproxy.listen"))
+        }));
     let datagrams = datagrams
-        .map(|(at, protocol)| Ok((named(at, "UDP", udp::bind_shared(at))?, protocol)))
+        .map(|(at, protocol, setting)| {
+            let bound = udp::bind_shared(at);
+            Ok((named(at, "UDP", bound, (Transport::Udp, setting))?, protocol))
+        })
         .collect::<Result<Vec<_>, String>>()?;
     let streams = ng.clone().flat_map(|ng| ng.tcp.iter());
     let streams = streams
-        .map(|at| named(*at, "TCP", crate::http::listen::bind(*at)))
+        .map(|at| {
+            named(
+                *at,
+                "TCP",
+                crate::http::listen::bind(*at),
+                (Transport::Tcp, "sip.ng.tcp"),
+            )
+        })
         .collect::<Result<Vec<_>, String>>()?;
     let https = ng.flat_map(|ng| ng.http.iter());
     let https = https
-        .map(|at| named(*at, "HTTP", crate::http::listen::bind(*at)))
+        .map(|at| {
+            named(
+                *at,
+                "HTTP",
+                crate::http::listen::bind(*at),
+                (Transport::Tcp, "sip.ng.http"),
+            )
+        })
         .collect::<Result<Vec<_>, String>>()?;
     let paths = rtpproxy.filter_map(|rtpproxy| rtpproxy.unix.as_deref());
     let paths = paths
-        .map(|path| {
-            streams::bind_unix(path).map_err(|error| format!("sip: cannot listen at {}: {error}", path.display()))
-        })
+        .map(|path| streams::bind_unix(path).map_err(|error| refused::unix_socket(path, "sip.rtpproxy.unix", &error)))
         .collect::<Result<Vec<_>, String>>()?;
 
     for (socket, protocol) in datagrams {
@@ -135,11 +152,16 @@ fn listen(config: &config::Sip, handle: &Handle, access: &Arc<Access>) -> Result
     Ok(())
 }
 
-fn named<T>(at: SocketAddr, what: &str, bound: std::io::Result<T>) -> Result<T, String> {
+fn named<T>(
+    at: SocketAddr,
+    what: &str,
+    bound: std::io::Result<T>,
+    (transport, setting): (Transport, &str),
+) -> Result<T, String> {
     if bound.is_ok() {
         info!(address = %at, over = what, "control of SIP calls");
     }
-    bound.map_err(|error| format!("sip: cannot listen on {at} ({what}): {error}"))
+    bound.map_err(|error| refused::port(transport, at, setting, &error))
 }
 
 /// Whether media can have this address.

@@ -22,6 +22,7 @@ use turn::{AnswerLimit, Family};
 
 use crate::clients::places::{Limits, Places};
 use crate::http::listen;
+use crate::os::refused::{self, Transport};
 use crate::os::{clock, udp};
 use allocations::Allocations;
 pub(crate) use counts::TurnStatistics;
@@ -150,23 +151,26 @@ fn advertised(peers: &[Peer]) -> Vec<SocketAddr> {
 /// Opens a UDP and a TCP port on all addresses, and serves clients there from now on. One family
 /// may be missing on this machine, but not all.
 ///
-/// Errors: the operating system's.
-pub(crate) fn serve(server: &Arc<TurnServer>, addresses: &[IpAddr], port: u16) -> io::Result<()> {
-    let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
+/// Errors: the operating system's, with its cure.
+pub(crate) fn serve(server: &Arc<TurnServer>, addresses: &[IpAddr], port: u16) -> Result<(), String> {
+    let mut outcome = Err("no address is left to serve TURN at".to_owned());
     for address in addresses {
         let at = SocketAddr::new(*address, port);
-        match udp::bind_shared(at).and_then(|socket| Ok((socket, listen::bind(at)?))) {
+        let refused =
+            |transport| move |error: io::Error| (refused::port(transport, at, "turn.port", &error), error.kind());
+        let opened = udp::bind_shared(at).map_err(refused(Transport::Udp));
+        match opened.and_then(|socket| Ok((socket, listen::bind(at).map_err(refused(Transport::Tcp))?))) {
             Ok((socket, listener)) => {
                 tokio::spawn(datagrams::serve(server.clone(), Arc::new(socket)));
                 tokio::spawn(streams::serve(server.clone(), listener));
                 info!(address = %at, "TURN");
                 outcome = Ok(());
             }
-            Err(error) if addresses.len() > 1 && error.kind() != io::ErrorKind::AddrInUse => {
+            Err((error, kind)) if addresses.len() > 1 && kind != io::ErrorKind::AddrInUse => {
                 warn!(address = %at, %error, "no TURN");
                 outcome = outcome.or(Err(error));
             }
-            Err(error) => return Err(error),
+            Err((error, _)) => return Err(error),
         }
     }
     outcome

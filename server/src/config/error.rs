@@ -1,10 +1,10 @@
 //! Why there is no configuration.
 
 use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 
 use super::yaml::Fault;
+use crate::os::refused;
 
 /// The reason why a configuration is invalid, as a sentence for the operator.
 #[derive(Debug)]
@@ -80,19 +80,7 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConfigError::Unreadable(file, error) => {
-                write!(f, "cannot read {file}: {error}")?;
-                match error.kind() {
-                    io::ErrorKind::PermissionDenied => {
-                        write!(
-                            f,
-                            ": give the user that runs Weir access (chown root:weir {file}; chmod 640 {file})"
-                        )
-                    }
-                    io::ErrorKind::IsADirectory => write!(f, ": name a file"),
-                    _ => Ok(()),
-                }
-            }
+            ConfigError::Unreadable(file, error) => f.write_str(&refused::file(file.as_ref(), error)),
             ConfigError::Settings(file, faults) => {
                 let lines = faults.iter().map(|fault| match &fault.key {
                     Some(key) => format!("{file}:{}: {key}: {}", fault.line, fault.message),

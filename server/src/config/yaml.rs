@@ -1,4 +1,5 @@
-//! Files of settings in YAML: read into a type, with every error in the words of who wrote the file.
+//! Files of settings in YAML, read into a type, with every error in the words of who wrote the
+//! file.
 //!
 //! `serde` stops at the first error. So the setting with the error is left out and the rest is read
 //! again. Lines and names of settings are those of the parsed file, in any notation of YAML.
@@ -8,9 +9,11 @@ mod fault;
 mod node;
 mod reader;
 mod schema;
+mod words;
 
 use serde::de::DeserializeOwned;
 
+use error::Cause;
 pub(super) use fault::Fault;
 
 use super::ConfigError;
@@ -18,7 +21,7 @@ use super::ConfigError;
 /// So many errors of a file are told.
 const FAULTS_MAX: usize = 100;
 
-/// What a file says, as far as it can be read.
+/// The settings of a file, as far as it can be read.
 #[derive(Debug)]
 pub(super) struct Reading<T> {
     /// Its settings without those that have an error; `None` if nothing can be read.
@@ -53,8 +56,13 @@ pub(super) fn read<T: DeserializeOwned>(text: &str, secrets: &[&str]) -> Reading
             Err(error) => error,
         };
         let place = error.place();
-        if !error.follows_from_another(&root) {
-            faults.push(Fault::of::<T>(&error, &root, secrets));
+        // A setting may be missing only because it was left out.
+        let follows = match error.cause {
+            Cause::Missing(name) => root.at(&place).is_some_and(|around| around.has_left_out(name)),
+            _ => false,
+        };
+        if !follows {
+            faults.push(words::fault::<T>(&error, &root, secrets));
         }
         if !root.leave_out(&place) {
             break;
@@ -64,7 +72,8 @@ pub(super) fn read<T: DeserializeOwned>(text: &str, secrets: &[&str]) -> Reading
     Reading { value, faults }
 }
 
-/// The line of a setting, by its dotted name; of the mapping around it where it is not there itself.
+/// The line of a setting, by its dotted name; of the mapping around it where it is not there
+/// itself.
 ///
 /// Shape: lines count from 1.
 pub(super) fn line_of(text: &str, name: &str) -> Option<usize> {

@@ -22,8 +22,7 @@ pub(crate) fn start_turn(config: &Config, reached: &[Reached]) -> Result<Option<
     let peers = peers(reached, &config.rtc.dataplane.ports);
     let server = Arc::new(TurnServer::new(turn.server.secret.clone(), &seed()?, peers));
     if let Some(port) = turn.port {
-        turn_server::serve(&server, &config.bind, port)
-            .map_err(|error| format!("cannot open TURN port {port}: {error}"))?;
+        turn_server::serve(&server, &config.bind, port)?;
     }
     Ok(Some(server))
 }

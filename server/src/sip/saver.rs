@@ -13,6 +13,7 @@ use sip::{Change, Relay};
 use tracing::{error, info, warn};
 
 use super::journal::Journal;
+use crate::os::refused;
 
 /// How long after calls could not be written all of them are written again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -54,8 +55,11 @@ impl Saver {
     /// Errors: the file cannot be opened.
     pub(crate) fn start(folder: &Path) -> Result<(Self, Vec<String>), Box<dyn Error>> {
         let failed = |error: io::Error| match error.kind() {
-            ErrorKind::WouldBlock => format!("sip: {} is in use by another process", folder.display()),
-            _ => format!("sip: calls cannot be kept in {}: {error}", folder.display()),
+            ErrorKind::WouldBlock => format!(
+                "another process keeps its calls in {}: end that, or set another folder in `sip.state`",
+                folder.display()
+            ),
+            _ => refused::folder(folder, "sip.state", &error),
         };
         let (journal, records) = Journal::open(folder).map_err(failed)?;
         let records = records.unwrap_or_else(|damage| {

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::certificate::Certificate;
 use super::store::Certificates;
-use crate::os::clock;
+use crate::os::{clock, refused};
 
 /// The longest file.
 const FILE_MAX: u64 = 1 << 20;
@@ -203,7 +203,7 @@ impl Texts {
 
 fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, String> {
     let mut bytes = Zeroizing::new(Vec::new());
-    let cannot = |error| format!("cannot read {}: {error}", path.display());
+    let cannot = |error| refused::file(path, &error);
     // Opening a pipe would wait for its other end.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(format!("{} is no regular file", path.display()));

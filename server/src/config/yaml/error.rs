@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::de::{self, Expected, Unexpected};
 
-use super::node::{Node, Place};
-
 /// The error, with the place where it is.
 #[derive(Debug)]
 pub(super) struct Error {
@@ -14,7 +12,7 @@ pub(super) struct Error {
     steps: Vec<usize>,
 }
 
-/// What is wrong.
+/// The kind of an error.
 #[derive(Debug)]
 pub(super) enum Cause {
     /// The value has another form than this one.
@@ -42,17 +40,9 @@ impl Error {
         self
     }
 
-    pub(super) fn place(&self) -> Place {
+    /// The place: numbers of entries and elements, from the outside.
+    pub(super) fn place(&self) -> Vec<usize> {
         self.steps.iter().rev().copied().collect()
-    }
-
-    /// Whether a setting is missing only because it was left out.
-    pub(super) fn follows_from_another(&self, root: &Node) -> bool {
-        let Cause::Missing(name) = self.cause else {
-            return false;
-        };
-        let around = root.at(&self.place());
-        around.is_some_and(|node| node.has_left_out(name))
     }
 }
 

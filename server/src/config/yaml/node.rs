@@ -41,9 +41,6 @@ pub(super) struct Entry {
     pub value: Option<Node>,
 }
 
-/// The place of a part: the numbers of the entries and elements around it, from the outside.
-pub(super) type Place = Vec<usize>;
-
 impl Node {
     fn new(line: usize, content: Content) -> Self {
         Node {
@@ -138,7 +135,7 @@ pub(super) fn parse(text: &str) -> (Node, Vec<Fault>) {
         };
         let (section, rest) = without_section(&text, fault.line).unzip();
         let key = fault.key.clone().or(section.flatten());
-        // What opens above and is not closed makes errors of all that follows.
+        // A quote or a bracket that is not closed makes errors of all that follows.
         faults.retain(|later| !(later.is_unclosed() && fault.is_unclosed() && later.line > fault.line));
         faults.push(Fault { key, ..fault });
         match rest {
@@ -161,8 +158,8 @@ fn tabs(text: &str) -> Vec<Fault> {
         .collect()
 }
 
-/// The name of the section of the outermost mapping that has this line, and the text with empty lines
-/// in its place.
+/// The name of the section of the outermost mapping that has this line, and the text with empty
+/// lines in its place.
 fn without_section(text: &str, line: usize) -> Option<(Option<String>, Zeroizing<String>)> {
     let lines: Vec<&str> = text.lines().collect();
     let begins =

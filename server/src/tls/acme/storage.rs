@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
+use crate::os::refused;
+
 use super::Failure;
 
 /// The folder of a directory. Only the account of the server may read it.
@@ -24,7 +26,7 @@ impl Storage {
     /// Errors: it cannot be made or written.
     pub(super) fn open(folder: &Path, directory: &str) -> Result<Self, String> {
         let path = folder.join(name_of(directory));
-        let cannot = |error: io::Error| format!("cannot use the folder {}: {error}", path.display());
+        let cannot = |error: io::Error| refused::folder(&path, "tls.acme.storage", &error);
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)

@@ -1,0 +1,306 @@
+//! Ports, sockets and files that the system refuses, and the cure.
+
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The lowest port that a process may open without a privilege.
+const UNPRIVILEGED: u16 = 1_024;
+
+const LOW_PORT: &str = "ports below 1024 need CAP_NET_BIND_SERVICE: for weir.service copy \
+    /usr/share/doc/weir/examples/low-ports.conf to /etc/systemd/system/weir.service.d/, then systemctl daemon-reload";
+
+/// The protocol of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Udp,
+    Tcp,
+}
+
+impl Transport {
+    fn name(self) -> &'static str {
+        match self {
+            Transport::Udp => "UDP",
+            Transport::Tcp => "TCP",
+        }
+    }
+
+    /// The tables of the kernel's sockets, and the state of one that has a port for all peers.
+    fn tables(self) -> ([&'static str; 2], &'static str) {
+        match self {
+            Transport::Udp => (["/proc/net/udp", "/proc/net/udp6"], "07"),
+            Transport::Tcp => (["/proc/net/tcp", "/proc/net/tcp6"], "0A"),
+        }
+    }
+
+    fn try_out(self, address: SocketAddr) -> io::Result<()> {
+        match self {
+            Transport::Udp => UdpSocket::bind(address).map(drop),
+            Transport::Tcp => TcpListener::bind(address).map(drop),
+        }
+    }
+}
+
+/// Why a port that this setting names cannot be had, as a sentence for the operator.
+pub(crate) fn port(transport: Transport, address: SocketAddr, setting: &str, error: &io::Error) -> String {
+    let number = address.port();
+    let cure = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            let by = owner(transport, address);
+            let by = by.map(|owner| format!(" by {owner}")).unwrap_or_default();
+            format!(": the port is in use{by}: end that, or set another port in `{setting}`")
+        }
+        io::ErrorKind::PermissionDenied if number < UNPRIVILEGED => format!(": {LOW_PORT}"),
+        io::ErrorKind::PermissionDenied => {
+            format!(": a policy of this machine forbids the port: permit it, or set another port in `{setting}`")
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            let named = if setting.starts_with("sip") { setting } else { "bind" };
+            format!(": this machine has no such address: `{named}` names those to listen on")
+        }
+        _ => String::new(),
+    };
+    format!("cannot listen on {} {address}: {error}{cure}", transport.name())
+}
+
+/// The first of these ports that cannot be had, as a sentence for the operator. An address whose
+/// family this machine lacks is passed over.
+pub(crate) fn first_of<'a>(ports: impl IntoIterator<Item = (Transport, SocketAddr, &'a str)>) -> Option<String> {
+    ports.into_iter().find_map(|(transport, address, setting)| {
+        let error = transport.try_out(address).err()?;
+        let is_absent = address.is_ipv6() && UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_err();
+        (!is_absent).then(|| port(transport, address, setting, &error))
+    })
+}
+
+/// Why a Unix socket cannot be had, as a sentence for the operator.
+pub(crate) fn unix_socket(path: &Path, setting: &str, error: &io::Error) -> String {
+    let cure = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            let by = unix_owner(path).map(|owner| format!(" by {owner}"));
+            match path.exists() && by.is_none() && !is_socket(path) {
+                true => ": a file of this name is in the way: remove it, or name another path".to_owned(),
+                false => format!(
+                    ": the socket is in use{}: end that, or name another path in `{setting}`",
+                    by.unwrap_or_default()
+                ),
+            }
+        }
+        io::ErrorKind::InvalidInput => format!(": `{setting}` names a path of at most 107 bytes"),
+        _ => in_folder(path.parent().unwrap_or(path), setting, error),
+    };
+    format!("cannot listen at {}: {error}{cure}", path.display())
+}
+
+/// Why a file cannot be read, as a sentence for the operator.
+pub(crate) fn file(path: &Path, error: &io::Error) -> String {
+    let name = path.display();
+    let cure = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!(": give the user that runs Weir access (chown root:weir {name}; chmod 640 {name})")
+        }
+        io::ErrorKind::NotFound => ": correct the path, or put the file there".to_owned(),
+        io::ErrorKind::IsADirectory => ": name a file".to_owned(),
+        _ => String::new(),
+    };
+    format!("cannot read {name}: {error}{cure}")
+}
+
+/// Why a folder that this setting names cannot be written, as a sentence for the operator.
+pub(crate) fn folder(path: &Path, setting: &str, error: &io::Error) -> String {
+    format!(
+        "cannot write to the folder {}: {error}{}",
+        path.display(),
+        in_folder(path, setting, error)
+    )
+}
+
+/// The cure for a folder that refuses a file.
+fn in_folder(path: &Path, setting: &str, error: &io::Error) -> String {
+    let name = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!(
+                ": there is no folder {name}: make it (install -d -o weir -g weir -m 750 {name}), or set another path in `{setting}`"
+            )
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            let owner = fs::metadata(path).map(|metadata| format!(", which user {} has", metadata.uid()));
+            format!(
+                ": this process may not write to {name}{}: give it to the user that runs Weir (chown weir:weir {name}; \
+                 for weir.service a path outside of /var/lib/weir and /run/weir also needs ReadWritePaths={name}), or \
+                 set another path in `{setting}`",
+                owner.unwrap_or_default()
+            )
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            format!(": {name} is no folder: set another path in `{setting}`")
+        }
+        io::ErrorKind::StorageFull => ": the disk is full: make room".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
+}
+
+/// The process that has a port, as far as this one may see it.
+fn owner(transport: Transport, address: SocketAddr) -> Option<String> {
+    let (tables, state) = transport.tables();
+    let tables = tables.map(|path| fs::read_to_string(path).unwrap_or_default());
+    process_of(tables.iter().find_map(|table| inode_of(table, address, state))?)
+}
+
+/// The process that listens at a Unix socket.
+fn unix_owner(path: &Path) -> Option<String> {
+    let table = fs::read_to_string("/proc/net/unix").ok()?;
+    let path = path.to_str()?;
+    // Connections that wait there have its path, too, and no process.
+    table.lines().skip(1).find_map(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(6);
+        let inode = fields.next()?.parse().ok()?;
+        if fields.next()? == path {
+            process_of(inode)
+        } else {
+            None
+        }
+    })
+}
+
+/// The process that has a socket.
+fn process_of(inode: u64) -> Option<String> {
+    let socket = format!("socket:[{inode}]");
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let is_number = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok())
+    };
+    let mut processes = processes.map(|process| process.path()).filter(is_number);
+    let found = processes.find(|process| {
+        let open = fs::read_dir(process.join("fd"))
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok);
+        let mut targets = open.filter_map(|file| fs::read_link(file.path()).ok());
+        targets.any(|target| target.to_str() == Some(&socket))
+    })?;
+    let name = fs::read_to_string(found.join("comm")).ok()?;
+    Some(format!("{} (process {})", name.trim(), found.file_name()?.to_str()?))
+}
+
+/// The inode of the socket in this state that is in the way of a port, in a table such as
+/// `/proc/net/tcp`.
+fn inode_of(table: &str, wanted: SocketAddr, state: &str) -> Option<u64> {
+    table.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (address, port) = fields.get(1)?.rsplit_once(':')?;
+        let address = address_of(address)?;
+        let is_in_the_way = address.is_unspecified() || wanted.ip().is_unspecified() || address == wanted.ip();
+        let is_it = u16::from_str_radix(port, 16) == Ok(wanted.port()) && *fields.get(3)? == state && is_in_the_way;
+        if is_it { fields.get(9)?.parse().ok() } else { None }
+    })
+}
+
+/// An address in hexadecimal digits, each group of four bytes in the machine's order.
+fn address_of(digits: &str) -> Option<IpAddr> {
+    let group = |at: usize| Some(u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
+    match digits.len() {
+        8 => Some(Ipv4Addr::from(group(0)?).into()),
+        32 => {
+            let bytes = [group(0)?, group(8)?, group(16)?, group(24)?].concat();
+            Some(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn named(text: &str) -> bool {
+        text.contains(&format!("(process {})", std::process::id()))
+    }
+
+    #[test]
+    fn a_port_in_use_names_the_program_that_has_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let text = first_of([(Transport::Tcp, address, "port")]).unwrap();
+        assert!(named(&text) && text.contains("`port`"), "{text}");
+        for own in ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0"] {
+            let Ok(socket) = UdpSocket::bind(own) else { continue };
+            let address = socket.local_addr().unwrap();
+            let text = first_of([(Transport::Udp, address, "rtc.port")]).unwrap();
+            assert!(
+                named(&text) && text.contains("UDP") && text.contains("`rtc.port`"),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            first_of([(Transport::Udp, ([127, 0, 0, 1], 0).into(), "rtc.port")]),
+            None
+        );
+    }
+
+    #[test]
+    fn the_socket_of_another_address_is_not_in_the_way() {
+        let table = "head\n 0: 0100007F:1EC9 00000000:0000 07 0:0 0:0 0 0 0 77 2\n";
+        let inode = |address: [u8; 4]| inode_of(table, (address, 7_881).into(), "07");
+        assert_eq!(inode([127, 0, 0, 1]), Some(77));
+        assert_eq!(inode([0, 0, 0, 0]), Some(77));
+        assert_eq!(inode([127, 0, 0, 2]), None);
+        let six = address_of("00000000000000000000000001000000");
+        assert_eq!(six, Some(Ipv6Addr::LOCALHOST.into()));
+    }
+
+    #[test]
+    fn each_refusal_of_a_port_has_a_cure() {
+        for (number, kind, setting, cure) in [
+            (443, io::ErrorKind::PermissionDenied, "tls.port", "low-ports.conf"),
+            (7880, io::ErrorKind::AddrNotAvailable, "port", "`bind`"),
+            (
+                2223,
+                io::ErrorKind::AddrNotAvailable,
+                "sip.ng.listen",
+                "`sip.ng.listen`",
+            ),
+            (7880, io::ErrorKind::PermissionDenied, "port", "policy"),
+            (7880, io::ErrorKind::AddrInUse, "turn.port", "`turn.port`"),
+        ] {
+            let text = port(Transport::Tcp, ([192, 0, 2, 1], number).into(), setting, &kind.into());
+            assert!(text.contains(cure), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_refusal_of_a_path_has_a_cure() {
+        let folder_of_test = std::env::temp_dir().join(format!("weir-refused-{}", std::process::id()));
+        fs::create_dir_all(&folder_of_test).unwrap();
+        let path = folder_of_test.join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let _waiting = std::os::unix::net::UnixStream::connect(&path).unwrap();
+        let error = UnixListener::bind(&path).unwrap_err();
+        let text = unix_socket(&path, "sip.rtpproxy.unix", &error);
+        assert!(named(&text), "{text}");
+        drop(listener);
+        let absent = Path::new("/nonexistent/weir/socket");
+        let error = UnixListener::bind(absent).unwrap_err();
+        let text = unix_socket(absent, "sip.rtpproxy.unix", &error);
+        assert!(
+            text.contains("install -d") && text.contains("`sip.rtpproxy.unix`"),
+            "{text}"
+        );
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert!(folder(&folder_of_test, "sip.state", &denied).contains("ReadWritePaths="));
+        assert!(file(&path, &denied).contains("chmod 640"));
+        assert!(file(&path, &io::ErrorKind::NotFound.into()).contains("correct the path"));
+        fs::remove_dir_all(&folder_of_test).unwrap();
+    }
+}
