@@ -1,0 +1,86 @@
+"""Calls through the reverse proxies whose configurations are examples of the package."""
+
+import asyncio
+
+import aiohttp
+import pytest
+from support.flow import audio_flows, video_flows
+from support.media import SIGNATURES
+from support.proxies import program, proxy
+from support.sdk import SdkParticipant
+from support.server import server
+from support.tokens import token
+from support.wait import until
+from support.whip import WhipParticipant
+
+PROXIES = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.skipif(not program(name), reason=f"{name} is not installed"))
+        for name in ("nginx", "caddy")
+    ],
+)
+
+
+@PROXIES
+@pytest.mark.timeout(60)
+async def test_calls_and_whip_go_through_the_example_of_a_proxy(name):
+    async with server(config="trusted_proxies: [127.0.0.1]\n") as weir, proxy(name, weir.port) as port:
+        url = f"ws://127.0.0.1:{port}"
+        alice, bob = (SdkParticipant(who, SIGNATURES[n]) for n, who in enumerate(("alice", "bob")))
+        encoder = WhipParticipant("encoder", SIGNATURES[2])
+        try:
+            for single, participant in enumerate((alice, bob)):
+                await participant.join(url, token("proxied", participant.identity), single=bool(single))
+            await alice.publish_video()
+            await alice.publish_audio()
+            await asyncio.gather(video_flows(alice, bob), audio_flows(alice, bob))
+            await encoder.publish_video()
+            reply = await encoder.open(url, "/whip/v1", token("proxied", "encoder"))
+            assert reply.status == 201, reply
+            await video_flows(encoder, bob)
+            await encoder.leave()
+            await until("the encoder's end goes through the proxy", lambda: "encoder" not in bob.others, 5)
+        finally:
+            await asyncio.gather(alice.leave(), bob.leave())
+
+
+@PROXIES
+@pytest.mark.parametrize("trusted", [True, False], ids=["named", "not named"])
+@pytest.mark.timeout(60)
+async def test_clients_of_a_proxy_have_limits_of_their_own_once_it_is_named(name, trusted):
+    # Two requests at once of one address; one of them is held by each of four clients.
+    limits = "limits: {connections_per_address: 2, requests_per_address: 2}\n"
+    config = limits + ("trusted_proxies: [127.0.0.1]\n" if trusted else "")
+    async with server(config=config) as weir, proxy(name, weir.port) as port:
+        clients = [aiohttp.TCPConnector(local_addr=(f"127.0.0.{number}", 0)) for number in (2, 3, 4, 5)]
+        sessions = [aiohttp.ClientSession(connector=connector) for connector in clients]
+        try:
+            joined = await asyncio.gather(
+                *(_join(session, port, f"client-{number}") for number, session in enumerate(sessions))
+            )
+            assert joined.count(True) == (4 if trusted else 2), joined
+        finally:
+            await asyncio.gather(*(session.close() for session in sessions))
+
+
+async def _join(session: aiohttp.ClientSession, port: int, identity: str) -> bool:
+    """Whether a client joins, and stays."""
+    query = {"access_token": token("limited", identity), "protocol": "16", "sdk": "js", "auto_subscribe": "1"}
+    try:
+        socket = await session.ws_connect(f"ws://127.0.0.1:{port}/rtc", params=query, timeout=aiohttp.ClientWSTimeout(5))
+        await socket.receive(timeout=5)
+        await asyncio.sleep(1)
+        return not socket.closed and not (await _is_over(socket))
+    except (aiohttp.ClientError, TimeoutError):
+        return False
+
+
+async def _is_over(socket: aiohttp.ClientWebSocketResponse) -> bool:
+    try:
+        kinds = aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR
+        while True:
+            if (await socket.receive(timeout=0.3)).type in kinds:
+                return True
+    except TimeoutError:
+        return False
