@@ -3,6 +3,7 @@
 
 mod answers;
 mod api;
+mod bodies;
 pub(crate) mod dev;
 mod frame_limit;
 pub(crate) mod framing;
@@ -41,9 +42,9 @@ use crate::metrics::exposition;
 use crate::os::clock;
 use crate::websocket;
 pub(crate) use api::Api;
+pub(crate) use bodies::Bodies;
 use receivers::{Denial, ReceiverView, ReceiversView};
 pub(crate) use state::{Http, Https};
-pub(crate) use whip_session::Bodies;
 
 /// The largest body of a request, apart from those of the server API.
 const BODY_MAX: usize = 4 << 10;

@@ -1,23 +1,22 @@
 //! The server API under `/twirp`: LiveKit's, in Twirp's form (docs/api.md).
 //!
-//! No byte of a body is read before the token was verified, and only so many large bodies at once
-//! are.
+//! No byte of a body is read before the token was verified, and a large one only while it has a
+//! place.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
-use http_body_util::LengthLimitError;
 use hyper::body::Body as _;
 use livekit::api::{self, ApiError, Call, Code, Reply, authorize};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tracing::debug;
 
+use super::bodies::{self, BodyKind, Unread};
 use super::{Http, authorization};
 use crate::clients::guest::Guest;
 use crate::http::answers::Answers;
@@ -27,16 +26,11 @@ use crate::os::clock;
 /// takes less in any form.
 const BODY_MAX: usize = 1 << 20;
 
-/// Large bodies that are read at once. Further calls with one wait for a place until their time is
-/// over.
-const LARGE_BODIES_MAX: usize = 64;
-
 /// The largest body that is read without a place.
 const SMALL_BODY: usize = super::BODY_MAX;
 
 /// Limits of the API.
 pub(crate) struct Api {
-    large_bodies: Semaphore,
     answers: Answers,
     /// How long a client may take for a body, and the controller for an answer.
     patience: Duration,
@@ -45,7 +39,6 @@ pub(crate) struct Api {
 impl Api {
     pub(crate) fn new(patience: Duration) -> Self {
         Api {
-            large_bodies: Semaphore::new(LARGE_BODIES_MAX),
             answers: Answers::new(),
             patience,
         }
@@ -58,6 +51,16 @@ enum Failure {
     Error(ApiError),
     /// The body is larger than [`BODY_MAX`].
     TooLarge,
+}
+
+impl From<Unread> for Failure {
+    fn from(why: Unread) -> Self {
+        Failure::Error(match why {
+            Unread::Busy => ApiError::new(Code::ResourceExhausted, "too many large requests at once"),
+            Unread::TooLarge => return Failure::TooLarge,
+            Unread::Broken => ApiError::new(Code::Malformed, "failed to read request body"),
+        })
+    }
 }
 
 impl From<ApiError> for Failure {
@@ -95,9 +98,11 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, B
     let call = Call::new(parts.method.as_str(), parts.uri.path(), kind)?;
     let claims = claims?;
     call.check(&claims)?;
+    let address = parts.extensions.get::<Guest>().map(|guest| guest.client.address);
+    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let request = {
         let late = || ApiError::new(Code::DeadlineExceeded, "failed to read request: deadline exceeded");
-        let body = timeout(http.api.patience, read(http, body))
+        let body = timeout(http.api.patience, read(http, address, body))
             .await
             .map_err(|_| late())??;
         call.read(&claims, &body)?
@@ -107,8 +112,6 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, B
     let reply = timeout(patience, ask(http, request)).await.map_err(|_| late())?;
     let reply = reply.ok_or_else(|| ApiError::new(Code::Unavailable, "the server is shutting down"))?;
     let reply = reply?.of_key(&claims.key_rooms);
-    let address = parts.extensions.get::<Guest>().map(|guest| guest.client.address);
-    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let body = timeout(http.api.patience, http.api.answers.write(call, reply, address));
     Ok((call.content_type(), body.await.map_err(|_| late())??))
 }
@@ -127,19 +130,11 @@ async fn ask(http: &Http, request: api::Request) -> Option<Result<Reply, ApiErro
     }
 }
 
-async fn read(http: &Http, body: Body) -> Result<Vec<u8>, Failure> {
+async fn read(http: &Http, from: IpAddr, body: Body) -> Result<Bytes, Unread> {
     let is_small = body.size_hint().upper().is_some_and(|len| len <= SMALL_BODY as u64);
-    let _place = match is_small {
-        true => None,
-        false => http.api.large_bodies.acquire().await.ok(),
-    };
-    match to_bytes(body, BODY_MAX).await {
-        Ok(bytes) => Ok(bytes.into()),
-        Err(error) => {
-            let is_too_large = error.into_inner().is::<LengthLimitError>();
-            let failed = || ApiError::new(Code::Malformed, "failed to read request body").into();
-            Err(if is_too_large { Failure::TooLarge } else { failed() })
-        }
+    match is_small {
+        true => bodies::read(body, SMALL_BODY).await,
+        false => http.bodies.read(BodyKind::Large, from, body, BODY_MAX).await,
     }
 }
 

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use axum::http::HeaderValue;
 
 use super::api::Api;
+use super::bodies::Bodies;
 use super::health::Health;
-use super::whip_session::Bodies;
 use crate::clients::places::Places;
 use crate::config;
 use crate::controller_task::Handle;
@@ -29,7 +29,7 @@ pub(crate) struct Http {
     pub node_ips: Vec<IpAddr>,
     /// Places of clients behind trusted proxies.
     pub proxied: Places,
-    /// Places of the bodies of requests of WHIP and WHEP.
+    /// Places of bodies that are read.
     pub bodies: Bodies,
     /// The measurements.
     pub metrics: Metrics,

@@ -3,59 +3,17 @@
 //! No byte of a body is read before the token was verified, and only so many bodies at once are.
 //! Viewers have no token; their bodies are counted apart, so that they do not keep others waiting.
 
-use std::net::IpAddr;
-
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
-use http_body_util::LengthLimitError;
 use tracing::debug;
 use whip::{Access, Answer, Route, judge};
 
 use super::Http;
+use super::bodies::{BodyKind, Unread};
 use crate::clients::guest::Guest;
-use crate::clients::places::{Limits, Places};
 use crate::os::clock;
-
-/// Bodies that are read at once, with a token and without. For one more, the oldest of the address
-/// with the most is given up.
-const BODIES: Limits = Limits {
-    all: 512,
-    per_address: usize::MAX,
-    pending_per_address: usize::MAX,
-};
-
-/// Places of bodies that are read.
-pub(crate) struct Bodies {
-    signed: Places,
-    of_viewers: Places,
-}
-
-impl Default for Bodies {
-    fn default() -> Self {
-        Bodies {
-            signed: Places::new(BODIES),
-            of_viewers: Places::new(BODIES),
-        }
-    }
-}
-
-impl Bodies {
-    /// Reads a body, unless its place is needed for another's.
-    async fn read(&self, is_signed: bool, from: IpAddr, body: Body, max: usize) -> Result<Bytes, Answer> {
-        let places = match is_signed {
-            true => &self.signed,
-            false => &self.of_viewers,
-        };
-        let busy = || Answer::busy(503, "too many requests at once");
-        let (_place, evicted) = places.enter(Some(from), clock::now()).map_err(|_| busy())?;
-        tokio::select! {
-            body = read(body, max) => body,
-            Ok(_) = evicted => Err(busy()),
-        }
-    }
-}
 
 /// The answer to a request for a path of these protocols.
 pub(super) async fn answer(http: &Http, route: Route, guest: Guest, request: Request) -> Response<Body> {
@@ -115,20 +73,25 @@ async fn call(http: &Http, guest: &Guest, request: Request) -> Result<Answer, An
     let body = match judged.body_max() {
         0 => Bytes::new(),
         max => {
-            let bodies = &http.bodies;
-            bodies.read(judged.is_signed(), guest.client.address, body, max).await?
+            let kind = match judged.is_signed() {
+                true => BodyKind::Signed,
+                false => BodyKind::OfViewer,
+            };
+            http.bodies.read(kind, guest.client.address, body, max).await?
         }
     };
     let answer = http.front_ends.whip.call(judged, &body, guest.client.address).await;
     answer.ok_or_else(|| Answer::refusal(503, "the server is shutting down"))
 }
 
-async fn read(body: Body, max: usize) -> Result<Bytes, Answer> {
-    let read = to_bytes(body, max).await;
-    read.map_err(|error| match error.into_inner().is::<LengthLimitError>() {
-        true => Answer::refusal(413, "the body is too large"),
-        false => Answer::refusal(400, "the body cannot be read"),
-    })
+impl From<Unread> for Answer {
+    fn from(why: Unread) -> Self {
+        match why {
+            Unread::Busy => Answer::busy(503, "too many requests at once"),
+            Unread::TooLarge => Answer::refusal(413, "the body is too large"),
+            Unread::Broken => Answer::refusal(400, "the body cannot be read"),
+        }
+    }
 }
 
 fn random() -> Result<u64, Answer> {

@@ -187,13 +187,39 @@ async fn large_bodies_that_do_not_arrive_delay_no_small_one() {
     let server = server("{}");
     let token = everything();
     let mut stalled = Vec::new();
-    for _ in 0..80 {
+    for _ in 0..50 {
         let mut call = Box::pin(server.call("ListRooms", &token, JSON, Body::new(Never)));
         assert!(tokio::time::timeout(Duration::ZERO, &mut call).await.is_err());
         stalled.push(call);
     }
     let rooms = tokio::time::timeout(Duration::from_secs(5), server.done("ListRooms", json!({}))).await;
     assert_eq!(rooms.unwrap(), json!({"rooms": []}));
+}
+
+#[tokio::test]
+async fn large_bodies_of_one_address_leave_places_to_others() {
+    let server = server("{}");
+    let create = |peer: &'static str, body: Body| {
+        let request = Request::post("/twirp/livekit.RoomService/CreateRoom")
+            .header(header::AUTHORIZATION, format!("Bearer {}", everything()))
+            .header(header::CONTENT_TYPE, JSON)
+            .body(body)
+            .unwrap();
+        server.ask(peer, request)
+    };
+    let mut stalled = Vec::new();
+    let refused = loop {
+        let mut call = Box::pin(create(STRANGER, Body::new(Never)));
+        match tokio::time::timeout(Duration::ZERO, &mut call).await {
+            Ok(answer) => break answer,
+            Err(_) => stalled.push(call),
+        }
+    };
+    assert_eq!(stalled.len(), 57);
+    assert_eq!(failure(refused).await, (429, "resource_exhausted".to_owned()));
+    let large = json!({"name": "lobby", "metadata": "x".repeat(32 << 10)}).to_string();
+    let made = create("203.0.113.9", large.into()).await;
+    assert_eq!(made.status(), StatusCode::OK);
 }
 
 #[tokio::test]
