@@ -17,7 +17,7 @@ mod target;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -91,6 +91,8 @@ pub(crate) struct Call {
     pub(crate) check: Check,
     /// The names of flags that the operator was warned about.
     pub(crate) warned: BTreeSet<String>,
+    /// The address of the party that began it, as holder of its ports.
+    pub(crate) caller: Option<IpAddr>,
     /// Its next timeout, as listed in the relay.
     pub(crate) deadline: Option<Instant>,
 }
@@ -239,6 +241,7 @@ impl Call {
             installed: BTreeMap::new(),
             check: Check::default(),
             warned: BTreeSet::new(),
+            caller: None,
             deadline: None,
         }
     }

@@ -24,6 +24,7 @@ mod drain;
 mod forwarding;
 mod ports;
 mod random;
+mod reclaim;
 mod relay;
 mod requests;
 mod saved;

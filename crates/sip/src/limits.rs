@@ -105,3 +105,7 @@ pub const RATE_PORTS_AT_ONCE: usize = 256;
 
 /// See [`RATE_PORTS_AT_ONCE`].
 pub const RATE_PORTS_EVERY: Duration = Duration::from_millis(20);
+
+/// How long a call without an answer and without a packet keeps its ports in any case. After that
+/// it ends for a call of another address, where no port is free or there are too many calls.
+pub const UNANSWERED_MIN: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::call::{CallName, Context, Ending, Refused};
+use crate::call::{CallName, Context, Ending};
 use crate::cookies::Cookies;
 use crate::plan::{RelayCommand, RelayNotice, Traffic};
 use crate::ports::Ports;
@@ -288,60 +288,6 @@ impl Relay {
             counters,
             instance,
         })
-    }
-
-    /// Runs work that needs ports. If none is free, the oldest of the calls that are over give
-    /// theirs back.
-    pub(crate) fn with_ports<T>(
-        &mut self,
-        now: Instant,
-        out: &mut Vec<Output>,
-        mut work: impl FnMut(&mut Context<'_>) -> Result<T, Refused>,
-    ) -> Result<T, Refused> {
-        loop {
-            match self.with(now, &mut work) {
-                Err(Refused::NoPorts) if self.reclaim(out) => {}
-                Err(Refused::NoPorts) => {
-                    self.counters.count(Counter::PortsExhausted);
-                    return Err(Refused::NoPorts);
-                }
-                done => return done,
-            }
-        }
-    }
-
-    /// Takes the ports of the oldest calls that are over; returns whether there were any.
-    pub(crate) fn reclaim(&mut self, out: &mut Vec<Output>) -> bool {
-        // Finding the oldest costs a look at every call, so some are taken at once.
-        const AT_ONCE: usize = 64;
-        let oldest = |(name, call): (&CallName, &Call)| {
-            let kept = call.dialogues.iter().filter(|dialogue| !dialogue.media.is_empty());
-            kept.filter_map(|dialogue| dialogue.kept_until)
-                .min()
-                .map(|until| (until, name.clone()))
-        };
-        let mut kept: Vec<_> = self.calls.iter().filter_map(oldest).collect();
-        kept.sort();
-        for (_, name) in kept.iter().take(AT_ONCE) {
-            let mut call = self.calls.remove(name).expect("it was just there");
-            call.forget(&mut self.ports, |dialogue| dialogue.is_over());
-            self.counters.count(Counter::PortsReclaimed);
-            self.put(name.clone(), call, out);
-        }
-        !kept.is_empty()
-    }
-
-    /// Takes the call of that name out of all calls, or begins a new one. The caller puts it back.
-    pub(crate) fn take_or_begin(&mut self, now: Instant, name: &CallName) -> Result<Call, Refused> {
-        if let Some(call) = self.calls.remove(name) {
-            return Ok(call);
-        }
-        if self.calls.len() >= self.config.calls_max {
-            self.counters.count(Counter::CallsFull);
-            return Err(Refused::Full);
-        }
-        self.counters.count(Counter::CallsBegun);
-        Ok(Call::new(now))
     }
 
     /// Puts a call back, unless it is empty, and sends its changes to the data plane.

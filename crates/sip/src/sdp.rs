@@ -38,6 +38,11 @@ pub struct Description<'a> {
 }
 
 impl Description<'_> {
+    /// The first address that it names for media.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.sections.iter().find_map(|section| section.address)
+    }
+
     /// All of it, unchanged.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let sections = self.sections.iter().flat_map(|section| &section.lines);

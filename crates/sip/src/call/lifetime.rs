@@ -140,6 +140,13 @@ impl Call {
         (config.silent_timeout, Counter::CallsSilentTimeout)
     }
 
+    /// Whether it waits for its first answer, and no packet has come either.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        let silent = |dialogue: &Dialogue| dialogue.sides().all(|side| side.last_packets == [None; 2]);
+        let waits = |dialogue: &Dialogue| !dialogue.is_over() && !dialogue.answered && silent(dialogue);
+        self.resumed.is_none() && self.dialogues.iter().all(waits)
+    }
+
     fn alive(&self) -> impl Iterator<Item = &Dialogue> {
         self.dialogues.iter().filter(|dialogue| !dialogue.is_over())
     }

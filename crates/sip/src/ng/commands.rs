@@ -157,7 +157,7 @@ impl Relay {
         }
         self.judge_wishes(role, &description, flags)?;
         let mut call = match role {
-            Role::Offer => self.take_or_begin(now, &name)?,
+            Role::Offer => self.take_or_begin(now, &name, description.address(), out)?,
             Role::Answer => self.calls.remove(&name).ok_or_else(|| self.unknown_call())?,
         };
         let written = self.negotiate_in(now, &mut call, names, role, &description, flags, out);
@@ -191,7 +191,7 @@ impl Relay {
                 .place_of_answer(names, Some(description))
                 .ok_or_else(|| self.unknown_call())?,
         };
-        let written = self.with_ports(now, out, |context| {
+        let written = self.with_ports(now, description.address(), out, |context| {
             call.describe(place, role, description, flags, context)
         });
         if written.is_err() && call.dialogues.len() > before {
@@ -204,8 +204,7 @@ impl Relay {
 
     /// On which interfaces the speaker and the other are.
     fn interfaces(&mut self, description: &Description<'_>, flags: &Flags) -> [usize; 2] {
-        let said = description.sections.iter().find_map(|section| section.address);
-        let speaks_v6 = said.is_some_and(|address| address.is_ipv6());
+        let speaks_v6 = description.address().is_some_and(|address| address.is_ipv6());
         let families = [speaks_v6, flags.v6.unwrap_or(speaks_v6)];
         [0, 1].map(|end| {
             let v6 = families[end];

@@ -76,7 +76,7 @@ impl Relay {
         let interfaces = self.interfaces_by_line(asked)?;
         let name = CallName::from(asked.names.call.as_bytes());
         let mut call = match asked.lookup {
-            false => self.take_or_begin(now, &name).map_err(code)?,
+            false => self.take_or_begin(now, &name, asked.address, out).map_err(code)?,
             true => match self.calls.remove(&name) {
                 Some(call) => call,
                 None => return Ok(self.nothing_there()),
@@ -104,7 +104,7 @@ impl Relay {
             false => self.with(now, |context| call.place_of_offer(&names, interfaces, None, context))?,
             true => call.place_of_answer(&names, None).ok_or(Refused::Unknown)?,
         };
-        let done = self.with_ports(now, out, |context| call.allocate(place, asked, context));
+        let done = self.with_ports(now, asked.address, out, |context| call.allocate(place, asked, context));
         if done.is_err() && call.dialogues.len() > before {
             // A dialogue that this command began ends with it.
             call.dialogues[place.dialogue].kept_until = Some(now);
