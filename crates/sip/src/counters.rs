@@ -55,8 +55,8 @@ counting::counters! {
         RequestsFull = "requests_full",
         /// Deleted calls that gave their ports back early, because none was free.
         PortsReclaimed = "ports_reclaimed",
-        /// Calls without an answer that ended for others, because no port was free or there were too
-        /// many calls.
+        /// Calls without an answer that ended for others, because no port was free or there were
+        /// too many calls.
         CallsEvicted = "calls_evicted",
 
         /// `ping` commands.

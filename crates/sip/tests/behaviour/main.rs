@@ -17,6 +17,7 @@ mod offers;
 mod osrtp;
 mod proxies;
 mod rates;
+mod reclaim;
 mod resuming;
 mod rtpproxy;
 mod sections;
