@@ -15,6 +15,7 @@ use crate::context::{Context, Shared};
 use crate::counters::Counters;
 use crate::dtls::{HandshakeFailure, Identity};
 use crate::handshake::{Handshake, Handshaken};
+use crate::handshake_queue::HandshakeQueue;
 use crate::ledger::Ledger;
 use crate::limits::TRANSPORTS_MAX;
 use crate::media::{Current, Media, UnmappedStream};
@@ -53,7 +54,7 @@ impl Agent {
             rng,
             timers: Timers::default(),
             counters: Counters::default(),
-            handshakes: VecDeque::new(),
+            handshakes: HandshakeQueue::default(),
             failures: VecDeque::new(),
             ledger: Ledger::new(node),
         };
@@ -205,7 +206,7 @@ impl Agent {
     /// The next part of a handshake that waits to be computed. Others wait their turn here, so take
     /// no more than are computed at once.
     pub fn poll_handshake(&mut self) -> Option<Handshake> {
-        while let Some(owner) = self.shared.handshakes.pop_front() {
+        while let Some(owner) = self.shared.handshakes.pop() {
             // An owner that is gone stays in the list until its turn.
             let handshake = match owner {
                 Owner::Transport(transport) => self.transports.take_handshake(transport),

@@ -10,9 +10,9 @@ use southbound::{CloseReason, DtlsRole, Notice, PayloadFormat, TransportId};
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::dtls::{HandshakeFailure, HandshakeFault};
+use crate::handshake_queue::HandshakeQueue;
 use crate::ledger::Ledger;
 use crate::limits::HANDSHAKE_FAILURES_MAX;
-use crate::owner::Owner;
 use crate::timers::{Timer, Timers};
 
 /// Interval of routine work, done for many transports together: each round wakes the agent and the
@@ -26,8 +26,8 @@ pub(crate) struct Shared {
     pub(crate) rng: StdRng,
     pub(crate) timers: Timers,
     pub(crate) counters: Counters,
-    /// Owners of handshakes that wait to be computed, each once. Some of them may be gone already.
-    pub(crate) handshakes: VecDeque<Owner>,
+    /// Handshakes that wait to be computed.
+    pub(crate) handshakes: HandshakeQueue,
     /// Handshakes that failed and are not logged yet.
     pub(crate) failures: VecDeque<HandshakeFailure>,
     /// Messages on their way from one peer to others.

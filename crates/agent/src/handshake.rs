@@ -154,7 +154,7 @@ impl Exchange {
     pub(crate) fn list(&mut self, cx: &mut Context<'_>, owner: Owner) {
         if !self.listed && matches!(self.place, Place::Home(_)) {
             self.listed = true;
-            cx.shared.handshakes.push_back(owner);
+            cx.shared.handshakes.push(self.from.remote.ip(), owner);
         }
     }
 

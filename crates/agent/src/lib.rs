@@ -23,6 +23,7 @@ mod departed;
 mod digest;
 mod dtls;
 mod handshake;
+mod handshake_queue;
 mod ice;
 mod ids;
 mod ledger;

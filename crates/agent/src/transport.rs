@@ -12,7 +12,7 @@ use crate::counters::Counter;
 use crate::dtls::{self, Association, HandshakeFault, Identity};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
 use crate::ice::Ice;
-use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
+use crate::limits::{EARLY_DTLS_MAX, PUT_OFF};
 use crate::liveness::Liveness;
 use crate::owner::Owner;
 use crate::timers::Timer;
@@ -388,7 +388,7 @@ impl Transport {
         if !is_ready {
             return Ok(());
         }
-        if cx.shared.handshakes.len() >= HANDSHAKES_WAITING_MAX {
+        if !cx.shared.handshakes.admits(path.remote.ip()) {
             cx.count(Counter::HandshakePutOff);
             idle.again = Some(cx.now + PUT_OFF);
             return Ok(());

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 
 use dataplane::{LegId, Path, Update};
+use slots::address_block;
 use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportId};
 
 use crate::channels::Letter;
@@ -310,15 +311,29 @@ impl Transports {
         }
     }
 
-    /// Drops the handshake that began first when too many are half open.
+    /// When too many handshakes are half open, drops the oldest of the address with the most.
     fn bound_handshakes(&mut self, cx: &mut Context<'_>, changes: &mut Vec<Change>) {
-        let Self { all, half_open, .. } = self;
-        if half_open.len() > HANDSHAKES_MAX {
-            half_open.retain(|id| all.get(id).is_some_and(|entry| entry.transport.is_half_open()));
+        if self.half_open.len() <= HANDSHAKES_MAX {
+            return;
         }
-        if half_open.len() > HANDSHAKES_MAX
-            && let Some(oldest) = half_open.pop_front()
-        {
+        let Self { all, half_open, .. } = self;
+        half_open.retain(|id| all.get(id).is_some_and(|entry| entry.transport.is_half_open()));
+        if half_open.len() <= HANDSHAKES_MAX {
+            return;
+        }
+        let address = |id: &TransportId| {
+            let path = all.get(id)?.transport.ice.paths().next()?;
+            Some(address_block(path.remote.ip()))
+        };
+        let mut counts = HashMap::new();
+        half_open
+            .iter()
+            .for_each(|id| *counts.entry(address(id)).or_insert(0) += 1);
+        let largest = counts.values().copied().max();
+        let oldest = half_open
+            .iter()
+            .position(|id| counts.get(&address(id)).copied() == largest);
+        if let Some(oldest) = oldest.and_then(|position| half_open.remove(position)) {
             cx.count(Counter::HandshakeEvicted);
             self.after(cx, oldest, Err(CloseReason::Handshake), changes);
         }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::counters::Counter;
 use crate::dtls::{Association, Effect, HandshakeFault, Identity};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
-use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
+use crate::limits::{EARLY_DTLS_MAX, PUT_OFF};
 use crate::owner::Owner;
 
 /// DTLS with one party.
@@ -131,7 +131,7 @@ impl Secure {
         if !is_ready || again.is_some_and(|again| again > cx.now) {
             return;
         }
-        if cx.shared.handshakes.len() >= HANDSHAKES_WAITING_MAX {
+        if !cx.shared.handshakes.admits(path.remote.ip()) {
             cx.count(Counter::HandshakePutOff);
             *again = Some(cx.now + PUT_OFF);
             return;

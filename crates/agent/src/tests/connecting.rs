@@ -335,17 +335,20 @@ fn clear_rtp_without_a_fingerprint_needs_the_operators_consent() {
 }
 
 #[test]
-fn half_open_handshakes_are_bounded_and_the_oldest_goes() {
+fn half_open_handshakes_are_bounded_and_the_oldest_of_the_largest_address_goes() {
     let mut world = World::new();
-    for _ in 0..=crate::limits::HANDSHAKES_MAX {
+    for index in 0..=crate::limits::HANDSHAKES_MAX {
         let peer = world.add_peer(DtlsRole::Server, Vec::new());
+        if index == 0 {
+            world.peers[peer].path.remote.set_ip([203, 0, 113, 9].into());
+        }
         world.check(peer, true);
         world.peers[peer].deaf = true;
         world.start_dtls(peer);
     }
     assert_eq!(world.count(Counter::HandshakeEvicted), 1);
     let closed = Notice::Closed {
-        transport: FIRST,
+        transport: TransportId(2),
         reason: CloseReason::Handshake,
     };
     assert!(world.take_notices().contains(&closed));
