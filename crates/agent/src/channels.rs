@@ -24,7 +24,9 @@ use sctp_proto::{Event, Payload, PayloadProtocolIdentifier, StreamEvent, StreamI
 use southbound::{Channel, ChannelEnd, DtlsRole, MessageId};
 
 use crate::counters::Counter;
-use crate::limits::{INBOX_MAX, LOSSY_BUFFER_MAX, MESSAGE_COST, MESSAGE_MAX, OPENING_MAX, RECEIVE_BUFFER_MAX};
+use crate::limits::{
+    INBOX_MAX, LOSSY_BUFFER_MAX, MESSAGE_COST, MESSAGE_MAX, OPENING_MAX, RECEIVE_BUFFER_MAX, SCTP_BUFFER_MAX,
+};
 use guard::{Finding, Guard};
 use outbox::{Outbox, Standing, Waiting};
 use packets::Said;
@@ -43,6 +45,8 @@ pub(crate) struct Channels {
     inbox: VecDeque<(Arc<str>, Arc<[u8]>)>,
     inbox_cost: usize,
     outboxes: BTreeMap<Arc<str>, Outbox>,
+    /// Bytes that SCTP may have of one of them.
+    share: usize,
     /// Until when messages wait for channels that are not open yet.
     opening_until: Option<Instant>,
     said: Said,
@@ -111,6 +115,7 @@ impl Channels {
             inbox: VecDeque::new(),
             inbox_cost: 0,
             outboxes: BTreeMap::new(),
+            share: SCTP_BUFFER_MAX,
             opening_until: Some(now + OPENING_MAX),
             said: Said::default(),
             guard: Guard::default(),
@@ -242,6 +247,11 @@ impl Channels {
     #[cfg(test)]
     pub(crate) fn unsent(&self) -> usize {
         self.outboxes.values().map(Outbox::unsent).sum()
+    }
+
+    /// SCTP may have so many bytes of a channel from now on.
+    pub(crate) fn set_share(&mut self, bytes: usize) {
+        self.share = bytes;
     }
 
     /// Bytes that SCTP has of messages that must arrive.
@@ -464,7 +474,7 @@ impl Channels {
                 continue;
             };
             outbox.acknowledged(now, stream.buffered_amount().unwrap_or(0));
-            while let Some(next) = outbox.pop() {
+            while let Some(next) = outbox.pop(self.share) {
                 effects.extend(next.message.map(Effect::Taken));
                 if write(&mut stream, &next.payload).is_err() {
                     effects.push(Effect::Count(Counter::MessageUnsent));

@@ -14,7 +14,8 @@ use std::collections::VecDeque;
 use southbound::{MessageId, NodeId, TransportId};
 
 use crate::limits::{
-    DATA_MAX, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, SENDER_WINDOW, WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
+    DATA_MAX, DATA_SHARED, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, SCTP_BUFFER_MAX, SENDER_WINDOW,
+    WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
 };
 use crate::map::Map;
 
@@ -193,6 +194,11 @@ impl Ledger {
         let idle = self.messages.is_empty() && self.senders.is_empty();
         debug_assert!(!idle || self.with_controller == 0 && self.with_controller_bytes == 0);
         idle && self.total == 0
+    }
+
+    /// How many bytes SCTP may have for one receiver's channel.
+    pub(crate) fn receiver_share(&self) -> usize {
+        SCTP_BUFFER_MAX.min(DATA_MAX.saturating_sub(self.total) / DATA_SHARED)
     }
 
     /// Whether as much as may waits for all receivers together.

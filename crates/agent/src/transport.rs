@@ -448,6 +448,7 @@ impl Transport {
         cx.shared
             .ledger
             .buffered(std::mem::replace(&mut self.buffered, buffered), buffered);
+        self.channels.set_share(cx.shared.ledger.receiver_share());
         if self.channels.has_mail() && cx.shared.ledger.wants(transport) {
             cx.count(Counter::SenderHeld);
         }

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use dataplane::Path;
 use wire::framing;
 
-use super::QUEUE_MAX;
 use super::places::{Place, locked};
 use super::statistics::TcpEvent;
 
@@ -83,7 +82,7 @@ impl Connection {
         let begun = end_of_begun(frames, sent);
         self.keep(&mut queue, &frames[sent..begun]);
         let mut rest = &frames[begun..];
-        let room = if self.place.shared.has_room() { QUEUE_MAX } else { 0 };
+        let room = self.place.shared.queue_max();
         while let Some(len) = first_len(rest).filter(|len| queue.len() + len <= room) {
             self.keep(&mut queue, &rest[..len]);
             rest = &rest[len..];

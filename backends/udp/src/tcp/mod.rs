@@ -51,8 +51,11 @@ const UNSENT_MAX: i32 = 32 << 10;
 /// Bytes that wait in a connection's queue: half a second at 2 Mbit/s. Datagrams that find no room
 /// are dropped.
 const QUEUE_MAX: usize = 128 << 10;
-/// Bytes that wait in all queues together. Above it, queues take only the rest of a frame that was
-/// begun.
+/// Bytes that wait in all queues together. One queue has at most what is free, divided by
+/// [`QUEUES_SHARED`], so that the queues of many that do not read leave room to the next one. Beyond
+/// that it takes only the rest of a frame that was begun.
 const QUEUES_MAX: usize = 256 << 20;
+/// See [`QUEUES_MAX`].
+const QUEUES_SHARED: usize = 2_048;
 /// The longest frame, which is as long as a datagram may be. A longer one ends its connection.
 const FRAME_MAX: usize = HEADER + DATAGRAM_MAX;

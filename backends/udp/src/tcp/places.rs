@@ -13,7 +13,7 @@ use std::time::Instant;
 use slots::{Limits, SlotId, SlotPool, address_block};
 
 use super::statistics::{Counts, TcpEvent};
-use super::{CONNECTIONS_MAX, QUEUES_MAX, UNCLAIMED_MIN};
+use super::{CONNECTIONS_MAX, QUEUE_MAX, QUEUES_MAX, QUEUES_SHARED, UNCLAIMED_MIN};
 
 /// The counters that connections share: their places, and the bytes in their queues.
 #[derive(Debug, Default)]
@@ -70,9 +70,10 @@ impl Shared {
         })
     }
 
-    /// Whether queues may take more.
-    pub(super) fn has_room(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) < QUEUES_MAX
+    /// How many bytes may wait in one queue.
+    pub(super) fn queue_max(&self) -> usize {
+        let free = QUEUES_MAX.saturating_sub(self.waiting.load(Ordering::Relaxed));
+        QUEUE_MAX.min(free / QUEUES_SHARED)
     }
 }
 
@@ -125,6 +126,18 @@ mod tests {
     fn stream() -> Arc<TcpStream> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         Arc::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn full_queues_of_many_leave_room_to_the_next() {
+        let shared = Shared::default();
+        assert_eq!(shared.queue_max(), QUEUE_MAX);
+        let mut queues = 0;
+        while queues < CONNECTIONS_MAX {
+            shared.waiting.fetch_add(shared.queue_max(), Ordering::Relaxed);
+            queues += 1;
+        }
+        assert!(shared.queue_max() >= crate::tcp::FRAME_MAX);
     }
 
     #[test]

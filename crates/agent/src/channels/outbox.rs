@@ -10,7 +10,7 @@ use std::time::Instant;
 use sctp_proto::StreamId;
 use southbound::MessageId;
 
-use crate::limits::{SCTP_BUFFER_MAX, SCTP_MESSAGES_MAX, TOO_SLOW, TOO_SLOW_BYTES};
+use crate::limits::{SCTP_MESSAGES_MAX, TOO_SLOW, TOO_SLOW_BYTES};
 
 /// Messages of one channel, in order.
 #[derive(Default)]
@@ -67,10 +67,10 @@ impl Outbox {
         }
     }
 
-    /// The next message, if SCTP is to have it now.
-    pub(super) fn pop(&mut self) -> Option<Waiting> {
+    /// The next message, if SCTP is to have it now: up to so many bytes, and one message in any case.
+    pub(super) fn pop(&mut self, bytes_max: usize) -> Option<Waiting> {
         let next = self.waiting.front()?;
-        let fits = self.buffered + next.payload.len() <= SCTP_BUFFER_MAX && self.sent.len() < SCTP_MESSAGES_MAX;
+        let fits = self.buffered + next.payload.len() <= bytes_max && self.sent.len() < SCTP_MESSAGES_MAX;
         if !fits && !self.sent.is_empty() {
             return None;
         }
@@ -118,6 +118,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::SCTP_BUFFER_MAX;
 
     fn filled(sizes: &[usize], now: Instant) -> Outbox {
         let mut outbox = Outbox::default();
@@ -135,13 +136,16 @@ mod tests {
     fn sctp_gets_as_much_as_it_may_have_and_more_when_some_is_acknowledged() {
         let now = Instant::now();
         let mut outbox = filled(&[SCTP_BUFFER_MAX - 10, 10, 1], now);
-        assert_eq!(std::iter::from_fn(|| outbox.pop()).count(), 2);
+        assert_eq!(std::iter::from_fn(|| outbox.pop(SCTP_BUFFER_MAX)).count(), 2);
         outbox.acknowledged(now, 10);
-        assert!(outbox.pop().is_some() && outbox.is_empty());
+        assert!(outbox.pop(SCTP_BUFFER_MAX).is_some() && outbox.is_empty());
         outbox.acknowledged(now, 0);
         assert_eq!((outbox.deadline(), outbox.buffered()), (None, 0));
         let mut small = filled(&vec![0; SCTP_MESSAGES_MAX + 1], now);
-        assert_eq!(std::iter::from_fn(|| small.pop()).count(), SCTP_MESSAGES_MAX);
+        assert_eq!(
+            std::iter::from_fn(|| small.pop(SCTP_BUFFER_MAX)).count(),
+            SCTP_MESSAGES_MAX
+        );
         assert_eq!(small.deadline(), Some(now + TOO_SLOW));
         assert_eq!(small.close().len(), 1);
     }
@@ -150,7 +154,7 @@ mod tests {
     fn a_peer_that_takes_some_of_a_long_queue_has_time_for_the_rest() {
         let start = Instant::now();
         let mut outbox = filled(&[SCTP_BUFFER_MAX], start);
-        assert!(outbox.pop().is_some());
+        assert!(outbox.pop(SCTP_BUFFER_MAX).is_some());
         let enough = SCTP_BUFFER_MAX - TOO_SLOW_BYTES as usize;
         let later = start + TOO_SLOW / 2;
         outbox.acknowledged(later, enough + 1);

@@ -111,3 +111,14 @@ fn in_no_history_does_anything_stay_open() {
         assert!(ledger.is_empty(), "seed {seed}");
     }
 }
+
+#[test]
+fn receivers_that_take_nothing_leave_room_to_others() {
+    let mut ledger = Ledger::new(NodeId(0));
+    assert_eq!(ledger.receiver_share(), SCTP_BUFFER_MAX);
+    for _ in 0..2_000 {
+        ledger.buffered(0, ledger.receiver_share());
+    }
+    assert!(!ledger.is_full() && ledger.admits(ADA));
+    assert!(ledger.receiver_share() > 8 << 10, "{}", ledger.receiver_share());
+}
