@@ -8,6 +8,7 @@ use southbound::{Command, Node, SubscriptionId, TrackId, TransportId};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::quota::Usage;
 use crate::room::data::Leavers;
+use crate::storage::Storage;
 use crate::{Config, Counter, Event, Output, WallClock};
 
 /// A participant in its room.
@@ -58,6 +59,7 @@ pub(crate) struct Core {
     pub(crate) index: Index,
     pub(crate) timers: Timers,
     pub(crate) usage: Usage,
+    pub(crate) storage: Storage,
     /// Our media node, once it has said where it is.
     pub(crate) node: Option<Node>,
     /// Nobody joins any more.

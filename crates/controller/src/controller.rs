@@ -19,6 +19,7 @@ use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::quota::Usage;
 use crate::room::Room;
+use crate::storage::Storage;
 use crate::{
     Config, ConnectionId, Counter, DataMessage, EndAction, EndCause, EndReason, Event, Input, Join, Notification,
     Output, Request, Resume, RoomChange, WallClock,
@@ -57,6 +58,7 @@ impl Controller {
             index: Index::default(),
             timers: Timers::default(),
             usage: Usage::default(),
+            storage: Storage::default(),
             node: None,
             is_draining: false,
         };

@@ -41,6 +41,7 @@ mod request;
 mod room;
 mod room_event;
 mod rpc;
+mod storage;
 mod subscription;
 mod track;
 mod traits;

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// Participants in one room. For one more, the oldest whose media has not connected is removed
 /// ([`GIVES_WAY_AFTER`]), or else it is refused with 503 before its WebSocket opens.
 pub const PARTICIPANTS_MAX: usize = 1000;
-/// Rooms on this server. One more is refused with 503.
+/// Rooms on this server. One more is refused with 503. Where several API keys are configured each has
+/// its share ([`slots`]); one more is refused with 429.
 pub const ROOMS_MAX: usize = 10_000;
 /// Tracks one participant publishes or has announced. One more is answered with `LIMIT_EXCEEDED`.
 pub const TRACKS_MAX: usize = 64;
@@ -97,6 +98,12 @@ pub const STORE_SHARE: usize = 8 << 10;
 /// answered with `LIMIT_EXCEEDED`, by the server API with `resource_exhausted`, and at joining with
 /// 429.
 pub const STORE_POOL_MAX: usize = 8 << 20;
+/// Bytes that all rooms together keep beyond the shares of their participants, and for their own
+/// metadata. A room has at most what is free, divided by [`ROOM_SHARED`], and a key its share
+/// ([`slots`]). More is answered as above.
+pub const STORED_MAX: usize = 64 << 20;
+/// See [`STORED_MAX`].
+pub const ROOM_SHARED: usize = 4;
 /// Identities of a room whose news and greetings are accounted for beyond those who are there. Of
 /// the others it is forgotten.
 pub const NEWS_REMEMBERED_MAX: usize = 1000;

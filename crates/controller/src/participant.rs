@@ -13,6 +13,7 @@ use crate::limits::{CONNECT_TIMEOUT, GIVES_WAY_AFTER};
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
 use crate::room::data::{Blobs, DataState, OwnDataTracks};
+use crate::storage::Held;
 use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{
@@ -50,6 +51,8 @@ pub(crate) struct Participant {
     pub(crate) version: u32,
     /// The bytes that the room keeps for it, as of its last change.
     pub(crate) stored: usize,
+    /// What of that is beyond its share.
+    pub(crate) pooled: Held,
     /// How long it may take to read what it is told of the others.
     pub(crate) greeting_time: Duration,
     /// How others were told of it last.
@@ -185,6 +188,7 @@ impl Participant {
             state: ParticipantState::Joining,
             version: 0,
             stored: 0,
+            pooled: Held::default(),
             greeting_time: Duration::ZERO,
             snapshot: RefCell::default(),
             joined: ctx.unix(),

@@ -5,6 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slots::WEIGHT;
+
+use crate::limits::ROOMS_MAX;
+
 /// The limits of one API key; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
@@ -52,6 +56,12 @@ struct Used {
 impl Usage {
     pub(crate) fn takes_room(&self, quotas: &Quotas, key: &str) -> bool {
         quotas.of(key).rooms.is_none_or(|max| self.used(key).rooms < max)
+    }
+
+    /// Whether a key with one more room, of so many in all and among so many keys, leaves some to the
+    /// other keys.
+    pub(crate) fn leaves_rooms(&self, all: usize, keys: usize, key: &str) -> bool {
+        keys <= 1 || self.used(key).rooms < WEIGHT * ROOMS_MAX.saturating_sub(all)
     }
 
     pub(crate) fn takes_participant(&self, quotas: &Quotas, key: &str) -> bool {
@@ -112,6 +122,19 @@ fn shares(before: usize, participants: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_leaves_rooms_to_others() {
+        let mut usage = Usage::default();
+        let mut rooms = 0;
+        while usage.leaves_rooms(rooms, 2, "one") {
+            usage.room_created("one");
+            rooms += 1;
+        }
+        assert_eq!(rooms, 8_889);
+        assert!(usage.leaves_rooms(rooms, 2, "other"));
+        assert!(usage.leaves_rooms(rooms, 1, "one"), "a single key has all rooms");
+    }
 
     #[test]
     fn keys_are_limited_apart() {

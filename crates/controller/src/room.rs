@@ -28,6 +28,7 @@ use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;
 use crate::participant::Participant;
+use crate::storage::{Account, Held};
 use crate::{Config, Notification, Output, RoomInfo};
 
 /// One room.
@@ -46,6 +47,9 @@ pub(crate) struct Room {
     /// Since 1970-01-01 UTC.
     created: Duration,
     pub(crate) metadata: String,
+    metadata_held: Held,
+    /// Of what it keeps beyond the shares of its participants.
+    account: Account,
     pub(crate) lifetime: Lifetime,
     calls: Calls,
     data_tracks: DataTracks,
@@ -69,6 +73,7 @@ struct Pending {
 
 impl Room {
     pub(crate) fn new(ctx: &mut Context<'_>, name: String, api_key: &str) -> Self {
+        let account = ctx.core.storage.account(api_key);
         Self {
             key: ctx.core.ids.room(),
             name,
@@ -79,6 +84,8 @@ impl Room {
             empty_since: Some(ctx.now),
             created: ctx.unix(),
             metadata: String::new(),
+            metadata_held: account.hold(),
+            account,
             lifetime: Lifetime::of(&ctx.core.config),
             calls: Calls::default(),
             data_tracks: DataTracks::default(),

@@ -91,9 +91,16 @@ impl Controller {
         if self.rooms.len() >= ROOMS_MAX {
             return Err(AdminError::TooManyRooms);
         }
-        let Core { config, usage, .. } = &self.core;
-        if !usage.takes_room(&config.quotas, &request.api_key) {
+        let Core {
+            config, usage, storage, ..
+        } = &mut self.core;
+        let takes_room = usage.takes_room(&config.quotas, &request.api_key);
+        if !takes_room || !usage.leaves_rooms(self.rooms.len(), config.keys.len(), &request.api_key) {
             return Err(AdminError::TooManyRoomsOfKey);
+        }
+        let len = request.metadata.len();
+        if !storage.account(&request.api_key).takes(len, len) {
+            return Err(AdminError::StoreFull);
         }
         let key = self.room_named(now, &request.api_key, &request.name, out);
         let created = self.in_room(now, key, out, |room, ctx| {
@@ -143,11 +150,14 @@ impl Controller {
         check_metadata(&metadata)?;
         let key = self.key_of(name)?;
         let updated = self.in_room(now, key, out, |room, ctx| {
-            room.metadata = metadata;
+            if !room.takes_metadata(metadata.len()) {
+                return Err(AdminError::StoreFull);
+            }
+            room.set_metadata(metadata);
             room.tell_population(ctx);
-            room.info()
+            Ok(AdminReply::Room(room.info()))
         });
-        updated.map(AdminReply::Room).ok_or(AdminError::RoomNotFound)
+        updated.unwrap_or(Err(AdminError::RoomNotFound))
     }
 
     fn update_subscriptions(&mut self, now: Instant, request: UpdateSubscriptions, out: &mut Vec<Output>) -> Reply {

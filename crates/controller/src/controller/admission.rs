@@ -179,7 +179,11 @@ impl Controller {
             Some(_) => {}
             None if !config.auto_create && !creates => return Err(JoinError::NoSuchRoom),
             None if self.rooms.len() >= ROOMS_MAX => return Err(JoinError::TooManyRooms),
-            None if !usage.takes_room(&config.quotas, api_key) => return Err(JoinError::TooManyRoomsOfKey),
+            None if !usage.takes_room(&config.quotas, api_key)
+                || !usage.leaves_rooms(self.rooms.len(), config.keys.len(), api_key) =>
+            {
+                return Err(JoinError::TooManyRoomsOfKey);
+            }
             None => {}
         }
         let of_key = || joining.and_then(|(now, _)| self.unconnected_of_key(now, api_key));

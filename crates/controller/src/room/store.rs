@@ -33,6 +33,7 @@ impl Participant {
         let data_tracks: usize = data_tracks.map(|(_, info)| info.told_len()).sum();
         let lists = self.track_permissions.len() + self.track_permissions_asked.as_ref().map_or(0, list_len);
         self.stored = OVERHEAD + self.identity.len() + texts + tracks + data_tracks + self.blobs.bytes() + lists;
+        self.pooled.set(self.stored.saturating_sub(STORE_SHARE));
     }
 }
 
@@ -60,9 +61,22 @@ impl Room {
         if beyond == 0 {
             return true;
         }
-        let others = self.participants.values().filter(|other| Some(other.key) != key);
-        let pooled: usize = others.map(|other| other.stored.saturating_sub(STORE_SHARE)).sum();
-        pooled + beyond <= STORE_POOL_MAX
+        let had = key.and_then(|key| self.participants.get(&key));
+        let had = had.map_or(0, |participant| participant.pooled.bytes());
+        let all: usize = self.participants.values().map(|other| other.pooled.bytes()).sum();
+        let pooled = all - had + beyond;
+        pooled <= STORE_POOL_MAX && self.account.takes(pooled, beyond.saturating_sub(had))
+    }
+
+    /// Whether the room may have metadata of this length.
+    pub(crate) fn takes_metadata(&self, len: usize) -> bool {
+        self.account.takes(len, len.saturating_sub(self.metadata_held.bytes()))
+    }
+
+    /// Stores metadata of the room.
+    pub(crate) fn set_metadata(&mut self, metadata: String) {
+        self.metadata_held.set(metadata.len());
+        self.metadata = metadata;
     }
 }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use access::VideoGrant;
-use controller::limits::{GREETING_BURST, STORE_POOL_MAX, STORE_SHARE};
+use controller::limits::{GREETING_BURST, PARTICIPANTS_MAX, STORE_POOL_MAX, STORE_SHARE, STORED_MAX};
 use controller::{
-    AdminError, AdminRequest, ConnectionId, Input, Join, JoinError, Notification, RefusalReason, Request,
+    AdminError, AdminRequest, ConnectionId, CreateRoom, Input, Join, JoinError, Notification, RefusalReason, Request,
     UpdateMetadata, UpdateParticipant,
 };
 
@@ -105,4 +105,58 @@ fn one_that_joins_all_the_time_waits_longer_in_a_large_room() {
     );
     let passed = Duration::from_secs(10);
     assert_eq!(world.controller.check_claims(world.now + passed, &claims), Ok(()));
+}
+
+#[test]
+fn metadata_of_all_rooms_together_is_bounded() {
+    let mut world = World::new();
+    let create = |name: String| {
+        AdminRequest::CreateRoom(CreateRoom {
+            name,
+            metadata: "x".repeat(LONG),
+            ..CreateRoom::default()
+        })
+    };
+    let mut rooms = 0;
+    let refused = loop {
+        match world.ask(create(format!("room {rooms}"))) {
+            Ok(_) => rooms += 1,
+            Err(refused) => break refused,
+        }
+    };
+    assert_eq!(refused, AdminError::StoreFull);
+    assert!(rooms * LONG > STORED_MAX / 2 && rooms * LONG <= STORED_MAX, "{rooms}");
+    let update = |metadata: String| AdminRequest::UpdateRoomMetadata {
+        room: "room 0".to_owned(),
+        metadata,
+    };
+    assert!(
+        world.ask(update("y".repeat(LONG))).is_ok(),
+        "it takes no more than before"
+    );
+    world
+        .ask(AdminRequest::DeleteRoom {
+            room: "room 1".to_owned(),
+        })
+        .unwrap();
+    assert!(world.ask(create("another".to_owned())).is_ok());
+}
+
+#[test]
+fn a_thousand_participants_with_texts_within_their_shares_are_let_in() {
+    let mut world = World::new();
+    for number in 0..PARTICIPANTS_MAX {
+        let mut join = joining(&format!("participant {number}"));
+        join.claims.metadata = "x".repeat(4_200);
+        assert_eq!(world.controller.check_claims(world.now, &join.claims), Ok(()));
+        let connection = world.join_with(join);
+        if number + 1 == PARTICIPANTS_MAX {
+            let told = world.told(connection);
+            let others = told.iter().find_map(|told| match told {
+                Notification::Joined(joined) => Some(joined.others.len()),
+                _ => None,
+            });
+            assert_eq!(others, Some(number));
+        }
+    }
 }

@@ -17,8 +17,9 @@ impl Room {
         if let Some(max) = request.max_participants {
             lifetime.participants_max = (max as usize).min(ctx.core.config.participants_max);
         }
-        if !request.metadata.is_empty() && request.metadata != self.metadata {
-            self.metadata = request.metadata;
+        let is_new = !request.metadata.is_empty() && request.metadata != self.metadata;
+        if is_new && self.takes_metadata(request.metadata.len()) {
+            self.set_metadata(request.metadata);
             self.tell_population(ctx);
         }
         if let Some(since) = self.empty_since {

@@ -36,6 +36,7 @@ impl Room {
         if participant.mode == PeerMode::Dual {
             self.open_subscriber(ctx, &mut participant);
         }
+        participant.pooled = self.account.hold();
         participant.weigh();
         self.greet(ctx, &mut participant);
         ctx.event(Event::Joined {
