@@ -133,6 +133,11 @@ impl Mki {
         (fits && (1..=Self::LEN_MAX).contains(&len)).then_some(Mki { value, len })
     }
 
+    /// The number.
+    pub fn value(self) -> u32 {
+        self.value
+    }
+
     /// How many bytes it has.
     #[expect(clippy::len_without_is_empty, reason = "it has at least one")]
     pub fn len(self) -> usize {

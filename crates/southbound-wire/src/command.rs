@@ -1,0 +1,108 @@
+//! Commands.
+
+use bytes::Bytes;
+use southbound::{Command, SubscriptionId, TrackId, TransportId};
+
+use crate::fields::{label, narrow_optional, read, required};
+use crate::v1::command::Command as Variant;
+use crate::{Error, v1};
+
+impl From<Command> for v1::Command {
+    fn from(command: Command) -> Self {
+        Self {
+            command: Some(variant(command)),
+        }
+    }
+}
+
+fn variant(command: Command) -> Variant {
+    match command {
+        Command::Open(open) => Variant::Open(open.into()),
+        Command::Connect { transport, remote } => Variant::Connect(v1::Connect {
+            transport: transport.0,
+            remote: Some(remote.into()),
+        }),
+        Command::Close { transport } => Variant::Close(v1::Close { transport: transport.0 }),
+        Command::Publish(publication) => Variant::Publish(publication.into()),
+        Command::Unpublish { track } => Variant::Unpublish(v1::Unpublish { track: track.0 }),
+        Command::Subscribe(subscription) => Variant::Subscribe(subscription.into()),
+        Command::Unsubscribe { subscription } => Variant::Unsubscribe(v1::Unsubscribe {
+            subscription: subscription.0,
+        }),
+        Command::SetForwarding { track, forwarding } => Variant::SetForwarding(v1::SetForwarding {
+            track: track.0,
+            forwarding,
+        }),
+        Command::SetSpeakerRank { track, rank } => Variant::SetSpeakerRank(v1::SetSpeakerRank {
+            track: track.0,
+            rank: rank.map(u32::from),
+        }),
+        Command::SetDownlinkLimit { transport, limit } => Variant::SetDownlinkLimit(v1::SetDownlinkLimit {
+            transport: transport.0,
+            limit,
+        }),
+        Command::Send {
+            to,
+            label: channel,
+            payload,
+            reliable,
+            message,
+        } => Variant::Send(v1::Send {
+            to: to.into_iter().map(|transport| transport.0).collect(),
+            label: label(&channel),
+            payload: Bytes::from_owner(payload),
+            reliable,
+            message: message.map(v1::MessageId::from),
+        }),
+        Command::MessageHandled { message } => Variant::MessageHandled(message.into()),
+        Command::Relay(command) => Variant::Relay(command.into()),
+    }
+}
+
+impl TryFrom<v1::Command> for Command {
+    type Error = Error;
+
+    fn try_from(message: v1::Command) -> Result<Self, Error> {
+        Ok(match required("Command.command", message.command)? {
+            Variant::Open(open) => Command::Open(open.try_into()?),
+            Variant::Connect(connect) => Command::Connect {
+                transport: TransportId(connect.transport),
+                remote: read("Connect.remote", connect.remote)?,
+            },
+            Variant::Close(close) => Command::Close {
+                transport: TransportId(close.transport),
+            },
+            Variant::Publish(publication) => Command::Publish(publication.try_into()?),
+            Variant::Unpublish(unpublish) => Command::Unpublish {
+                track: TrackId(unpublish.track),
+            },
+            Variant::Subscribe(subscription) => Command::Subscribe(subscription.try_into()?),
+            Variant::Unsubscribe(unsubscribe) => Command::Unsubscribe {
+                subscription: SubscriptionId(unsubscribe.subscription),
+            },
+            Variant::SetForwarding(set) => Command::SetForwarding {
+                track: TrackId(set.track),
+                forwarding: set.forwarding,
+            },
+            Variant::SetSpeakerRank(set) => Command::SetSpeakerRank {
+                track: TrackId(set.track),
+                rank: narrow_optional("SetSpeakerRank.rank", set.rank)?,
+            },
+            Variant::SetDownlinkLimit(set) => Command::SetDownlinkLimit {
+                transport: TransportId(set.transport),
+                limit: set.limit,
+            },
+            Variant::Send(send) => Command::Send {
+                to: send.to.into_iter().map(TransportId).collect(),
+                label: send.label.into(),
+                payload: send.payload.as_ref().into(),
+                reliable: send.reliable,
+                message: send.message.map(Into::into),
+            },
+            Variant::MessageHandled(message) => Command::MessageHandled {
+                message: message.into(),
+            },
+            Variant::Relay(command) => Command::Relay(command.try_into()?),
+        })
+    }
+}

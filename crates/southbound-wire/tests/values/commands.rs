@@ -1,0 +1,187 @@
+//! Commands of every kind.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use southbound::{
+    Channel, Command, DtlsRole, Encoding, OpenTransport, PayloadFormat, Publication, RemoteTransport, Subscription,
+    SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId,
+};
+use wire::{ExtensionKind, ExtensionMap, MediaKind, Ssrc};
+
+use crate::{parts, relays};
+
+pub(crate) fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        open().prop_map(Command::Open),
+        (transport(), remote()).prop_map(|(transport, remote)| Command::Connect { transport, remote }),
+        transport().prop_map(|transport| Command::Close { transport }),
+        publication().prop_map(Command::Publish),
+        track().prop_map(|track| Command::Unpublish { track }),
+        subscription().prop_map(Command::Subscribe),
+        subscription_id().prop_map(|subscription| Command::Unsubscribe { subscription }),
+        (track(), any::<bool>()).prop_map(|(track, forwarding)| Command::SetForwarding { track, forwarding }),
+        (track(), any::<Option<u8>>()).prop_map(|(track, rank)| Command::SetSpeakerRank { track, rank }),
+        (transport(), any::<Option<u64>>())
+            .prop_map(|(transport, limit)| Command::SetDownlinkLimit { transport, limit }),
+        send(),
+        parts::message().prop_map(|message| Command::MessageHandled { message }),
+        relays::command().prop_map(Command::Relay),
+    ]
+}
+
+pub(crate) fn transport() -> impl Strategy<Value = TransportId> {
+    any::<u64>().prop_map(TransportId)
+}
+
+pub(crate) fn track() -> impl Strategy<Value = TrackId> {
+    any::<u64>().prop_map(TrackId)
+}
+
+pub(crate) fn subscription_id() -> impl Strategy<Value = SubscriptionId> {
+    any::<u64>().prop_map(SubscriptionId)
+}
+
+fn send() -> impl Strategy<Value = Command> {
+    let message = option::of(parts::message());
+    let to = vec(transport(), 0..8);
+    (to, parts::label(), parts::payload(), any::<bool>(), message).prop_map(
+        |(to, label, payload, reliable, message)| Command::Send {
+            to,
+            label,
+            payload,
+            reliable,
+            message,
+        },
+    )
+}
+
+fn open() -> impl Strategy<Value = OpenTransport> {
+    let channel = (parts::label(), any::<(bool, Option<u16>)>());
+    let channel = channel.prop_map(|(label, (ordered, retransmits_max))| Channel {
+        label,
+        ordered,
+        retransmits_max,
+    });
+    (transport(), parts::credentials(), vec(channel, 0..3)).prop_map(|(transport, local, channels)| OpenTransport {
+        transport,
+        local,
+        channels,
+    })
+}
+
+fn remote() -> impl Strategy<Value = RemoteTransport> {
+    let fingerprints = vec(parts::fingerprint(), 0..3);
+    let dtls = select(&[DtlsRole::Server, DtlsRole::Client][..]);
+    let port = any::<Option<u16>>();
+    (
+        parts::credentials(),
+        fingerprints,
+        dtls,
+        extensions(),
+        extensions(),
+        port,
+    )
+        .prop_map(
+            |(credentials, fingerprints, dtls, extensions_in, extensions_out, sctp_port)| RemoteTransport {
+                credentials,
+                fingerprints,
+                dtls,
+                extensions_in,
+                extensions_out,
+                sctp_port,
+            },
+        )
+}
+
+/// Any kinds, each with an id of its own.
+fn extensions() -> impl Strategy<Value = ExtensionMap> {
+    (any::<u16>(), 1..=240_u8).prop_map(|(kinds, first)| {
+        let mut map = ExtensionMap::default();
+        for (kind, id) in ExtensionKind::ALL.into_iter().zip(first..=u8::MAX) {
+            if kinds & (1 << kind as u16) != 0 {
+                map.insert(kind, id).expect("no id comes twice");
+            }
+        }
+        map
+    })
+}
+
+fn format() -> impl Strategy<Value = PayloadFormat> {
+    let rtx = option::of(parts::payload_type());
+    (parts::payload_type(), parts::codec(), rtx, any::<bool>()).prop_map(|(payload_type, codec, rtx, nack)| {
+        PayloadFormat {
+            payload_type,
+            codec,
+            rtx,
+            nack,
+        }
+    })
+}
+
+fn encoding() -> impl Strategy<Value = Encoding> {
+    let layers = vec(any::<(u32, u32)>(), 0..4);
+    let ssrcs = any::<[Option<u32>; 2]>();
+    (option::of(parts::rid()), ssrcs, any::<(u32, u32)>(), layers).prop_map(
+        |(rid, [ssrc, rtx], (width, height), layers)| Encoding {
+            rid,
+            ssrc: ssrc.map(Ssrc),
+            rtx: rtx.map(Ssrc),
+            width,
+            height,
+            layers,
+        },
+    )
+}
+
+fn publication() -> impl Strategy<Value = Publication> {
+    let kind = select(&[MediaKind::Audio, MediaKind::Video][..]);
+    let source = select(&[TrackSource::Camera, TrackSource::Screen][..]);
+    let lists = (vec(format(), 0..4), vec(encoding(), 0..4));
+    let names = (track(), transport(), option::of(parts::mid()));
+    (names, kind, lists, any::<bool>(), source).prop_map(
+        |((track, transport, mid), kind, (formats, encodings), muted, source)| Publication {
+            track,
+            transport,
+            kind,
+            mid,
+            formats,
+            encodings,
+            muted,
+            source,
+        },
+    )
+}
+
+fn settings() -> impl Strategy<Value = SubscriptionSettings> {
+    any::<(bool, (u16, u16), u16, [u8; 3])>().prop_map(|(enabled, size, fps, [priority, encoding_max, spatial_max])| {
+        SubscriptionSettings {
+            enabled,
+            size,
+            fps,
+            priority,
+            encoding_max,
+            spatial_max,
+        }
+    })
+}
+
+fn subscription() -> impl Strategy<Value = Subscription> {
+    let names = (subscription_id(), transport(), track(), option::of(parts::mid()));
+    let formats = vec((parts::payload_type(), format()), 0..4);
+    let numbers = any::<(u32, Option<u32>, bool)>();
+    (names, numbers, formats, settings()).prop_map(
+        |((subscription, transport, track, mid), (ssrc, rtx, fill), formats, settings)| Subscription {
+            subscription,
+            transport,
+            track,
+            ssrc: Ssrc(ssrc),
+            rtx: rtx.map(Ssrc),
+            mid,
+            formats,
+            settings,
+            fill,
+        },
+    )
+}

@@ -1,0 +1,125 @@
+//! Notices of every kind.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use southbound::{
+    AudioActivity, Capabilities, ChannelEnd, CloseReason, Node, NodeId, Notice, RewritingModes, TransportQuality,
+};
+use wire::ExtensionForms;
+
+use crate::commands::{subscription_id, track, transport};
+use crate::{parts, relays};
+
+const REASONS: [CloseReason; 5] = [
+    CloseReason::NeverConnected,
+    CloseReason::ConsentExpired,
+    CloseReason::Handshake,
+    CloseReason::Fingerprint,
+    CloseReason::Peer,
+];
+
+pub(crate) fn notice() -> impl Strategy<Value = Notice> {
+    let srtp = option::of(select(&parts::PROFILES[..]));
+    prop_oneof![
+        node().prop_map(Notice::Node),
+        (transport(), srtp).prop_map(|(transport, srtp)| Notice::Connected { transport, srtp }),
+        transport().prop_map(|transport| Notice::Disconnected { transport }),
+        (transport(), select(&REASONS[..])).prop_map(|(transport, reason)| Notice::Closed { transport, reason }),
+        (transport(), parts::label()).prop_map(|(transport, label)| Notice::ChannelOpened { transport, label }),
+        channel_closed(),
+        message_received(),
+        track().prop_map(|track| Notice::TrackStarted { track }),
+        (track(), any::<u8>()).prop_map(|(track, active)| Notice::Encodings { track, active }),
+        subscription_id().prop_map(|subscription| Notice::SubscriptionStarted { subscription }),
+        (subscription_id(), any::<bool>()).prop_map(|(subscription, paused)| Notice::Paused { subscription, paused }),
+        vec(activity(), 0..6).prop_map(Notice::Audio),
+        (transport(), quality()).prop_map(|(transport, quality)| Notice::Quality { transport, quality }),
+        (transport(), ".{0,40}").prop_map(|(transport, why)| Notice::Refused { transport, why }),
+        relays::notice().prop_map(Notice::Relay),
+    ]
+}
+
+fn channel_closed() -> impl Strategy<Value = Notice> {
+    let why = select(&[ChannelEnd::Peer, ChannelEnd::TooSlow][..]);
+    (transport(), parts::label(), why).prop_map(|(transport, label, why)| Notice::ChannelClosed {
+        transport,
+        label,
+        why,
+    })
+}
+
+fn message_received() -> impl Strategy<Value = Notice> {
+    (transport(), parts::label(), parts::payload(), parts::message()).prop_map(
+        |(transport, label, payload, message)| Notice::MessageReceived {
+            transport,
+            label,
+            payload,
+            message,
+        },
+    )
+}
+
+fn activity() -> impl Strategy<Value = AudioActivity> {
+    (track(), any::<u8>(), parts::duration()).prop_map(|(track, level, active)| AudioActivity { track, level, active })
+}
+
+fn quality() -> impl Strategy<Value = TransportQuality> {
+    let loss = || 0.0..=1.0_f32;
+    let round_trip = option::of(parts::duration());
+    (loss(), loss(), round_trip, parts::duration()).prop_map(|(uplink_loss, downlink_loss, round_trip, jitter)| {
+        TransportQuality {
+            uplink_loss,
+            downlink_loss,
+            round_trip,
+            jitter,
+        }
+    })
+}
+
+fn node() -> impl Strategy<Value = Node> {
+    let addresses = || vec(parts::address(), 0..4);
+    let names = (any::<u64>(), parts::fingerprint(), any::<bool>());
+    (names, addresses(), addresses(), capabilities()).prop_map(
+        |((node, fingerprint, clear_rtp), addresses, tcp_addresses, capabilities)| Node {
+            node: NodeId(node),
+            addresses,
+            tcp_addresses,
+            fingerprint,
+            clear_rtp,
+            capabilities,
+        },
+    )
+}
+
+fn capabilities() -> impl Strategy<Value = Capabilities> {
+    any::<([bool; 8], [u64; 4])>().prop_map(|(flags, numbers)| {
+        let [
+            srtp,
+            copies,
+            transport_numbers,
+            exact,
+            low_memory,
+            low_retransmission,
+            one_byte,
+            two_byte,
+        ] = flags;
+        let [transports_max, streams_max, replicas_max, relays_max] = numbers;
+        Capabilities {
+            srtp,
+            copies,
+            transport_numbers,
+            rewriting: RewritingModes {
+                exact,
+                low_memory,
+                low_retransmission,
+            },
+            extensions: ExtensionForms { one_byte, two_byte },
+            transports_max,
+            streams_max,
+            replicas_max,
+            relays_max,
+        }
+    })
+}
