@@ -49,6 +49,13 @@ pub const TARGETS: &[Target] = &[
     target("av1", crate::av1, seeds::av1, &[], PACKET),
     target("dependency", crate::dependency, seeds::dependency, &[], PACKET),
     target("red", crate::red, seeds::red, &[], PACKET),
+    target(
+        "southbound",
+        crate::southbound,
+        crate::southbound::seeds,
+        crate::southbound::HOSTILE,
+        limit(64 << 10, 128),
+    ),
     target("relayed", crate::relayed, relayed, &[], limit(256 << 10, 256)),
     target("stun_username", crate::stun_username, seeds::stun, &[], PACKET),
     target("dcep", crate::dcep, seeds::dcep, &[], PACKET),

@@ -1,0 +1,208 @@
+//! Valid messages, and those that cost much for their length.
+
+use prost::Message;
+use southbound::relay::{Accept, Entry, Hop, Keys, RelayCommand};
+use southbound::{
+    AudioActivity, Channel, Command, DtlsRole, Encoding, MessageId, NodeId, Notice, OpenTransport, PayloadFormat,
+    Publication, RemoteTransport, Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource,
+    TransportId, TransportQuality,
+};
+use southbound_wire::v1;
+use wire::srtp::{MasterKey, SrtpProfile};
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, PayloadType, Rid, Ssrc};
+
+use crate::hostile::Family;
+use crate::signalling::node;
+
+const TRANSPORT: TransportId = TransportId(0x1234_5678_0000_0001);
+const TRACK: TrackId = TrackId(0x1234_5678_0000_0002);
+const SUBSCRIPTION: SubscriptionId = SubscriptionId(0x1234_5678_0000_0003);
+const MESSAGE: MessageId = MessageId {
+    node: NodeId(9),
+    number: 300,
+};
+
+/// Commands and notices with most fields.
+pub(crate) fn southbound() -> Vec<Vec<u8>> {
+    let commands = [
+        Command::Open(open()),
+        Command::Connect {
+            transport: TRANSPORT,
+            remote: remote(),
+        },
+        Command::Publish(publication()),
+        Command::Subscribe(subscription()),
+        Command::SetSpeakerRank {
+            track: TRACK,
+            rank: Some(1),
+        },
+        send(&[TRANSPORT, TRANSPORT]),
+        Command::Relay(RelayCommand::Install(Box::new(entry()))),
+    ];
+    let notices = [
+        Notice::Node(node()),
+        Notice::Connected {
+            transport: TRANSPORT,
+            srtp: Some(SrtpProfile::AeadAes256Gcm),
+        },
+        Notice::MessageReceived {
+            transport: TRANSPORT,
+            label: "_lossy".into(),
+            payload: [1, 2, 3][..].into(),
+            message: MESSAGE,
+        },
+        Notice::Audio(vec![AudioActivity {
+            track: TRACK,
+            level: 30,
+            active: std::time::Duration::from_millis(300),
+        }]),
+        Notice::Quality {
+            transport: TRANSPORT,
+            quality: TransportQuality {
+                uplink_loss: 0.5,
+                ..TransportQuality::default()
+            },
+        },
+    ];
+    let commands = commands.map(|command| v1::Command::from(command).encode_to_vec());
+    let notices = notices.map(|notice| v1::Notice::from(notice).encode_to_vec());
+    commands.into_iter().chain(notices).collect()
+}
+
+fn send(to: &[TransportId]) -> Command {
+    Command::Send {
+        to: to.to_vec(),
+        label: "_reliable".into(),
+        payload: b"payload"[..].into(),
+        reliable: true,
+        message: Some(MESSAGE),
+    }
+}
+
+fn open() -> OpenTransport {
+    OpenTransport {
+        transport: TRANSPORT,
+        local: credentials(),
+        channels: vec![Channel {
+            label: "_lossy".into(),
+            ordered: false,
+            retransmits_max: Some(0),
+        }],
+    }
+}
+
+fn credentials() -> southbound::IceCredentials {
+    southbound::IceCredentials {
+        ufrag: "abcd".to_owned(),
+        password: "0123456789012345678901".to_owned(),
+    }
+}
+
+fn remote() -> RemoteTransport {
+    let mut extensions = ExtensionMap::default();
+    extensions.insert(ExtensionKind::Mid, 4).expect("the first");
+    RemoteTransport {
+        credentials: credentials(),
+        fingerprints: vec![node().fingerprint],
+        dtls: DtlsRole::Client,
+        extensions_in: extensions,
+        extensions_out: extensions,
+        sctp_port: Some(5000),
+    }
+}
+
+fn format() -> PayloadFormat {
+    PayloadFormat {
+        payload_type: PayloadType::new(96).expect("seven bits"),
+        codec: Codec::Vp8,
+        rtx: PayloadType::new(97),
+        nack: true,
+    }
+}
+
+fn publication() -> Publication {
+    Publication {
+        track: TRACK,
+        transport: TRANSPORT,
+        kind: MediaKind::Video,
+        mid: Mid::new("0"),
+        formats: vec![format()],
+        encodings: vec![Encoding {
+            rid: Rid::new("q"),
+            ssrc: Some(Ssrc(7)),
+            rtx: None,
+            width: 320,
+            height: 180,
+            layers: vec![(320, 180)],
+        }],
+        muted: false,
+        source: TrackSource::Camera,
+    }
+}
+
+fn subscription() -> Subscription {
+    Subscription {
+        subscription: SUBSCRIPTION,
+        transport: TRANSPORT,
+        track: TRACK,
+        ssrc: Ssrc(8),
+        rtx: Some(Ssrc(9)),
+        mid: None,
+        formats: vec![(format().payload_type, format())],
+        settings: SubscriptionSettings::BEST,
+        fill: false,
+    }
+}
+
+fn entry() -> Entry {
+    let key = MasterKey::new(SrtpProfile::AeadAes128Gcm, &[1; 16], &[2; 12]).expect("the profile's lengths");
+    Entry {
+        at: ([192, 0, 2, 1], 30_000).into(),
+        accept: Accept::Learn {
+            within: None,
+            window: 1,
+        },
+        ingress_protection: Keys::Srtp(key.clone().with_others(vec![key])),
+        rtp: Some(Hop {
+            from: ([192, 0, 2, 1], 30_002).into(),
+            to: ([192, 0, 2, 2], 30_002).into(),
+            egress_protection: Keys::Dtls {
+                fingerprint: node().fingerprint,
+                active: true,
+            },
+            tos: Some(184),
+        }),
+        rtcp: None,
+        checks: Some((credentials(), None)),
+        clock_rate: Some(8_000),
+    }
+}
+
+/// Lists of what takes few bytes and becomes a value of many.
+pub(crate) const HOSTILE: &[Family] = &[
+    ("receivers", |len| {
+        v1::Command::from(send(&vec![TRANSPORT; len / 8])).encode_to_vec()
+    }),
+    ("receivers one by one", |len| {
+        field(0x5a, &[0x09, 0, 0, 0, 0, 0, 0, 0, 0].repeat(len / 9))
+    }),
+    ("empty encodings", |len| field(0x22, &[0x32, 0].repeat(len / 2))),
+    ("empty layers", |len| {
+        field(0x22, &field(0x32, &[0x32, 0].repeat(len / 2)))
+    }),
+    ("empty activities", |len| field(0x62, &[0x0a, 0].repeat(len / 2))),
+    ("one command after the other", |len| {
+        v1::Command::from(Command::Publish(publication()))
+            .encode_to_vec()
+            .repeat(len / 64)
+    }),
+    ("groups in groups", |len| [0x7b].repeat(len)),
+];
+
+/// A message inside of another one.
+fn field(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut message = vec![tag];
+    prost::encoding::encode_varint(content.len() as u64, &mut message);
+    message.extend(content);
+    message
+}
