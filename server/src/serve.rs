@@ -15,7 +15,7 @@ use ::dataplane::Statistics;
 use access::ApiKeys;
 use agent::{Agent, Certificate};
 use controller::Controller;
-use southbound::NodeId;
+use southbound::{ControllerId, NodeId};
 use tokio::task::JoinSet;
 use tracing::{error, info, warn};
 
@@ -139,7 +139,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let node = media_thread::start(agent, opened.plane, waker, questions, metrics.clone(), cpu_latency)?;
     let controller = Controller::new(
-        controller_config(&config, api_keys(&config), &node_addresses),
+        controller_config(&config, seed()?, api_keys(&config), &node_addresses),
         clocks.wall,
         seed()?,
     );
@@ -325,9 +325,10 @@ fn announce(config: &Config, node_addresses: &[IpAddr], https: Option<&Https>) {
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-fn controller_config(config: &Config, keys: ApiKeys, node_addresses: &[IpAddr]) -> controller::Config {
+fn controller_config(config: &Config, id: [u8; 4], keys: ApiKeys, node_addresses: &[IpAddr]) -> controller::Config {
     let defaults = controller::Config::new(keys);
     controller::Config {
+        controller: ControllerId::new(u32::from_ne_bytes(id)),
         auto_create: config.room.auto_create,
         empty_timeout: config.room.empty_timeout(),
         departure_timeout: config.room.departure_timeout(),

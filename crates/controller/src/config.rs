@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use allocation::Loudest;
 
 use access::{ApiKeys, TurnSecret};
+use southbound::ControllerId;
 
 use crate::IceProtocol;
 use crate::quota::Quotas;
@@ -13,6 +14,9 @@ use crate::quota::Quotas;
 /// Settings of the operator.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// Tells the ids that this controller assigns from those of others, where a node has several
+    /// controllers: another one each time it starts.
+    pub controller: ControllerId,
     /// Keys that sign access tokens.
     pub keys: ApiKeys,
     /// Whether joining a room that is not there creates it.
@@ -50,6 +54,7 @@ impl Config {
     /// and stay 20 seconds after the last one left.
     pub fn new(keys: ApiKeys) -> Self {
         Self {
+            controller: ControllerId::default(),
             keys,
             auto_create: true,
             empty_timeout: Duration::from_secs(300),

@@ -51,10 +51,10 @@ impl Controller {
     /// test from its name.
     pub fn new(config: Config, clock: WallClock, seed: [u8; 32]) -> Self {
         let core = Core {
+            ids: Ids::new(config.controller),
             config,
             clock,
             random: Random::new(seed),
-            ids: Ids::default(),
             index: Index::default(),
             timers: Timers::default(),
             usage: Usage::default(),

@@ -2,7 +2,7 @@
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use southbound::{IceCredentials, SubscriptionId, TrackId, TransportId};
+use southbound::{ControllerId, IceCredentials, SubscriptionId, TrackId, TransportId};
 use wire::Ssrc;
 
 /// A room, inside the controller. Its name may come back after it is gone; this does not.
@@ -76,11 +76,20 @@ impl Ssrcs {
 /// Counts out the names that are only looked up, never guessed.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
+    controller: ControllerId,
     last: u64,
     port_indices: usize,
 }
 
 impl Ids {
+    /// Those that nodes get are told from other controllers' by this controller's id.
+    pub(crate) fn new(controller: ControllerId) -> Self {
+        Self {
+            controller,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn room(&mut self) -> RoomKey {
         RoomKey(self.next())
     }
@@ -90,7 +99,7 @@ impl Ids {
     }
 
     pub(crate) fn transport(&mut self) -> TransportId {
-        TransportId(self.next())
+        TransportId::new(self.controller, self.next())
     }
 
     /// The index of a participant's port: 0 for the first participant, and one more for each next
@@ -102,11 +111,11 @@ impl Ids {
     }
 
     pub(crate) fn track(&mut self) -> TrackId {
-        TrackId(self.next())
+        TrackId::new(self.controller, self.next())
     }
 
     pub(crate) fn subscription(&mut self) -> SubscriptionId {
-        SubscriptionId(self.next())
+        SubscriptionId::new(self.controller, self.next())
     }
 
     fn next(&mut self) -> u64 {

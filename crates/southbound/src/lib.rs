@@ -20,7 +20,7 @@ mod transport;
 
 pub use capabilities::{Capabilities, RewritingModes};
 pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, SubscriptionSettings, TrackSource};
-pub use ids::{MessageId, NodeId, SubscriptionId, TrackId, TransportId};
+pub use ids::{ControllerId, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
 pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};
 pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};
