@@ -13,7 +13,6 @@ pub use downlinks::{Downlink, Subscribed};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::connection::Connection;
 use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::quota::Usage;
@@ -43,6 +42,12 @@ pub struct Population {
     pub publications: usize,
     /// Tracks that somebody gets or waits for.
     pub subscriptions: usize,
+}
+
+/// A connection that has joined. The participant may be gone, or have another connection.
+#[derive(Debug)]
+struct Connection {
+    participant_ref: ParticipantRef,
 }
 
 impl Controller {

@@ -23,7 +23,6 @@ mod admin;
 mod blob;
 mod budget;
 mod config;
-mod connection;
 mod context;
 mod controller;
 mod demand;
