@@ -89,7 +89,7 @@ impl ControllerTask {
                     in_a_row += 1;
                     let now = self.read_clocks();
                     let mut outputs = Vec::new();
-                    self.controller.handle(now, livekit::notice_input(notice), &mut outputs);
+                    self.controller.handle(now, livekit::notice_input(self.node.id(), notice), &mut outputs);
                     self.outputs(outputs).await;
                 }
                 request = requests.recv() => match request {
@@ -171,8 +171,9 @@ impl ControllerTask {
         for output in outputs {
             let at = moment(&self.controller, self.wall);
             match self.front_ends.output(at, output) {
-                Some(Output::Command(command)) => self.node.send([command]).await,
-                Some(Output::Data { to, message, data }) => {
+                // There is one node in this process.
+                Some(Output::Command { command, .. }) => self.node.send([command]).await,
+                Some(Output::Data { to, message, data, .. }) => {
                     self.node.send([livekit::data_command(to, message, data)]).await;
                 }
                 Some(Output::Count(counter)) => self.metrics.count(counter),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use dataplane::{Clock, DataPlane, Event, PuntKind};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use southbound::{Capabilities, Command, Node, Notice, RewritingModes, TransportId};
+use southbound::{Capabilities, Command, Node, NodeId, Notice, RewritingModes, TransportId};
 
 use crate::channels::Letter;
 use crate::config::Config;
@@ -65,6 +65,11 @@ impl Agent {
             relays: Relays::new(identity),
             announced: false,
         }
+    }
+
+    /// The id of its node.
+    pub fn node_id(&self) -> NodeId {
+        self.shared.config.node
     }
 
     /// Carries out one command.

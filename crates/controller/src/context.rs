@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use southbound::{Command, Node, SubscriptionId, TrackId, TransportId};
+use southbound::{Command, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::nodes::Nodes;
 use crate::quota::Usage;
 use crate::room::data::Leavers;
 use crate::storage::Storage;
-use crate::{Config, Counter, Event, Output, WallClock};
+use crate::{Config, Counter, DataMessage, Event, Output, WallClock};
 
 /// A participant in its room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,8 +61,7 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) usage: Usage,
     pub(crate) storage: Storage,
-    /// Our media node, once it has said where it is.
-    pub(crate) node: Option<Node>,
+    pub(crate) nodes: Nodes,
     /// Nobody joins any more.
     pub(crate) is_draining: bool,
 }
@@ -74,8 +74,32 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    pub(crate) fn command(&mut self, command: Command) {
-        self.out.push(Output::Command(command));
+    /// Commands a node, if it is still there.
+    pub(crate) fn command(&mut self, node: NodeId, command: Command) {
+        if self.core.nodes.contains(node) {
+            self.out.push(Output::Command { node, command });
+        }
+    }
+
+    /// Sends a message to participants, by their node and transport: once to each node. Those of a
+    /// node keep their order.
+    pub(crate) fn send(
+        &mut self,
+        to: impl IntoIterator<Item = (NodeId, TransportId)>,
+        message: Option<MessageId>,
+        data: DataMessage,
+    ) {
+        let mut by_node: BTreeMap<NodeId, Vec<TransportId>> = BTreeMap::new();
+        for (node, transport) in to {
+            by_node.entry(node).or_default().push(transport);
+        }
+        let known = by_node.into_iter().filter(|(node, _)| self.core.nodes.contains(*node));
+        self.out.extend(known.map(|(node, to)| Output::Data {
+            node,
+            to,
+            message,
+            data: data.clone(),
+        }));
     }
 
     pub(crate) fn count(&mut self, counter: Counter) {

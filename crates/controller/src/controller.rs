@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::nodes::Nodes;
 use crate::quota::Usage;
 use crate::room::Room;
 use crate::storage::Storage;
@@ -63,7 +64,7 @@ impl Controller {
             timers: Timers::default(),
             usage: Usage::default(),
             storage: Storage::default(),
-            node: None,
+            nodes: Nodes::default(),
             is_draining: false,
         };
         Self {
@@ -91,7 +92,8 @@ impl Controller {
                     out.push(Output::Reply { request_id, reply });
                 }
             }
-            Input::Notice(notice) => self.notice(now, notice, out),
+            Input::Notice { node, notice } => self.notice(now, node, notice, out),
+            Input::NodeLost { node } => self.node_lost(now, node, out),
         }
         self.share_bitrates(now, out);
     }
@@ -142,6 +144,10 @@ impl Controller {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }
         self.make_room(now, &join.claims, out);
+        let room = self.by_name.get(name).and_then(|key| self.rooms.get(key));
+        let Some(node) = self.core.nodes.place(room.and_then(Room::node)) else {
+            return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
+        };
         let is_new = !self.by_name.contains_key(name);
         let key = self.room_named(now, &join.claims.iss, name, out);
         let joined = self.in_room(now, key, out, |room, ctx| {
@@ -149,7 +155,7 @@ impl Controller {
                 room.set_up(ctx, join.room.clone());
                 room.emit(ctx, || RoomChange::Started(join.room.agents.clone()));
             }
-            room.join(ctx, connection, join)
+            room.join(ctx, connection, node, join)
         });
         if let Some(participant) = joined {
             self.attach(connection, key, participant);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use southbound::{Command, MessageId, Notice, TransportId};
+use southbound::{Command, MessageId, NodeId, Notice, TransportId};
 
 use crate::{
     AdminError, AdminReply, AdminRequest, DataMessage, EndReason, Join, Notification, Request, Resume, RoomEvent,
@@ -69,8 +69,18 @@ pub enum Input {
         /// The request.
         request: AdminRequest,
     },
-    /// The agent noticed something.
-    Notice(Notice),
+    /// A node noticed something.
+    Notice {
+        /// Which node.
+        node: NodeId,
+        /// The notice.
+        notice: Notice,
+    },
+    /// A node is gone, and everything on it.
+    NodeLost {
+        /// Which node.
+        node: NodeId,
+    },
 }
 
 /// One thing to do.
@@ -99,15 +109,22 @@ pub enum Output {
     },
     /// Send a message on data channels.
     Data {
-        /// On which transports.
+        /// On which node.
+        node: NodeId,
+        /// On which of its transports.
         to: Vec<TransportId>,
         /// The agent's name for the message that is passed on, if it is one that arrived.
         message: Option<MessageId>,
         /// The message.
         data: DataMessage,
     },
-    /// Tell the agent.
-    Command(Command),
+    /// Tell a node.
+    Command {
+        /// Which node.
+        node: NodeId,
+        /// The command.
+        command: Command,
+    },
     /// Answer an administrator's request.
     Reply {
         /// Which request.

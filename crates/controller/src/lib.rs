@@ -3,8 +3,8 @@
 //!
 //! [`Controller`] is the one type to know. It is a state machine without a clock, a socket or a
 //! thread: front ends feed it [`Input`]s (somebody joins, a participant asks for something, the
-//! agent noticed something), it answers in [`Output`]s (tell this participant that, end that
-//! connection, tell the agent this [`Command`](southbound::Command)), and
+//! node noticed something), it answers in [`Output`]s (tell this participant that, end that
+//! connection, tell this node that [`Command`](southbound::Command)), and
 //! [`Controller::poll_timeout`] says when it wants to be called again. With the same seed and the
 //! same inputs at the same times it does the same things again.
 //!
@@ -31,6 +31,7 @@ mod info;
 mod io;
 mod message;
 mod negotiation;
+mod nodes;
 mod notification;
 mod participant;
 mod publication_media;

@@ -6,6 +6,8 @@ use std::time::Duration;
 /// Participants in one room. For one more, the oldest whose media has not connected is removed
 /// ([`GIVES_WAY_AFTER`]), or else it is refused with 503 before its WebSocket opens.
 pub const PARTICIPANTS_MAX: usize = 1000;
+/// Media nodes of one controller. One more gets nothing to do, and the log says so.
+pub const NODES_MAX: usize = 1000;
 /// Rooms on this server. One more is refused with 503. Where several API keys are configured each has
 /// its share ([`slots`]); one more is refused with 429.
 pub const ROOMS_MAX: usize = 10_000;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use access::{Claims, Permission};
-use southbound::{Command, TrackId};
+use southbound::{Command, NodeId, TrackId};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
@@ -26,6 +26,8 @@ pub(crate) struct Participant {
     pub(crate) key: ParticipantKey,
     pub(crate) sid: String,
     pub(crate) identity: String,
+    /// The media node of its transports.
+    pub(crate) node: NodeId,
     pub(crate) name: String,
     pub(crate) metadata: String,
     pub(crate) attributes: BTreeMap<String, String>,
@@ -157,7 +159,7 @@ pub(crate) enum SimulatedFault {
 }
 
 impl Participant {
-    pub(crate) fn new(ctx: &mut Context<'_>, connection: ConnectionId, join: Join) -> Self {
+    pub(crate) fn new(ctx: &mut Context<'_>, connection: ConnectionId, node: NodeId, join: Join) -> Self {
         let Join {
             mut claims,
             mode,
@@ -173,6 +175,7 @@ impl Participant {
             sid: ctx.core.random.sid("PA_"),
             api_key: claims.iss.clone(),
             identity: claims.identity().to_owned(),
+            node,
             name: take_texts(&mut claims),
             metadata,
             attributes,
@@ -328,10 +331,8 @@ impl Participant {
             return;
         };
         peer.downlink_limit = limit;
-        ctx.command(Command::SetDownlinkLimit {
-            transport: peer.transport,
-            limit,
-        });
+        let transport = peer.transport;
+        ctx.command(self.node, Command::SetDownlinkLimit { transport, limit });
     }
 
     /// How long its client may take beyond the time for an answer, to read what comes before.

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use access::{Claims, ParticipantKind};
-use southbound::TrackId;
+use southbound::{Command, Node, NodeId, TrackId};
 
 use self::data::{Calls, DataTracks};
 pub(crate) use self::lifetime::Lifetime;
@@ -178,6 +178,31 @@ impl Room {
         ParticipantRef {
             room: self.key,
             participant,
+        }
+    }
+
+    /// The node that its participants are on, if there are any.
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        self.participants.values().next().map(|participant| participant.node)
+    }
+
+    /// The node of a participant, while it is there.
+    fn node_of(&self, ctx: &Context<'_>, key: ParticipantKey) -> Option<Node> {
+        let participant = self.participants.get(&key)?;
+        ctx.core.nodes.get(participant.node).cloned()
+    }
+
+    /// Commands the node of a participant.
+    fn command(&self, ctx: &mut Context<'_>, key: ParticipantKey, command: Command) {
+        if let Some(participant) = self.participants.get(&key) {
+            ctx.command(participant.node, command);
+        }
+    }
+
+    /// Commands the node that a track arrives at. Of one that is gone there is nothing to say.
+    fn command_about(&self, ctx: &mut Context<'_>, track: TrackId, command: Command) {
+        if let Some(publisher) = ctx.core.index.tracks.get(&track).copied() {
+            self.command(ctx, publisher.participant, command);
         }
     }
 

@@ -12,13 +12,13 @@ use livekit_protocol::data_stream::header::ContentHeader;
 use livekit_protocol::rpc_response::Value as Outcome;
 use livekit_protocol::{DataPacket, RpcRequest, UserPacket};
 use prost::Message;
-use southbound::{Command, MessageId, Notice, TransportId};
+use southbound::{Command, MessageId, NodeId, Notice, TransportId};
 
 use crate::data_tracks;
 use crate::limits::DATA_PACKET_MAX;
 
-/// The controller's input for a notice of the agent: a message of a data channel is read.
-pub fn notice_input(notice: Notice) -> Input {
+/// The controller's input for a notice of a node: a message of a data channel is read.
+pub fn notice_input(node: NodeId, notice: Notice) -> Input {
     match notice {
         Notice::MessageReceived {
             transport,
@@ -30,7 +30,7 @@ pub fn notice_input(notice: Notice) -> Input {
             message,
             data: read(&label, &payload).map(Box::new),
         },
-        notice => Input::Notice(notice),
+        notice => Input::Notice { node, notice },
     }
 }
 

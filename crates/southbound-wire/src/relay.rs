@@ -147,9 +147,14 @@ impl From<Keys> for v1::Keys {
             keys: Some(match keys {
                 Keys::Clear => KeysVariant::Clear(v1::Clear {}),
                 Keys::Srtp(key) => KeysVariant::Srtp(key.into()),
-                Keys::Dtls { fingerprint, active } => KeysVariant::Dtls(v1::DtlsKeys {
+                Keys::Dtls {
+                    fingerprint,
+                    active,
+                    association,
+                } => KeysVariant::Dtls(v1::DtlsKeys {
                     fingerprint: Some(fingerprint.into()),
                     active,
+                    association,
                 }),
             }),
         }
@@ -166,6 +171,7 @@ impl TryFrom<v1::Keys> for Keys {
             KeysVariant::Dtls(dtls) => Keys::Dtls {
                 fingerprint: read("DtlsKeys.fingerprint", dtls.fingerprint)?,
                 active: dtls.active,
+                association: dtls.association,
             },
         })
     }

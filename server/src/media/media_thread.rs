@@ -113,6 +113,7 @@ pub(crate) fn start(
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
     let (relay_notices, relay_noticed) = mpsc::channel(NOTICES_MAX);
     let listeners = Listeners { notices, relay_notices };
+    let id = agent.node_id();
     let node = Node {
         agent,
         plane,
@@ -134,8 +135,8 @@ pub(crate) fn start(
         drop(running);
     })?;
     Ok(Running {
-        controller: NodeLink::new(commands.clone(), noticed),
-        relay: NodeLink::new(commands, relay_noticed),
+        controller: NodeLink::new(id, commands.clone(), noticed),
+        relay: NodeLink::new(id, commands, relay_noticed),
         ended,
     })
 }

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::pin::pin;
 
-use southbound::Command;
+use southbound::{Command, NodeId};
 use tokio::sync::mpsc;
 
 use super::media_thread::CommandSender;
 
 /// The commands to the node and its notices, which are `N`, in their order.
 pub(crate) struct NodeLink<N> {
+    id: NodeId,
     commands: CommandSender,
     notices: mpsc::Receiver<N>,
     /// Notices that were taken while the node took no commands, so that neither waits for the other
@@ -18,13 +19,19 @@ pub(crate) struct NodeLink<N> {
 }
 
 impl<N> NodeLink<N> {
-    /// Over these queues.
-    pub(crate) fn new(commands: CommandSender, notices: mpsc::Receiver<N>) -> Self {
+    /// With the node of this id, over these queues.
+    pub(crate) fn new(id: NodeId, commands: CommandSender, notices: mpsc::Receiver<N>) -> Self {
         Self {
+            id,
             commands,
             notices,
             taken: VecDeque::new(),
         }
+    }
+
+    /// The id of the node.
+    pub(crate) fn id(&self) -> NodeId {
+        self.id
     }
 
     /// The next notice; `None` once the node is gone. Nothing is lost if this is given up.
@@ -60,7 +67,7 @@ mod tests {
     async fn commands_wait_for_a_node_that_waits_for_its_notices_to_be_taken() {
         let (commands, mut taken) = command_queue(2, Waker::default());
         let (notify, notices) = mpsc::channel(1);
-        let mut link = NodeLink::new(commands, notices);
+        let mut link = NodeLink::new(NodeId(1), commands, notices);
         let node = tokio::spawn(async move {
             // The node says more than its queue takes before it takes the first command.
             for notice in 0..10 {

@@ -113,7 +113,7 @@ fn administer(call: Call, method: &MethodDescriptor, request: AdminRequest) {
 fn is_effect(output: &Output) -> bool {
     matches!(
         output,
-        Output::Notify { .. } | Output::NotifyMany { .. } | Output::End { .. } | Output::Command(_)
+        Output::Notify { .. } | Output::NotifyMany { .. } | Output::End { .. } | Output::Command { .. }
     )
 }
 

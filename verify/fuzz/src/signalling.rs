@@ -153,7 +153,10 @@ impl World {
             now,
             out: Vec::new(),
         };
-        world.pass(controller::Input::Notice(Notice::Node(node())));
+        world.pass(controller::Input::Notice {
+            node: node().node,
+            notice: Notice::Node(node()),
+        });
         for (connection, identity) in [BYSTANDER, ATTACKER].into_iter().zip(identities) {
             let admission = admission(identity);
             world.handle(Input::Open { connection, admission });

@@ -59,7 +59,10 @@ impl Stage {
             sessions: Vec::new(),
             out: Vec::new(),
         };
-        let notice = Input::Notice(Notice::Node(node()));
+        let notice = Input::Notice {
+            node: node().node,
+            notice: Notice::Node(node()),
+        };
         stage.controller.handle(now, notice, &mut stage.out);
         for (path, identity, direction) in [("/whip/v1", "ben", "sendonly"), ("/whep/v1", "cyd", "recvonly")] {
             let answer = stage.open(path, identity, room, &offer(direction));
@@ -167,12 +170,13 @@ impl Call {
     fn of(outputs: &[Output]) -> Self {
         let mut call = Self::default();
         for output in outputs {
-            match output {
-                Output::Command(Command::Open(open)) => call.transports.push(open.transport),
-                Output::Command(Command::Publish(publication)) => call.tracks.push(publication.track),
-                Output::Command(Command::Subscribe(subscription)) => {
-                    call.subscriptions.push(subscription.subscription);
-                }
+            let Output::Command { command, .. } = output else {
+                continue;
+            };
+            match command {
+                Command::Open(open) => call.transports.push(open.transport),
+                Command::Publish(publication) => call.tracks.push(publication.track),
+                Command::Subscribe(subscription) => call.subscriptions.push(subscription.subscription),
                 _ => {}
             }
         }
@@ -183,12 +187,17 @@ impl Call {
     fn is_harmed_by(&self, output: &Output) -> bool {
         match output {
             Output::End { connection, .. } => BYSTANDERS.contains(connection),
-            Output::Command(Command::Open(open)) => self.transports.contains(&open.transport),
-            Output::Command(Command::Connect { transport, .. } | Command::Close { transport }) => {
-                self.transports.contains(transport)
-            }
-            Output::Command(Command::Unpublish { track }) => self.tracks.contains(track),
-            Output::Command(Command::Unsubscribe { subscription }) => self.subscriptions.contains(subscription),
+            Output::Command { command, .. } => self.is_ended_by(command),
+            _ => false,
+        }
+    }
+
+    fn is_ended_by(&self, command: &Command) -> bool {
+        match command {
+            Command::Open(open) => self.transports.contains(&open.transport),
+            Command::Connect { transport, .. } | Command::Close { transport } => self.transports.contains(transport),
+            Command::Unpublish { track } => self.tracks.contains(track),
+            Command::Unsubscribe { subscription } => self.subscriptions.contains(subscription),
             _ => false,
         }
     }

@@ -11,7 +11,7 @@ use agent::Agent;
 use controller::{ConnectionId, Controller, Event, WallClock};
 use dataplane::{Clock, DataPlane, Egress, Path};
 use livekit::{Admission, Frame, Front, Input, Output, Refusal};
-use southbound::{Command, MessageId, NodeId, Notice, TransportId};
+use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::person;
 use crate::plane::Plane;
@@ -109,7 +109,8 @@ impl Node {
 
     fn notice(&mut self, now: Instant, notice: Notice) -> Vec<controller::Output> {
         let mut outputs = Vec::new();
-        self.controller.handle(now, livekit::notice_input(notice), &mut outputs);
+        self.controller
+            .handle(now, livekit::notice_input(self.agent.node_id(), notice), &mut outputs);
         outputs
     }
 
@@ -136,7 +137,7 @@ impl Node {
             label: label.into(),
             payload: payload.into(),
             message: MessageId {
-                node: NodeId(0),
+                node: self.agent.node_id(),
                 number: 0,
             },
         };
@@ -186,8 +187,8 @@ impl Node {
                 let other = self.front.output(output, &mut out);
                 self.collect(now, out, &mut outputs, done);
                 match other {
-                    Some(controller::Output::Command(command)) => self.command(now, command, &mut notices, done),
-                    Some(controller::Output::Data { to, message, data }) => {
+                    Some(controller::Output::Command { command, .. }) => self.command(now, command, &mut notices, done),
+                    Some(controller::Output::Data { to, message, data, .. }) => {
                         let command = livekit::data_command(to, message, data);
                         self.command(now, command, &mut notices, done);
                     }

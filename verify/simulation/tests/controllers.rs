@@ -12,10 +12,11 @@ use controller::{
     TrackSource, WallClock,
 };
 use dataplane::Clock;
-use southbound::{Command, ControllerId, Notice, SubscriptionId, TrackId, TransportId};
+use southbound::{Command, ControllerId, NodeId, Notice, SubscriptionId, TrackId, TransportId};
 use virtual_device::Plane;
 use wire::{MediaKind, NtpTime};
 
+const NODE: NodeId = NodeId(0);
 const UNIX: Duration = Duration::from_secs(1_800_000_000);
 
 /// One node with its controllers.
@@ -101,7 +102,7 @@ impl World {
     fn settle(&mut self, mut outputs: VecDeque<(usize, Output)>, mut notices: Vec<Notice>) {
         while !outputs.is_empty() || !notices.is_empty() {
             for (controller, output) in std::mem::take(&mut outputs) {
-                if let Output::Command(command) = output {
+                if let Output::Command { command, .. } = output {
                     self.ids[controller].note(&command);
                     self.agent.command(self.now, command, &mut self.plane, &mut notices);
                 }
@@ -112,7 +113,9 @@ impl World {
                 }
                 for (at, controller) in self.controllers.iter_mut().enumerate() {
                     let mut out = Vec::new();
-                    controller.handle(self.now, Input::Notice(notice.clone()), &mut out);
+                    let notice = notice.clone();
+                    let input = Input::Notice { node: NODE, notice };
+                    controller.handle(self.now, input, &mut out);
                     outputs.extend(out.into_iter().map(|output| (at, output)));
                 }
             }

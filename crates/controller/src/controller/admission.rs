@@ -162,7 +162,7 @@ impl Controller {
         joining: Option<(Instant, &Claims)>,
     ) -> Result<(), JoinError> {
         let Core { config, usage, .. } = &self.core;
-        if self.core.node.is_none() {
+        if self.core.nodes.is_empty() {
             return Err(JoinError::NoMediaNode);
         }
         let is_dependent = joining.is_some_and(|(_, claims)| is_dependent(claims));

@@ -3,24 +3,56 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use southbound::{AudioActivity, Command, MessageId, Notice, TransportId};
+use southbound::{AudioActivity, Command, MessageId, Node, NodeId, Notice, TransportId};
 
 use super::Controller;
 use crate::context::ParticipantRef;
 use crate::ids::{ParticipantKey, RoomKey};
-use crate::{Counter, DataMessage, Event, Output};
+use crate::{Counter, DataMessage, EndAction, EndReason, Event, Output};
 
 impl Controller {
-    pub(super) fn notice(&mut self, now: Instant, notice: Notice, out: &mut Vec<Output>) {
+    pub(super) fn notice(&mut self, now: Instant, node: NodeId, notice: Notice, out: &mut Vec<Output>) {
         match notice {
-            Notice::Node(node) => self.core.node = Some(node),
-            Notice::Audio(activities) => self.audio(now, activities, out),
+            Notice::Node(announced) if announced.node == node => self.announced(now, announced, out),
+            Notice::Node(_) => out.push(Output::Count(Counter::StaleNotice)),
+            Notice::Audio(activities) => self.audio(now, node, activities, out),
             Notice::Refused { why, .. } => out.push(Output::Event(Event::Refused { why })),
             // Of calls that somebody else controls.
             Notice::Relay(_) => {}
             // Front ends read messages and pass them on as such. Nobody has read this one.
             Notice::MessageReceived { transport, message, .. } => self.data(now, transport, message, None, out),
-            notice => self.about_somebody(now, notice, out),
+            notice => self.about_somebody(now, node, notice, out),
+        }
+    }
+
+    /// A node is ready, or has other addresses. One that was there before it has lost everything.
+    fn announced(&mut self, now: Instant, node: Node, out: &mut Vec<Output>) {
+        for replaced in self.core.nodes.replaced_by(&node) {
+            self.node_lost(now, replaced, out);
+        }
+        if !self.core.nodes.announce(node) {
+            let why = "there are as many media nodes as this controller takes".to_owned();
+            out.push(Output::Event(Event::Refused { why }));
+        }
+    }
+
+    /// Ends the sessions of the participants on a node. They may join again, on another one.
+    pub(super) fn node_lost(&mut self, now: Instant, node: NodeId, out: &mut Vec<Output>) {
+        if !self.core.nodes.remove(node) {
+            return out.push(Output::Count(Counter::StaleNotice));
+        }
+        let rooms = self.rooms.iter().flat_map(|(key, room)| {
+            let there = room
+                .participants
+                .values()
+                .filter(|participant| participant.node == node);
+            there.map(|participant| (*key, participant.key))
+        });
+        let lost: Vec<_> = rooms.collect();
+        for (key, participant) in lost {
+            self.in_room(now, key, out, |room, ctx| {
+                room.dismiss(ctx, participant, EndReason::ConnectionTimeout, EndAction::Reconnect);
+            });
         }
     }
 
@@ -33,6 +65,7 @@ impl Controller {
         out: &mut Vec<Output>,
     ) {
         let index = &mut self.core.index;
+        let node = message.node;
         if let Some(participant_ref) = index.transports.get(&transport).copied() {
             self.in_room(now, participant_ref.room, out, |room, ctx| {
                 room.take_data(ctx, participant_ref.participant, data, message)
@@ -45,16 +78,27 @@ impl Controller {
         } else {
             out.push(Output::Count(Counter::StaleNotice));
         }
-        out.push(Output::Command(Command::MessageHandled { message }));
+        if self.core.nodes.contains(node) {
+            let command = Command::MessageHandled { message };
+            out.push(Output::Command { node, command });
+        }
     }
 
-    fn about_somebody(&mut self, now: Instant, notice: Notice, out: &mut Vec<Output>) {
-        let Some(participant_ref) = self.subject(&notice) else {
+    fn about_somebody(&mut self, now: Instant, node: NodeId, notice: Notice, out: &mut Vec<Output>) {
+        let subject = self.subject(&notice).filter(|subject| self.is_on(*subject, node));
+        let Some(participant_ref) = subject else {
             return out.push(Output::Count(Counter::StaleNotice));
         };
         self.in_room(now, participant_ref.room, out, |room, ctx| {
             room.notice(ctx, participant_ref.participant, notice)
         });
+    }
+
+    /// Whether a participant is on a node. The notices of other nodes are not about it.
+    fn is_on(&self, participant_ref: ParticipantRef, node: NodeId) -> bool {
+        let room = self.rooms.get(&participant_ref.room);
+        let participant = room.and_then(|room| room.participants.get(&participant_ref.participant));
+        participant.is_some_and(|participant| participant.node == node)
     }
 
     /// The participant that a notice is about.
@@ -81,10 +125,11 @@ impl Controller {
         }
     }
 
-    fn audio(&mut self, now: Instant, activities: Vec<AudioActivity>, out: &mut Vec<Output>) {
+    fn audio(&mut self, now: Instant, node: NodeId, activities: Vec<AudioActivity>, out: &mut Vec<Output>) {
         let mut heard: BTreeMap<RoomKey, Vec<(ParticipantKey, AudioActivity)>> = BTreeMap::new();
         for activity in activities {
-            if let Some(participant_ref) = self.core.index.tracks.get(&activity.track) {
+            let publisher = self.core.index.tracks.get(&activity.track).copied();
+            if let Some(participant_ref) = publisher.filter(|publisher| self.is_on(*publisher, node)) {
                 heard
                     .entry(participant_ref.room)
                     .or_default()

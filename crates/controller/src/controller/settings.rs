@@ -25,7 +25,7 @@ impl Controller {
 
     /// Whether a media node has said where it is. Nobody can join until then.
     pub fn has_node(&self) -> bool {
-        self.core.node.is_some()
+        !self.core.nodes.is_empty()
     }
 
     /// Outputs events of rooms from now on, or no longer.

@@ -1,10 +1,10 @@
 //! Participants that give way to others, and those that do not.
 
 use controller::limits::GIVES_WAY_AFTER;
-use controller::{Config, Input, JoinError, Notification, Output, PeerMode};
+use controller::{Config, JoinError, Notification, Output, PeerMode};
 use southbound::{Command, Notice, TransportId};
 
-use crate::world::{World, joining, keys};
+use crate::world::{NODE, World, joining, keys};
 
 #[test]
 fn a_full_room_removes_those_who_never_connect() {
@@ -16,7 +16,7 @@ fn a_full_room_removes_those_who_never_connect() {
     let connected = world.join("ada", PeerMode::Dual);
     let transports: Vec<_> = world.out.iter().filter_map(opened).collect();
     for transport in transports {
-        world.handle(Input::Notice(Notice::Connected { transport, srtp: None }));
+        world.notice(NODE, Notice::Connected { transport, srtp: None });
     }
     assert_eq!(
         world.controller.check_claims(world.now, &joining("bob").claims),
@@ -53,7 +53,10 @@ fn a_full_room_removes_those_who_never_connect() {
 
 fn opened(output: &Output) -> Option<TransportId> {
     match output {
-        Output::Command(Command::Open(open)) => Some(open.transport),
+        Output::Command {
+            command: Command::Open(open),
+            ..
+        } => Some(open.transport),
         _ => None,
     }
 }

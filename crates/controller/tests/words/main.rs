@@ -8,6 +8,7 @@
 mod administration;
 mod calls;
 mod full_rooms;
+mod nodes;
 mod participants;
 mod quotas;
 mod session;

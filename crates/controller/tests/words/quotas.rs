@@ -38,7 +38,10 @@ fn has_joined(world: &World, connection: ConnectionId) -> bool {
 /// The limits that the agent was told with the last input, in order.
 fn limits(world: &World) -> Vec<Option<u64>> {
     let limits = world.out.iter().filter_map(|output| match output {
-        Output::Command(Command::SetDownlinkLimit { limit, .. }) => Some(*limit),
+        Output::Command {
+            command: Command::SetDownlinkLimit { limit, .. },
+            ..
+        } => Some(*limit),
         _ => None,
     });
     limits.collect()

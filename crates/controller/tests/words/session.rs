@@ -38,7 +38,15 @@ fn one_join_with_an_offer_is_answered_and_publishes() {
         _ => None,
     });
     assert!(answer.expect("an answer").contains("a=recvonly"), "{answer:?}");
-    let published = |output: &Output| matches!(output, Output::Command(Command::Publish(_)));
+    let published = |output: &Output| {
+        matches!(
+            output,
+            Output::Command {
+                command: Command::Publish(_),
+                ..
+            }
+        )
+    };
     assert!(world.out.iter().any(published));
     let is_shown = |told: &Notification| {
         let Notification::Participants(infos) = told else {

@@ -37,6 +37,24 @@ pub(crate) fn claims(identity: &str) -> Claims {
     }
 }
 
+/// The node of all worlds.
+pub(crate) const NODE: NodeId = NodeId(1);
+
+/// A node at an address of its own.
+pub(crate) fn node(id: NodeId) -> Node {
+    Node {
+        node: id,
+        addresses: vec![([192, 0, 2, id.0 as u8], 7882).into()],
+        tcp_addresses: Vec::new(),
+        fingerprint: Fingerprint {
+            hash: HashFunction::Sha256,
+            digest: vec![0xab; 32],
+        },
+        clear_rtp: false,
+        capabilities: Capabilities::ALL,
+    }
+}
+
 /// An offer of one section that sends audio of this track.
 pub(crate) fn offer(track: &str) -> Description {
     let fingerprint = ["AB"; 32].join(":");
@@ -77,18 +95,12 @@ impl World {
             out: Vec::new(),
             connections: 0,
         };
-        world.handle(Input::Notice(Notice::Node(Node {
-            node: NodeId(1),
-            addresses: vec!["192.0.2.1:7882".parse().unwrap()],
-            tcp_addresses: Vec::new(),
-            fingerprint: Fingerprint {
-                hash: HashFunction::Sha256,
-                digest: vec![0xab; 32],
-            },
-            clear_rtp: false,
-            capabilities: Capabilities::ALL,
-        })));
+        world.notice(NODE, Notice::Node(node(NODE)));
         world
+    }
+
+    pub(crate) fn notice(&mut self, node: NodeId, notice: Notice) {
+        self.handle(Input::Notice { node, notice });
     }
 
     pub(crate) fn join(&mut self, identity: &str, mode: PeerMode) -> ConnectionId {

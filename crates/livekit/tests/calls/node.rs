@@ -7,7 +7,7 @@ use southbound::{Capabilities, Fingerprint, HashFunction, MessageId, Node, NodeI
 use crate::world::World;
 
 /// The one node.
-const NODE: NodeId = NodeId(1);
+pub(crate) const NODE: NodeId = NodeId(1);
 
 /// The name of a message that arrived there.
 pub(crate) fn message_id(number: u64) -> MessageId {

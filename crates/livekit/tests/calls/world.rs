@@ -23,7 +23,7 @@ use wire::MediaKind;
 use wire::srtp::SrtpProfile;
 
 use crate::browser::Browser;
-use crate::node::node;
+use crate::node::{NODE, node};
 
 pub(crate) const UNIX: Duration = Duration::from_secs(1_800_000_000);
 
@@ -309,7 +309,7 @@ impl World {
     }
 
     pub(crate) fn notice(&mut self, notice: Notice) {
-        self.pass(livekit::notice_input(notice), None);
+        self.pass(livekit::notice_input(NODE, notice), None);
     }
 
     pub(crate) fn hang_up(&mut self, connection: ConnectionId) {

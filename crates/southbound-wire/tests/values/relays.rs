@@ -84,6 +84,10 @@ fn keys() -> impl Strategy<Value = Keys> {
     prop_oneof![
         Just(Keys::Clear),
         parts::master_key().prop_map(Keys::Srtp),
-        (parts::fingerprint(), any::<bool>()).prop_map(|(fingerprint, active)| Keys::Dtls { fingerprint, active }),
+        (parts::fingerprint(), any::<bool>(), any::<u32>()).prop_map(|(fingerprint, active, association)| Keys::Dtls {
+            fingerprint,
+            active,
+            association,
+        }),
     ]
 }

@@ -18,6 +18,7 @@ use crate::offer::tests::sdp;
 use crate::watch::Watch;
 
 const UNIX: Duration = Duration::from_secs(1_800_000_000);
+const NODE: NodeId = NodeId(1);
 const PASSWORD: &str = "9876543210987654321098";
 
 struct World {
@@ -40,7 +41,7 @@ impl World {
         let mut controller = Controller::new(Config::new(keys.clone()), clock, [7; 32]);
         controller.set_room_events(true);
         let node = Node {
-            node: NodeId(1),
+            node: NODE,
             addresses: vec!["192.0.2.1:7882".parse().unwrap()],
             tcp_addresses: Vec::new(),
             fingerprint: Fingerprint {
@@ -50,7 +51,11 @@ impl World {
             clear_rtp: false,
             capabilities: Capabilities::ALL,
         };
-        controller.handle(now, Input::Notice(Notice::Node(node)), &mut Vec::new());
+        let announced = Input::Notice {
+            node: NODE,
+            notice: Notice::Node(node),
+        };
+        controller.handle(now, announced, &mut Vec::new());
         Self {
             controller,
             front: Front::default(),
@@ -140,8 +145,15 @@ impl World {
     }
 
     fn subscriptions(&self) -> usize {
-        let is_one =
-            |output: &&controller::Output| matches!(output, controller::Output::Command(Command::Subscribe(_)));
+        let is_one = |output: &&controller::Output| {
+            matches!(
+                output,
+                controller::Output::Command {
+                    command: Command::Subscribe(_),
+                    ..
+                }
+            )
+        };
         self.out.iter().filter(is_one).count()
     }
 }

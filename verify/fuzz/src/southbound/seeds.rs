@@ -169,6 +169,7 @@ fn entry() -> Entry {
             egress_protection: Keys::Dtls {
                 fingerprint: node().fingerprint,
                 active: true,
+                association: 1,
             },
             tos: Some(184),
         }),

@@ -9,7 +9,7 @@ use crate::limits::{DESTINATIONS_MAX, SIGNED_PACKET_MAX};
 use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::data::{DataState, LOSSY};
-use crate::{Counter, DataContent, DataMessage, Output, PacketKind};
+use crate::{Counter, DataContent, DataMessage, PacketKind};
 
 impl Room {
     /// A participant sent a message: it is checked, signed with the sender's name and passed on.
@@ -140,21 +140,20 @@ impl Room {
             match (data.reliable, participant.downlink()) {
                 // A channel that is not open yet belongs to somebody who is still joining, and what
                 // must arrive waits for it.
-                (true, Some(peer)) => to.push(peer.transport),
+                (true, Some(peer)) => to.push((participant.node, peer.transport)),
                 (true, None) => {
                     if !participant.data.keep_early(ctx.now, data.clone()) {
                         ctx.count(Counter::EarlyDataDropped);
                     }
                 }
                 (false, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
-                    to.push(peer.transport);
+                    to.push((participant.node, peer.transport));
                 }
                 (false, _) => {}
             }
         }
         if !to.is_empty() {
-            let data = data.clone();
-            ctx.out.push(Output::Data { to, message, data });
+            ctx.send(to, message, data.clone());
         }
     }
 
@@ -186,11 +185,7 @@ pub(in crate::room) fn send_early(ctx: &mut Context<'_>, participant: &mut Parti
 
 fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: DataMessage) {
     let Some(peer) = to.downlink() else { return };
-    ctx.out.push(Output::Data {
-        to: vec![peer.transport],
-        message: None,
-        data,
-    });
+    ctx.send([(to.node, peer.transport)], None, data);
 }
 
 /// The sender of messages.

@@ -14,7 +14,7 @@ use crate::room::Room;
 use crate::room::data::DATA_TRACK;
 use crate::room::store::STORE_FULL;
 use crate::{
-    Counter, DataContent, DataMessage, DataTrackHandle, DataTrackInfo, Notification, Output, ParticipantState,
+    Counter, DataContent, DataMessage, DataTrackHandle, DataTrackInfo, Notification, ParticipantState,
     PublishDataTrack, RefusalReason, Request,
 };
 
@@ -348,15 +348,15 @@ impl Room {
         };
         let receivers = self.data_tracks.tracks.get(handle).map(|track| &track.receivers);
         let peers = receivers.into_iter().flatten().filter_map(|receiver| {
-            let peer = self.participants.get(receiver)?.downlink()?;
+            let participant = self.participants.get(receiver)?;
+            let peer = participant.downlink()?;
             let is_open = peer.channels.iter().any(|open| **open == *DATA_TRACK);
-            is_open.then_some(peer.transport)
+            is_open.then_some((participant.node, peer.transport))
         });
         let to: Vec<_> = peers.collect();
         if !to.is_empty() {
             *named = *handle;
-            let message = Some(message);
-            ctx.out.push(Output::Data { to, message, data });
+            ctx.send(to, Some(message), data);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use southbound::Channel;
+use southbound::{Channel, NodeId};
 
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
@@ -19,15 +19,22 @@ use crate::{
 impl Room {
     /// Lets a participant in. A participant of the same identity that was there is put out: the
     /// person is where the newer one is.
-    pub(crate) fn join(&mut self, ctx: &mut Context<'_>, connection: ConnectionId, mut join: Join) -> ParticipantKey {
+    pub(crate) fn join(
+        &mut self,
+        ctx: &mut Context<'_>,
+        connection: ConnectionId,
+        node: NodeId,
+        mut join: Join,
+    ) -> ParticipantKey {
         if let Some(old) = self.by_identity(join.claims.identity()) {
             self.dismiss(ctx, old, EndReason::DuplicateIdentity, EndAction::Disconnect);
         }
         let (tracks, offer) = (std::mem::take(&mut join.tracks), join.offer.take());
-        let mut participant = Participant::new(ctx, connection, join);
+        let mut participant = Participant::new(ctx, connection, node, join);
         let key = participant.key;
         participant.protocol = self.membership.protocols.of(ctx.now, &participant.identity);
         ctx.core.usage.participant_joined(&participant.api_key);
+        ctx.core.nodes.participant_joined(node);
         self.acts(key);
         let participant_ref = self.participant_ref(key);
         participant.greeting_time = self.charge_greeting(ctx, &participant.identity);
@@ -98,7 +105,7 @@ impl Room {
             .index
             .transports
             .insert(transport, self.participant_ref(participant.key));
-        ctx.command(peer.open());
+        ctx.command(participant.node, peer.open());
         participant.subscriber = Some(peer);
         participant.limit_downlink(ctx);
         self.pending.negotiations.insert(participant.key);

@@ -31,6 +31,7 @@ impl Room {
             return;
         };
         ctx.core.usage.participant_left(&participant.api_key);
+        ctx.core.nodes.participant_left(participant.node);
         self.pending.negotiations.remove(&key);
         self.end_calls_to(ctx, key);
         self.forget_data_tracks(ctx, &participant);
@@ -42,9 +43,8 @@ impl Room {
         }
         for peer in participant.peers() {
             ctx.core.index.transports.remove(&peer.transport);
-            ctx.command(Command::Close {
-                transport: peer.transport,
-            });
+            let transport = peer.transport;
+            ctx.command(participant.node, Command::Close { transport });
         }
         for subscription in participant.subscriptions.iter() {
             ctx.core.index.subscriptions.remove(&subscription.id);

@@ -79,7 +79,7 @@ impl Room {
         offer: &SessionDescription,
         id: u32,
     ) -> Result<(), NegotiationError> {
-        let Some(node) = ctx.core.node.clone() else {
+        let Some(node) = self.node_of(ctx, key) else {
             return Ok(());
         };
         self.open_publisher(ctx, key);
@@ -122,7 +122,7 @@ impl Room {
             tracks: peer.mid_to_track_id().collect(),
         };
         if let Some(command) = peer.connect() {
-            ctx.command(command);
+            ctx.command(participant.node, command);
         }
         let arrivals = peer.sections.iter();
         let arrivals = arrivals.filter_map(|section| Some((section.mid, section.uplink()?.track)));
@@ -161,7 +161,7 @@ impl Room {
             participant.port_index,
         );
         ctx.core.index.transports.insert(transport, participant_ref);
-        ctx.command(peer.open());
+        ctx.command(participant.node, peer.open());
         participant.publisher = Some(peer);
         participant.limit_downlink(ctx);
         crate::room::data::send_early(ctx, participant);
@@ -180,7 +180,7 @@ impl Room {
                 };
                 peer.restart(&mut ctx.core.random);
                 let open = peer.open();
-                ctx.command(open);
+                self.command(ctx, key, open);
             }
             Change::Unplaced(id) => {
                 let Some(participant) = self.participants.get_mut(&key) else {
@@ -192,7 +192,7 @@ impl Room {
                 if let SubscriptionState::Active(..) =
                     std::mem::replace(&mut subscription.state, SubscriptionState::Waiting)
                 {
-                    ctx.command(Command::Unsubscribe { subscription: id });
+                    ctx.command(participant.node, Command::Unsubscribe { subscription: id });
                 }
             }
         }
@@ -221,7 +221,7 @@ impl Room {
             Err(error) => return self.give_up(ctx, key, &error),
         };
         if let Some(command) = peer.connect() {
-            ctx.command(command);
+            self.command(ctx, key, command);
         }
         for subscription in answered {
             match subscription {

@@ -65,7 +65,7 @@ impl Room {
 
     /// Offers what has changed, unless an offer is out: then it goes into the next.
     fn offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(node) = ctx.core.node.clone() else { return };
+        let Some(node) = self.node_of(ctx, key) else { return };
         let participant_ref = self.participant_ref(key);
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
@@ -100,17 +100,16 @@ impl Room {
 
     /// New ICE credentials for the connection we offer, after its client came back.
     pub(in crate::room) fn restart_subscriber(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(peer) = self
-            .participants
-            .get_mut(&key)
-            .and_then(|found| found.subscriber.as_mut())
-        else {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let Some(peer) = participant.subscriber.as_mut() else {
             return;
         };
         if peer.state != PeerState::New {
             peer.restart(&mut ctx.core.random);
             let open = peer.open();
-            ctx.command(open);
+            ctx.command(participant.node, open);
         }
         // The answer to an offer that was out may be lost; the new offer says all of it again.
         peer.offering.pending = None;

@@ -56,7 +56,7 @@ impl Room {
         if backup.media.take().is_none() {
             return;
         }
-        ctx.command(Command::Unpublish { track: name });
+        ctx.command(participant.node, Command::Unpublish { track: name });
         self.pending.demands.insert(track);
         for receiver in self.others(publisher) {
             let subscription = self.participants[&receiver].subscriptions.to(track);

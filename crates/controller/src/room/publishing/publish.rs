@@ -124,7 +124,7 @@ impl Room {
         let Some(media) = track.media_in(version) else {
             return;
         };
-        ctx.command(Command::Publish(media.publication.clone()));
+        ctx.command(participant.node, Command::Publish(media.publication.clone()));
         self.pending.demands.insert(id);
         if is_new {
             participant.published = true;
@@ -156,7 +156,7 @@ impl Room {
         self.track_sids.remove(removed.sid());
         for media in removed.all_media() {
             let track = media.publication.track;
-            ctx.command(Command::Unpublish { track });
+            ctx.command(participant.node, Command::Unpublish { track });
         }
         if removed.media.is_some() {
             self.end_subscriptions_to(ctx, track);
@@ -173,6 +173,7 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
+        let node = participant.node;
         let Some(track) = participant.track_by_sid_mut(&request.sid) else {
             let text = "no track with this id";
             return self.refuse(
@@ -188,7 +189,7 @@ impl Room {
         }
         track.mute(request.muted);
         for media in track.all_media() {
-            ctx.command(Command::Publish(media.publication.clone()));
+            ctx.command(node, Command::Publish(media.publication.clone()));
         }
         if track.media.is_some() {
             self.announce(ctx, key);

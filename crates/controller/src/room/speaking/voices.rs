@@ -32,10 +32,8 @@ impl Room {
             .flat_map(|participant| participant.tracks.values());
         let microphones: Vec<_> = tracks.filter(|track| is_voice(track)).map(|track| track.id).collect();
         for (track, held) in voices.choose(ctx.now, &microphones) {
-            ctx.command(Command::SetForwarding {
-                track,
-                forwarding: !held,
-            });
+            let forwarding = !held;
+            self.command_about(ctx, track, Command::SetForwarding { track, forwarding });
         }
     }
 
@@ -59,17 +57,14 @@ impl Room {
         for (track, place) in &self.speaking.ranks {
             if before.get(track) != Some(place) {
                 let rank = Some(*place);
-                ctx.command(Command::SetSpeakerRank { track: *track, rank });
+                self.command_about(ctx, *track, Command::SetSpeakerRank { track: *track, rank });
             }
         }
         for track in before
             .into_keys()
             .filter(|track| !self.speaking.ranks.contains_key(track))
         {
-            // Of a track that is gone there is nothing to say.
-            if ctx.core.index.tracks.contains_key(&track) {
-                ctx.command(Command::SetSpeakerRank { track, rank: None });
-            }
+            self.command_about(ctx, track, Command::SetSpeakerRank { track, rank: None });
         }
     }
 }

@@ -164,7 +164,7 @@ impl Room {
         id: SubscriptionId,
     ) {
         if let Some(command) = self.describe(receiver, id) {
-            ctx.command(Command::Subscribe(command));
+            self.command(ctx, receiver, Command::Subscribe(command));
         }
     }
 

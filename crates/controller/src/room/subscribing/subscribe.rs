@@ -121,7 +121,7 @@ impl Room {
         ctx.core.index.subscriptions.remove(&id);
         self.pending.demands.insert(subscription.track);
         if let SubscriptionState::Active(..) = subscription.state {
-            ctx.command(Command::Unsubscribe { subscription: id });
+            ctx.command(participant.node, Command::Unsubscribe { subscription: id });
         }
         release(participant, id);
         self.pending.negotiations.insert(receiver);

@@ -34,8 +34,8 @@ impl World {
             let other = self.front.output(output, &mut out);
             self.collect(out, None);
             match other {
-                Some(controller::Output::Command(command)) => self.command(command, identity.as_ref()),
-                Some(controller::Output::Data { to, message, data }) => {
+                Some(controller::Output::Command { command, .. }) => self.command(command, identity.as_ref()),
+                Some(controller::Output::Data { to, message, data, .. }) => {
                     self.command(livekit::data_command(to, message, data), None);
                 }
                 Some(controller::Output::Count(counter)) => *self.counts.entry(counter).or_default() += 1,

@@ -34,11 +34,17 @@ impl World {
     /// The client that has asked last is connected.
     fn connect(&mut self) {
         let transports = self.out.iter().filter_map(|output| match output {
-            controller::Output::Command(Command::Open(open)) => Some(open.transport),
+            controller::Output::Command {
+                command: Command::Open(open),
+                ..
+            } => Some(open.transport),
             _ => None,
         });
         let transport = transports.last().expect("a transport");
-        let connected = Input::Notice(Notice::Connected { transport, srtp: None });
+        let connected = Input::Notice {
+            node: NODE,
+            notice: Notice::Connected { transport, srtp: None },
+        };
         let mut outputs = Vec::new();
         self.controller.handle(self.now, connected, &mut outputs);
         drive(
