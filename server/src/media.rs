@@ -1,6 +1,7 @@
 //! The media node: the agent and its data plane on a thread, and the ways to reach it.
 
 pub(crate) mod addresses;
+pub(crate) mod command_queue;
 mod external;
 pub(crate) mod handshakes;
 pub(crate) mod media_thread;

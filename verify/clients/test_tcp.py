@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from support import aiortc_link
-from support.aiortc_call import aiortc_call
+from support.aiortc_participant import aiortc_call
 from support.server import Server, free_ports, server
 from support.tcp_shim import tcp_shim
 

@@ -9,8 +9,8 @@ pub const TRANSPORTS_MAX: usize = 20_000;
 /// Handshakes in progress; at the limit the oldest of the address with the most is dropped.
 pub const HANDSHAKES_MAX: usize = 1_000;
 
-/// Handshakes that wait to be computed. At the limit, and beyond the share of an address, no new one
-/// begins for [`PUT_OFF`]; handshakes in progress continue.
+/// Handshakes that wait to be computed. At the limit, and beyond the share of an address, no new
+/// one begins for [`PUT_OFF`]; handshakes in progress continue.
 pub const HANDSHAKES_WAITING_MAX: usize = 256;
 
 /// See [`HANDSHAKES_WAITING_MAX`].

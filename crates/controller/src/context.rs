@@ -8,8 +8,8 @@ use southbound::{Command, MessageId, NodeId, SubscriptionId, TrackId, TransportI
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::nodes::Nodes;
 use crate::quota::Usage;
+use crate::quota::storage::Storage;
 use crate::room::data::Leavers;
-use crate::storage::Storage;
 use crate::{Config, Counter, DataMessage, Event, Output, WallClock};
 
 /// A participant in its room.

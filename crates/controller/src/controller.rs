@@ -17,8 +17,8 @@ use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::nodes::Nodes;
 use crate::quota::Usage;
+use crate::quota::storage::Storage;
 use crate::room::Room;
-use crate::storage::Storage;
 use crate::{
     Config, ConnectionId, Counter, EndAction, EndCause, EndReason, Event, Input, Join, Notification, Output, Request,
     Resume, RoomChange, WallClock,

@@ -41,7 +41,6 @@ mod request;
 mod room;
 mod room_event;
 mod rpc;
-mod storage;
 mod subscription;
 mod track;
 mod traits;

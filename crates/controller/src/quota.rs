@@ -3,6 +3,8 @@
 //! A room counts for the key that created it, and a participant for the key of the token that it
 //! joined with.
 
+pub(crate) mod storage;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use slots::WEIGHT;
@@ -58,8 +60,8 @@ impl Usage {
         quotas.of(key).rooms.is_none_or(|max| self.used(key).rooms < max)
     }
 
-    /// Whether a key with one more room, of so many in all and among so many keys, leaves some to the
-    /// other keys.
+    /// Whether a key with one more room, of so many in all and among so many keys, leaves some to
+    /// the other keys.
     pub(crate) fn leaves_rooms(&self, all: usize, keys: usize, key: &str) -> bool {
         keys <= 1 || self.used(key).rooms < WEIGHT * ROOMS_MAX.saturating_sub(all)
     }

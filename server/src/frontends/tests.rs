@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::controller_task;
-use crate::media::media_thread::command_queue;
+use crate::media::command_queue::command_queue;
 use crate::media::node_link::NodeLink;
 use crate::media::waker::Waker;
 use crate::os::clock::Clocks;

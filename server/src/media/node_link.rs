@@ -6,7 +6,7 @@ use std::pin::pin;
 use southbound::{Command, NodeId};
 use tokio::sync::mpsc;
 
-use super::media_thread::CommandSender;
+use super::command_queue::CommandSender;
 
 /// The commands to the node and its notices, which are `N`, in their order.
 pub(crate) struct NodeLink<N> {
@@ -59,7 +59,7 @@ impl<N> NodeLink<N> {
 mod tests {
     use southbound::TransportId;
 
-    use super::super::media_thread::command_queue;
+    use super::super::command_queue::command_queue;
     use super::super::waker::Waker;
     use super::*;
 

@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 
 from aiortc import MediaStreamTrack
 from livekit.protocol import models, rtc
 
 from .aiortc_connection import Connection, Dual, Single
 from .aiortc_media import Camera, Microphone, hear, watch
-from .media import AudioWitness, Signature, VideoWitness
+from .flow import audio_flows, data_flows, video_flows
+from .media import SIGNATURES, AudioWitness, Signature, VideoWitness
 from .participant import Heard, Participant
+from .tokens import token
 from .wait import until
 
 
@@ -151,3 +154,22 @@ class AiortcParticipant(Participant):
         if packet.WhichOneof("value") == "user":
             sender = packet.participant_identity or packet.user.participant_identity
             self.inbox.append(Heard(sender, packet.user.payload, label == "_reliable", packet.user.topic))
+
+
+@contextlib.asynccontextmanager
+async def aiortc_call(url: str, room: str, *, single: bool) -> AsyncIterator[list[AiortcParticipant]]:
+    """Both participants, once video, audio and data have passed between them. They leave at the end."""
+    people = [AiortcParticipant(name, SIGNATURES[number]) for number, name in enumerate(("alice", "bob"))]
+    alice, bob = people
+    try:
+        for person in people:
+            await person.join(url, token(room, person.identity), single=single)
+            await person.publish_video()
+            await person.publish_audio()
+        await asyncio.gather(
+            video_flows(alice, bob), video_flows(bob, alice), audio_flows(alice, bob), audio_flows(bob, alice)
+        )
+        await data_flows(alice, bob)
+        yield people
+    finally:
+        await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)

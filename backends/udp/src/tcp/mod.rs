@@ -52,8 +52,8 @@ const UNSENT_MAX: i32 = 32 << 10;
 /// are dropped.
 const QUEUE_MAX: usize = 128 << 10;
 /// Bytes that wait in all queues together. One queue has at most what is free, divided by
-/// [`QUEUES_SHARED`], so that the queues of many that do not read leave room to the next one. Beyond
-/// that it takes only the rest of a frame that was begun.
+/// [`QUEUES_SHARED`], so that the queues of many that do not read leave room to the next one.
+/// Beyond that it takes only the rest of a frame that was begun.
 const QUEUES_MAX: usize = 256 << 20;
 /// See [`QUEUES_MAX`].
 const QUEUES_SHARED: usize = 2_048;

@@ -17,7 +17,6 @@ mod offers;
 mod osrtp;
 mod proxies;
 mod rates;
-mod reclaim;
 mod resuming;
 mod rtpproxy;
 mod sections;

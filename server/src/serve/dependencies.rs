@@ -27,8 +27,8 @@ pub(crate) struct Dependencies {
 }
 
 impl Dependencies {
-    /// Watches the media node's thread and the controller's task.
-    pub(crate) fn new(node: Ended, controller: JoinHandle<()>) -> Self {
+    /// Watches the media node's thread.
+    pub(crate) fn new(node: Ended) -> Self {
         let (tell, ended) = mpsc::channel(1);
         let dependencies = Dependencies { ended, tell };
         let tell = dependencies.tell.clone();
@@ -37,7 +37,6 @@ impl Dependencies {
             let _ = node.await;
             let _ = tell.send(DependencyEnded("agent")).await;
         });
-        dependencies.watch("controller", controller);
         dependencies
     }
 
@@ -69,12 +68,12 @@ mod tests {
     async fn a_part_that_panics_or_returns_is_named() {
         for panics in [true, false] {
             let (_running, node) = tokio::sync::oneshot::channel();
-            let mut dependencies = Dependencies::new(node, tokio::spawn(std::future::pending()));
+            let mut dependencies = Dependencies::new(node);
             dependencies.watch("SIP", tokio::spawn(async move { assert!(!panics, "a bug") }));
             assert_eq!(dependencies.ended().await, DependencyEnded("SIP"));
         }
         let (running, node) = tokio::sync::oneshot::channel();
-        let mut dependencies = Dependencies::new(node, tokio::spawn(std::future::pending()));
+        let mut dependencies = Dependencies::new(node);
         drop(running);
         assert_eq!(dependencies.ended().await, DependencyEnded("agent"));
     }

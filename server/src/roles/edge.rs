@@ -1,0 +1,176 @@
+//! The HTTP ports: signalling, the server API, the page and what operators look at.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+
+use tokio::task::JoinSet;
+use tracing::{info, warn};
+
+use super::Process;
+use super::media::Media;
+use super::rooms::Rooms;
+use super::sip::Sip;
+use crate::clients::places::Places;
+use crate::config::{self, Config};
+use crate::http::health::Health;
+use crate::http::listen::{self, Front, Port};
+use crate::http::metrics_endpoint::Endpoint;
+use crate::http::{self, Api, Bodies, Http, Https};
+use crate::os::refused::{self, Transport};
+use crate::settings::{Current, Settings};
+use crate::tls::{self, Certificates};
+
+/// Open ports.
+pub(crate) struct Edge {
+    /// The check of all parts.
+    pub health: Health,
+    /// The settings of requests.
+    pub settings: Current,
+    /// Places of connections, and of clients behind proxies.
+    pub places: [Places; 2],
+    /// The certificates in files, if there is HTTPS.
+    pub certificates: Option<tls::Files>,
+    /// Gets certificates, if they are got.
+    pub acme: Option<tls::acme::Task>,
+    /// The ports.
+    pub ports: OpenPorts,
+}
+
+/// Ports that are open and not served yet.
+pub(crate) struct OpenPorts {
+    ports: Vec<Port>,
+    front: Front,
+}
+
+impl OpenPorts {
+    /// Takes connections from now on. None of the tasks ends by itself.
+    pub(crate) fn serve(self) -> JoinSet<()> {
+        listen::serve(self.ports, &self.front)
+    }
+}
+
+/// Opens the ports for what the other roles offer.
+///
+/// Errors: a port or a certificate cannot be had.
+pub(crate) fn start(
+    config: &Config,
+    media: &Media,
+    rooms: &Rooms,
+    sip: Option<&Sip>,
+    process: &Process,
+) -> Result<Edge, Box<dyn Error>> {
+    let metrics = &process.metrics;
+    let (mut https, mut certificates, mut acme) = (None, None, None);
+    if let Some(config) = &config.tls {
+        let opened = tls::open(sources(config, &media.reached.ips))?;
+        metrics.watch_certificates(opened.certificates.clone());
+        acme = opened.acme;
+        https = Some(Https::new(config, opened.certificates));
+        certificates = Some(opened.files);
+    }
+    let mut ports = Vec::new();
+    if let Some(https) = &https {
+        ports.extend(open(&config.bind, https.port, Some(&https.certificates))?);
+    }
+    ports.extend(open(&config.bind, config.port, None)?);
+    media.reached.announce();
+    if config.dev {
+        announce(config, &media.reached.ips, https.as_ref());
+    }
+    let health = Health::new(
+        rooms.controller.clone(),
+        media.query.clone(),
+        sip.map(|sip| sip.handle.clone()),
+        https.as_ref().map(|https| https.certificates.clone()),
+    );
+    let settings = Current::new(Settings::of(config));
+    let places = [(); 2].map(|()| Places::new((&config.limits).into()));
+    let request_timeout = config.limits.request_timeout.0;
+    let http = Http {
+        controller: rooms.controller.clone(),
+        front_ends: rooms.front_ends.clone(),
+        settings: settings.clone(),
+        node_ips: config.rtc.node_ips.clone(),
+        proxied: places[1].clone(),
+        bodies: Bodies::default(),
+        endpoint: Endpoint::new(metrics.clone(), media.query.clone()),
+        metrics: metrics.clone(),
+        health: health.clone(),
+        receivers: media.query.clone(),
+        api: Api::new(request_timeout),
+        https,
+    };
+    let front = Front {
+        router: http::router(http, request_timeout),
+        places: places[0].clone(),
+        settings: settings.clone(),
+        metrics: metrics.clone(),
+        request_timeout,
+        turn: media.turn_over_tls.clone(),
+    };
+    Ok(Edge {
+        health,
+        settings,
+        places,
+        certificates,
+        acme,
+        ports: OpenPorts { ports, front },
+    })
+}
+
+/// The sources of certificates. In development, one is made for the addresses of this machine.
+fn sources(config: &config::Tls, node_addresses: &[IpAddr]) -> tls::Settings {
+    tls::Settings {
+        files: config.certificates.clone(),
+        acme: config.acme.clone(),
+        development: config.development.then(|| node_addresses.to_vec()),
+    }
+}
+
+fn announce(config: &Config, node_addresses: &[IpAddr], https: Option<&Https>) {
+    match &config.dev_key {
+        Some(key) => info!(key, "development mode: everybody who reaches this server may join"),
+        None => info!("development mode"),
+    }
+    let mut text = format!("\n  Weir is at http://localhost:{}\n", config.port);
+    let fingerprint = https.and_then(|https| Some((https.port, https.certificates.fingerprint()?)));
+    if let Some((port, fingerprint)) = fingerprint {
+        for address in node_addresses {
+            text += &format!("  and at https://{}\n", SocketAddr::new(*address, port));
+        }
+        text += &format!("  with a certificate of the SHA-256 fingerprint {fingerprint}\n");
+    }
+    // An error is ignored: the lines are only for readers.
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+/// Opens a port of HTTP, or with certificates of HTTPS, on every address; one family may be missing
+/// on this machine, but not all.
+fn open(bind: &[IpAddr], port: u16, tls: Option<&Certificates>) -> Result<Vec<Port>, Box<dyn Error>> {
+    let setting = if tls.is_some() { "tls.port" } else { "port" };
+    let refused = |address, error| refused::port(Transport::Tcp, address, setting, error);
+    let mut ports = Vec::new();
+    let mut last = None;
+    for address in bind {
+        let address = SocketAddr::new(*address, port);
+        match listen::bind(address) {
+            Ok(listener) => {
+                info!(%address, tls = tls.is_some(), "signalling");
+                ports.push(Port {
+                    listener,
+                    tls: tls.cloned(),
+                });
+            }
+            Err(error) if bind.len() > 1 && error.kind() != std::io::ErrorKind::AddrInUse => {
+                warn!(%address, %error, "not listening");
+                last = Some((address, error));
+            }
+            Err(error) => return Err(refused(address, &error).into()),
+        }
+    }
+    match (ports.is_empty(), last) {
+        (true, Some((address, error))) => Err(refused(address, &error).into()),
+        _ => Ok(ports),
+    }
+}
