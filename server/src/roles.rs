@@ -17,7 +17,7 @@ use std::error::Error;
 use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
 
-/// What all roles of a process share.
+/// The common parts of all roles of a process.
 pub(crate) struct Process {
     /// The clocks, read at the start.
     pub clocks: Clocks,

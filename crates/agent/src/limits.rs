@@ -100,8 +100,8 @@ pub const LOSSY_WITH_CONTROLLER_MAX: usize = 128 * 1024;
 /// limit nobody is read until there is less.
 pub const DATA_MAX: usize = 256 * 1024 * 1024;
 
-/// What is free of these, divided by this, is the most that SCTP may have of one channel, so that
-/// many receivers that read slowly leave room to others.
+/// The divisor of the free rest of [`DATA_MAX`]: SCTP may have as much of one channel, so that many
+/// receivers that read slowly leave room to others.
 pub const DATA_SHARED: usize = 512;
 
 /// Bytes waiting to be sent on a channel that may lose messages; at the limit the newest message is

@@ -53,7 +53,7 @@ pub(crate) struct Participant {
     pub(crate) version: u32,
     /// The bytes that the room keeps for it, as of its last change.
     pub(crate) stored: usize,
-    /// What of that is beyond its share.
+    /// The part of that beyond its share.
     pub(crate) pooled: Held,
     /// How long it may take to read what it is told of the others.
     pub(crate) greeting_time: Duration,

@@ -1,4 +1,4 @@
-//! What gives way when ports or calls are at their limit: calls that are over, then calls that
+//! Calls that give way when ports or calls are at their limit: those that are over, then those that
 //! nobody has answered.
 
 use std::collections::HashMap;

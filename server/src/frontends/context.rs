@@ -13,7 +13,7 @@ use crate::metrics::Metrics;
 /// The number of a front end.
 pub(super) type FrontEndId = usize;
 
-/// What front ends share: the owners of connections and requests, and what they ask for.
+/// The common state of front ends: the owners of connections and requests, and inputs that wait.
 pub(super) struct Shared {
     owners: HashMap<ConnectionId, FrontEndId>,
     connections: u64,

@@ -24,7 +24,7 @@ use crate::os::cpu_latency::CpuLatency;
 pub(crate) struct Media {
     /// Questions about receivers and health.
     pub query: ReceiverQuery,
-    /// Where clients reach it.
+    /// Its addresses and certificate.
     pub reached: Reached,
     /// The TURN server's clients over TLS, if it takes any.
     pub turn_over_tls: Option<HandOver>,
@@ -55,7 +55,7 @@ impl Reached {
     }
 }
 
-/// Starts a node. What commands it has the other half.
+/// Starts a node. Its controllers get the second part.
 ///
 /// Errors: an address or a socket cannot be had, or the data plane does not start.
 pub(crate) async fn start(config: &Config, process: &Process) -> Result<(Media, Running), Box<dyn Error>> {

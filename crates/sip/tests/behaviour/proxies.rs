@@ -10,7 +10,7 @@ use crate::support::*;
 
 const FINGERPRINT: &str = "a=fingerprint:sha-256 AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB\r\n";
 
-/// What a party is.
+/// The kind of a party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Party {
     Browser,

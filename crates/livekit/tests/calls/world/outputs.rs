@@ -1,4 +1,4 @@
-//! What comes of an input: the front end's outputs and the controller's.
+//! Outputs of the front end and of the controller.
 
 use std::time::Duration;
 
