@@ -54,7 +54,8 @@ pub const FRAMES_MAX: usize = 128;
 /// does.
 pub const SSRCS_PER_KEY_MAX: usize = 256;
 
-/// How many different keys the hops of one relay may have had over its life.
+/// Of how many keys that its hops have had a relay remembers what they have sealed: the last ones
+/// named. An older one must not come back, and need not, since a party that moves gets a new key.
 pub const KEYS_PER_RELAY_MAX: usize = 64;
 
 /// How many packets of padding one probe may have.

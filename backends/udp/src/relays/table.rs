@@ -43,7 +43,7 @@ struct RelayRecord<D> {
     shard: usize,
     socket: D,
     relay: Relay,
-    /// All keys that its hops have ever sealed with.
+    /// The keys that its hops have sealed with, the last named last.
     keys: Vec<(MasterKey, Arc<Keystream>)>,
 }
 
@@ -78,10 +78,6 @@ impl<S: SocketFactory> Relays<S> {
         if known.is_some_and(|record| record.relay == relay) {
             return Ok(());
         }
-        let new_keys = new_keys(&relay, known.map_or(&[], |record| &record.keys));
-        if known.map_or(0, |record| record.keys.len()) + new_keys.len() > KEYS_PER_RELAY_MAX {
-            return Err(WriteError::TableFull);
-        }
         let (is_new, opens_as_before) = match known {
             Some(record) => (false, record.relay.ingress_protection == relay.ingress_protection),
             None => {
@@ -90,9 +86,8 @@ impl<S: SocketFactory> Relays<S> {
                 (true, false)
             }
         };
-        let keys = new_keys.into_iter().map(|key| (key.clone(), self.keyring.take(&key)));
         let record = self.records.get_mut(&at).expect("it is in the table by now");
-        record.keys.extend(keys);
+        name_keys(&mut record.keys, &relay, &mut self.keyring);
         let former = std::mem::replace(&mut record.relay, relay.clone());
         for hop in hops(&former) {
             self.forget_leaving(hop.path.local, at);
@@ -261,15 +256,20 @@ fn hops(relay: &Relay) -> impl Iterator<Item = &Hop> {
     relay.rtp.iter().chain(&relay.rtcp)
 }
 
-/// The keys of a relay's hops that are not among `known`.
-fn new_keys<D>(relay: &Relay, known: &[(MasterKey, D)]) -> Vec<MasterKey> {
-    let mut new: Vec<MasterKey> = Vec::new();
+/// Puts the keys of a relay's hops last, with new ones from the keyring, and retires those that were
+/// named least recently.
+fn name_keys(keys: &mut Vec<(MasterKey, Arc<Keystream>)>, relay: &Relay, keyring: &mut Keyring) {
     for key in hops(relay).filter_map(|hop| hop.egress_protection.key()) {
-        if !new.contains(key) && known.iter().all(|(known, _)| known != key) {
-            new.push(key.clone());
-        }
+        let named = match keys.iter().position(|(known, _)| known == key) {
+            Some(known) => keys.remove(known),
+            None => (key.clone(), keyring.take(key)),
+        };
+        keys.push(named);
     }
-    new
+    let retired = keys.len().saturating_sub(KEYS_PER_RELAY_MAX);
+    for (key, _) in keys.drain(..retired) {
+        keyring.give_back(&key);
+    }
 }
 
 fn ingress_protection(cover: &RelayProtection) -> Unprotect {

@@ -18,7 +18,7 @@ const RTCP_MIN: usize = 8;
 #[derive(Debug)]
 pub(super) struct RelayState {
     entry: Relay,
-    /// Every key its hops have ever sealed with.
+    /// The keys that its hops have sealed with, the last named last.
     sealed_with: Vec<MasterKey>,
     /// The last reported source.
     told: Option<SocketAddr>,
@@ -47,13 +47,11 @@ impl Model {
             .flatten()
             .filter_map(|hop| hop.egress_protection.key());
         for key in keys {
-            if !sealed_with.contains(key) {
-                sealed_with.push(key.clone());
-            }
+            sealed_with.retain(|known| known != key);
+            sealed_with.push(key.clone());
         }
-        if sealed_with.len() > KEYS_PER_RELAY_MAX {
-            return Err(WriteError::TableFull);
-        }
+        let retired = sealed_with.len().saturating_sub(KEYS_PER_RELAY_MAX);
+        sealed_with.drain(..retired);
         for key in &sealed_with {
             if self.sealed.iter().all(|sealed| sealed.key != *key) {
                 self.sealed.push(Sealed {
@@ -74,6 +72,7 @@ impl Model {
             sealed_with,
         };
         self.relays.insert(at, state);
+        self.forget_keys();
         Ok(())
     }
 
@@ -83,10 +82,15 @@ impl Model {
         }
         self.report_relay(at);
         self.relays.remove(&at);
+        self.forget_keys();
+        Ok(())
+    }
+
+    /// Forgets what keys have sealed that no relay remembers.
+    fn forget_keys(&mut self) {
         let relays = &self.relays;
         self.sealed
             .retain(|sealed| relays.values().any(|relay| relay.sealed_with.contains(&sealed.key)));
-        Ok(())
     }
 
     pub(super) fn report_relay(&mut self, at: SocketAddr) {
