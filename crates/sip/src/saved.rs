@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::call::{Call, CallName, Security, Side};
+use crate::call::{Call, CallName, Media, Security, Side};
 use crate::plan::RelayCommand;
 use crate::{Counter, Output, Relay};
 use record::{CallRecord, Times};
@@ -30,9 +30,15 @@ pub struct Change {
 
 /// Whether we encrypt a call, on either side.
 pub(crate) fn is_encrypted_here(call: &Call) -> bool {
-    let sides = call.dialogues.iter().flat_map(|dialogue| &dialogue.media);
+    call.dialogues
+        .iter()
+        .any(|dialogue| are_encrypted_here(dialogue.relayed()))
+}
+
+/// The same of some media.
+pub(crate) fn are_encrypted_here(media: &[Media]) -> bool {
     let is_ours = |side: &Side| !matches!(side.security, Security::Clear);
-    sides.flat_map(|media| &media.sides).any(is_ours)
+    media.iter().flat_map(|media| &media.sides).any(is_ours)
 }
 
 impl Relay {
@@ -82,7 +88,7 @@ impl Relay {
             let read = record.and_then(|record| {
                 let name = record.name();
                 let is_new = !self.calls.contains_key(&name);
-                let call = record.call(now, Times(self.clock), &self.ports, &mut pairs);
+                let call = record.call(now, Times(self.clock), &mut self.ports, &mut pairs);
                 call.filter(|_| is_new).map(|call| (name, call))
             });
             match read {

@@ -256,8 +256,8 @@ fn hops(relay: &Relay) -> impl Iterator<Item = &Hop> {
     relay.rtp.iter().chain(&relay.rtcp)
 }
 
-/// Puts the keys of a relay's hops last, with new ones from the keyring, and retires those that were
-/// named least recently.
+/// Puts the keys of a relay's hops last, with new ones from the keyring, and retires those that
+/// were named least recently.
 fn name_keys(keys: &mut Vec<(MasterKey, Arc<Keystream>)>, relay: &Relay, keyring: &mut Keyring) {
     for key in hops(relay).filter_map(|hop| hop.egress_protection.key()) {
         let named = match keys.iter().position(|(known, _)| known == key) {

@@ -5,6 +5,8 @@
 //! that were agreed stay beside the offered ones and are what is relayed, until an answer; the next
 //! offer begins with them again.
 
+use std::collections::BTreeSet;
+
 use super::{Component, Dialogue, Media, Side};
 use crate::ng::Flags;
 use crate::ports::Ports;
@@ -14,15 +16,29 @@ use crate::sdp::Description;
 #[derive(Debug)]
 pub(crate) struct Agreement {
     pub(crate) media: Vec<Media>,
-    offered: usize,
-    interfaces: [usize; 2],
+    pub(crate) offered: usize,
+    pub(crate) interfaces: [usize; 2],
     /// The end that offers a change.
-    offerer: usize,
+    pub(crate) offerer: usize,
+    /// The sections of which a change is offered, where a proxy offers each by itself.
+    pub(crate) sections: BTreeSet<usize>,
     /// The offer and its flags, to tell when it comes again.
     offer: Option<(Vec<u8>, Flags)>,
 }
 
 impl Agreement {
+    /// One of an earlier process. Its offer is not known when it comes again.
+    pub(crate) fn resumed(media: Vec<Media>, offered: usize, interfaces: [usize; 2], offerer: usize) -> Self {
+        Self {
+            media,
+            offered,
+            interfaces,
+            offerer,
+            sections: BTreeSet::new(),
+            offer: None,
+        }
+    }
+
     /// It is not needed any more.
     pub(crate) fn release(mut self, ports: &mut Ports) {
         self.media.iter_mut().for_each(|media| media.release(ports));
@@ -37,8 +53,37 @@ impl Dialogue {
             offered: self.offered,
             interfaces: [self.ends[0].interface, self.ends[1].interface],
             offerer,
+            sections: BTreeSet::new(),
             offer: None,
         }
+    }
+
+    /// A change of one section is offered, beginning with what was agreed, whatever was offered
+    /// since.
+    pub(crate) fn offer_section(&mut self, index: usize, offerer: usize, ports: &mut Ports) {
+        if self.is_established() && self.agreement.is_none() {
+            self.agreement = Some(self.agreed(offerer, ports));
+        }
+        let Some(agreement) = &mut self.agreement else { return };
+        agreement.sections.insert(index);
+        if let (Some(agreed), Some(media)) = (agreement.media.get(index), self.media.get_mut(index)) {
+            let agreed = agreed.share(ports);
+            std::mem::replace(media, agreed).release(ports);
+        }
+    }
+
+    /// The offered change of one section is answered. Changes of others may yet be.
+    pub(crate) fn commit_section(&mut self, index: usize, ports: &mut Ports) {
+        let Some(agreement) = &mut self.agreement else { return };
+        agreement.sections.remove(&index);
+        if agreement.sections.is_empty() {
+            return self.commit(ports);
+        }
+        while agreement.media.len() <= index {
+            agreement.media.push(Media::new("audio"));
+        }
+        let agreed = self.media[index].share(ports);
+        std::mem::replace(&mut agreement.media[index], agreed).release(ports);
     }
 
     /// Whether an offer changes what is relayed, rather than begins it.

@@ -254,10 +254,10 @@ impl Call {
     /// Records a party's address for one section; the reply is the address for the other party.
     fn allocate(&mut self, place: Place, asked: &Allocate<'_>, context: &mut Context<'_>) -> Result<String, Refused> {
         let dialogue = &mut self.dialogues[place.dialogue];
-        if !asked.lookup && dialogue.is_established() && dialogue.agreement.is_none() {
-            dialogue.agreement = Some(dialogue.agreed(place.end, context.ports));
-        }
         let index = usize::from(asked.names.media) - 1;
+        if !asked.lookup {
+            dialogue.offer_section(index, place.end, context.ports);
+        }
         while dialogue.media.len() <= index {
             dialogue.media.push(Media::new("audio"));
         }
@@ -295,7 +295,7 @@ impl Call {
             .map(|(socket, tag)| (socket.to_owned(), tag.to_owned()))
             .or(dialogue.notify.take());
         if asked.lookup {
-            dialogue.commit(context.ports);
+            dialogue.commit_section(index, context.ports);
         }
         dialogue.resume(if asked.lookup { Role::Answer } else { Role::Offer });
         self.last_signal = context.now;

@@ -1,6 +1,6 @@
 //! The written form of a call: its descriptions and learned addresses, without derived state.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use wire::sdp::IceCredentials;
 
 use super::form::{self, Bytes};
-use super::is_encrypted_here;
+use super::{are_encrypted_here, is_encrypted_here};
 use crate::WallClock;
-use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Side, Source};
+use crate::call::{Agreement, Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Side, Source};
 use crate::ports::{Pair, Ports};
 
 /// The written form of times: in microseconds since 1970-01-01 UTC, since the monotonic clock
@@ -53,6 +53,18 @@ struct DialogueRecord {
     notify: Option<(String, String)>,
     strong: bool,
     weak: [bool; 2],
+    /// What is relayed while the media above are offered.
+    #[serde(default)]
+    agreement: Option<AgreementRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AgreementRecord {
+    media: Vec<MediaRecord>,
+    offered: usize,
+    interfaces: [IpAddr; 2],
+    offerer: usize,
+    sections: BTreeSet<usize>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -133,8 +145,27 @@ impl CallRecord {
 
     /// The even ports it has.
     pub(super) fn locals(&self) -> impl Iterator<Item = SocketAddr> {
-        let media = self.dialogues.iter().flat_map(|dialogue| &dialogue.media);
-        media.flat_map(|media| &media.sides).filter_map(|side| side.local)
+        self.dialogues
+            .iter()
+            .flat_map(|dialogue| [&dialogue.media[..], dialogue.agreed()].map(locals))
+            .flatten()
+    }
+
+    /// Whether all of its ports are among `pairs`, each for one dialogue and one of its sides.
+    fn has_ports(&self, pairs: &HashMap<SocketAddr, Pair>) -> bool {
+        let mut seen = HashSet::new();
+        self.dialogues.iter().all(|dialogue| {
+            let both = [&dialogue.media[..], dialogue.agreed()].map(|media| {
+                let all: Vec<SocketAddr> = locals(media).collect();
+                let unique: HashSet<SocketAddr> = all.iter().copied().collect();
+                (unique.len() == all.len()).then_some(unique)
+            });
+            let [Some(offered), Some(agreed)] = both else {
+                return false;
+            };
+            let mut all = offered.union(&agreed);
+            all.all(|at| pairs.contains_key(at) && seen.insert(*at))
+        })
     }
 
     /// The call, if all of its ports are among `pairs`; they are taken out of it.
@@ -142,11 +173,10 @@ impl CallRecord {
         self,
         now: Instant,
         times: Times,
-        ports: &Ports,
+        ports: &mut Ports,
         pairs: &mut HashMap<SocketAddr, Pair>,
     ) -> Option<Call> {
-        let mut seen = std::collections::HashSet::new();
-        let has_all = self.locals().all(|at| pairs.contains_key(&at) && seen.insert(at));
+        let has_all = self.has_ports(pairs);
         let interfaces: Option<Vec<[usize; 2]>> = self
             .dialogues
             .iter()
@@ -159,7 +189,7 @@ impl CallRecord {
         call.metadata = self.metadata.map(|bytes| bytes.0);
         let dialogues = self.dialogues.into_iter().zip(interfaces);
         call.dialogues = dialogues
-            .map(|(dialogue, interfaces)| dialogue.dialogue(interfaces, times, pairs))
+            .map(|(dialogue, interfaces)| dialogue.dialogue(interfaces, times, ports, pairs))
             .collect();
         Some(call).filter(|call| !call.dialogues.is_empty())
     }
@@ -167,29 +197,52 @@ impl CallRecord {
 
 impl DialogueRecord {
     fn of(dialogue: &Dialogue, ports: &Ports, times: Times) -> Self {
+        // Keys of an offer are lost, and with them the offer; the call goes on as it was agreed.
+        let agreement = dialogue.agreement.as_ref();
+        let (kept, agreement) = match agreement.filter(|_| are_encrypted_here(&dialogue.media)) {
+            Some(agreed) => ((&agreed.media, agreed.offered), None),
+            None => ((&dialogue.media, dialogue.offered), agreement),
+        };
         DialogueRecord {
             ends: dialogue.ends.each_ref().map(|end| EndRecord::of(end, ports, times)),
             branch: dialogue.branch.clone().map(Bytes),
-            media: dialogue.media.iter().map(MediaRecord::of).collect(),
-            offered: Some(dialogue.offered),
+            media: kept.0.iter().map(MediaRecord::of).collect(),
+            offered: Some(kept.1),
             answered: dialogue.answered,
             kept_until: dialogue.kept_until.map(|until| times.write(until)),
             notify: dialogue.notify.clone(),
             strong: dialogue.strong,
             weak: dialogue.weak,
+            agreement: agreement.map(|agreement| AgreementRecord::of(agreement, ports)),
         }
     }
 
-    fn interfaces(&self, ports: &Ports) -> Option<[usize; 2]> {
-        let [one, other] = self.ends.each_ref().map(|end| ports.interface_at(end.interface));
-        Some([one?, other?])
+    fn agreed(&self) -> &[MediaRecord] {
+        self.agreement.as_ref().map_or(&[], |agreement| &agreement.media)
     }
 
-    fn dialogue(self, interfaces: [usize; 2], times: Times, pairs: &mut HashMap<SocketAddr, Pair>) -> Dialogue {
+    fn interfaces(&self, ports: &Ports) -> Option<[usize; 2]> {
+        both_at(self.ends.each_ref().map(|end| end.interface), ports)
+    }
+
+    fn dialogue(
+        self,
+        interfaces: [usize; 2],
+        times: Times,
+        ports: &mut Ports,
+        pairs: &mut HashMap<SocketAddr, Pair>,
+    ) -> Dialogue {
         let [one, other] = self.ends;
         let ends = [one.end(interfaces[0], times), other.end(interfaces[1], times)];
         let mut dialogue = Dialogue::new(ends, self.branch.as_ref().map(|branch| &branch.0[..]));
-        dialogue.media = self.media.into_iter().map(|media| media.media(pairs)).collect();
+        dialogue.media = self
+            .media
+            .into_iter()
+            .map(|media| media.media(&mut |at| pairs.remove(&at)))
+            .collect();
+        dialogue.agreement = self
+            .agreement
+            .and_then(|agreement| agreement.agreement(&dialogue.media, ports, pairs));
         dialogue.offered = self.offered.unwrap_or(dialogue.media.len());
         dialogue.answered = self.answered;
         dialogue.kept_until = self.kept_until.map(|until| times.read(until));
@@ -198,6 +251,50 @@ impl DialogueRecord {
         dialogue.weak = self.weak;
         dialogue
     }
+}
+
+impl AgreementRecord {
+    fn of(agreement: &Agreement, ports: &Ports) -> Self {
+        AgreementRecord {
+            media: agreement.media.iter().map(MediaRecord::of).collect(),
+            offered: agreement.offered,
+            interfaces: agreement.interfaces.map(|interface| ports.address_of(interface)),
+            offerer: agreement.offerer,
+            sections: agreement.sections.clone(),
+        }
+    }
+
+    /// Beside the offered media, whose ports it may have as well.
+    fn agreement(
+        self,
+        offered: &[Media],
+        ports: &mut Ports,
+        pairs: &mut HashMap<SocketAddr, Pair>,
+    ) -> Option<Agreement> {
+        let interfaces = both_at(self.interfaces, ports)?;
+        let mut take = |at| {
+            let mut known = offered.iter().flat_map(|media| &media.sides);
+            let shared = known.find_map(|side| side.local.as_ref().filter(|pair| pair.rtp() == at));
+            pairs.remove(&at).or_else(|| Some(ports.share(shared?)))
+        };
+        let media = self.media.into_iter().map(|media| media.media(&mut take)).collect();
+        let mut agreement = Agreement::resumed(media, self.offered, interfaces, self.offerer & 1);
+        agreement.sections = self.sections;
+        Some(agreement)
+    }
+}
+
+/// The interfaces with these addresses.
+fn both_at(addresses: [IpAddr; 2], ports: &Ports) -> Option<[usize; 2]> {
+    let [one, other] = addresses.map(|address| ports.interface_at(address));
+    Some([one?, other?])
+}
+
+fn locals(media: &[MediaRecord]) -> impl Iterator<Item = SocketAddr> {
+    media
+        .iter()
+        .flat_map(|media| &media.sides)
+        .filter_map(|side| side.local)
 }
 
 impl EndRecord {
@@ -236,11 +333,11 @@ impl MediaRecord {
         }
     }
 
-    fn media(self, pairs: &mut HashMap<SocketAddr, Pair>) -> Media {
+    fn media(self, take: &mut impl FnMut(SocketAddr) -> Option<Pair>) -> Media {
         Media {
             is_rtp: self.is_rtp,
             protocols: self.protocols,
-            sides: self.sides.map(|side| side.side(pairs)),
+            sides: self.sides.map(|side| side.side(take)),
             refused: self.refused,
             offered: self.offered,
             format: self.format,
@@ -272,9 +369,9 @@ impl SideRecord {
         }
     }
 
-    fn side(self, pairs: &mut HashMap<SocketAddr, Pair>) -> Side {
+    fn side(self, take: &mut impl FnMut(SocketAddr) -> Option<Pair>) -> Side {
         Side {
-            local: self.local.and_then(|at| pairs.remove(&at)),
+            local: self.local.and_then(take),
             heard: self.heard,
             said: self.said,
             policy: self.policy,

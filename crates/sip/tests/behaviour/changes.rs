@@ -1,5 +1,6 @@
 //! Changes of a call: the parts that change, and the parts that stay.
 
+mod associations;
 mod refused;
 
 use sip::Config;
@@ -278,43 +279,6 @@ fn our_fingerprint_stays_by_the_function_it_was_told_by() {
         function(&setup.describe("offer", &phone, towards)).as_deref(),
         Some("sha-1")
     );
-}
-
-#[test]
-fn another_name_of_an_association_is_another_handshake() {
-    let mut setup = with_certificate();
-    let described = |name: &str| {
-        let name = if name.is_empty() {
-            String::new()
-        } else {
-            format!("a=tls-id:{name}\r\n")
-        };
-        browser("them", "passive", 1) + &name
-    };
-    let plain = || {
-        Dictionary::default()
-            .with("transport-protocol", "RTP/AVP")
-            .with("ICE", "remove")
-    };
-    let mut associations = Vec::new();
-    for name in [
-        "",
-        "abcabcabcabcabcabcabc",
-        "",
-        "abcabcabcabcabcabcabc",
-        "xyzxyzxyzxyzxyzxyzxyz",
-    ] {
-        setup.describe("offer", &described(name), plain());
-        let answer = setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), answered());
-        match setup.entries[&local(&answer)].ingress_protection {
-            Keys::Dtls {
-                association, active, ..
-            } => associations.push((association, active)),
-            ref other => panic!("{other:?}"),
-        }
-    }
-    // One that a description does not name goes on.
-    assert_eq!(associations, [(0, true), (0, true), (0, true), (0, true), (1, true)]);
 }
 
 #[test]

@@ -194,3 +194,53 @@ fn all_calls_are_recorded_again_after_a_loss_of_records() {
     assert!(all.len() == 2 && all.contains(&told[0]), "{all:?}");
     assert_eq!(setup.records().len(), 0);
 }
+
+#[test]
+fn a_change_that_is_not_answered_yet_is_resumed_with_what_was_agreed() {
+    let mut setup = Setup::new();
+    let [answer, offer] = learned(&mut setup);
+    setup.describe("offer", &phone("192.0.2.1", 6100), to("b"));
+    let (open, entries) = (setup.open.clone(), setup.entries.clone());
+    setup.replace();
+    assert_eq!((&setup.open, &setup.entries), (&open, &entries), "as it was agreed");
+    setup.replace();
+    assert_eq!((&setup.open, &setup.entries), (&open, &entries), "and once more");
+
+    setup.describe("answer", &phone("192.0.2.2", 6000), to("b"));
+    let hop = setup.entries[&offer].rtp.as_ref().expect("it is relayed");
+    assert_eq!((hop.to, hop.from), (at("192.0.2.1:6100"), answer));
+    setup.ask(request("delete", None, Dictionary::default()));
+    setup.pass(Duration::from_secs(60));
+    assert_eq!((setup.relay.calls(), setup.relay.port_pairs()), (0, 0));
+}
+
+#[test]
+fn a_change_to_other_ports_is_resumed_too() {
+    let ports = |name: &str, address: &str| interface(name, address, 40_000..=40_999);
+    let interfaces = vec![ports("one", "127.0.0.1"), ports("other", "127.0.0.2")];
+    let mut setup = Setup::with(Config::new(interfaces));
+    let [answer, _] = learned(&mut setup);
+    let elsewhere = to("b").with("direction", list(&["one", "other"]));
+    let moved = setup.describe("offer", &phone("192.0.2.1", 6004), elsewhere);
+    assert_eq!(local(&moved).ip(), ip("127.0.0.2"));
+    let (open, entries) = (setup.open.clone(), setup.entries.clone());
+    setup.replace();
+    assert_eq!((&setup.open, &setup.entries), (&open, &entries));
+    setup.describe("answer", &phone("192.0.2.2", 6000), to("b"));
+    assert!(setup.entries.contains_key(&local(&moved)) && setup.entries.contains_key(&answer));
+    assert_eq!(setup.open.len(), 4);
+}
+
+#[test]
+fn a_clear_call_outlives_an_offer_of_keys() {
+    let mut setup = Setup::new();
+    learned(&mut setup);
+    let secure = to("b").with("transport-protocol", "RTP/SAVP");
+    setup.describe("offer", &phone("192.0.2.1", 6004), secure);
+    let entries = setup.entries.clone();
+    setup.replace();
+    assert_eq!((setup.relay.calls(), &setup.entries), (1, &entries));
+    setup.describe("offer", &phone("192.0.2.1", 6100), to("b"));
+    setup.describe("answer", &phone("192.0.2.2", 6000), to("b"));
+    assert_eq!(setup.entries.len(), 4);
+}

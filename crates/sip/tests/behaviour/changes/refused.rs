@@ -210,3 +210,35 @@ fn rtpproxys_offers_wait_for_their_answer_too() {
     let mut hops = setup.entries.values().filter_map(|entry| entry.rtp.as_ref());
     assert!(hops.any(|hop| hop.to == at("192.0.2.9:6100")));
 }
+
+#[test]
+fn an_answer_of_rtpproxys_is_about_its_section() {
+    let mut setup = Setup::new();
+    let sections = |setup: &mut Setup, command: &str, port: u16, tags: [&str; 2]| {
+        [1, 2].map(|section| {
+            let [from, to] = tags.map(|tag| format!("{tag};{section}"));
+            setup.line(&format!("{command} c 192.0.2.1 {} {from} {to}", port + 10 * section))
+        })
+    };
+    sections(&mut setup, "U", 6000, ["a", "b"]);
+    sections(&mut setup, "L", 7000, ["a", "b"]);
+    let towards = |setup: &Setup, port: u16| {
+        let mut hops = setup.entries.values().filter_map(|entry| entry.rtp.as_ref());
+        hops.any(|hop| hop.to.port() == port)
+    };
+    assert!([6010, 6020, 7010, 7020].iter().all(|port| towards(&setup, *port)));
+    // Refused by the other party, which the proxy does not report.
+    setup.line("U c 192.0.2.1 6500 a;1 b;1");
+    // Another change is accepted.
+    setup.line("U c 192.0.2.1 6600 a;2 b;2");
+    setup.line("L c 192.0.2.1 7020 a;2 b;2");
+    assert!(!towards(&setup, 6500), "nobody has accepted it");
+    assert!([6010, 6600, 7010, 7020].iter().all(|port| towards(&setup, *port)));
+    // The next one of the first section begins with what was agreed.
+    setup.line("U c 192.0.2.1 6700 a;1 b;1");
+    setup.line("L c 192.0.2.1 7010 a;1 b;1");
+    assert!([6700, 6600, 7010, 7020].iter().all(|port| towards(&setup, *port)));
+    setup.line("D c a b");
+    setup.pass(std::time::Duration::from_secs(60));
+    assert_eq!(setup.relay.port_pairs(), 0);
+}
