@@ -150,11 +150,7 @@ impl World {
 }
 
 fn dtls(fingerprint: &Fingerprint, active: bool) -> Keys {
-    Keys::Dtls {
-        fingerprint: fingerprint.clone(),
-        active,
-        association: 0,
-    }
+    renewal::association(fingerprint, active, 0)
 }
 
 #[test]

@@ -53,7 +53,7 @@ struct DialogueRecord {
     notify: Option<(String, String)>,
     strong: bool,
     weak: [bool; 2],
-    /// What is relayed while the media above are offered.
+    /// The media that are relayed while those above are offered.
     #[serde(default)]
     agreement: Option<AgreementRecord>,
 }

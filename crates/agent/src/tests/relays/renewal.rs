@@ -4,6 +4,15 @@ use southbound::DtlsRole;
 
 use super::*;
 
+/// The keys of this association of a party.
+pub(super) fn association(fingerprint: &Fingerprint, active: bool, association: u32) -> Keys {
+    Keys::Dtls {
+        fingerprint: fingerprint.clone(),
+        active,
+        association,
+    }
+}
+
 #[test]
 fn a_party_may_begin_another_association_and_its_old_keys_stay_until_then() {
     let mut world = World::new();
@@ -92,11 +101,7 @@ fn a_refused_party_is_told_and_logged_once() {
 fn as_client_we_begin_another_association_that_a_party_announces() {
     let mut world = World::new();
     let (peer, fingerprint) = world.peer_at_port(DtlsRole::Client);
-    let announced = |association| Keys::Dtls {
-        fingerprint: fingerprint.clone(),
-        active: true,
-        association,
-    };
+    let announced = |number| association(&fingerprint, true, number);
     world.open_both();
     world.install(from_peer(announced(7)));
     world.install(from_phone(announced(7)));
