@@ -30,7 +30,7 @@ use crate::limits::{
 use guard::{Finding, Guard};
 use outbox::{Outbox, Standing, Waiting};
 use packets::Said;
-use sctp::Sctp;
+use sctp::{Sctp, write};
 
 /// All data channels of one transport.
 pub(crate) struct Channels {
@@ -483,16 +483,6 @@ impl Channels {
             }
         }
     }
-}
-
-/// SCTP cannot send an empty message, so it is one byte with a type for that (RFC 8831 section
-/// 6.6).
-fn write(stream: &mut sctp_proto::Stream<'_>, payload: &[u8]) -> Result<(), sctp_proto::Error> {
-    match payload {
-        [] => stream.write_with_ppi(&[0], PayloadProtocolIdentifier::BinaryEmpty),
-        _ => stream.write_with_ppi(payload, PayloadProtocolIdentifier::Binary),
-    }
-    .map(drop)
 }
 
 /// Drops the messages of a channel on which nothing more can be sent.

@@ -9,6 +9,7 @@
 //! Source: RFC 8445 sections 7.3 and 8.2, RFC 7675, RFC 8489.
 
 mod checks;
+mod consent;
 mod message;
 mod unproved;
 
@@ -20,6 +21,7 @@ use southbound::IceCredentials;
 use crate::config::Config;
 use crate::limits::GENERATIONS_MAX;
 pub(crate) use checks::{PathChange, Source};
+use consent::Consent;
 pub(crate) use message::CheckId;
 use unproved::{RateLimit, Unproved};
 
@@ -46,6 +48,16 @@ pub(crate) struct Ice {
 struct Proven {
     path: Path,
     at: Instant,
+    /// `None` for a connection, which proves all the time that its other end is there.
+    consent: Option<Consent>,
+}
+
+impl Proven {
+    /// Whether the peer has answered on it, and not within `age_max`.
+    fn has_ended(&self, now: Instant, age_max: Duration) -> bool {
+        let ends = self.consent.as_ref().and_then(|consent| consent.ends(age_max));
+        ends.is_some_and(|ends| ends <= now)
+    }
 }
 
 impl Ice {
@@ -106,7 +118,11 @@ impl Ice {
 
     /// The ids of checks of ours that an answer may come for.
     pub(crate) fn check_ids(&self) -> impl Iterator<Item = CheckId> {
-        self.unproved.iter().map(|pair| pair.id)
+        let consents = self.proven.iter().filter_map(|proven| proven.consent.as_ref());
+        self.unproved
+            .iter()
+            .map(|pair| pair.id)
+            .chain(consents.map(Consent::id))
     }
 
     /// The pairs that a leg has. The first is sent to, so it is a proved one, or there are no keys
@@ -150,13 +166,18 @@ impl Ice {
 
     /// Gives up a pair: another transport has proved to be there now.
     pub(crate) fn forget(&mut self, path: Path) {
+        self.leave(path);
+        for pair in self.unproved.iter_mut().filter(|pair| pair.path == path) {
+            pair.contested = true;
+        }
+    }
+
+    /// Sends nothing on a pair until it is proved again.
+    fn leave(&mut self, path: Path) {
         if self.best() == Some(path) {
             self.nominated = 0;
         }
         self.proven.retain(|proven| proven.path != path);
-        for pair in self.unproved.iter_mut().filter(|pair| pair.path == path) {
-            pair.contested = true;
-        }
     }
 
     /// Time of the next effect of [`prune`](Self::prune), if nothing is proved until then.
@@ -166,13 +187,24 @@ impl Ice {
         others
             .map(|proven| proven.at)
             .chain(unproved)
-            .min()
             .map(|at| at + age_max)
+            .chain(
+                self.proven
+                    .iter()
+                    .filter_map(|proven| proven.consent.as_ref()?.ends(age_max)),
+            )
+            .min()
     }
 
-    /// Gives up pairs that are neither nominated nor checked within `age_max`. Returns whether
-    /// there were any.
+    /// Gives up pairs that are neither nominated nor checked within `age_max`, and those on which
+    /// the peer has answered our checks and does not any more. Returns whether there were any.
     pub(crate) fn prune(&mut self, now: Instant, age_max: Duration) -> bool {
+        let left = self.proven.iter().find(|proven| proven.has_ended(now, age_max));
+        if let Some(path) = left.map(|proven| proven.path) {
+            self.leave(path);
+            self.prune(now, age_max);
+            return true;
+        }
         let before = self.proven.len() + self.unproved.len();
         let nominated = self.best().filter(|_| self.is_nominated());
         let is_fresh = |at: Instant| now.saturating_duration_since(at) < age_max;
@@ -185,7 +217,11 @@ impl Ice {
     /// When [`send_checks`](Self::send_checks) has something next.
     pub(crate) fn next_check(&self) -> Option<Instant> {
         self.remotes.last()?;
-        self.unproved.iter().filter_map(|pair| pair.due).min()
+        let consent = self
+            .proven
+            .first()
+            .and_then(|proven| Some(proven.consent.as_ref()?.due()));
+        self.unproved.iter().filter_map(|pair| pair.due).chain(consent).min()
     }
 }
 

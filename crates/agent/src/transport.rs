@@ -444,10 +444,8 @@ impl Transport {
                 channels::Effect::Count(counter) => cx.count(counter),
             }
         }
-        let buffered = self.channels.buffered();
-        cx.shared
-            .ledger
-            .buffered(std::mem::replace(&mut self.buffered, buffered), buffered);
+        let before = std::mem::replace(&mut self.buffered, self.channels.buffered());
+        cx.shared.ledger.buffered(before, self.buffered);
         self.channels.set_share(cx.shared.ledger.receiver_share());
         if self.channels.has_mail() && cx.shared.ledger.wants(transport) {
             cx.count(Counter::SenderHeld);

@@ -67,7 +67,8 @@ impl Outbox {
         }
     }
 
-    /// The next message, if SCTP is to have it now: up to so many bytes, and one message always.
+    /// The next message, if SCTP is to have it now: up to so many bytes, and one message in any
+    /// case.
     pub(super) fn pop(&mut self, bytes_max: usize) -> Option<Waiting> {
         let next = self.waiting.front()?;
         let fits = self.buffered + next.payload.len() <= bytes_max && self.sent.len() < SCTP_MESSAGES_MAX;

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use sctp_proto::{
-    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, EndpointEvent, ServerConfig,
-    TransportConfig,
+    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, EndpointEvent,
+    PayloadProtocolIdentifier, ServerConfig, TransportConfig,
 };
 use southbound::DtlsRole;
 
@@ -105,4 +105,14 @@ impl Sctp {
         self.association = Some((handle, association));
         Ok(())
     }
+}
+
+/// SCTP cannot send an empty message, so it is one byte with a type for that (RFC 8831 section
+/// 6.6).
+pub(super) fn write(stream: &mut sctp_proto::Stream<'_>, payload: &[u8]) -> Result<(), sctp_proto::Error> {
+    match payload {
+        [] => stream.write_with_ppi(&[0], PayloadProtocolIdentifier::BinaryEmpty),
+        _ => stream.write_with_ppi(payload, PayloadProtocolIdentifier::Binary),
+    }
+    .map(drop)
 }

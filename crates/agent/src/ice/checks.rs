@@ -7,6 +7,7 @@ use dataplane::Path;
 use dataplane::limits::PATHS_MAX;
 use is::stun::StunMessage;
 
+use super::consent::Consent;
 use super::message::{encode, ends_in_fingerprint, hmac, is_answer_of};
 use super::unproved::Unproved;
 use super::{Ice, Proven};
@@ -69,13 +70,22 @@ impl Ice {
             unproved,
             remotes,
             rate_limit,
+            proven,
+            generations,
             ..
         } = self;
         let due = unproved.iter_mut().filter_map(|pair| {
             let check = pair.take_check(now, remotes, rate_limit)?;
             Some((pair.path, check))
         });
-        due.collect()
+        let mut checks: Vec<_> = due.collect();
+        let (local, remote) = (generations.last(), remotes.last());
+        let consents = proven.iter_mut().take(1).filter_map(|proven| {
+            let check = proven.consent.as_mut()?.take_check(now, &local?.ufrag, remote?)?;
+            Some((proven.path, check))
+        });
+        checks.extend(consents);
+        checks
     }
 
     /// Handles a connectivity check for one of our user fragments. The peer's half of USERNAME only
@@ -117,7 +127,7 @@ impl Ice {
             self.nominations
         });
         let change = if source == Source::Connection || self.proved_at(path).is_some() {
-            self.prove(now, path, nomination, index)
+            self.prove(now, path, nomination, index, None)
         } else {
             let contested = source == Source::Datagram { contested: true };
             self.claim(now, path, nomination, contested, [local, remote])
@@ -130,9 +140,22 @@ impl Ice {
         })
     }
 
-    /// Handles an answer to a check of ours: it proves the path.
-    pub(crate) fn answer(&mut self, path: Path, datagram: &[u8]) -> Result<PathChange, Counter> {
+    /// Handles an answer to a check of ours: it proves the path, or that the peer is still there.
+    pub(crate) fn answer(&mut self, now: Instant, path: Path, datagram: &[u8]) -> Result<PathChange, Counter> {
         let answer = wire::stun::binding_success(datagram).ok_or(Counter::StunMalformed)?;
+        let Ice { proven, remotes, .. } = self;
+        let proven = proven.iter_mut().find(|proven| proven.path == path);
+        let consent = proven.and_then(|proven| proven.consent.as_mut());
+        if let Some(consent) = consent.filter(|consent| consent.id() == answer.id) {
+            let is_signed = remotes.iter().any(|remote| is_answer_of(&answer, &remote.password));
+            return match is_signed {
+                true => {
+                    consent.answered(now);
+                    Ok(PathChange::Nothing)
+                }
+                false => Err(Counter::AnswerUnauthenticated),
+            };
+        }
         let position = self
             .unproved
             .iter()
@@ -145,7 +168,8 @@ impl Ice {
         let pair = self.unproved.remove(position);
         let index = self.generation(&pair.local);
         let nomination = pair.nomination.filter(|_| index.is_some());
-        Ok(self.prove(pair.at, path, nomination, index.unwrap_or_default()))
+        let consent = Some(Consent::new(now));
+        Ok(self.prove(pair.at, path, nomination, index.unwrap_or_default(), consent))
     }
 
     fn generation(&self, local: &str) -> Option<usize> {
@@ -182,7 +206,14 @@ impl Ice {
     }
 
     /// Remembers a proof on `path` of a check at `at` with credentials of generation `index`.
-    fn prove(&mut self, at: Instant, path: Path, nomination: Option<u64>, index: usize) -> PathChange {
+    fn prove(
+        &mut self,
+        at: Instant,
+        path: Path,
+        nomination: Option<u64>,
+        index: usize,
+        consent: Option<Consent>,
+    ) -> PathChange {
         let state = |ice: &Ice| (ice.paths().collect::<Vec<_>>(), ice.proven.len(), ice.is_nominated());
         let before = state(self);
         self.unproved.retain(|pair| pair.path != path);
@@ -190,7 +221,7 @@ impl Ice {
             Some(proven) => proven.at = at,
             None => {
                 self.make_room();
-                self.proven.push(Proven { path, at });
+                self.proven.push(Proven { path, at, consent });
             }
         }
         let is_left = |nominated: &Proven| {

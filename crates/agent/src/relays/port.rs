@@ -117,7 +117,7 @@ impl Port {
     ) -> Result<Option<Vec<u8>>, Counter> {
         let ice = self.ice.as_mut().ok_or(Counter::CheckUnknownUfrag)?;
         if wire::stun::binding_success(datagram).is_some() {
-            ice.answer(path, datagram)?;
+            ice.answer(cx.now, path, datagram)?;
             self.lapsed = false;
             cx.count(Counter::AnswerReceived);
             return Ok(None);

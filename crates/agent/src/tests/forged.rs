@@ -30,7 +30,11 @@ fn a_forged_source_moves_no_media_and_is_no_consent() {
         world.advance(1_000);
     }
     assert!(!world.peers[receiver].rtp.is_empty(), "media stays where it was");
-    assert_eq!(world.count(Counter::AnswerReceived), 2, "one for each peer");
+    assert_eq!(
+        world.count(Counter::AnswerReceived),
+        6,
+        "from each peer one, and one each five seconds"
+    );
     let gone = Notice::Disconnected {
         transport: TransportId(2),
     };

@@ -83,7 +83,7 @@ impl Transports {
             return Err(Counter::PathContested);
         }
         let entry = self.all.get_mut(&id).expect("checks name transports");
-        let change = entry.transport.ice.answer(path, datagram)?;
+        let change = entry.transport.ice.answer(cx.now, path, datagram)?;
         cx.count(Counter::AnswerReceived);
         if let Some(rival) = rival {
             self.take_path(cx, rival, path, changes);
