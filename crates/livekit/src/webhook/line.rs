@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use slots::WEIGHT;
+
 use super::{Counter, DeliveryId, Lost, Message, Outcome, Output, Receiver};
 use crate::limits::{WEBHOOK_ATTEMPTS_MAX, WEBHOOK_BYTES_MAX, WEBHOOK_MESSAGES_MAX};
 
@@ -70,10 +72,16 @@ impl Line {
     }
 
     pub(super) fn push(&mut self, now: Instant, message: &Arc<Message>, depth_max: usize, out: &mut Vec<Output>) {
-        let depth = self.rooms.get(&message.room).map_or(0, |room| room.messages.len());
-        let is_full = depth >= depth_max
-            || self.len >= WEBHOOK_MESSAGES_MAX
-            || self.bytes + message.body.len() > WEBHOOK_BYTES_MAX;
+        let room = self.rooms.get(&message.room);
+        let depth = room.map_or(0, |room| room.messages.len());
+        let bytes: usize = room.map_or(0, |room| room.messages.iter().map(|(_, other)| other.body.len()).sum());
+        // A room leaves some to others.
+        let free = [
+            WEBHOOK_MESSAGES_MAX.saturating_sub(self.len),
+            WEBHOOK_BYTES_MAX.saturating_sub(self.bytes),
+        ];
+        let is_full =
+            depth >= depth_max.min(WEIGHT * free[0]) || bytes >= WEIGHT * free[1] || message.body.len() > free[1];
         if is_full {
             return self.lose(message.clone(), Counter::QueueFull, out);
         }

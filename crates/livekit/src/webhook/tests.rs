@@ -238,6 +238,26 @@ fn a_full_queue_drops_the_newest_message_and_counts_it() {
 }
 
 #[test]
+fn a_room_with_long_messages_leaves_bytes_to_others() {
+    let deep = Settings {
+        depth_max: 10_000,
+        ..settings(&[URL])
+    };
+    let mut world = World::new(deep);
+    let long = |room: &str| Message {
+        body: vec![b'x'; 64 << 10].into(),
+        ..message(room, "long")
+    };
+    while world.lost.is_empty() {
+        world.act(|queue, now, out| queue.push(now, long("a"), out));
+    }
+    for _ in 0..20 {
+        world.act(|queue, now, out| queue.push(now, long("b"), out));
+    }
+    assert_eq!(world.lost.len(), 1, "only the first room lost a message");
+}
+
+#[test]
 fn other_settings_keep_the_messages_of_receivers_that_stay() {
     let removed = "http://b.test/";
     let other_key = || {
