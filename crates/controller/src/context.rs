@@ -7,8 +7,7 @@ use southbound::{Command, MessageId, NodeId, SubscriptionId, TrackId, TransportI
 
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::nodes::Nodes;
-use crate::quota::Usage;
-use crate::quota::storage::Storage;
+use crate::quota::{Storage, Usage};
 use crate::room::data::Leavers;
 use crate::{Config, Counter, DataMessage, Event, Output, WallClock};
 

@@ -16,8 +16,7 @@ use std::time::Instant;
 use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::nodes::Nodes;
-use crate::quota::Usage;
-use crate::quota::storage::Storage;
+use crate::quota::{Storage, Usage};
 use crate::room::Room;
 use crate::{
     Config, ConnectionId, Counter, EndAction, EndCause, EndReason, Event, Input, Join, Notification, Output, Request,

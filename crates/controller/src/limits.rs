@@ -8,8 +8,8 @@ use std::time::Duration;
 pub const PARTICIPANTS_MAX: usize = 1000;
 /// Media nodes of one controller. One more gets nothing to do, and the log says so.
 pub const NODES_MAX: usize = 1000;
-/// Rooms on this server. One more is refused with 503. Each of several API keys has its share
-/// ([`slots`]); one more is refused with 429.
+/// Rooms on this server. One more is refused with 503. If there are several API keys, each has its
+/// share ([`slots`]), and one more is refused with 429.
 pub const ROOMS_MAX: usize = 10_000;
 /// Tracks one participant publishes or has announced. One more is answered with `LIMIT_EXCEEDED`.
 pub const TRACKS_MAX: usize = 64;

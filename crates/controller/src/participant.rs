@@ -12,7 +12,7 @@ use crate::ids::ParticipantKey;
 use crate::limits::{CONNECT_TIMEOUT, GIVES_WAY_AFTER};
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
-use crate::quota::storage::Held;
+use crate::quota::Held;
 use crate::room::data::{Blobs, DataState, OwnDataTracks};
 use crate::subscription::Subscriptions;
 use crate::track::Track;

@@ -3,13 +3,14 @@
 //! A room counts for the key that created it, and a participant for the key of the token that it
 //! joined with.
 
-pub(crate) mod storage;
+mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use slots::WEIGHT;
 
 use crate::limits::ROOMS_MAX;
+pub(crate) use storage::{Account, Held, Storage};
 
 /// The limits of one API key; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

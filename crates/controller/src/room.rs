@@ -28,7 +28,7 @@ use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;
 use crate::participant::Participant;
-use crate::quota::storage::{Account, Held};
+use crate::quota::{Account, Held};
 use crate::{Config, Notification, Output, RoomInfo};
 
 /// One room.

@@ -10,7 +10,7 @@ use slots::WEIGHT;
 
 use crate::limits::{ROOM_SHARED, STORED_MAX};
 
-/// Bytes that rooms keep, by API key. A key without rooms has no entry.
+/// The bytes that are kept, by API key. A key without rooms has no entry.
 #[derive(Debug, Default)]
 pub(crate) struct Storage {
     all: Arc<AtomicUsize>,
