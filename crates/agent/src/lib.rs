@@ -22,6 +22,7 @@ mod counters;
 mod departed;
 mod digest;
 mod dtls;
+mod fence;
 mod handshake;
 mod handshake_queue;
 mod ice;
@@ -43,6 +44,7 @@ pub use channels::{dcep, packets as sctp_packets};
 pub use config::{Certificate, CertificateError, Config, Feedback, Policy};
 pub use counters::{Counter, Counters};
 pub use dtls::{HandshakeFailure, HandshakeFault, is_whole_records};
+pub use fence::{Fence, FenceError};
 pub use handshake::{Handshake, Handshaken};
 pub use receivers::Receiver;
 

@@ -6,6 +6,10 @@ use std::time::Duration;
 /// Transports on one node; more are refused with a notice.
 pub const TRANSPORTS_MAX: usize = 20_000;
 
+/// Rooms whose owners are remembered. At the limit the room of which nothing is left and that was
+/// claimed longest ago is forgotten; without such a room a new one is refused.
+pub const ROOMS_MAX: usize = 20_000;
+
 /// Handshakes in progress; at the limit the oldest of the address with the most is dropped.
 pub const HANDSHAKES_MAX: usize = 1_000;
 

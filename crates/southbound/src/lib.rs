@@ -9,18 +9,23 @@
 //! and in [`MessageId`], which are passed on to others.
 //!
 //! The terms are those of RFC 8834 and RFC 7656. Rooms and participants belong to the controller
-//! alone, tables and packets to the agent alone; none of them appears here.
+//! alone, tables and packets to the agent alone. Of them only the names of rooms appear here, where
+//! several controllers may own one after the other ([`RoomMessage`]).
 
 mod capabilities;
 mod command;
+mod epoch;
 mod ids;
 mod notice;
 pub mod relay;
+mod sync;
 mod transport;
 
 pub use capabilities::{Capabilities, RewritingModes};
 pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, SubscriptionSettings, TrackSource};
+pub use epoch::Epoch;
 pub use ids::{ControllerId, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
+pub use sync::{Hello, RoomContent, RoomMessage, RoomState, Versions};
 pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};
 pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};

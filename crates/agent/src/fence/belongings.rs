@@ -1,0 +1,147 @@
+//! The transports, tracks, subscriptions and settings of a room at a node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use southbound::{Command, SubscriptionId, TrackId, TransportId};
+
+/// One thing that commands have set and that a command can end. The order is the one to end them
+/// in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Belonging {
+    /// A track that is forwarded to nobody.
+    Hold(TrackId),
+    Rank(TrackId),
+    Limit(TransportId),
+    Subscription(SubscriptionId),
+    Track(TrackId),
+    Transport(TransportId),
+}
+
+/// Everything of one room.
+#[derive(Debug, Default)]
+pub(super) struct Belongings {
+    all: BTreeMap<Belonging, Entry>,
+    /// Counts claims of the room. An entry of an earlier one has not been said again.
+    claim: u64,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    claim: u64,
+    /// The belongings that it ends with.
+    parents: Vec<Belonging>,
+    /// The belongings that end with it.
+    children: BTreeSet<Belonging>,
+}
+
+impl Belongings {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Everything is going to be said again.
+    pub(super) fn begin(&mut self) {
+        self.claim += 1;
+    }
+
+    /// Remembers the effect of a command.
+    pub(super) fn note(&mut self, command: &Command) {
+        use Belonging::{Hold, Limit, Rank, Subscription, Track, Transport};
+        match command {
+            Command::Open(open) => self.set(Transport(open.transport), &[]),
+            Command::Close { transport } => self.remove(Transport(*transport)),
+            Command::Publish(publication) => {
+                self.set(Track(publication.track), &[Transport(publication.transport)]);
+            }
+            Command::Unpublish { track } => self.remove(Track(*track)),
+            Command::Subscribe(subscription) => {
+                let parents = [Transport(subscription.transport), Track(subscription.track)];
+                self.set(Subscription(subscription.subscription), &parents);
+            }
+            Command::Unsubscribe { subscription } => self.remove(Subscription(*subscription)),
+            Command::SetForwarding { track, forwarding } => self.adjust(Hold(*track), Track(*track), !forwarding),
+            Command::SetSpeakerRank { track, rank } => self.adjust(Rank(*track), Track(*track), rank.is_some()),
+            Command::SetDownlinkLimit { transport, limit } => {
+                self.adjust(Limit(*transport), Transport(*transport), limit.is_some());
+            }
+            // The transport has been opened, or there is none.
+            Command::Connect { .. } | Command::Send { .. } | Command::MessageHandled { .. } | Command::Relay(_) => {}
+        }
+    }
+
+    /// Ends what was not said since the last claim.
+    pub(super) fn end_unsaid(&mut self, out: &mut Vec<Command>) {
+        let claim = self.claim;
+        let unsaid = self.all.iter().filter(|(_, entry)| entry.claim < claim);
+        self.end(unsaid.map(|(belonging, _)| *belonging).collect(), out);
+    }
+
+    pub(super) fn end_all(&mut self, out: &mut Vec<Command>) {
+        self.end(self.all.keys().copied().collect(), out);
+    }
+
+    fn end(&mut self, belongings: Vec<Belonging>, out: &mut Vec<Command>) {
+        for belonging in belongings {
+            self.remove(belonging);
+            out.push(belonging.end());
+        }
+    }
+
+    fn adjust(&mut self, belonging: Belonging, of: Belonging, is_set: bool) {
+        match is_set {
+            true => self.set(belonging, &[of]),
+            false => self.remove(belonging),
+        }
+    }
+
+    /// Something is there. The first of what it ends with has to be: the agent ignores it
+    /// otherwise. A subscription may be there before its track.
+    fn set(&mut self, belonging: Belonging, parents: &[Belonging]) {
+        if parents.first().is_some_and(|parent| !self.all.contains_key(parent)) {
+            return;
+        }
+        let is_other = |entry: &Entry| entry.parents != parents;
+        if self.all.get(&belonging).is_some_and(is_other) {
+            self.remove(belonging);
+        }
+        for parent in parents {
+            if let Some(parent) = self.all.get_mut(parent) {
+                parent.children.insert(belonging);
+            }
+        }
+        let claim = self.claim;
+        let entry = self.all.entry(belonging).or_default();
+        entry.claim = claim;
+        entry.parents = parents.to_vec();
+    }
+
+    /// Something ends, with everything that ends with it.
+    fn remove(&mut self, belonging: Belonging) {
+        let Some(entry) = self.all.remove(&belonging) else {
+            return;
+        };
+        for parent in &entry.parents {
+            if let Some(parent) = self.all.get_mut(parent) {
+                parent.children.remove(&belonging);
+            }
+        }
+        entry.children.into_iter().for_each(|child| self.remove(child));
+    }
+}
+
+impl Belonging {
+    /// The command that ends it.
+    fn end(self) -> Command {
+        match self {
+            Self::Hold(track) => Command::SetForwarding {
+                track,
+                forwarding: true,
+            },
+            Self::Rank(track) => Command::SetSpeakerRank { track, rank: None },
+            Self::Limit(transport) => Command::SetDownlinkLimit { transport, limit: None },
+            Self::Subscription(subscription) => Command::Unsubscribe { subscription },
+            Self::Track(track) => Command::Unpublish { track },
+            Self::Transport(transport) => Command::Close { transport },
+        }
+    }
+}

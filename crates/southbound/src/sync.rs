@@ -1,0 +1,91 @@
+//! The state of a node's rooms, as controllers that connect need it.
+//!
+//! In one process nothing of this is needed: a controller and its node begin and end together. Over
+//! a connection both sides begin with a [`Hello`], and a controller says again only the rooms whose
+//! [`RoomState`] is not the one it knows.
+
+use std::sync::Arc;
+
+use crate::{Command, Epoch};
+
+/// The first message in each direction of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The versions of this protocol that the sender speaks.
+    pub versions: Versions,
+    /// The rooms that a node has; of a controller, those that it owns.
+    pub rooms: Vec<RoomState>,
+}
+
+/// The versions of this protocol that a program speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// The oldest.
+    pub oldest: u32,
+    /// The newest.
+    pub newest: u32,
+}
+
+impl Versions {
+    /// Those of this program.
+    pub const OURS: Self = Versions { oldest: 1, newest: 1 };
+
+    /// The newest version that two programs speak.
+    pub fn common(self, other: Self) -> Option<u32> {
+        let newest = self.newest.min(other.newest);
+        (newest >= self.oldest.max(other.oldest)).then_some(newest)
+    }
+}
+
+/// How far a node has followed the owner of a room. An epoch has one owner, so epoch and revision
+/// name one history of commands, and no comparison of its content is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomState {
+    /// The room's name.
+    pub room: Arc<str>,
+    /// The epoch of its last owner.
+    pub epoch: Epoch,
+    /// The owner's number of the last message that was taken.
+    pub revision: u64,
+}
+
+/// A message of a controller about one of its rooms. The node knows of a room only the name, and
+/// which transports, tracks and subscriptions belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomMessage {
+    /// The room's name.
+    pub room: Arc<str>,
+    /// The epoch in which the controller owns it.
+    pub epoch: Epoch,
+    /// The controller's number of this message.
+    pub revision: u64,
+    /// The content.
+    pub content: RoomContent,
+}
+
+/// The content of a message about a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomContent {
+    /// The controller owns the room from here on, and says everything of it again.
+    Claim,
+    /// A command for the room.
+    Command(Command),
+    /// Everything was said that there is: the rest of what the node has of the room ends.
+    Complete,
+    /// The room is over, and everything of it ends.
+    End,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_programs_speak_the_newest_version_that_both_know() {
+        let versions = |oldest, newest| Versions { oldest, newest };
+        assert_eq!(versions(1, 2).common(versions(2, 3)), Some(2));
+        assert_eq!(versions(2, 3).common(versions(1, 2)), Some(2));
+        assert_eq!(versions(1, 1).common(versions(1, 1)), Some(1));
+        assert_eq!(versions(1, 1).common(versions(2, 3)), None);
+    }
+}
