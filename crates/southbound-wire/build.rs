@@ -5,7 +5,7 @@ use std::error::Error;
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");
     let root = "weir/southbound/v1";
-    let names = ["command.proto", "notice.proto"];
+    let names = ["notice.proto", "sync.proto"];
     let mut files = protox::compile(names.map(|name| format!("{root}/{name}")), ["proto"])?;
     // The comments are not written for rustdoc. They stay in the files of the protocol.
     for file in &mut files.file {

@@ -3,9 +3,8 @@
 //!
 //! The files under `proto` define the messages, and [`v1`] has them as types. Each value of
 //! `southbound` becomes a message by `From`, and each message a value or an [`Error`] by `TryFrom`.
-//! [`decode_command`] and [`decode_notice`] read bytes. A value survives the way to bytes and back,
-//! a field that a newer version adds is ignored, and reading takes time in proportion to the
-//! length.
+//! [`decode_command`] and its like read bytes. A value survives the way to bytes and back, a field
+//! that a newer version adds is ignored, and reading takes time in proportion to the length.
 //!
 //! Messages contain secrets: ICE passwords and SRTP keys. They are left out of `Debug`, and the
 //! connection has to encrypt them.
@@ -33,6 +32,7 @@ mod media;
 mod notice;
 mod relay;
 mod relay_notice;
+mod sync;
 mod transport;
 
 /// Messages of `weir.southbound.v1`.
@@ -41,7 +41,7 @@ pub use protocol::weir::southbound::v1;
 pub use error::Error;
 
 use prost::Message;
-use southbound::{Command, Notice};
+use southbound::{Command, Hello, Notice, RoomMessage};
 
 /// The longest message, in bytes; a longer one is refused unread. A message of a data channel to
 /// 10,000 transports has 144 kB.
@@ -59,6 +59,20 @@ pub fn decode_command(bytes: &[u8]) -> Result<Command, Error> {
 /// Errors: any [`Error`].
 pub fn decode_notice(bytes: &[u8]) -> Result<Notice, Error> {
     decode::<v1::Notice>(bytes)?.try_into()
+}
+
+/// Reads the first message of a connection.
+///
+/// Errors: any [`Error`].
+pub fn decode_hello(bytes: &[u8]) -> Result<Hello, Error> {
+    decode::<v1::Hello>(bytes)?.try_into()
+}
+
+/// Reads a message about a room.
+///
+/// Errors: any [`Error`].
+pub fn decode_room_message(bytes: &[u8]) -> Result<RoomMessage, Error> {
+    decode::<v1::RoomMessage>(bytes)?.try_into()
 }
 
 fn decode<M: Message + Default>(bytes: &[u8]) -> Result<M, Error> {

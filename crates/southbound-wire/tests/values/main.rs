@@ -5,11 +5,12 @@ mod notices;
 mod parts;
 mod refusals;
 mod relays;
+mod syncs;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
-use southbound_wire::{Error, decode_command, decode_notice, v1};
+use southbound_wire::{Error, decode_command, decode_hello, decode_notice, decode_room_message, v1};
 
 /// A field with a number that no message has, of each wire type: a varint, 8 bytes, a text and 4
 /// bytes.
@@ -33,6 +34,22 @@ proptest! {
     fn a_notice_survives_the_way_to_bytes_and_back(notice in notices::notice()) {
         let bytes = v1::Notice::from(notice.clone()).encode_to_vec();
         prop_assert_eq!(decode_notice(&bytes), Ok(notice));
+    }
+
+    #[test]
+    fn a_message_about_a_room_survives_the_way_to_bytes_and_back(message in syncs::room_message()) {
+        let mut bytes = v1::RoomMessage::from(message.clone()).encode_to_vec();
+        prop_assert_eq!(decode_room_message(&bytes), Ok(message.clone()));
+        bytes.extend(newer_fields());
+        prop_assert_eq!(decode_room_message(&bytes), Ok(message));
+    }
+
+    #[test]
+    fn a_hello_survives_the_way_to_bytes_and_back(hello in syncs::hello()) {
+        let mut bytes = v1::Hello::from(hello.clone()).encode_to_vec();
+        prop_assert_eq!(decode_hello(&bytes), Ok(hello.clone()));
+        bytes.extend(newer_fields());
+        prop_assert_eq!(decode_hello(&bytes), Ok(hello));
     }
 
     #[test]

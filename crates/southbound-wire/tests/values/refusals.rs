@@ -248,6 +248,19 @@ fn header_extensions_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn versions_that_end_before_they_begin_are_refused() {
+    let hello = v1::Hello {
+        versions: Some(v1::Versions { oldest: 2, newest: 1 }),
+        rooms: Vec::new(),
+    };
+    let field = "Versions.newest";
+    assert_eq!(
+        southbound::Hello::try_from(hello),
+        Err(Error::OutOfRange { field, value: 1 })
+    );
+}
+
+#[test]
 fn secrets_are_not_printed() {
     let key = v1::MasterKey {
         key: vec![77; 16],
