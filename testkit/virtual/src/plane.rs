@@ -75,6 +75,19 @@ impl Plane {
         self.lost[counter] += packets;
     }
 
+    /// All entries, to be compared.
+    pub fn entries(&self) -> String {
+        let Plane {
+            legs,
+            streams,
+            feedback,
+            replicas,
+            relays,
+            ..
+        } = self;
+        format!("{legs:#?} {streams:#?} {feedback:#?} {replicas:#?} {relays:#?}")
+    }
+
     /// A leg's entry.
     pub fn leg(&self, id: LegId) -> Option<&Leg> {
         self.legs.get(&id)

@@ -137,3 +137,56 @@ fn no_order_of_commands_leaves_anything_behind() {
         assert!(call.world.model.is_empty() && call.world.agent.is_idle(), "seed {seed}");
     }
 }
+
+/// A controller that has lost its state repeats its commands: the call does not notice.
+#[test]
+fn saying_everything_again_changes_nothing() {
+    let mut world = World::new();
+    let [ada, bob, cyd] = [(); 3].map(|()| world.reporting_peer());
+    let tracks = [ada, bob].map(|peer| world.publish_video(peer, &["q", "h", "f"]));
+    let settings = SubscriptionSettings {
+        encoding_max: 1,
+        ..BEST
+    };
+    for (ssrc, (receiver, track)) in (500..)
+        .step_by(2)
+        .zip([(bob, tracks[0]), (cyd, tracks[0]), (cyd, tracks[1])])
+    {
+        world.subscribe(receiver, track, ssrc, settings);
+    }
+    let transport = world.peers[cyd].transport;
+    let limit = Some(300_000);
+    for command in [
+        Command::SetForwarding {
+            track: tracks[1],
+            forwarding: false,
+        },
+        Command::SetSpeakerRank {
+            track: tracks[0],
+            rank: Some(0),
+        },
+        Command::SetDownlinkLimit { transport, limit },
+    ] {
+        world.command(command);
+    }
+    for sequence in 0..20 {
+        let payload = if sequence == 0 { KEY } else { DELTA };
+        let packet = Packet {
+            rid: "h",
+            ..video(20, sequence, payload)
+        };
+        world.send(ada, packet);
+        world.advance(20);
+    }
+    let said = world.commands.clone();
+    let entries = world.model.entries();
+    let written = world.model.written.len();
+    world.notices.clear();
+    for _ in 0..2 {
+        said.iter().for_each(|command| world.command(command.clone()));
+    }
+    assert_eq!(world.model.entries(), entries);
+    assert_eq!(world.model.written.len(), written, "no entry of a replica is written");
+    assert_eq!(world.notices, []);
+    assert_eq!(world.count(Counter::WriteRefused), 0);
+}

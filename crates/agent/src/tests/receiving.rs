@@ -338,3 +338,10 @@ fn tracks_of_a_transport_are_bounded() {
     assert!(matches!(world.notices.last(), Some(Notice::Refused { .. })));
     world.close_all();
 }
+
+impl World {
+    /// The peer sends one packet.
+    pub(super) fn send(&mut self, peer: usize, packet: Packet<'_>) {
+        self.deliver(self.peers[peer].path, packet.bytes());
+    }
+}

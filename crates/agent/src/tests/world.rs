@@ -22,6 +22,8 @@ pub(super) struct World {
     pub(super) agent: Agent,
     pub(super) model: Plane,
     pub(super) notices: Vec<Notice>,
+    /// Every command so far.
+    pub(super) commands: Vec<Command>,
     pub(super) peers: Vec<Peer>,
     /// Whether handshakes are computed as soon as they can be.
     pub(super) idle_hands: bool,
@@ -51,6 +53,7 @@ impl World {
             agent: Agent::new(config, clock, 1),
             model: Plane::new(clock),
             notices: Vec::new(),
+            commands: Vec::new(),
             peers: Vec::new(),
             idle_hands: true,
             fills: false,
@@ -60,6 +63,7 @@ impl World {
     }
 
     pub(super) fn command(&mut self, command: Command) {
+        self.commands.push(command.clone());
         self.agent
             .command(self.now, command, &mut self.model, &mut self.notices);
         self.settle();
@@ -382,11 +386,6 @@ impl World {
             fill: self.fills,
         }));
         subscription
-    }
-
-    /// The peer sends one packet.
-    pub(super) fn send(&mut self, peer: usize, packet: Packet<'_>) {
-        self.deliver(self.peers[peer].path, packet.bytes());
     }
 
     /// The peer sends RTCP.
