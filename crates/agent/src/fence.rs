@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use southbound::{Command, ControllerId, Epoch, Notice, RoomContent, RoomMessage, RoomState, TransportId};
 
-use crate::limits::ROOMS_MAX;
+use crate::limits::{ROOMS_MAX, TRANSPORTS_MAX};
 use belongings::Belongings;
 
 /// The rooms of a node, and their owners.
@@ -87,7 +87,10 @@ impl Fence {
         match content {
             RoomContent::Claim => {}
             RoomContent::Command(command) => {
-                term.belongings.note(&command);
+                // The agent refuses one more, with a notice.
+                if !is_beyond(&self.transports, &command) {
+                    term.belongings.note(&command);
+                }
                 out.push(command);
             }
             RoomContent::Complete => term.belongings.end_unsaid(out),
@@ -95,6 +98,7 @@ impl Fence {
         }
         for command in &out[before..] {
             match command {
+                Command::Open(_) if is_beyond(&self.transports, command) => {}
                 Command::Open(open) => _ = self.transports.insert(open.transport, room.clone()),
                 Command::Close { transport } => _ = self.transports.remove(transport),
                 _ => {}
@@ -154,6 +158,12 @@ impl Fence {
         self.rooms.remove(&oldest);
         Ok(())
     }
+}
+
+/// Whether a command opens a transport more than the node can have.
+fn is_beyond(transports: &BTreeMap<TransportId, Arc<str>>, command: &Command) -> bool {
+    let Command::Open(open) = command else { return false };
+    transports.len() >= TRANSPORTS_MAX && !transports.contains_key(&open.transport)
 }
 
 impl Term {

@@ -1,10 +1,15 @@
 //! Hellos, and messages about rooms.
 
+use std::sync::Arc;
+
 use southbound::{Epoch, Hello, RoomContent, RoomMessage, RoomState, Versions};
 
-use crate::fields::{label, read, required, write_all};
+use crate::fields::{label, read, read_all, required, write_all};
 use crate::v1::room_message::Content;
 use crate::{Error, v1};
+
+/// The longest name of a room, in bytes; a message about one with a longer name is refused.
+const ROOM_NAME_LEN_MAX: usize = 1024;
 
 impl From<Hello> for v1::Hello {
     fn from(hello: Hello) -> Self {
@@ -22,7 +27,7 @@ impl TryFrom<v1::Hello> for Hello {
     fn try_from(message: v1::Hello) -> Result<Self, Error> {
         Ok(Self {
             versions: read("Hello.versions", message.versions)?,
-            rooms: message.rooms.into_iter().map(RoomState::from).collect(),
+            rooms: read_all(message.rooms)?,
         })
     }
 }
@@ -60,14 +65,24 @@ impl From<RoomState> for v1::RoomState {
     }
 }
 
-impl From<v1::RoomState> for RoomState {
-    fn from(message: v1::RoomState) -> Self {
+impl TryFrom<v1::RoomState> for RoomState {
+    type Error = Error;
+
+    fn try_from(message: v1::RoomState) -> Result<Self, Error> {
         let v1::RoomState { room, epoch, revision } = message;
-        Self {
-            room: room.into(),
+        Ok(Self {
+            room: room_name("RoomState.room", room)?,
             epoch: Epoch(epoch),
             revision,
-        }
+        })
+    }
+}
+
+/// The name of a room, which a node keeps.
+fn room_name(field: &'static str, name: String) -> Result<Arc<str>, Error> {
+    match name.len() <= ROOM_NAME_LEN_MAX {
+        true => Ok(name.into()),
+        false => Err(Error::Length { field, len: name.len() }),
     }
 }
 
@@ -98,7 +113,7 @@ impl TryFrom<v1::RoomMessage> for RoomMessage {
 
     fn try_from(message: v1::RoomMessage) -> Result<Self, Error> {
         Ok(Self {
-            room: message.room.into(),
+            room: room_name("RoomMessage.room", message.room)?,
             epoch: Epoch(message.epoch),
             revision: message.revision,
             content: match required("RoomMessage.content", message.content)? {

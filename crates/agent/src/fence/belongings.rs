@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use southbound::{Command, SubscriptionId, TrackId, TransportId};
 
+use crate::limits::{SUBSCRIPTIONS_PER_TRANSPORT_MAX, TRACKS_PER_TRANSPORT_MAX};
+
 /// One thing that commands have set and that a command can end. The order is the one to end them
 /// in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +18,9 @@ enum Belonging {
     Track(TrackId),
     Transport(TransportId),
 }
+
+/// The most belongings of a transport: its tracks, its subscriptions and its limit.
+const CHILDREN_MAX: usize = TRACKS_PER_TRANSPORT_MAX + SUBSCRIPTIONS_PER_TRANSPORT_MAX + 1;
 
 /// Everything of one room.
 #[derive(Debug, Default)]
@@ -94,10 +99,12 @@ impl Belongings {
         }
     }
 
-    /// Something is there. The first of what it ends with has to be: the agent ignores it
-    /// otherwise. A subscription may be there before its track.
+    /// Something is there. The first of what it ends with has to be, and to have place for it: the
+    /// agent refuses it otherwise. A subscription may be there before its track.
     fn set(&mut self, belonging: Belonging, parents: &[Belonging]) {
-        if parents.first().is_some_and(|parent| !self.all.contains_key(parent)) {
+        let first = parents.first().map(|parent| self.all.get(parent));
+        let is_refused = |parent: Option<&Entry>| parent.is_none_or(|parent| parent.is_full(belonging));
+        if first.is_some_and(is_refused) {
             return;
         }
         let is_other = |entry: &Entry| entry.parents != parents;
@@ -126,6 +133,13 @@ impl Belongings {
             }
         }
         entry.children.into_iter().for_each(|child| self.remove(child));
+    }
+}
+
+impl Entry {
+    /// Whether there are as many belongings of a transport as the agent takes.
+    fn is_full(&self, belonging: Belonging) -> bool {
+        self.children.len() >= CHILDREN_MAX && !self.children.contains(&belonging)
     }
 }
 

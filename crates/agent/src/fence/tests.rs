@@ -228,6 +228,28 @@ fn a_transport_that_has_closed_by_itself_is_forgotten_with_its_tracks() {
 }
 
 #[test]
+fn more_than_a_node_can_have_is_not_remembered() {
+    let mut world = World::default();
+    world.say(OLD, 1, RoomContent::Claim).unwrap();
+    world.command(OLD, 1, open(1)).unwrap();
+    for track in 0..5_000 {
+        world.command(OLD, 1, publish(track, 1)).unwrap();
+    }
+    for transport in 2..TRANSPORTS_MAX as u64 + 100 {
+        world.command(OLD, 1, open(transport)).unwrap();
+        assert_eq!(world.out.len(), 1, "the agent refuses it, and says so");
+    }
+    assert_eq!(world.fence.transports.len(), TRANSPORTS_MAX);
+    world.say(OLD, 1, RoomContent::End).unwrap();
+    let ended = |is_it: fn(&&Command) -> bool| world.out.iter().filter(is_it).count();
+    assert_eq!(
+        ended(|command| matches!(command, Command::Close { .. })),
+        TRANSPORTS_MAX
+    );
+    assert!(ended(|command| matches!(command, Command::Unpublish { .. })) < 5_000);
+}
+
+#[test]
 fn a_room_of_which_nothing_is_left_gives_way_at_the_limit() {
     let mut world = World::default();
     for room in 0..ROOMS_MAX {

@@ -261,6 +261,20 @@ fn versions_that_end_before_they_begin_are_refused() {
 }
 
 #[test]
+fn a_room_with_a_long_name_is_refused() {
+    let message = |len| v1::RoomMessage {
+        room: "x".repeat(len),
+        content: Some(v1::room_message::Content::Claim(v1::Claim {})),
+        ..v1::RoomMessage::default()
+    };
+    let (longest, longer) = (message(1024), message(1025));
+    assert!(southbound::RoomMessage::try_from(longest).is_ok());
+    let refused = southbound::RoomMessage::try_from(longer);
+    let field = "RoomMessage.room";
+    assert_eq!(refused, Err(Error::Length { field, len: 1025 }));
+}
+
+#[test]
 fn secrets_are_not_printed() {
     let key = v1::MasterKey {
         key: vec![77; 16],
