@@ -10,7 +10,7 @@ use southbound::{CloseReason, DtlsRole, Notice, PayloadFormat, TransportId};
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::dtls::{HandshakeFailure, HandshakeFault};
-use crate::handshake_queue::HandshakeQueue;
+use crate::handshake::queue::HandshakeQueue;
 use crate::ledger::Ledger;
 use crate::limits::HANDSHAKE_FAILURES_MAX;
 use crate::timers::{Timer, Timers};

@@ -24,7 +24,6 @@ mod digest;
 mod dtls;
 mod fence;
 mod handshake;
-mod handshake_queue;
 mod ice;
 mod ids;
 mod ledger;
