@@ -13,10 +13,10 @@ use southbound::{Capabilities, Command, Node, NodeId, Notice, RewritingModes, Tr
 
 use crate::channels::Letter;
 use crate::config::Config;
+use crate::context::handshake_queue::HandshakeQueue;
 use crate::context::{Context, Shared};
 use crate::counters::Counters;
 use crate::dtls::Identity;
-use crate::handshake::queue::HandshakeQueue;
 use crate::ledger::Ledger;
 use crate::limits::TRANSPORTS_MAX;
 use crate::media::{Current, Media, UnmappedStream};

@@ -1,5 +1,7 @@
 //! State that every part of the agent may use while it handles one input.
 
+pub(crate) mod handshake_queue;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -10,10 +12,10 @@ use southbound::{CloseReason, DtlsRole, Notice, PayloadFormat, TransportId};
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::dtls::{HandshakeFailure, HandshakeFault};
-use crate::handshake::queue::HandshakeQueue;
 use crate::ledger::Ledger;
 use crate::limits::HANDSHAKE_FAILURES_MAX;
 use crate::timers::{Timer, Timers};
+use handshake_queue::HandshakeQueue;
 
 /// Interval of routine work, done for many transports together: each round wakes the agent and the
 /// workers once, for any number of transports.

@@ -6,8 +6,6 @@
 //! arrive in the meantime wait. After the keys are known the association stays in the agent: its
 //! records are cheap to handle.
 
-pub(crate) mod queue;
-
 use std::time::Instant;
 
 use dataplane::Path;
