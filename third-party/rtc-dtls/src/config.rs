@@ -469,10 +469,12 @@ impl ConfigBuilder {
             NamedCurve::X25519,
             NamedCurve::P384,
             NamedCurve::P521,
+            NamedCurve::P224,
         ]
             .into_iter()
             .filter(|curve| {
-                *curve == NamedCurve::P521 || curve.crypto_algorithm().is_ok_and(|algorithm| {
+                matches!(curve, NamedCurve::P521 | NamedCurve::P224)
+                    || curve.crypto_algorithm().is_ok_and(|algorithm| {
                     crypto_provider
                         .crypto()
                         .supports(crypto::CryptoAlgorithm::KeyExchange(algorithm))

@@ -10,6 +10,8 @@ use shared::error::*;
 pub enum NamedCurve {
     /// `UNSUPPORTED` (`0x0000`).
     Unsupported = 0x0000,
+    /// `P224` (`0x0015`).
+    P224 = 0x0015,
     /// `P256` (`0x0017`).
     P256 = 0x0017,
     /// `P384` (`0x0018`).
@@ -23,6 +25,7 @@ pub enum NamedCurve {
 impl From<u16> for NamedCurve {
     fn from(val: u16) -> Self {
         match val {
+            0x0015 => NamedCurve::P224,
             0x0017 => NamedCurve::P256,
             0x0018 => NamedCurve::P384,
             0x0019 => NamedCurve::P521,
@@ -58,7 +61,7 @@ impl NamedCurve {
             Self::P256 => Ok(KeyExchangeAlgorithm::P256),
             Self::P384 => Ok(KeyExchangeAlgorithm::P384),
             Self::X25519 => Ok(KeyExchangeAlgorithm::X25519),
-            Self::P521 | Self::Unsupported => Err(Error::ErrInvalidNamedCurve),
+            Self::P224 | Self::P521 | Self::Unsupported => Err(Error::ErrInvalidNamedCurve),
         }
     }
 
@@ -66,8 +69,10 @@ impl NamedCurve {
         self,
         crypto: &dyn RTCCrypto,
     ) -> Result<NamedCurveKeypair> {
-        if self == Self::P521 {
-            return Ok(P521Exchange::keypair());
+        match self {
+            Self::P224 => return Ok(P224Exchange::keypair()),
+            Self::P521 => return Ok(P521Exchange::keypair()),
+            _ => {}
         }
         let active = crypto
             .start_key_exchange(self.crypto_algorithm()?)
@@ -81,44 +86,51 @@ impl NamedCurve {
     }
 }
 
-/// Key exchange on P-521, which no crypto provider of the library has. A server with a certificate
-/// on this curve requires that the client offers the curve.
-struct P521Exchange {
-    secret: p521::ecdh::EphemeralSecret,
-    public_key: Vec<u8>,
-}
-
-impl P521Exchange {
-    fn keypair() -> NamedCurveKeypair {
-        let secret = p521::ecdh::EphemeralSecret::random(&mut rand_core::OsRng);
-        let public_key = p521::EncodedPoint::from(secret.public_key())
-            .as_bytes()
-            .to_vec();
-        NamedCurveKeypair {
-            curve: NamedCurve::P521,
-            public_key: public_key.clone(),
-            active: Some(Box::new(P521Exchange { secret, public_key })),
+/// Key exchange on a curve that no crypto provider of the library has. A server with a certificate
+/// on the curve requires that the client offers the curve.
+macro_rules! key_exchange {
+    ($name:ident, $curve:ident, $variant:ident) => {
+        struct $name {
+            secret: $curve::ecdh::EphemeralSecret,
+            public_key: Vec<u8>,
         }
-    }
+
+        impl $name {
+            fn keypair() -> NamedCurveKeypair {
+                let secret = $curve::ecdh::EphemeralSecret::random(&mut rand_core::OsRng);
+                let public_key = $curve::EncodedPoint::from(secret.public_key())
+                    .as_bytes()
+                    .to_vec();
+                NamedCurveKeypair {
+                    curve: NamedCurve::$variant,
+                    public_key: public_key.clone(),
+                    active: Some(Box::new($name { secret, public_key })),
+                }
+            }
+        }
+
+        impl ActiveKeyExchange for $name {
+            fn algorithm(&self) -> KeyExchangeAlgorithm {
+                // The library has no name for it, and asks for none.
+                KeyExchangeAlgorithm::P384
+            }
+
+            fn public_key(&self) -> &[u8] {
+                &self.public_key
+            }
+
+            fn complete(
+                self: Box<Self>,
+                peer_public_key: &[u8],
+            ) -> std::result::Result<SecretVec, CryptoError> {
+                let peer = $curve::PublicKey::from_sec1_bytes(peer_public_key)
+                    .map_err(|_| CryptoError::InvalidPublicKey)?;
+                let shared = self.secret.diffie_hellman(&peer);
+                Ok(SecretVec::new(shared.raw_secret_bytes().to_vec()))
+            }
+        }
+    };
 }
 
-impl ActiveKeyExchange for P521Exchange {
-    fn algorithm(&self) -> KeyExchangeAlgorithm {
-        // The library has no name for it, and asks for none.
-        KeyExchangeAlgorithm::P384
-    }
-
-    fn public_key(&self) -> &[u8] {
-        &self.public_key
-    }
-
-    fn complete(
-        self: Box<Self>,
-        peer_public_key: &[u8],
-    ) -> std::result::Result<SecretVec, CryptoError> {
-        let peer = p521::PublicKey::from_sec1_bytes(peer_public_key)
-            .map_err(|_| CryptoError::InvalidPublicKey)?;
-        let shared = self.secret.diffie_hellman(&peer);
-        Ok(SecretVec::new(shared.raw_secret_bytes().to_vec()))
-    }
-}
+key_exchange!(P224Exchange, p224, P224);
+key_exchange!(P521Exchange, p521, P521);
