@@ -39,6 +39,7 @@ pub(crate) fn plain(open_metrics: &str) -> String {
                 "counter" => ("_total", kind),
                 "info" => ("_info", "gauge"),
                 "gaugehistogram" => ("", "histogram"),
+                "unknown" if name.ends_with("_total") => ("", "counter"),
                 "unknown" => ("", "untyped"),
                 kind => ("", kind),
             };

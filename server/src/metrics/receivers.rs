@@ -10,8 +10,19 @@ use wire::MediaKind;
 
 use super::text::{GaugeHistogram, Text};
 
-/// Edges of the estimates, from a voice to a wall of pictures. Shape: bits per second.
-const RATES: [f64; 10] = [5e4, 1e5, 2e5, 4e5, 8e5, 1.5e6, 3e6, 6e6, 1.2e7, 3e7];
+/// Edges of the estimates, from a voice to a wall of pictures. Shape: bytes per second.
+const RATES: [f64; 10] = [
+    6_250.0,
+    12_500.0,
+    25_000.0,
+    50_000.0,
+    100_000.0,
+    187_500.0,
+    375_000.0,
+    750_000.0,
+    1_500_000.0,
+    3_750_000.0,
+];
 const LOSSES: [f64; 7] = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 /// Edges of round trips and queues. Shape: seconds.
 const TIMES: [f64; 8] = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6];
@@ -61,7 +72,7 @@ impl Summary {
         let Some(downlink) = &receiver.downlink else { return };
         let estimate = &downlink.estimate;
         *self.limits.entry(limit_name(estimate.limit)).or_default() += 1;
-        self.estimates.observe(estimate.target as f64);
+        self.estimates.observe(bytes(estimate.target));
         self.losses.observe(estimate.loss);
         self.queues.observe(estimate.queue.as_secs_f64());
         if let Some(round_trip) = estimate.round_trip {
@@ -89,19 +100,19 @@ impl Summary {
         for ((kind, state), count) in &self.subscriptions {
             text.sample(name, &[("kind", kind), ("state", state)], count);
         }
-        let name = "weir_receivers_allocated_bits_per_second";
+        let name = "weir_receivers_allocated_bytes_per_second";
         text.family(name, "gauge", "Rate granted to all estimated downlinks together");
-        text.sample(name, &[], self.allocated);
-        let name = "weir_receivers_wanted_bits_per_second";
+        text.sample(name, &[], bytes(self.allocated));
+        let name = "weir_receivers_wanted_bytes_per_second";
         text.family(
             name,
             "gauge",
             "Rate of all estimated downlinks together if everything wanted were sent",
         );
-        text.sample(name, &[], self.wanted);
+        text.sample(name, &[], bytes(self.wanted));
         self.estimates.write(
             text,
-            "weir_receiver_estimate_bits_per_second",
+            "weir_receiver_estimate_bytes_per_second",
             "Estimated capacity of each downlink",
         );
         self.losses.write(
@@ -130,14 +141,16 @@ pub(crate) struct Named<'a> {
 pub(crate) fn write_named(named: &[Named<'_>], text: &mut Text) {
     type Value = fn(&Receiver) -> Option<f64>;
     let families: [(&str, &str, Value); 6] = [
-        ("estimate_bits_per_second", "Estimated capacity of the downlink", |it| {
-            Some(it.downlink.as_ref()?.estimate.target as f64)
+        (
+            "estimate_bytes_per_second",
+            "Estimated capacity of the downlink",
+            |it| Some(bytes(it.downlink.as_ref()?.estimate.target)),
+        ),
+        ("allocated_bytes_per_second", "Rate granted to the downlink", |it| {
+            Some(bytes(it.downlink.as_ref()?.allocated))
         }),
-        ("allocated_bits_per_second", "Rate granted to the downlink", |it| {
-            Some(it.downlink.as_ref()?.allocated as f64)
-        }),
-        ("wanted_bits_per_second", "Rate if everything wanted were sent", |it| {
-            Some(it.downlink.as_ref()?.wanted as f64)
+        ("wanted_bytes_per_second", "Rate if everything wanted were sent", |it| {
+            Some(bytes(it.downlink.as_ref()?.wanted))
         }),
         ("loss_ratio", "Part of the packets that are lost", |it| {
             Some(it.downlink.as_ref()?.estimate.loss)
@@ -158,6 +171,11 @@ pub(crate) fn write_named(named: &[Named<'_>], text: &mut Text) {
             }
         }
     }
+}
+
+/// Bits as bytes, the unit of Prometheus.
+fn bytes(bits: u64) -> f64 {
+    bits as f64 / 8.0
 }
 
 fn paused(receiver: &Receiver) -> f64 {
@@ -246,14 +264,14 @@ mod tests {
         }
         summary.write(&mut text);
         let text = text.finish();
-        let name = "weir_receiver_estimate_bits_per_second";
+        let name = "weir_receiver_estimate_bytes_per_second";
         for line in [
             format!("# TYPE {name} gaugehistogram"),
-            format!("{name}_bucket{{le=\"50000.0\"}} 1"),
-            format!("{name}_bucket{{le=\"200000.0\"}} 2"),
+            format!("{name}_bucket{{le=\"6250.0\"}} 1"),
+            format!("{name}_bucket{{le=\"25000.0\"}} 2"),
             format!("{name}_bucket{{le=\"+Inf\"}} 3"),
             format!("{name}_gcount 3"),
-            "weir_receivers_wanted_bits_per_second 2700000".to_owned(),
+            "weir_receivers_wanted_bytes_per_second 337500".to_owned(),
         ] {
             assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
         }
@@ -270,6 +288,6 @@ mod tests {
         };
         write_named(&[named], &mut text);
         let text = text.finish();
-        assert!(text.contains(r#"{room="a\"b\\c\nd",identity="ada"} 1000"#), "{text}");
+        assert!(text.contains(r#"{room="a\"b\\c\nd",identity="ada"} 125"#), "{text}");
     }
 }

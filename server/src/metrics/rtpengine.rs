@@ -23,7 +23,9 @@ pub(super) fn write(stats: &Stats, text: &mut Text) {
     text.family("rtpengine_sessions", "gauge", "Sessions");
     text.sample("rtpengine_sessions", &[("type", "own")], snapshot.calls);
     text.sample("rtpengine_sessions", &[("type", "foreign")], 0);
-    counter(text, "sessions", "Sessions begun", count(&Counter::CallsBegun));
+    // A counter of this name would be a second family of the gauge's name.
+    text.family("rtpengine_sessions_total", "unknown", "Sessions begun");
+    text.sample("rtpengine_sessions_total", &[], count(&Counter::CallsBegun));
     text.family("rtpengine_closed_sessions", "counter", "Sessions ended, by reason");
     for (reason, counters) in ENDINGS {
         let ended: u64 = counters.iter().map(count).sum();
