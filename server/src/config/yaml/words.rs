@@ -1,5 +1,5 @@
-//! Errors of reading in the words of who wrote the file: the setting, what is given, the form that
-//! is expected, and the cure.
+//! Errors of reading in the words of who wrote the file: the setting, the given value, the expected
+//! form, and the cure.
 
 use serde::de::DeserializeOwned;
 
