@@ -5,6 +5,7 @@
 //! it. None knows how the others were started.
 
 pub(crate) mod edge;
+pub(crate) mod http_ports;
 pub(crate) mod media;
 mod reach;
 pub(crate) mod rooms;

@@ -19,6 +19,7 @@ use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
 use crate::os::memory;
 use crate::os::signals::{Asked, Signals};
+use crate::roles::http_ports::KeptPorts;
 use crate::roles::sip::Sip;
 use crate::roles::{Process, edge, media, rooms, sip};
 use dependencies::Dependencies;
@@ -39,13 +40,15 @@ const GOODBYE_MAX: Duration = Duration::from_secs(2);
 ///
 /// Errors: it cannot start as it is configured, or a part that it cannot be without has ended.
 pub(crate) fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
+    // Before there are threads: it takes names out of the environment.
+    let kept_ports = KeptPorts::of_environment();
     let config = check::load(&arguments)?;
     let log = Log::start(&config.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(serve(&arguments, config, &log));
+    let outcome = runtime.block_on(serve(&arguments, config, &log, kept_ports));
     // A part that is stuck must not keep the process.
     runtime.shutdown_timeout(GOODBYE_MAX);
     if let Err(error) = &outcome {
@@ -55,7 +58,12 @@ pub(crate) fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
     outcome
 }
 
-async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), Box<dyn Error>> {
+async fn serve(
+    arguments: &cli::Serve,
+    config: Config,
+    log: &Log,
+    mut kept_ports: KeptPorts,
+) -> Result<(), Box<dyn Error>> {
     // Before anything else: until then these signals end the process at once.
     let mut signals = Signals::listen()?;
     config.warnings.iter().for_each(|warning| warn!("{warning}"));
@@ -76,7 +84,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let rooms = rooms::start(&config, node.controller, &media.reached.ips, &process)?;
     // Its calls end when it is dropped.
     let sip = sip::start(&config, node.relay, &media.reached, &process)?;
-    let edge = edge::start(&config, &media, &rooms, sip.as_ref(), &process)?;
+    let edge = edge::start(&config, &media, &rooms, sip.as_ref(), &mut kept_ports, &process)?;
 
     let mut dependencies = Dependencies::new(node.ended);
     for (name, task) in rooms.tasks {
@@ -90,6 +98,12 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
         None => (None, None),
     };
     let manager = ServiceManager::of_environment();
+    for name in kept_ports.close() {
+        manager.forget(&name);
+    }
+    for (name, listener) in edge.ports.sockets() {
+        manager.keep(listener, &name);
+    }
     let controller = rooms.controller;
     let mut drain = Drain::new(controller.clone(), sip_handle, manager.clone());
     let mut reload = Reload {

@@ -4,10 +4,12 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use tracing::{info, warn};
+use tracing::info;
 
 use super::Process;
+use super::http_ports::{self, KeptPorts};
 use super::media::Media;
 use super::rooms::Rooms;
 use super::sip::Sip;
@@ -17,9 +19,8 @@ use crate::http::health::Health;
 use crate::http::listen::{self, Front, Port};
 use crate::http::metrics_endpoint::Endpoint;
 use crate::http::{self, Api, Bodies, Http, Https};
-use crate::os::refused::{self, Transport};
 use crate::settings::{Current, Settings};
-use crate::tls::{self, Certificates};
+use crate::tls;
 
 /// Open ports.
 pub(crate) struct Edge {
@@ -44,13 +45,19 @@ pub(crate) struct OpenPorts {
 }
 
 impl OpenPorts {
+    /// The sockets that wait for connections, by their names.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = (String, &TcpListener)> {
+        let listeners = self.ports.iter().map(|port| &port.listener);
+        listeners.filter_map(|listener| Some((http_ports::name(listener.local_addr().ok()?), listener)))
+    }
+
     /// Takes connections from now on. None of the tasks ends by itself.
     pub(crate) fn serve(self) -> JoinSet<()> {
         listen::serve(self.ports, &self.front)
     }
 }
 
-/// Opens the ports for what the other roles offer.
+/// Opens the ports for what the other roles offer, but those that an earlier process has left open.
 ///
 /// Errors: a port or a certificate cannot be had.
 pub(crate) fn start(
@@ -58,6 +65,7 @@ pub(crate) fn start(
     media: &Media,
     rooms: &Rooms,
     sip: Option<&Sip>,
+    kept: &mut KeptPorts,
     process: &Process,
 ) -> Result<Edge, Box<dyn Error>> {
     let metrics = &process.metrics;
@@ -71,9 +79,10 @@ pub(crate) fn start(
     }
     let mut ports = Vec::new();
     if let Some(https) = &https {
-        ports.extend(open(&config.bind, https.port, Some(&https.certificates))?);
+        let certificates = Some(&https.certificates);
+        ports.extend(http_ports::open(&config.bind, https.port, certificates, kept)?);
     }
-    ports.extend(open(&config.bind, config.port, None)?);
+    ports.extend(http_ports::open(&config.bind, config.port, None, kept)?);
     media.reached.announce();
     if config.dev {
         announce(config, &media.reached.ips, https.as_ref());
@@ -143,34 +152,4 @@ fn announce(config: &Config, node_addresses: &[IpAddr], https: Option<&Https>) {
     }
     // An error is ignored: the lines are only for readers.
     let _ = writeln!(io::stdout(), "{text}");
-}
-
-/// Opens a port of HTTP, or with certificates of HTTPS, on every address; one family may be missing
-/// on this machine, but not all.
-fn open(bind: &[IpAddr], port: u16, tls: Option<&Certificates>) -> Result<Vec<Port>, Box<dyn Error>> {
-    let setting = if tls.is_some() { "tls.port" } else { "port" };
-    let refused = |address, error| refused::port(Transport::Tcp, address, setting, error);
-    let mut ports = Vec::new();
-    let mut last = None;
-    for address in bind {
-        let address = SocketAddr::new(*address, port);
-        match listen::bind(address) {
-            Ok(listener) => {
-                info!(%address, tls = tls.is_some(), "signalling");
-                ports.push(Port {
-                    listener,
-                    tls: tls.cloned(),
-                });
-            }
-            Err(error) if bind.len() > 1 && error.kind() != std::io::ErrorKind::AddrInUse => {
-                warn!(%address, %error, "not listening");
-                last = Some((address, error));
-            }
-            Err(error) => return Err(refused(address, &error).into()),
-        }
-    }
-    match (ports.is_empty(), last) {
-        (true, Some((address, error))) => Err(refused(address, &error).into()),
-        _ => Ok(ports),
-    }
 }

@@ -7,13 +7,16 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fmt;
-use std::io;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use tracing::warn;
 
 use crate::http::health::Health;
@@ -74,6 +77,29 @@ impl ServiceManager {
                 tokio::time::sleep(interval).await;
             }
         });
+    }
+
+    /// Has the manager keep a port for the next process, if it keeps any. It ignores one that it
+    /// has.
+    pub(super) fn keep(&self, listener: impl AsFd, name: &str) {
+        let Some(socket) = &self.0 else { return };
+        let files = [listener.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&files));
+        let lines = format!("FDSTORE=1\nFDNAME={name}");
+        // A manager that does not read misses this.
+        let _ = sendmsg(
+            socket,
+            &[IoSlice::new(lines.as_bytes())],
+            &mut control,
+            SendFlags::empty(),
+        );
+    }
+
+    /// Has the manager close a port that it keeps.
+    pub(super) fn forget(&self, name: &str) {
+        self.tell(&format!("FDSTOREREMOVE=1\nFDNAME={name}"));
     }
 
     fn tell(&self, lines: &str) {
