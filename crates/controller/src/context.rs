@@ -86,7 +86,7 @@ impl Context<'_> {
         &mut self,
         to: impl IntoIterator<Item = (NodeId, TransportId)>,
         message: Option<MessageId>,
-        data: DataMessage,
+        data: &DataMessage,
     ) {
         let mut by_node: BTreeMap<NodeId, Vec<TransportId>> = BTreeMap::new();
         for (node, transport) in to {

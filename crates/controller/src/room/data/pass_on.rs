@@ -153,7 +153,7 @@ impl Room {
             }
         }
         if !to.is_empty() {
-            ctx.send(to, message, data.clone());
+            ctx.send(to, message, data);
         }
     }
 
@@ -169,7 +169,7 @@ impl Room {
                 continue;
             };
             for sent in publisher.data.missed_by(&participant.identity, *last) {
-                send_reliable(ctx, participant, sent.message.clone());
+                send_reliable(ctx, participant, &sent.message);
             }
         }
     }
@@ -179,11 +179,11 @@ impl Room {
 pub(in crate::room) fn send_early(ctx: &mut Context<'_>, participant: &mut Participant) {
     let early: Vec<_> = participant.data.take_early(ctx.now).collect();
     for data in early {
-        send_reliable(ctx, participant, data);
+        send_reliable(ctx, participant, &data);
     }
 }
 
-fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: DataMessage) {
+fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: &DataMessage) {
     let Some(peer) = to.downlink() else { return };
     ctx.send([(to.node, peer.transport)], None, data);
 }

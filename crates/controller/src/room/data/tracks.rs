@@ -356,7 +356,7 @@ impl Room {
         let to: Vec<_> = peers.collect();
         if !to.is_empty() {
             *named = *handle;
-            ctx.send(to, Some(message), data);
+            ctx.send(to, Some(message), &data);
         }
     }
 }
