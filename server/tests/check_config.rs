@@ -45,7 +45,11 @@ fn with_key(more: &str) -> String {
 #[test]
 fn each_error_has_its_line_its_setting_and_its_cure() {
     for (nth, (text, place, cure)) in [
-        (with_key("rtc:\n  porrt: 7882\n"), "4: rtc.porrt: ", "expected one of"),
+        (
+            with_key("rtc:\n  porrt: 7882\n"),
+            "4: rtc.porrt: ",
+            "perhaps `port` is meant",
+        ),
         (with_key("port: seven\n"), "3: port: ", ""),
         (with_key("rtc:\n  port: 7885-7882\n"), "4: rtc.port: ", "\"7882-7885\""),
         (
@@ -53,7 +57,7 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
             "4: rtc.port: ",
             "leave `rtc.workers` out",
         ),
-        (with_key("drain_timeout: -1\n"), "3: drain_timeout: ", "negative"),
+        (with_key("drain_timeout: -1\n"), "3: drain_timeout: ", "from 0"),
         (
             with_key("metrics:\n  names: true\n"),
             "4: metrics.names: ",
@@ -64,7 +68,11 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
             "5: metrics.open: ",
             "one of the two",
         ),
-        (with_key("limits: {connections: 0}\n"), "3: limits: ", "values above 0"),
+        (
+            with_key("limits: {connections: 0}\n"),
+            "3: limits.connections: ",
+            "a value above 0",
+        ),
         (
             with_key("signalling: {ping_timeout: 5}\n"),
             "3: signalling: ",
@@ -163,7 +171,7 @@ fn all_errors_of_a_file_are_reported() {
             (Some(4), Some("rtc.porrt")),
             (Some(5), Some("rtc.last")),
             (Some(6), Some("logg")),
-            (Some(7), Some("room")),
+            (Some(7), Some("room.visible")),
         ],
         "{report}"
     );
