@@ -102,7 +102,8 @@ pub(crate) struct Settings {
 /// All front ends of the program, and the handles on them.
 pub(crate) fn all(settings: Settings, metrics: Metrics) -> (FrontEnds, Handles) {
     let livekit = ::livekit::Front::new(settings.pings);
-    let workers = ::livekit::agents::Workers::new(settings.keys, settings.wall, settings.seed);
+    let mut workers = ::livekit::agents::Workers::new(settings.keys, settings.wall, settings.seed);
+    workers.set_ledger(livekit.ledger());
     let mut front_ends = FrontEnds::new(livekit.ledger(), metrics);
     let readers = Readers::default();
     let handles = Handles {

@@ -247,6 +247,7 @@ async fn signalling(http: &Http, route: Route, guest: Guest, mut parts: Parts) -
         return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
     };
     let livekit = http.front_ends.livekit.clone();
+    let upgrade = (upgrade, http.reading.clone());
     tokio::spawn(client_session::run(upgrade, Box::new(admission), livekit, places));
     answer
 }
@@ -271,7 +272,7 @@ fn worker(http: &Http, guest: Guest, mut parts: Parts) -> Response<Body> {
     };
     let agents = http.front_ends.agents.clone();
     tokio::spawn(client_session::run_worker(
-        upgrade,
+        (upgrade, http.reading.clone()),
         Box::new(claims),
         address,
         agents,

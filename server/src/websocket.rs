@@ -10,6 +10,7 @@
 //!
 //! Source: RFC 6455.
 
+mod memory;
 mod read;
 mod upgrade;
 mod write;
@@ -17,6 +18,7 @@ mod write;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub(crate) use memory::Memory;
 pub(crate) use read::Reader;
 pub(crate) use upgrade::{Upgrade, listed, upgrade};
 pub(crate) use write::Writer;
@@ -45,6 +47,8 @@ pub(crate) enum ReadError {
     NotUtf8,
     /// A message is longer than one may be.
     TooLong,
+    /// Too much of other messages is in memory.
+    Busy,
     /// The connection is gone.
     Io(std::io::Error),
 }
@@ -56,6 +60,7 @@ impl ReadError {
             ReadError::Protocol(_) => Some(1002),
             ReadError::NotUtf8 => Some(1007),
             ReadError::TooLong => Some(1009),
+            ReadError::Busy => Some(1013),
             ReadError::Io(_) => None,
         }
     }
@@ -67,19 +72,21 @@ impl std::fmt::Display for ReadError {
             ReadError::Protocol(what) => write!(f, "the client broke the protocol: {what}"),
             ReadError::NotUtf8 => write!(f, "a text message is not UTF-8"),
             ReadError::TooLong => write!(f, "a message is too long"),
+            ReadError::Busy => write!(f, "too much of long messages is in memory"),
             ReadError::Io(error) => error.fmt(f),
         }
     }
 }
 
 /// The two directions of a connection that has been upgraded. No message may be longer than
-/// `message_max` bytes.
+/// `message_max` bytes, and what is read of it has a share of `memory`.
 pub(crate) fn split<S: AsyncRead + AsyncWrite>(
     stream: S,
     message_max: usize,
+    memory: &Memory,
 ) -> (Reader<tokio::io::ReadHalf<S>>, Writer<tokio::io::WriteHalf<S>>) {
     let (reader, writer) = tokio::io::split(stream);
-    (Reader::new(reader, message_max), Writer::new(writer))
+    (Reader::new(reader, message_max, memory.clone()), Writer::new(writer))
 }
 
 /// The kinds of frames (section 5.2).

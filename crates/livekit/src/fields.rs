@@ -99,9 +99,9 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
 }
 
 /// The same of a message as JSON.
-pub(crate) fn fit_json(text: &str) -> bool {
+pub(crate) fn fit_json(text: &[u8]) -> bool {
     let (mut values, mut in_text, mut escaped) = (0, false, false);
-    for byte in text.bytes() {
+    for byte in text.iter().copied() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_text => escaped = true,
@@ -153,7 +153,7 @@ mod tests {
             let json = serde_json::to_string(&SignalRequest {
                 message: Some(message.clone()),
             });
-            assert!(fit(&encode(message), &SIGNAL_REQUEST) && fit_json(&json.unwrap()));
+            assert!(fit(&encode(message), &SIGNAL_REQUEST) && fit_json(json.unwrap().as_bytes()));
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
             let json = serde_json::to_string(&SignalRequest {
                 message: Some(message.clone()),
             });
-            assert!(!fit(&encode(message), &SIGNAL_REQUEST) && !fit_json(&json.unwrap()));
+            assert!(!fit(&encode(message), &SIGNAL_REQUEST) && !fit_json(json.unwrap().as_bytes()));
         }
         let join = JoinRequest {
             add_track_requests: vec![layers],
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn text_is_not_taken_for_values() {
         let text = r#"{"updateMetadata":{"metadata":"\",,,,[[[[{{{{\\"}}"#.replace(",,,,", &",".repeat(FIELDS_MAX));
-        assert!(fit_json(&text));
+        assert!(fit_json(text.as_bytes()));
         for malformed in [&[0xff; 12][..], &[0x0a, 0x7f], &[0x07], &[0x0b, 0x0c]] {
             assert!(fit(malformed, &SIGNAL_REQUEST));
         }

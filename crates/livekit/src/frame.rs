@@ -19,8 +19,8 @@ use crate::fields;
 pub enum Frame {
     /// Protobuf.
     Binary(Bytes),
-    /// The JSON form of the same.
-    Text(Arc<str>),
+    /// The JSON form of the same, in UTF-8.
+    Text(Bytes),
     /// Protobuf in parts that other messages share. Only of ours.
     Parts(Parts),
 }
@@ -39,8 +39,7 @@ impl Frame {
     /// Size in bytes.
     pub fn len(&self) -> usize {
         match self {
-            Self::Binary(bytes) => bytes.len(),
-            Self::Text(text) => text.len(),
+            Self::Binary(bytes) | Self::Text(bytes) => bytes.len(),
             Self::Parts(parts) => parts.len,
         }
     }
@@ -48,8 +47,7 @@ impl Frame {
     /// Its bytes, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let (first, parts) = match self {
-            Self::Binary(bytes) => (&**bytes, None),
-            Self::Text(text) => (text.as_bytes(), None),
+            Self::Binary(bytes) | Self::Text(bytes) => (&**bytes, None),
             Self::Parts(parts) => (&*parts.head, Some(parts)),
         };
         let elements = parts.into_iter().flat_map(|parts| {
@@ -125,7 +123,7 @@ pub(crate) fn fits(frame: &Frame) -> bool {
 pub(crate) fn decode(frame: &Frame) -> Result<Option<signal_request::Message>, String> {
     let request = match frame {
         Frame::Binary(bytes) => SignalRequest::decode(bytes.clone()).map_err(|error| error.to_string())?,
-        Frame::Text(text) => serde_json::from_str(text).map_err(|error| error.to_string())?,
+        Frame::Text(text) => serde_json::from_slice(text).map_err(|error| error.to_string())?,
         Frame::Parts(_) => return Err("a message of a server".to_owned()),
     };
     Ok(request.message)
@@ -137,7 +135,7 @@ pub(crate) struct Outgoing<'a> {
     response: SignalResponse,
     ledger: &'a Ledger,
     binary: OnceCell<Bytes>,
-    text: OnceCell<Option<Arc<str>>>,
+    text: OnceCell<Option<Bytes>>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -153,7 +151,7 @@ impl<'a> Outgoing<'a> {
     /// In the form a client speaks. A message without a JSON form, as one with a value that has no
     /// name, is sent as protobuf.
     pub(crate) fn frame(&self, json: bool) -> Frame {
-        let write = || serde_json::to_string(&self.response).ok().map(Into::into);
+        let write = || Some(self.ledger.enter(serde_json::to_vec(&self.response).ok()?));
         if json && let Some(text) = self.text.get_or_init(write) {
             return Frame::Text(text.clone());
         }
@@ -223,6 +221,7 @@ mod tests {
         let ledger = Ledger::default();
         let pong = Outgoing::new(signal_response::Message::Pong(9), &ledger);
         assert_eq!(pong.frame(true), Frame::Text(r#"{"pong":"9"}"#.into()));
+        assert!(ledger.bytes() >= 12, "text is on the ledger as well");
         assert!(matches!(pong.frame(false), Frame::Binary(_)));
     }
 }

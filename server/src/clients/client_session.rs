@@ -20,7 +20,7 @@ use crate::clients::places::Place;
 use crate::frontends;
 use crate::frontends::outbox::{Ending, Ends, ToSocket, Told};
 use crate::os::clock;
-use crate::websocket::{self, Message, Reader, Upgrade, Writer};
+use crate::websocket::{self, Memory, Message, Reader, Upgrade, Writer};
 
 type Stream = TokioIo<Upgraded>;
 
@@ -58,7 +58,7 @@ enum Reply {
 
 /// Runs the connection until either end closes it. `_places` are its own until then.
 pub(crate) async fn run(
-    upgrade: Upgrade,
+    (upgrade, memory): (Upgrade, Memory),
     admission: Box<Admission>,
     livekit: frontends::livekit::Handle,
     _places: Vec<Arc<Place>>,
@@ -70,13 +70,13 @@ pub(crate) async fn run(
         return;
     };
     let inbox = PeerInbox::Client(Inbox::new(clock::now()), livekit.clone());
-    converse(stream, inbox, (told, ends), connection).await;
+    converse(stream, &memory, inbox, (told, ends), connection).await;
     livekit.closed(connection).await;
 }
 
 /// The same for the connection of a worker, with the claims of its token.
 pub(crate) async fn run_worker(
-    upgrade: Upgrade,
+    (upgrade, memory): (Upgrade, Memory),
     claims: Box<Claims>,
     address: IpAddr,
     agents: frontends::agents::Handle,
@@ -89,7 +89,7 @@ pub(crate) async fn run_worker(
         return;
     };
     let inbox = PeerInbox::Worker(agents::Inbox::new(clock::now()), agents.clone());
-    converse(stream, inbox, (told, ends), connection).await;
+    converse(stream, &memory, inbox, (told, ends), connection).await;
     agents.closed(connection).await;
 }
 
@@ -116,8 +116,14 @@ impl PeerInbox {
 }
 
 /// Exchanges messages until either end closes the connection.
-async fn converse(stream: Stream, inbox: PeerInbox, (told, ends): (Told, Ends), connection: ConnectionId) {
-    let (reader, writer) = websocket::split(stream, inbox.message_max());
+async fn converse(
+    stream: Stream,
+    memory: &Memory,
+    inbox: PeerInbox,
+    (told, ends): (Told, Ends),
+    connection: ConnectionId,
+) {
+    let (reader, writer) = websocket::split(stream, inbox.message_max(), memory);
     let (replies, to_reply) = mpsc::channel(REPLIES_MAX);
     let reading = async {
         read(reader, inbox, replies, connection).await;

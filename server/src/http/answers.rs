@@ -16,6 +16,9 @@ use crate::os::clock;
 /// A longer answer is written on a thread of its own. Shape: bytes.
 const LONG: usize = 32 << 10;
 
+/// A longer answer is not written: the caller asks for less. Shape: bytes, as protobuf.
+const ANSWER_MAX: usize = 32 << 20;
+
 /// The bytes of long answers that may wait for the clients of one address to read them. While more
 /// wait, it gets no further one.
 const WAITING_PER_ADDRESS: usize = 8 << 20;
@@ -66,10 +69,16 @@ impl Answers {
 
     /// The body of an answer for a client of this address.
     ///
-    /// Errors: `resource_exhausted` for a long answer, while others wait to be read or were many.
+    /// Errors: `resource_exhausted` for a long answer, while others wait to be read or were many,
+    /// and for one longer than [`ANSWER_MAX`].
     pub(super) async fn write(&self, call: Call, reply: Reply, address: IpAddr) -> Result<Bytes, ApiError> {
-        if reply.told_len() <= LONG {
+        let len = reply.told_len();
+        if len <= LONG {
             return Ok(call.write(reply).into());
+        }
+        if len > ANSWER_MAX {
+            let why = "the answer is too long: name fewer rooms";
+            return Err(ApiError::new(Code::ResourceExhausted, why));
         }
         let exhausted = || ApiError::new(Code::ResourceExhausted, "too many long answers");
         let address = slots::address_block(address);
@@ -135,6 +144,8 @@ impl Drop for Held {
 
 #[cfg(test)]
 mod tests {
+    use controller::AdminReply;
+
     use super::*;
 
     #[test]
@@ -168,5 +179,16 @@ mod tests {
         state.addresses.get_mut(&address).unwrap().waiting = 0;
         assert!(!state.is_open(now, address));
         assert!(state.is_open(now + std::time::Duration::from_secs(2), address));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_long_is_refused() {
+        let answers = Answers::new();
+        let call = Call::new("POST", "/twirp/livekit.RoomService/PerformRpc", "application/json").unwrap();
+        let reply = |len| Reply::from(AdminReply::RpcResult("x".repeat(len)));
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let refused = answers.write(call, reply(ANSWER_MAX + 1), address).await.unwrap_err();
+        assert_eq!(refused.code, Code::ResourceExhausted);
+        assert!(answers.write(call, reply(ANSWER_MAX), address).await.unwrap().len() > ANSWER_MAX);
     }
 }

@@ -1,9 +1,11 @@
 //! Bodies of requests while they are read, in shares by address.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
 use http_body_util::LengthLimitError;
+use tokio::time::sleep;
 
 use crate::clients::places::{Limits, Places};
 use crate::os::clock;
@@ -18,6 +20,9 @@ const BODIES: Limits = Limits {
 
 /// The same of large bodies of the server API.
 const LARGE_BODIES: Limits = Limits { all: 64, ..BODIES };
+
+/// How often a large body looks for a place.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The requests that have places of their own.
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +64,21 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// Reads a body, unless its place is needed for another's.
+    /// Reads a body, unless its place is needed for another's. A large one waits for a place.
     pub(super) async fn read(&self, kind: BodyKind, from: IpAddr, body: Body, max: usize) -> Result<Bytes, Unread> {
         let places = match kind {
             BodyKind::Signed => &self.signed,
             BodyKind::OfViewer => &self.of_viewers,
             BodyKind::Large => &self.large,
         };
-        let (_place, evicted) = places.enter(Some(from), clock::now()).map_err(|_| Unread::Busy)?;
+        let (_place, evicted) = loop {
+            match (places.enter(Some(from), clock::now()), kind) {
+                (Ok(entered), _) => break entered,
+                // An application may have many calls at once; their time is limited.
+                (Err(_), BodyKind::Large) => sleep(RETRY_INTERVAL).await,
+                (Err(_), _) => return Err(Unread::Busy),
+            }
+        };
         tokio::select! {
             body = read(body, max) => body,
             Ok(_) = evicted => Err(Unread::Busy),

@@ -16,6 +16,7 @@ use crate::media::ReceiverQuery;
 use crate::metrics::Metrics;
 use crate::settings::Current;
 use crate::tls::Certificates;
+use crate::websocket::Memory;
 
 /// The parts that requests need.
 pub(crate) struct Http {
@@ -31,6 +32,8 @@ pub(crate) struct Http {
     pub proxied: Places,
     /// Places of bodies that are read.
     pub bodies: Bodies,
+    /// The memory of messages that are being read.
+    pub reading: Memory,
     /// The measurements.
     pub metrics: Metrics,
     /// Those of them that are shown.

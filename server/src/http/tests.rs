@@ -109,6 +109,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         node_ips: vec![[203, 0, 113, 7].into()],
         proxied: Places::new(LIMITS),
         bodies: Bodies::default(),
+        reading: crate::websocket::Memory::default(),
         endpoint: Endpoint::new(metrics.clone(), query.clone()),
         metrics,
         health: Health::new(controller.clone(), query.clone(), None, None),

@@ -21,6 +21,7 @@ use crate::http::metrics_endpoint::Endpoint;
 use crate::http::{self, Api, Bodies, Http, Https};
 use crate::settings::{Current, Settings};
 use crate::tls;
+use crate::websocket::Memory;
 
 /// Open ports.
 pub(crate) struct Edge {
@@ -103,6 +104,7 @@ pub(crate) fn start(
         node_ips: config.rtc.node_ips.clone(),
         proxied: places[1].clone(),
         bodies: Bodies::default(),
+        reading: Memory::default(),
         endpoint: Endpoint::new(metrics.clone(), media.query.clone()),
         metrics: metrics.clone(),
         health: health.clone(),

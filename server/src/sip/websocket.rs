@@ -64,7 +64,7 @@ async fn serve(upgrade: Upgrade, protocol: Protocol, client: Client) -> io::Resu
     let Some(stream) = timeout(PATIENCE, upgrade.stream()).await? else {
         return Ok(());
     };
-    let (mut reader, mut writer) = websocket::split(stream, MESSAGE_MAX);
+    let (mut reader, mut writer) = websocket::split(stream, MESSAGE_MAX, &websocket::Memory::default());
     loop {
         let message: Vec<u8> = match next(&mut reader, &mut writer).await? {
             None => return Ok(()),

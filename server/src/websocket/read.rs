@@ -5,16 +5,21 @@ use std::io::ErrorKind;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
+use super::memory::{Memory, Share};
 use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, opcode};
 
 /// The bytes read at a time. Most messages are shorter; the rest of a longer one is read into its
 /// own buffer.
 const BUFFER: usize = 512;
 
+/// The bytes of a payload that are read before its memory is looked at again.
+const PIECE: u64 = 64 << 10;
+
 /// Reads a client's messages.
 pub(crate) struct Reader<R> {
     stream: BufReader<R>,
     message_max: usize,
+    memory: Memory,
     /// A message whose last frame has not arrived.
     begun: Option<Begun>,
 }
@@ -22,6 +27,7 @@ pub(crate) struct Reader<R> {
 struct Begun {
     opcode: u8,
     payload: Vec<u8>,
+    share: Share,
 }
 
 /// The first bytes of a frame.
@@ -33,10 +39,11 @@ struct Header {
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    pub(super) fn new(stream: R, message_max: usize) -> Self {
+    pub(super) fn new(stream: R, message_max: usize, memory: Memory) -> Self {
         Reader {
             stream: BufReader::with_capacity(BUFFER, stream),
             message_max,
+            memory,
             begun: None,
         }
     }
@@ -95,8 +102,9 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 if self.begun.is_some() {
                     return Err(ReadError::Protocol("a message begins within another"));
                 }
-                let payload = Vec::new();
-                self.read_data(header, Begun { opcode, payload }).await
+                let (payload, share) = (Vec::new(), self.memory.share());
+                let begun = Begun { opcode, payload, share };
+                self.read_data(header, begun).await
             }
             _ => Err(ReadError::Protocol("a frame of unknown kind")),
         }
@@ -107,7 +115,8 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             return Err(ReadError::Protocol("a control frame that is too long or in pieces"));
         }
         let mut payload = Vec::new();
-        self.read_payload(&header, &mut payload).await?;
+        self.read_payload(&header, &mut payload, &mut self.memory.share())
+            .await?;
         Ok(match header.opcode {
             opcode::PING => Message::Ping(payload.into()),
             opcode::PONG => Message::Pong,
@@ -116,7 +125,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     async fn read_data(&mut self, header: Header, mut begun: Begun) -> Result<Option<Message>, ReadError> {
-        self.read_payload(&header, &mut begun.payload).await?;
+        self.read_payload(&header, &mut begun.payload, &mut begun.share).await?;
         if !header.is_last {
             self.begun = Some(begun);
             return Ok(None);
@@ -130,15 +139,23 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// Appends the payload to `to`, which grows with what arrives and not with what is announced.
-    async fn read_payload(&mut self, header: &Header, to: &mut Vec<u8>) -> Result<(), ReadError> {
+    async fn read_payload(&mut self, header: &Header, to: &mut Vec<u8>, share: &mut Share) -> Result<(), ReadError> {
         let begin = to.len();
         let fits = usize::try_from(header.len).is_ok_and(|len| len <= self.message_max - begin);
         if !fits {
             return Err(ReadError::TooLong);
         }
-        let read = (&mut self.stream).take(header.len).read_to_end(to).await;
-        if read.map_err(ReadError::Io)? as u64 != header.len {
-            return Err(ReadError::Io(ErrorKind::UnexpectedEof.into()));
+        let mut left = header.len;
+        while left > 0 {
+            let piece = left.min(PIECE);
+            if !share.grow(to.len() + piece as usize) {
+                return Err(ReadError::Busy);
+            }
+            let read = (&mut self.stream).take(piece).read_to_end(to).await;
+            if read.map_err(ReadError::Io)? as u64 != piece {
+                return Err(ReadError::Io(ErrorKind::UnexpectedEof.into()));
+            }
+            left -= piece;
         }
         for (byte, mask) in to[begin..].iter_mut().zip(header.mask.iter().cycle()) {
             *byte ^= mask;

@@ -31,7 +31,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 
 /// Everything that is read of these bytes, up to the first error.
 async fn read(bytes: &[u8]) -> (Vec<Message>, Option<ReadError>) {
-    let mut reader = Reader::new(bytes, MAX);
+    let mut reader = Reader::new(bytes, MAX, Memory::default());
     let mut messages = Vec::new();
     loop {
         match reader.next().await {
@@ -192,7 +192,7 @@ async fn written_frames_have_the_right_bytes() {
 #[tokio::test]
 async fn both_directions_work_at_once() {
     let (client, server) = tokio::io::duplex(64);
-    let (mut reader, mut writer) = split(server, MAX);
+    let (mut reader, mut writer) = split(server, MAX, &Memory::default());
     let (mut answers, mut asks) = tokio::io::split(client);
     let ask = async {
         asks.write_all(&frame(0x82, &[1; 1_000])).await.unwrap();

@@ -48,8 +48,8 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     }
 
     /// Sends a text.
-    pub(crate) async fn text(&mut self, payload: &str) -> io::Result<()> {
-        self.frame(opcode::TEXT, payload.as_bytes()).await
+    pub(crate) async fn text(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.frame(opcode::TEXT, payload).await
     }
 
     /// Asks whether the client is there.

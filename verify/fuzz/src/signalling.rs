@@ -119,7 +119,7 @@ pub fn signal(data: &[u8]) {
 
 /// The same as JSON.
 pub fn signal_json(data: &[u8]) {
-    say(&Frame::Text(String::from_utf8_lossy(data).into()));
+    say(&Frame::Text(String::from_utf8_lossy(data).into_owned().into()));
 }
 
 fn say(frame: &Frame) {

@@ -43,7 +43,11 @@ pub fn worker(data: &[u8]) {
             .ok()
             .map(|message| binary(about(message, &job))),
     );
-    frames.extend(std::str::from_utf8(data).ok().map(|text| Frame::Text(text.into())));
+    frames.extend(
+        std::str::from_utf8(data)
+            .ok()
+            .map(|text| Frame::Text(text.to_owned().into())),
+    );
     for frame in frames {
         out.clear();
         workers.message(now, WORKER, inbox.read(now, &frame), &|_, _| false, &mut out);

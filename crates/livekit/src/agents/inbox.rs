@@ -60,7 +60,7 @@ impl Inbox {
         }
         let read = match frame {
             Frame::Binary(bytes) => WorkerMessage::decode(bytes.clone()).ok(),
-            Frame::Text(text) => serde_json::from_str(text).ok(),
+            Frame::Text(text) => serde_json::from_slice(text).ok(),
             Frame::Parts(_) => None,
         };
         let read = read.ok_or_else(|| unusable(1007, Counter::Malformed))?;

@@ -17,7 +17,7 @@ use super::output::{Counter, Event, Output};
 use super::room::Room;
 use super::shares::{self, Holder};
 use super::worker::Worker;
-use crate::frame::Frame;
+use crate::frame::{Frame, Ledger};
 
 /// How long a worker may take to register.
 const REGISTER_MAX: Duration = Duration::from_secs(10);
@@ -42,6 +42,7 @@ pub struct Workers {
     /// How many jobs there have been.
     pub(super) begun: u64,
     timers: BTreeSet<(Instant, Timer)>,
+    ledger: Ledger,
 }
 
 /// The subject of a timer. A timer that fires for nothing does no harm, so none is cancelled.
@@ -70,7 +71,13 @@ impl Workers {
             waiting: BTreeMap::new(),
             begun: 0,
             timers: BTreeSet::new(),
+            ledger: Ledger::default(),
         }
+    }
+
+    /// Counts the memory of messages to workers here from now on.
+    pub fn set_ledger(&mut self, ledger: Ledger) {
+        self.ledger = ledger;
     }
 
     /// Sets the wall clock from now on.
@@ -209,12 +216,12 @@ impl Workers {
         };
         let message = ServerMessage { message: Some(message) };
         let text = match worker.json {
-            true => serde_json::to_string(&message).ok(),
+            true => serde_json::to_vec(&message).ok(),
             false => None,
         };
         let frame = match text {
-            Some(text) => Frame::Text(text.into()),
-            None => Frame::Binary(message.encode_to_vec().into()),
+            Some(text) => Frame::Text(self.ledger.enter(text)),
+            None => Frame::Binary(self.ledger.enter(message.encode_to_vec())),
         };
         out.push(Output::Send { connection, frame });
     }

@@ -420,7 +420,7 @@ impl World {
 
 fn decode(frame: &Frame) -> Message {
     let response = match frame {
-        Frame::Text(text) => serde_json::from_str(text).unwrap(),
+        Frame::Text(text) => serde_json::from_slice(text).unwrap(),
         frame => SignalResponse::decode(frame.to_bytes()).unwrap(),
     };
     response.message.expect("the server says something")

@@ -39,11 +39,11 @@ async fn echo(stream: TcpStream) -> std::io::Result<()> {
     }
     stream.write_all(answer.as_bytes()).await?;
     stream.flush().await?;
-    let (mut reader, mut writer) = split(stream, MESSAGE_MAX);
+    let (mut reader, mut writer) = split(stream, MESSAGE_MAX, &super::Memory::default());
     while let Some(read) = reader.next().await {
         match read {
             Ok(Message::Binary(bytes)) => writer.binary(&bytes).await?,
-            Ok(Message::Text(text)) => writer.text(&text).await?,
+            Ok(Message::Text(text)) => writer.text(text.as_bytes()).await?,
             Ok(Message::Ping(payload)) => writer.pong(&payload).await?,
             Ok(Message::Pong) => {}
             Ok(Message::Close(code)) => return writer.close(code, "").await,

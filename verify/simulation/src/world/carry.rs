@@ -260,7 +260,7 @@ impl World<'_> {
     fn node_says(&mut self, connection: ConnectionId, frame: &Frame) -> Result<(), Violation> {
         use prost::Message as _;
         let response = match frame {
-            Frame::Text(text) => serde_json::from_str(text).ok(),
+            Frame::Text(text) => serde_json::from_slice(text).ok(),
             frame => SignalResponse::decode(frame.to_bytes()).ok(),
         };
         let Some(message) = response.and_then(|response| response.message) else {

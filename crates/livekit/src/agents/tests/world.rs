@@ -108,7 +108,7 @@ impl World {
                 Output::Send {
                     frame: Frame::Text(text),
                     ..
-                } => self.texts.push(text.to_string()),
+                } => self.texts.push(String::from_utf8(text.to_vec()).expect("UTF-8")),
                 Output::Send {
                     frame: Frame::Parts(_), ..
                 } => unreachable!("no message to a worker has a list of participants"),
