@@ -8,15 +8,15 @@ import { Telephone } from "./telephone.mjs";
 const LOOPBACK = "127.0.0.1";
 const HOST = "phones.invalid";
 
-/** A telephone on a desk, registered at a proxy's port. */
-export class Desk {
+/** A telephone that is registered at a proxy's port. */
+export class SipPhone {
   static async open(user, proxy) {
     const socket = createSocket("udp4");
     socket.bind(0, LOOPBACK);
     await once(socket, "listening");
-    const desk = new Desk();
-    desk.media = await Telephone.open();
-    desk.ua = new UserAgent({
+    const phone = new SipPhone();
+    phone.media = await Telephone.open();
+    phone.ua = new UserAgent({
       uri: UserAgent.makeURI(`sip:${user}@${HOST}`),
       viaHost: LOOPBACK,
       contactName: user,
@@ -25,18 +25,18 @@ export class Desk {
       logLevel: "error",
       transportConstructor: Datagrams,
       transportOptions: { socket, proxy },
-      sessionDescriptionHandlerFactory: () => new PlainAudio(desk.media),
-      delegate: { onInvite: (session) => Object.assign(desk, { session }) },
+      sessionDescriptionHandlerFactory: () => new PlainAudio(phone.media),
+      delegate: { onInvite: (session) => Object.assign(phone, { session }) },
     });
-    desk.ua.contact.uri.port = socket.address().port;
-    await desk.ua.start();
-    const registerer = new Registerer(desk.ua);
+    phone.ua.contact.uri.port = socket.address().port;
+    await phone.ua.start();
+    const registerer = new Registerer(phone.ua);
     const registered = new Promise((resolve) => {
       registerer.stateChange.addListener((state) => state === RegistererState.Registered && resolve());
     });
     await registerer.register();
     await registered;
-    return desk;
+    return phone;
   }
 
   call(user) {
