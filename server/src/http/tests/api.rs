@@ -187,7 +187,7 @@ async fn large_bodies_that_do_not_arrive_delay_no_small_one() {
     let server = server("{}");
     let token = everything();
     let mut stalled = Vec::new();
-    for _ in 0..50 {
+    for _ in 0..80 {
         let mut call = Box::pin(server.call("ListRooms", &token, JSON, Body::new(Never)));
         assert!(tokio::time::timeout(Duration::ZERO, &mut call).await.is_err());
         stalled.push(call);
