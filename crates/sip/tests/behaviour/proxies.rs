@@ -3,7 +3,6 @@
 //! Each configuration has a line for what goes to a browser, or to a phone with SRTP, and one for
 //! what goes to a plain phone, in offers and in answers.
 
-use sip::Config;
 use sip::ng::value::Dictionary;
 
 use crate::support::*;
@@ -124,17 +123,10 @@ const PROXIES: [Proxy; 9] = [
 ];
 
 fn setup() -> Setup {
-    let fingerprint = wire::sdp::Fingerprint {
-        hash: wire::sdp::HashFunction::Sha256,
-        digest: vec![7; 32],
-    };
-    Setup::with(Config {
-        fingerprints: vec![fingerprint],
-        ..Config::new(vec![
-            interface("int", "127.0.0.1", 40_000..=40_999),
-            interface("pub", "127.0.0.2", 40_000..=40_999),
-        ])
-    })
+    Setup::certified(vec![
+        interface("int", "127.0.0.1", 40_000..=40_999),
+        interface("pub", "127.0.0.2", 40_000..=40_999),
+    ])
 }
 
 fn with(flags: &str) -> Dictionary {

@@ -70,6 +70,18 @@ impl Setup {
         Self::with(Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)]))
     }
 
+    /// These interfaces, with a certificate for DTLS.
+    pub(crate) fn certified(interfaces: Vec<Interface>) -> Self {
+        let fingerprint = wire::sdp::Fingerprint {
+            hash: wire::sdp::HashFunction::Sha256,
+            digest: vec![7; 32],
+        };
+        Self::with(Config {
+            fingerprints: vec![fingerprint],
+            ..Config::new(interfaces)
+        })
+    }
+
     #[expect(clippy::disallowed_methods, reason = "any moment will do")]
     pub(crate) fn with(config: Config) -> Self {
         let now = Instant::now();

@@ -1,6 +1,5 @@
 //! A change that is refused or never answered changes nothing (RFC 3261 section 14.1).
 
-use sip::Config;
 use sip::ng::value::Dictionary;
 
 use crate::support::*;
@@ -11,17 +10,10 @@ const OTHER_CRYPTO: &str = "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:d0RmdmcmVC
 const ICE: &str = "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\n";
 
 fn setup() -> Setup {
-    let fingerprint = wire::sdp::Fingerprint {
-        hash: wire::sdp::HashFunction::Sha256,
-        digest: vec![7; 32],
-    };
-    Setup::with(Config {
-        fingerprints: vec![fingerprint],
-        ..Config::new(vec![
-            interface("default", "127.0.0.1", 40_000..=40_999),
-            interface("other", "127.0.0.2", 40_000..=40_999),
-        ])
-    })
+    Setup::certified(vec![
+        interface("default", "127.0.0.1", 40_000..=40_999),
+        interface("other", "127.0.0.2", 40_000..=40_999),
+    ])
 }
 
 fn b(sections: &str) -> String {

@@ -1,6 +1,5 @@
 //! Offers to several parties without a branch of their own.
 
-use sip::Config;
 use sip::ng::value::Dictionary;
 
 use crate::support::*;
@@ -9,14 +8,7 @@ const FINGERPRINT: &str = "a=fingerprint:sha-256 AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:A
 const KINDS: [&str; 3] = ["RTP/AVP", "RTP/SAVP", "UDP/TLS/RTP/SAVPF"];
 
 fn setup() -> Setup {
-    let fingerprint = wire::sdp::Fingerprint {
-        hash: wire::sdp::HashFunction::Sha256,
-        digest: vec![7; 32],
-    };
-    Setup::with(Config {
-        fingerprints: vec![fingerprint],
-        ..Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)])
-    })
+    Setup::certified(vec![interface("default", "127.0.0.1", 40_000..=40_999)])
 }
 
 fn towards(protocol: &str) -> Dictionary {
