@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { SipPhone } from "../support/sip-phone.mjs";
 import { kamailioIsMissing, startKamailio } from "../support/kamailio.mjs";
 import { freePort } from "../support/ports.mjs";
+import { SipPhone } from "../support/sip-phone.mjs";
 import { SipProxy } from "../support/telephone.mjs";
 import { sleep, waitFor } from "../support/wait.mjs";
 import { createWorld } from "../support/world.mjs";
