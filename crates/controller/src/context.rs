@@ -7,7 +7,7 @@ use southbound::{Command, MessageId, NodeId, SubscriptionId, TrackId, TransportI
 
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::nodes::Nodes;
-use crate::quota::{Storage, Usage};
+use crate::quota::Usage;
 use crate::room::data::Leavers;
 use crate::{Config, Counter, DataMessage, Event, Output, WallClock};
 
@@ -59,7 +59,9 @@ pub(crate) struct Core {
     pub(crate) index: Index,
     pub(crate) timers: Timers,
     pub(crate) usage: Usage,
-    pub(crate) storage: Storage,
+    pub(crate) storage: slots::Storage,
+    /// Of data packets that are kept.
+    pub(crate) data_storage: slots::Storage,
     pub(crate) nodes: Nodes,
     /// Nobody joins any more.
     pub(crate) is_draining: bool,

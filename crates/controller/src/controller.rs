@@ -15,8 +15,9 @@ use std::time::Instant;
 
 use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::limits::{DATA_KEPT_MAX, STORED_MAX};
 use crate::nodes::Nodes;
-use crate::quota::{Storage, Usage};
+use crate::quota::Usage;
 use crate::room::Room;
 use crate::{
     Config, ConnectionId, Counter, EndAction, EndCause, EndReason, Event, Input, Join, Notification, Output, Request,
@@ -62,7 +63,8 @@ impl Controller {
             index: Index::default(),
             timers: Timers::default(),
             usage: Usage::default(),
-            storage: Storage::default(),
+            storage: slots::Storage::new(STORED_MAX),
+            data_storage: slots::Storage::new(DATA_KEPT_MAX),
             nodes: Nodes::default(),
             is_draining: false,
         };

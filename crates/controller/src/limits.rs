@@ -33,6 +33,14 @@ pub const EARLY_DATA_AGE: Duration = Duration::from_secs(10);
 /// Reliable data packets kept of each participant for receivers that come back, in bytes. The
 /// oldest go first.
 pub const DATA_REPLAY_MAX: usize = 1 << 20;
+/// Bytes of reliable data packets that are kept for each participant in any case, of its own for
+/// receivers that come back, and of those that wait for it.
+pub const DATA_SHARE: usize = 64 << 10;
+/// Bytes of reliable data packets that all rooms together keep beyond these shares. A room has at
+/// most what is free, divided by [`ROOM_SHARED`](slots::ROOM_SHARED), and a key its share
+/// ([`slots`]). Beyond it the oldest packets for receivers that come back go first, and packets for
+/// a participant without a connection are dropped and counted.
+pub const DATA_KEPT_MAX: usize = 64 << 20;
 /// How long a reliable data packet is kept for receivers that come back.
 pub const DATA_REPLAY_AGE: Duration = Duration::from_secs(30);
 /// How long messages of a participant that left are passed on. The agent hands over those that
@@ -85,6 +93,9 @@ pub const UPDATE_BYTES: usize = 128 << 10;
 pub const NEWS_BURST: u32 = 1 << 20;
 /// Bytes a second that one identity may make each other participant of its room receive for long.
 pub const NEWS_PER_SECOND: u32 = 128 << 10;
+/// Bytes that one message about an identity counts as at least. With it an identity has 512 changes
+/// at once, and 64 a second for long; further ones are told together.
+pub const NEWS_MESSAGE_MIN: usize = 2 << 10;
 /// Bytes of all the others that one identity may be told of at once, by coming in or back. Beyond
 /// it, and beyond [`GREETING_PER_SECOND`], it is refused with 429 before its WebSocket opens.
 pub const GREETING_BURST: u32 = 32 << 20;
@@ -101,11 +112,9 @@ pub const STORE_SHARE: usize = 8 << 10;
 /// 429.
 pub const STORE_POOL_MAX: usize = 8 << 20;
 /// Bytes that all rooms together keep beyond the shares of their participants, and for their own
-/// metadata. A room has at most what is free, divided by [`ROOM_SHARED`], and a key its share
-/// ([`slots`]). More is answered as above.
+/// metadata. A room has at most what is free, divided by [`ROOM_SHARED`](slots::ROOM_SHARED), and a
+/// key its share ([`slots`]). More is answered as above.
 pub const STORED_MAX: usize = 64 << 20;
-/// See [`STORED_MAX`].
-pub const ROOM_SHARED: usize = 4;
 /// Identities of a room whose news and greetings are accounted for beyond those who are there. Of
 /// the others it is forgotten.
 pub const NEWS_REMEMBERED_MAX: usize = 1000;

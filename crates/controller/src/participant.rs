@@ -12,7 +12,6 @@ use crate::ids::ParticipantKey;
 use crate::limits::{CONNECT_TIMEOUT, GIVES_WAY_AFTER};
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
-use crate::quota::Held;
 use crate::room::data::{Blobs, DataState, OwnDataTracks};
 use crate::subscription::Subscriptions;
 use crate::track::Track;
@@ -54,7 +53,7 @@ pub(crate) struct Participant {
     /// The bytes that the room keeps for it, as of its last change.
     pub(crate) stored: usize,
     /// The part of that beyond its share.
-    pub(crate) pooled: Held,
+    pub(crate) pooled: slots::Held,
     /// How long it may take to read what it is told of the others.
     pub(crate) greeting_time: Duration,
     /// How others were told of it last.
@@ -191,7 +190,7 @@ impl Participant {
             state: ParticipantState::Joining,
             version: 0,
             stored: 0,
-            pooled: Held::default(),
+            pooled: slots::Held::default(),
             greeting_time: Duration::ZERO,
             snapshot: RefCell::default(),
             joined: ctx.unix(),

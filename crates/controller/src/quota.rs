@@ -3,14 +3,11 @@
 //! A room counts for the key that created it, and a participant for the key of the token that it
 //! joined with.
 
-mod storage;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use slots::WEIGHT;
 
 use crate::limits::ROOMS_MAX;
-pub(crate) use storage::{Account, Held, Storage};
 
 /// The limits of one API key; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

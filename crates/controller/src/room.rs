@@ -28,7 +28,6 @@ use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;
 use crate::participant::Participant;
-use crate::quota::{Account, Held};
 use crate::{Config, Notification, Output, RoomInfo};
 
 /// One room.
@@ -47,9 +46,11 @@ pub(crate) struct Room {
     /// Since 1970-01-01 UTC.
     created: Duration,
     pub(crate) metadata: String,
-    metadata_held: Held,
+    metadata_held: slots::Held,
     /// Of what it keeps beyond the shares of its participants.
-    account: Account,
+    account: slots::Account,
+    /// Of the data packets that it keeps beyond the shares of its participants.
+    data_account: slots::Account,
     pub(crate) lifetime: Lifetime,
     calls: Calls,
     data_tracks: DataTracks,
@@ -74,6 +75,7 @@ struct Pending {
 impl Room {
     pub(crate) fn new(ctx: &mut Context<'_>, name: String, api_key: &str) -> Self {
         let account = ctx.core.storage.account(api_key);
+        let data_account = ctx.core.data_storage.account(api_key);
         Self {
             key: ctx.core.ids.room(),
             name,
@@ -86,6 +88,7 @@ impl Room {
             metadata: String::new(),
             metadata_held: account.hold(),
             account,
+            data_account,
             lifetime: Lifetime::of(&ctx.core.config),
             calls: Calls::default(),
             data_tracks: DataTracks::default(),

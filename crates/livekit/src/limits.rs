@@ -71,6 +71,14 @@ pub(crate) const WORKER_OFFERS_MAX: usize = 16;
 /// in a token or in `CreateRoom` with `invalid_argument`.
 pub(crate) const DISPATCHES_MAX: usize = 64;
 
+/// Bytes of the dispatches of a room that are kept in any case.
+pub(crate) const DISPATCH_SHARE: usize = 64 << 10;
+
+/// Bytes of dispatches that all rooms together keep beyond these shares. A room has at most what is
+/// free, divided by [`ROOM_SHARED`](slots::ROOM_SHARED). A further dispatch is refused with
+/// `resource_exhausted`, and one that a token or `CreateRoom` asks for is left out and counted.
+pub(crate) const DISPATCHES_KEPT_MAX: usize = 64 << 20;
+
 /// Ended jobs that a dispatch lists. The oldest ones are left out.
 pub(crate) const ENDED_JOBS_MAX: usize = 100;
 

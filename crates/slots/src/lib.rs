@@ -9,12 +9,16 @@
 //! evicted for the next client: the oldest of the holder with the most of them. A client that
 //! proceeds is settled within moments, so one that is idle on purpose keeps nobody out. Settled
 //! slots are never evicted.
+//!
+//! [`Storage`] shares bytes by the same rule.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
 
 mod holder;
 mod pool;
+mod storage;
 
 pub use holder::address_block;
 pub use pool::{Entry, Full, Limits, SlotId, SlotPool, WEIGHT};
+pub use storage::{Account, Held, ROOM_SHARED, Storage};

@@ -67,6 +67,8 @@ pub enum DispatchError {
     DispatchNotFound,
     /// The room has as many dispatches as it takes.
     TooManyDispatches,
+    /// Rooms keep as much of their dispatches as they may.
+    StoreFull,
 }
 
 impl fmt::Display for DispatchError {
@@ -75,6 +77,7 @@ impl fmt::Display for DispatchError {
             Self::RoomNotFound => "requested room does not exist",
             Self::DispatchNotFound => "dispatch ID not found",
             Self::TooManyDispatches => "too many dispatches in this room",
+            Self::StoreFull => "the server keeps no more for dispatches of this room",
         })
     }
 }
@@ -132,6 +135,14 @@ pub(super) fn check_deployment(name: &str) -> Result<(), &'static str> {
 }
 
 impl Dispatch {
+    /// About the bytes that are kept of a request for an agent.
+    pub(super) fn len_of(agent: &AgentRequest) -> usize {
+        const OVERHEAD: usize = 256;
+        let attributes = agent.attributes.iter();
+        let attributes = attributes.map(|(name, value)| name.len() + value.len() + OVERHEAD / 4);
+        OVERHEAD + agent.name.len() + agent.metadata.len() + agent.deployment.len() + attributes.sum::<usize>()
+    }
+
     /// In the protocol's form, with these jobs.
     pub(super) fn told(&self, room: &str, jobs: Vec<proto::Job>) -> proto::AgentDispatch {
         let policy = match self.agent.never_restart {

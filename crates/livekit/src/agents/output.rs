@@ -104,6 +104,9 @@ counting::counters! {
         UnknownWorker = "unknown_worker",
         /// A message that this server does not take: a second registration, a simulated job.
         Unsupported = "unsupported",
+        /// An agent that a token or `CreateRoom` asked for and that was left out: rooms keep as
+        /// much of their dispatches as they may.
+        StoreFull = "store_full",
         /// A worker that was closed because there were too many.
         TooManyWorkers = "too_many_workers",
         /// A worker that was closed because it did not register in time.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use controller::{ParticipantInfo, RoomInfo};
+use controller::{AgentRequest, ParticipantInfo, RoomInfo};
+use slots::Held;
 
 use super::dispatch::Dispatch;
 use super::names::JobKey;
+use crate::limits::DISPATCH_SHARE;
 
 /// One room.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub(super) struct Room {
     pub(super) members: BTreeMap<String, Member>,
     /// In the order of their creation.
     pub(super) dispatches: Vec<Dispatch>,
+    /// Their bytes beyond the room's share.
+    pub(super) pooled: Held,
 }
 
 /// A participant that jobs may be about.
@@ -27,6 +31,22 @@ pub(super) struct Member {
 }
 
 impl Room {
+    /// Whether there are bytes for a request for an agent.
+    pub(super) fn takes(&self, agent: &AgentRequest) -> bool {
+        let len = self.dispatches_len() + Dispatch::len_of(agent);
+        self.pooled.may_become(len.saturating_sub(DISPATCH_SHARE))
+    }
+
+    /// Counts anew what the dispatches take.
+    pub(super) fn weigh(&mut self) {
+        self.pooled.set(self.dispatches_len().saturating_sub(DISPATCH_SHARE));
+    }
+
+    fn dispatches_len(&self) -> usize {
+        let dispatches = self.dispatches.iter();
+        dispatches.map(|dispatch| Dispatch::len_of(&dispatch.agent)).sum()
+    }
+
     pub(super) fn dispatch(&self, id: &str) -> Option<&Dispatch> {
         self.dispatches.iter().find(|dispatch| dispatch.id == id)
     }

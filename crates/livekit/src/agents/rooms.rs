@@ -11,7 +11,7 @@ use livekit_protocol::JobType;
 use super::dispatch::{Dispatch, DispatchError, DispatchReply, DispatchRequest};
 use super::job::{Job, Stage, WorkerKind};
 use super::names::JobKey;
-use super::output::Output;
+use super::output::{Counter, Output};
 use super::room::{Member, Room};
 use super::workers::Workers;
 use crate::limits::DISPATCHES_MAX;
@@ -46,13 +46,16 @@ impl Workers {
             info,
             members: BTreeMap::new(),
             dispatches: Vec::new(),
+            pooled: self.storage.account("").hold(),
         };
         self.rooms.insert(name.clone(), room);
         if agents.is_empty() {
             agents.push(AgentRequest::default());
         }
         for agent in agents {
-            self.dispatch(now, &name, agent, out);
+            if self.dispatch(now, &name, agent, out).is_none() {
+                out.push(Output::Count(Counter::StoreFull));
+            }
         }
     }
 
@@ -119,10 +122,11 @@ impl Workers {
         }
     }
 
-    /// Adds a dispatch to a room, and begins its jobs. Returns its id.
+    /// Adds a dispatch to a room, and begins its jobs. Returns its id; `None` where there is no room
+    /// of this name or it takes no more.
     fn dispatch(&mut self, now: Instant, name: &str, agent: AgentRequest, out: &mut Vec<Output>) -> Option<String> {
         let created = self.unix(now);
-        let room = self.rooms.get_mut(name)?;
+        let room = self.rooms.get_mut(name).filter(|room| room.takes(&agent))?;
         let id = self.names.next("AD_");
         room.dispatches.push(Dispatch {
             id: id.clone(),
@@ -130,6 +134,7 @@ impl Workers {
             created,
             jobs: Vec::new(),
         });
+        room.weigh();
         for job_type in [JobType::JtRoom, JobType::JtParticipant, JobType::JtPublisher] {
             for kind in self.begin_jobs(name, &id, job_type) {
                 self.offer_waiting(now, &kind, out);
@@ -276,9 +281,7 @@ impl Workers {
         if room.dispatches.len() >= DISPATCHES_MAX {
             return Err(DispatchError::TooManyDispatches);
         }
-        let id = self
-            .dispatch(now, name, agent, out)
-            .ok_or(DispatchError::RoomNotFound)?;
+        let id = self.dispatch(now, name, agent, out).ok_or(DispatchError::StoreFull)?;
         let room = self.rooms.get(name).ok_or(DispatchError::RoomNotFound)?;
         let dispatch = room.dispatch(&id).ok_or(DispatchError::DispatchNotFound)?;
         Ok(DispatchReply::One(Box::new(self.told_dispatch(name, dispatch))))
@@ -305,6 +308,7 @@ impl Workers {
         }
         if let Some(room) = self.rooms.get_mut(name) {
             room.dispatches.retain(|dispatch| dispatch.id != id);
+            room.weigh();
         }
         Ok(DispatchReply::One(Box::new(told)))
     }

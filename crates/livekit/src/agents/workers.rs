@@ -9,7 +9,7 @@ use controller::{AgentRequest, ConnectionId, WallClock};
 use livekit_protocol::server_message::Message;
 use livekit_protocol::{JobType, ServerMessage};
 use prost::Message as _;
-use slots::SlotPool;
+use slots::{SlotPool, Storage};
 
 use super::job::{Job, WorkerKind};
 use super::names::{JobKey, Names};
@@ -18,6 +18,7 @@ use super::room::Room;
 use super::shares::{self, Holder};
 use super::worker::Worker;
 use crate::frame::{Frame, Ledger};
+use crate::limits::DISPATCHES_KEPT_MAX;
 
 /// How long a worker may take to register.
 const REGISTER_MAX: Duration = Duration::from_secs(10);
@@ -43,6 +44,8 @@ pub struct Workers {
     pub(super) begun: u64,
     timers: BTreeSet<(Instant, Timer)>,
     ledger: Ledger,
+    /// Of dispatches.
+    pub(super) storage: Storage,
 }
 
 /// The subject of a timer. A timer that fires for nothing does no harm, so none is cancelled.
@@ -72,6 +75,7 @@ impl Workers {
             begun: 0,
             timers: BTreeSet::new(),
             ledger: Ledger::default(),
+            storage: Storage::new(DISPATCHES_KEPT_MAX),
         }
     }
 

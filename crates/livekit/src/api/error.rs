@@ -147,7 +147,7 @@ impl From<DispatchError> for ApiError {
     fn from(error: DispatchError) -> Self {
         let code = match error {
             DispatchError::RoomNotFound | DispatchError::DispatchNotFound => Code::NotFound,
-            DispatchError::TooManyDispatches => Code::ResourceExhausted,
+            DispatchError::TooManyDispatches | DispatchError::StoreFull => Code::ResourceExhausted,
         };
         Self::new(code, error.to_string())
     }

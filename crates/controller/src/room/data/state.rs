@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
+use slots::{Account, Held};
+
 use crate::DataMessage;
-use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX, EARLY_DATA_AGE, EARLY_DATA_MAX};
+use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX, DATA_SHARE, EARLY_DATA_AGE, EARLY_DATA_MAX};
 
 /// Label of the channel whose messages arrive, in order.
 pub const RELIABLE: &str = "_reliable";
@@ -23,6 +25,8 @@ pub(crate) struct DataState {
     /// Packets for it from before it had a connection to get them on.
     early: VecDeque<(Instant, DataMessage)>,
     early_bytes: usize,
+    /// Bytes beyond its shares.
+    pooled: Held,
     /// The numbers of the messages that it last received from others, by their ids, as it said when
     /// it came back.
     pub(crate) received: BTreeMap<String, u32>,
@@ -39,14 +43,23 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// Memory it takes, about: many short destinations take more than a short payload.
+    /// Memory it takes, about: many short destinations take more than a short payload, and so does
+    /// the packet itself.
     fn size(&self) -> usize {
         let names = self.destinations.iter().map(|name| name.len() + size_of::<String>());
-        self.message.len + names.sum::<usize>()
+        self.message.len.max(size_of::<Self>()) + names.sum::<usize>()
     }
 }
 
 impl DataState {
+    /// Of one in a room with this account.
+    pub(crate) fn new(account: &Account) -> Self {
+        Self {
+            pooled: account.hold(),
+            ..Self::default()
+        }
+    }
+
     /// Of one whose last reliable packet had this number; nothing is kept of it.
     pub(crate) fn numbered_from(last_sequence: u32) -> Self {
         Self {
@@ -75,20 +88,32 @@ impl DataState {
         self.sent_bytes += sent.size();
         self.sent.push_back(sent);
         while let Some(oldest) = self.sent.front() {
-            if self.sent_bytes <= DATA_REPLAY_MAX && now < oldest.at + DATA_REPLAY_AGE {
+            let is_recent = now < oldest.at + DATA_REPLAY_AGE;
+            let fits = self.pooled.may_become(beyond_shares(self.sent_bytes, self.early_bytes));
+            if is_recent && fits && self.sent_bytes <= DATA_REPLAY_MAX {
                 break;
             }
             self.sent_bytes -= oldest.size();
             self.sent.pop_front();
         }
+        self.pool();
+    }
+
+    /// Counts what is kept anew.
+    fn pool(&mut self) {
+        self.pooled.set(beyond_shares(self.sent_bytes, self.early_bytes));
     }
 
     /// Keeps a reliable packet for when there is a connection; false when too much is kept already.
     pub(crate) fn keep_early(&mut self, now: Instant, message: DataMessage) -> bool {
-        let fits = self.early_bytes + message.len <= EARLY_DATA_MAX && self.early.len() < EARLY_DATA_MAX / 64;
+        let bytes = self.early_bytes + message.len;
+        let fits = bytes <= EARLY_DATA_MAX
+            && self.early.len() < EARLY_DATA_MAX / 64
+            && self.pooled.may_become(beyond_shares(self.sent_bytes, bytes));
         if fits {
-            self.early_bytes += message.len;
+            self.early_bytes = bytes;
             self.early.push_back((now, message));
+            self.pool();
         }
         fits
     }
@@ -97,6 +122,7 @@ impl DataState {
     pub(crate) fn take_early(&mut self, now: Instant) -> impl Iterator<Item = DataMessage> {
         self.early_bytes = 0;
         let early = std::mem::take(&mut self.early).into_iter();
+        self.pool();
         early.filter_map(move |(at, message)| (now < at + EARLY_DATA_AGE).then_some(message))
     }
 
@@ -107,6 +133,11 @@ impl DataState {
             sent.sequence > sequence && addressed
         })
     }
+}
+
+/// The bytes that count for all rooms together.
+fn beyond_shares(sent: usize, early: usize) -> usize {
+    sent.saturating_sub(DATA_SHARE) + early.saturating_sub(DATA_SHARE)
 }
 
 #[cfg(test)]
@@ -161,5 +192,37 @@ mod tests {
             state.keep(now, vec![], message(sequence, DATA_REPLAY_MAX / 2));
         }
         assert_eq!(state.missed_by("ada", 0).count(), 2);
+    }
+
+    #[test]
+    fn packets_of_all_rooms_together_are_bounded() {
+        const LEN: usize = 32 << 10;
+        let (mut storage, now) = (slots::Storage::new(4 << 20), Instant::now());
+        let account = storage.account("one");
+        let mut states: Vec<_> = (0..100).map(|_| DataState::new(&account)).collect();
+        for state in &mut states {
+            for sequence in 1..=32 {
+                state.keep(now, vec![], message(sequence, LEN));
+                state.keep_early(now, message(sequence, LEN));
+            }
+        }
+        let kept: usize = states.iter().map(|state| state.sent_bytes + state.early_bytes).sum();
+        assert!(kept <= 200 * DATA_SHARE + (1 << 20), "{kept} bytes are kept");
+        let share = |state: &mut DataState| {
+            state.keep(now, vec![], message(99, LEN));
+            state.missed_by("ada", 98).count() == 1
+        };
+        assert!(states.iter_mut().all(share), "each has the last packet that it sent");
+        drop(states);
+        assert_eq!(account.bytes(), 0);
+    }
+
+    #[test]
+    fn many_small_packets_are_bounded_by_what_they_take() {
+        let (mut state, now) = (DataState::default(), Instant::now());
+        for sequence in 1..=100_000 {
+            state.keep(now, vec![], message(sequence, 1));
+        }
+        assert!(state.missed_by("ada", 0).count() <= DATA_REPLAY_MAX / size_of::<Sent>());
     }
 }

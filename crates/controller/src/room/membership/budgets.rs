@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use crate::budget::Rate;
 use crate::context::Context;
 use crate::limits::{
-    GREETING_BURST, GREETING_PER_SECOND, GREETING_READ_RATE, NEWS_BURST, NEWS_PER_SECOND, NEWS_REMEMBERED_MAX,
+    GREETING_BURST, GREETING_PER_SECOND, GREETING_READ_RATE, NEWS_BURST, NEWS_MESSAGE_MIN, NEWS_PER_SECOND,
+    NEWS_REMEMBERED_MAX,
 };
 use crate::room::Room;
 
@@ -29,8 +30,10 @@ impl Room {
         self.membership.news.open_at(ctx.now, NEWS, identity)
     }
 
-    /// Each of the others is told this many bytes about an identity.
+    /// Each of the others is told this many bytes about an identity. A message costs each receiver
+    /// more than its bytes, so short ones count as [`NEWS_MESSAGE_MIN`].
     pub(in crate::room) fn charge_news(&mut self, ctx: &Context<'_>, identity: &str, len: usize) {
+        let len = len.max(NEWS_MESSAGE_MIN);
         let max = self.participants.len() + NEWS_REMEMBERED_MAX;
         self.membership.news.charge(ctx.now, NEWS, identity, len, max);
     }

@@ -10,7 +10,7 @@ use crate::limits::CONNECT_TIMEOUT;
 use crate::negotiation::Peer;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE};
+use crate::room::data::{DATA_TRACK, DataState, LOSSY, RELIABLE};
 use crate::{
     ConnectionId, EndAction, EndReason, Event, IceProtocol, Join, Joined, Notification, ParticipantState, PeerMode,
     ServerInfo,
@@ -44,6 +44,7 @@ impl Room {
             self.open_subscriber(ctx, &mut participant);
         }
         participant.pooled = self.account.hold();
+        participant.data = DataState::new(&self.data_account);
         participant.weigh();
         self.greet(ctx, &mut participant);
         ctx.event(Event::Joined {

@@ -191,3 +191,27 @@ fn a_token_names_the_agents_of_the_room_it_creates() {
         assert!(of(bad).is_err());
     }
 }
+
+#[test]
+fn dispatches_of_all_rooms_together_are_bounded() {
+    const METADATA: usize = 60 << 10;
+    let mut world = World::new();
+    let (mut kept, mut refusals) = (0, Vec::new());
+    for number in 0..100 {
+        let room = format!("room-{number}");
+        world.room(&room, &[]);
+        let large = || controller::AgentRequest {
+            metadata: "m".repeat(METADATA),
+            ..request("scribe")
+        };
+        assert!(world.create(&room, large()).is_ok(), "each room has its share");
+        kept += 1;
+        while world.create(&room, large()).is_ok() {
+            kept += 1;
+        }
+        refusals.push(world.create(&room, large()).expect_err("there is a limit"));
+    }
+    assert_eq!(refusals[0], DispatchError::TooManyDispatches);
+    assert_eq!(refusals[99], DispatchError::StoreFull);
+    assert!(kept * METADATA < (64 << 20) + 100 * (64 << 10), "{kept} are kept");
+}
