@@ -112,7 +112,10 @@ impl Agent {
             Command::SetForwarding { track, forwarding } => self.media.set_forwarding(cx, track, forwarding),
             Command::SetSpeakerRank { track, rank } => self.media.set_speaker_rank(cx, track, rank),
             Command::SetDownlinkLimit { transport, limit } => self.media.set_downlink_limit(cx, transport, limit),
-            Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
+            Command::Subscribe(subscription) => {
+                self.transports.may_receive(cx, subscription.transport);
+                self.media.subscribe(cx, subscription);
+            }
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
             Command::Relay(command) => self.relays.command(cx, command),
         }

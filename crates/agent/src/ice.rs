@@ -42,6 +42,8 @@ pub(crate) struct Ice {
     /// Nominations so far.
     nominations: u64,
     rate_limit: RateLimit,
+    /// Since when the peer may receive tracks.
+    receives: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -53,10 +55,9 @@ struct Proven {
 }
 
 impl Proven {
-    /// Whether the peer has answered on it, and not within `age_max`.
-    fn has_ended(&self, now: Instant, age_max: Duration) -> bool {
-        let ends = self.consent.as_ref().and_then(|consent| consent.ends(age_max));
-        ends.is_some_and(|ends| ends <= now)
+    /// When consent ends, if the peer does not answer until then.
+    fn ends(&self, age_max: Duration, receives: Option<Instant>) -> Option<Instant> {
+        self.consent.as_ref()?.ends(age_max, receives)
     }
 }
 
@@ -70,7 +71,13 @@ impl Ice {
             nominated: 0,
             nominations: 0,
             rate_limit: RateLimit::new(),
+            receives: None,
         }
+    }
+
+    /// The peer may receive tracks from now on.
+    pub(crate) fn may_receive(&mut self, now: Instant) {
+        self.receives.get_or_insert(now);
     }
 
     /// Begins an ICE restart: checks with the old credentials are answered, and their nominations
@@ -191,15 +198,17 @@ impl Ice {
             .chain(
                 self.proven
                     .iter()
-                    .filter_map(|proven| proven.consent.as_ref()?.ends(age_max)),
+                    .filter_map(|proven| proven.ends(age_max, self.receives)),
             )
             .min()
     }
 
     /// Gives up pairs that are neither nominated nor checked within `age_max`, and those on which
-    /// the peer has answered our checks and does not any more. Returns whether there were any.
+    /// the peer does not answer our checks though it has or receives tracks. Returns whether there
+    /// were any.
     pub(crate) fn prune(&mut self, now: Instant, age_max: Duration) -> bool {
-        let left = self.proven.iter().find(|proven| proven.has_ended(now, age_max));
+        let has_ended = |proven: &&Proven| proven.ends(age_max, self.receives).is_some_and(|ends| ends <= now);
+        let left = self.proven.iter().find(has_ended);
         if let Some(path) = left.map(|proven| proven.path) {
             self.leave(path);
             self.prune(now, age_max);

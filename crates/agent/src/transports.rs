@@ -216,6 +216,14 @@ impl Transports {
         });
     }
 
+    /// A transport gets a track.
+    pub(crate) fn may_receive(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        self.with(cx, transport, &mut Vec::new(), |transport, cx, _| {
+            transport.ice.may_receive(cx.now);
+            Ok(())
+        });
+    }
+
     /// Handles the timeout of one transport.
     pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId, changes: &mut Vec<Change>) {
         self.with(cx, transport, changes, |transport, cx, identity| {

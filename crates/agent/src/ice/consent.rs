@@ -2,8 +2,8 @@
 //!
 //! A check of the peer does not say that its address still wants what is sent there: the peer may
 //! have left the address and forge it. So a pair in use is checked now and then. A peer that has
-//! answered such a check has to go on answering. One that never does, as FFmpeg after its
-//! handshake, is believed by its own checks.
+//! answered such a check has to go on answering, and so has one that receives tracks. One that only
+//! sends and never answers, as FFmpeg after its handshake, is believed by its own checks.
 
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,8 @@ pub(super) struct Consent {
     /// The check that was sent last.
     id: CheckId,
     due: Instant,
+    /// When the pair was proved.
+    since: Instant,
     /// When the peer answered last, if it has since the pair is proved.
     answered: Option<Instant>,
 }
@@ -30,6 +32,7 @@ impl Consent {
         Consent {
             id: message::new_id(),
             due: now + EVERY,
+            since: now,
             answered: None,
         }
     }
@@ -57,8 +60,9 @@ impl Consent {
         self.answered = Some(now);
     }
 
-    /// When it ends, unless the peer answers.
-    pub(super) fn ends(&self, age_max: Duration) -> Option<Instant> {
-        self.answered.map(|at| at + age_max)
+    /// When it ends, unless the peer answers, which may receive tracks since `receives`.
+    pub(super) fn ends(&self, age_max: Duration, receives: Option<Instant>) -> Option<Instant> {
+        let expected = receives.map(|at| at.max(self.since));
+        self.answered.or(expected).map(|at| at + age_max)
     }
 }

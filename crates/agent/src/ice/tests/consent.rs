@@ -35,6 +35,21 @@ fn a_peer_that_stops_answering_our_checks_is_sent_nothing() {
         assert_eq!(last_answer.is_some(), answers);
         assert!(sent <= 11, "{sent} checks");
     }
+    // One that only sends is believed without answers, and one that receives tracks is not.
+    for receives in [false, true] {
+        let (start, mut ice) = (Instant::now(), described(&local));
+        let nominates = request(&local, "theirs", true, true);
+        ice.heard(start, path(1), &nominates).unwrap();
+        if receives {
+            ice.may_receive(start + Duration::from_secs(10));
+        }
+        let ends = (1..60).find(|second| {
+            let now = start + Duration::from_secs(*second);
+            ice.check(now, path(1), DATAGRAM, &nominates).unwrap();
+            ice.prune(now, age_max)
+        });
+        assert_eq!(ends, receives.then_some(40));
+    }
     // A connection proves its address all the time.
     let (now, mut ice) = (Instant::now(), described(&local));
     ice.check(now, path(1), Source::Connection, &request(&local, "theirs", true, true))
