@@ -122,8 +122,8 @@ impl Workers {
         }
     }
 
-    /// Adds a dispatch to a room, and begins its jobs. Returns its id; `None` where there is no room
-    /// of this name or it takes no more.
+    /// Adds a dispatch to a room, and begins its jobs. Returns its id; `None` where there is no
+    /// room of this name or it takes no more.
     fn dispatch(&mut self, now: Instant, name: &str, agent: AgentRequest, out: &mut Vec<Output>) -> Option<String> {
         let created = self.unix(now);
         let room = self.rooms.get_mut(name).filter(|room| room.takes(&agent))?;
