@@ -108,8 +108,8 @@ pub(crate) fn all(settings: Settings, metrics: Metrics) -> (FrontEnds, Handles) 
     let readers = Readers::default();
     let handles = Handles {
         livekit: livekit::Handle::new(front_ends.add(livekit::LiveKit::new(livekit)), readers.clone()),
-        whip: whip::Handle::new(front_ends.add(whip::Whip::new(settings.sessions)), readers),
-        agents: agents::Handle::new(front_ends.add(agents::Agents::new(workers))),
+        whip: whip::Handle::new(front_ends.add(whip::Whip::new(settings.sessions)), readers.clone()),
+        agents: agents::Handle::new(front_ends.add(agents::Agents::new(workers)), readers),
         administration: administration::Handle::new(front_ends.add(administration::Administration::default())),
         webhooks: webhooks::Handle::new(front_ends.add(webhooks::Webhooks::new(settings.room_events))),
     };

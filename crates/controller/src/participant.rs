@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use access::{Claims, Permission};
 use southbound::{Command, NodeId, TrackId};
 
+use crate::budget::{Budget, Rate};
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{CONNECT_TIMEOUT, GIVES_WAY_AFTER};
@@ -18,6 +19,12 @@ use crate::track::Track;
 use crate::{
     ClientTraits, ConnectionId, Description, IceProtocol, Join, Notification, Output, ParticipantInfo,
     ParticipantSnapshot, ParticipantState, PeerMode, UpdateTrackPermissions, Visible,
+};
+
+/// New tokens of a participant that changes, at most.
+pub(crate) const TOKENS: Rate = Rate {
+    per_second: 1,
+    burst: 5,
 };
 
 /// One person, or program, in a room.
@@ -79,6 +86,8 @@ pub(crate) struct Participant {
     /// The participants that may receive them once it is announced.
     pub(crate) track_permissions_asked: Option<UpdateTrackPermissions>,
     pub(crate) data: DataState,
+    /// New tokens after changes.
+    pub(crate) token_budget: Budget,
     pub(crate) blobs: Blobs,
     pub(crate) data_tracks: OwnDataTracks,
     pub(crate) quality: QualityState,
@@ -205,6 +214,7 @@ impl Participant {
             denied: BTreeSet::new(),
             track_permissions_asked: None,
             data: DataState::default(),
+            token_budget: Budget::new(ctx.now, TOKENS),
             blobs: Blobs::default(),
             data_tracks: OwnDataTracks::new(auto_subscribe_data),
             quality: QualityState::default(),

@@ -42,11 +42,17 @@ pub(crate) const SIGNAL_REQUEST: Shape = Shape(&[
 /// `JoinRequest`.
 pub(crate) const JOIN_REQUEST: Shape = Shape(&[(1, &PLAIN), (5, &ADD_TRACK), (6, &PLAIN), (10, &SYNC_STATE)]);
 
-/// Whether a message of this shape has at most [`FIELDS_MAX`] fields. Of one that is malformed,
-/// what is in front of the mistake is counted.
-pub(crate) fn fit(message: &[u8], shape: &Shape) -> bool {
+/// The number of fields of a message of this shape, if it is at most [`FIELDS_MAX`]. Of one that is
+/// malformed, what is in front of the mistake is counted.
+pub(crate) fn number(message: &[u8], shape: &Shape) -> Option<usize> {
     let mut left = FIELDS_MAX;
-    count(message, shape, &mut left).is_some()
+    count(message, shape, &mut left)?;
+    Some(FIELDS_MAX - left)
+}
+
+/// Whether a message of this shape has at most [`FIELDS_MAX`] fields.
+pub(crate) fn fit(message: &[u8], shape: &Shape) -> bool {
+    number(message, shape).is_some()
 }
 
 /// `None` when there are more than are left.
@@ -98,8 +104,8 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The same of a message as JSON.
-pub(crate) fn fit_json(text: &[u8]) -> bool {
+/// The number of values of a message as JSON, if it is at most [`FIELDS_MAX`].
+pub(crate) fn number_json(text: &[u8]) -> Option<usize> {
     let (mut values, mut in_text, mut escaped) = (0, false, false);
     for byte in text.iter().copied() {
         match byte {
@@ -110,7 +116,7 @@ pub(crate) fn fit_json(text: &[u8]) -> bool {
             _ => {}
         }
     }
-    values <= FIELDS_MAX
+    (values <= FIELDS_MAX).then_some(values)
 }
 
 #[cfg(test)]
@@ -121,6 +127,10 @@ mod tests {
     use prost::Message;
 
     use super::*;
+
+    fn fit_json(text: &[u8]) -> bool {
+        number_json(text).is_some()
+    }
 
     fn encode(message: Said) -> Vec<u8> {
         SignalRequest { message: Some(message) }.encode_to_vec()

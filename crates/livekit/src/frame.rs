@@ -108,12 +108,12 @@ impl Parts {
     }
 }
 
-/// Whether a client's message has no more values than one may have.
-pub(crate) fn fits(frame: &Frame) -> bool {
+/// The number of values of a client's message, if it has no more than one may have.
+pub(crate) fn values(frame: &Frame) -> Option<usize> {
     match frame {
-        Frame::Binary(bytes) => fields::fit(bytes, &fields::SIGNAL_REQUEST),
-        Frame::Text(text) => fields::fit_json(text),
-        Frame::Parts(_) => false,
+        Frame::Binary(bytes) => fields::number(bytes, &fields::SIGNAL_REQUEST),
+        Frame::Text(text) => fields::number_json(text),
+        Frame::Parts(_) => None,
     }
 }
 

@@ -13,7 +13,7 @@ use livekit_protocol::signal_request::Message as Said;
 
 pub(crate) use self::budget::MessageBudget;
 use crate::frame::{self, Frame};
-use crate::limits::{MESSAGE_MAX, SECTIONS_UNIT};
+use crate::limits::{MESSAGE_MAX, SECTIONS_UNIT, VALUES_UNIT};
 
 /// Reads the frames of one connection, as far as its client may say so much.
 #[derive(Debug)]
@@ -73,12 +73,10 @@ impl Inbox {
         if !self.budget.take_frame(now, frame) {
             return Err(Unusable::new(1008, Counter::FloodingConnection, "too many messages"));
         }
-        if !frame::fits(frame) {
-            return Err(Unusable::new(
-                1009,
-                Counter::OversizedMessage,
-                "too many values in a message",
-            ));
+        let values = frame::values(frame)
+            .ok_or_else(|| Unusable::new(1009, Counter::OversizedMessage, "too many values in a message"))?;
+        if !self.budget.take(now, values as f64 / VALUES_UNIT as f64) {
+            return Err(Unusable::new(1008, Counter::FloodingConnection, "too many values"));
         }
         let said = frame::decode(frame).map_err(|what| Unusable::new(1007, Counter::MalformedMessage, what))?;
         Ok(match said {
@@ -101,13 +99,6 @@ impl Inbox {
                 "too many media sections",
             )),
         }
-    }
-}
-
-impl Received {
-    /// Whether it is a session description, which may take much memory.
-    pub fn is_description(&self) -> bool {
-        matches!(self.message, Ok(Some(Incoming::Offer(_) | Incoming::Answer(_))))
     }
 }
 
@@ -135,11 +126,28 @@ mod tests {
         let frame = Frame::Binary(SignalRequest { message: Some(offer) }.encode_to_vec().into());
         let now = Instant::now();
         let mut inbox = Inbox::new(now);
-        let taken = (0..20).take_while(|_| inbox.read(now, &frame).is_description()).count();
+        let is_offer = |received: &Received| matches!(received.message, Ok(Some(Incoming::Offer(_))));
+        let taken = (0..20).take_while(|_| is_offer(&inbox.read(now, &frame))).count();
         assert!((5..10).contains(&taken), "{taken}");
         assert_eq!(
             inbox.read(now, &frame).message.unwrap_err().counter,
             Counter::FloodingConnection
         );
+    }
+
+    #[test]
+    fn messages_of_many_values_use_a_connection_up() {
+        let attributes = (0..2000)
+            .map(|number| (format!("key{number}"), "1".to_owned()))
+            .collect();
+        let said = Said::UpdateMetadata(livekit_protocol::UpdateParticipantMetadata {
+            attributes,
+            ..Default::default()
+        });
+        let frame = Frame::Binary(SignalRequest { message: Some(said) }.encode_to_vec().into());
+        let now = Instant::now();
+        let mut inbox = Inbox::new(now);
+        let taken = (0..100).take_while(|_| inbox.read(now, &frame).message.is_ok()).count();
+        assert!((20..40).contains(&taken), "{taken}");
     }
 }

@@ -19,6 +19,9 @@ pub(crate) const MESSAGES_PER_SECOND: u32 = 200;
 pub(crate) const MESSAGE_UNIT: usize = 16 << 10;
 /// This many media sections of an offer or an answer count as one more message.
 pub(crate) const SECTIONS_UNIT: usize = 4;
+/// This many values, in lists and maps together, count as one more message: each is work for the
+/// controller, however short it is.
+pub(crate) const VALUES_UNIT: usize = 64;
 /// Values in one message, in lists and maps together. A message with more closes the connection
 /// with 1009; at joining it is refused with 400.
 pub(crate) const FIELDS_MAX: usize = 16_384;

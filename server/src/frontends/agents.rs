@@ -8,10 +8,11 @@ use ::livekit::Frame;
 use ::livekit::agents::{DispatchError, DispatchReply, DispatchRequest, Event, Inbox, Output, Received, Workers};
 use access::{ApiKeys, Claims, ParticipantKind};
 use controller::{AdminRequest, AdminRequestId, ConnectionId, CreateRoom, RoomEvent};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{info, warn};
 
 use super::outbox::{Ends, Outbox, ToSocket, Told, outbox};
+use super::readers::Readers;
 use super::{AdminAnswer, Context, FrontEnd, RequestHandler, Requests};
 use crate::os::clock;
 
@@ -22,8 +23,8 @@ pub(crate) type DispatchAnswer = Result<DispatchReply, DispatchError>;
 pub(crate) enum Request {
     /// A new connection, with the claims of its token, from an address.
     Open(Box<Claims>, IpAddr, Outbox, oneshot::Sender<ConnectionId>),
-    /// A message.
-    Message(ConnectionId, Box<Received>),
+    /// A message, with the place of a long one.
+    Message(ConnectionId, Box<Received>, Option<OwnedSemaphorePermit>),
     /// A connection ended.
     Closed(ConnectionId),
     /// A request of `AgentDispatchService`.
@@ -40,12 +41,15 @@ pub(crate) struct Dispatch {
 
 /// The handle on the front end.
 #[derive(Clone)]
-pub(crate) struct Handle(Requests<Request>);
+pub(crate) struct Handle {
+    requests: Requests<Request>,
+    readers: Readers,
+}
 
 impl Handle {
     /// On the front end with this queue.
-    pub(super) fn new(requests: Requests<Request>) -> Self {
-        Self(requests)
+    pub(super) fn new(requests: Requests<Request>, readers: Readers) -> Self {
+        Self { requests, readers }
     }
 
     /// A new connection of a worker, with the claims of its token: its id, and the queue of its
@@ -53,34 +57,39 @@ impl Handle {
     pub(crate) async fn open(&self, claims: Box<Claims>, address: IpAddr) -> Option<(ConnectionId, Told, Ends)> {
         let (outbox, told, ends) = outbox();
         let (answer, answered) = oneshot::channel();
-        self.0.send(Request::Open(claims, address, outbox, answer)).await?;
+        self.requests
+            .send(Request::Open(claims, address, outbox, answer))
+            .await?;
         Some((answered.await.ok()?, told, ends))
     }
 
     /// A message of a worker arrived. It is read here, on the task of its connection.
     pub(crate) async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
+        let (place, turn) = self.readers.frame(frame.len()).await;
         let received = Box::new(inbox.read(clock::now(), &frame));
-        drop(frame);
+        drop((frame, turn));
         // `None` means that the server is shutting down, and nobody needs the message.
-        let _ = self.0.send(Request::Message(connection, received)).await;
+        let _ = self.requests.send(Request::Message(connection, received, place)).await;
     }
 
     /// A connection of a worker ended.
     pub(crate) async fn closed(&self, connection: ConnectionId) {
-        let _ = self.0.send(Request::Closed(connection)).await;
+        let _ = self.requests.send(Request::Closed(connection)).await;
     }
 
     /// The answer to a request about dispatches; `None` if the server is shutting down.
     pub(crate) async fn dispatch(&self, request: DispatchRequest) -> Option<DispatchAnswer> {
         let (answer, answered) = oneshot::channel();
         let request = Box::new(request);
-        self.0.send(Request::Dispatch(Dispatch { request, answer })).await?;
+        self.requests
+            .send(Request::Dispatch(Dispatch { request, answer }))
+            .await?;
         answered.await.ok()
     }
 
     /// Admits workers with tokens of these keys from now on.
     pub(crate) async fn set_keys(&self, keys: ApiKeys) {
-        let _ = self.0.send(Request::SetKeys(keys)).await;
+        let _ = self.requests.send(Request::SetKeys(keys)).await;
     }
 }
 
@@ -185,7 +194,7 @@ impl RequestHandler for Agents {
                     workers.open(now, connection, *claims, Some(address), out)
                 });
             }
-            Request::Message(connection, received) => {
+            Request::Message(connection, received, _place) => {
                 let rooms = ctx.rooms;
                 let is_taken = |room: &str, identity: &str| {
                     let kind = rooms.kind_of(room, identity);

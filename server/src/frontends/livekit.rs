@@ -9,9 +9,6 @@ use super::readers::Readers;
 use super::{Context, FrontEnd, RequestHandler, Requests, events};
 use crate::os::clock;
 
-/// The longest frame that is read at once, without waiting for a place for descriptions, in bytes.
-const SHORT_FRAME: usize = 1024;
-
 /// A request of a client's socket.
 pub(crate) enum Request {
     /// Whether this participant could join now.
@@ -23,7 +20,7 @@ pub(crate) enum Request {
         oneshot::Sender<ConnectionId>,
         Option<OwnedSemaphorePermit>,
     ),
-    /// A message, with the place of a description in it.
+    /// A message, with the place of a long one.
     Message(ConnectionId, Box<Received>, Option<OwnedSemaphorePermit>),
     /// A connection ended.
     Closed(ConnectionId),
@@ -60,7 +57,7 @@ impl Handle {
         let (answer, answered) = oneshot::channel();
         let place = match admission.offer {
             Some(_) => {
-                let place = self.readers.description().await?;
+                let place = self.readers.long_message().await?;
                 let _turn = self.readers.turn().await?;
                 admission.read_offer();
                 Some(place)
@@ -74,13 +71,9 @@ impl Handle {
 
     /// A message arrived. It is read here, on the task of its connection.
     pub(crate) async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
-        let (place, turn) = match frame.len() > SHORT_FRAME {
-            true => (self.readers.description().await, self.readers.turn().await),
-            false => (None, None),
-        };
+        let (place, turn) = self.readers.frame(frame.len()).await;
         let received = Box::new(inbox.read(clock::now(), &frame));
         drop((frame, turn));
-        let place = place.filter(|_| received.is_description());
         // `None` means that the server is shutting down, and nobody needs the message.
         let _ = self.requests.send(Request::Message(connection, received, place)).await;
     }

@@ -34,7 +34,7 @@ impl Handle {
     /// The answer to a request with this body, which is read here; `None` if the server is shutting
     /// down. A session that it opens counts for the address.
     pub(crate) async fn call(&self, judged: Judged, body: &[u8], address: IpAddr) -> Option<Answer> {
-        let place = self.readers.description().await?;
+        let place = self.readers.long_message().await?;
         let call = {
             let _turn = self.readers.turn().await?;
             judged.read(body)

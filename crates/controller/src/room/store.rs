@@ -18,9 +18,13 @@ pub(in crate::room) const STORE_FULL: &str = "the room stores no more for its pa
 /// About the bytes of a participant besides what it chooses, such as its id.
 const OVERHEAD: usize = 128;
 
+/// The bytes of an attribute besides its name and its value.
+pub(in crate::room) const ATTRIBUTE_OVERHEAD: usize = 8;
+
 /// The bytes of a name, metadata and attributes.
 pub(crate) fn texts_len(name: &str, metadata: &str, attributes: &BTreeMap<String, String>) -> usize {
-    let attributes = attributes.iter().map(|(name, value)| name.len() + value.len() + 8);
+    let attributes = attributes.iter();
+    let attributes = attributes.map(|(name, value)| name.len() + value.len() + ATTRIBUTE_OVERHEAD);
     name.len() + metadata.len() + attributes.sum::<usize>()
 }
 

@@ -1,12 +1,14 @@
 //! An administrator's requests about participants and their tracks.
 
+use std::time::Duration;
+
 use access::verify;
 use controller::{
-    AdminError, AdminReply, AdminRequest, Config, EndAction, EndReason, Notification, ParticipantInfo, PeerMode,
-    Permission, UpdateParticipant, UpdateSubscriptions,
+    AdminError, AdminReply, AdminRequest, Config, EndAction, EndReason, Join, Notification, ParticipantInfo, PeerMode,
+    Permission, Request, UpdateMetadata, UpdateParticipant, UpdateSubscriptions,
 };
 
-use crate::world::{UNIX, World, claims, keys};
+use crate::world::{UNIX, World, claims, joining, keys};
 
 fn get(identity: &str) -> AdminRequest {
     AdminRequest::GetParticipant {
@@ -188,4 +190,35 @@ fn subscriptions_are_ended_and_begun_for_a_receiver() {
         assert_eq!(world.controller.population().subscriptions, subscriptions);
         assert_eq!(world.ask(request("eve")), Err(AdminError::ParticipantNotFound));
     }
+}
+
+#[test]
+fn a_client_that_changes_all_the_time_gets_a_token_a_second() {
+    let mut world = World::new();
+    let mut claims = claims("ada");
+    claims.video.can_update_own_metadata = Some(true);
+    let ada = world.join_with(Join {
+        claims,
+        ..joining("ada")
+    });
+    let mut metadata = Vec::new();
+    let mut read = |told: Vec<Notification>| {
+        metadata.extend(told.into_iter().filter_map(|told| match told {
+            Notification::Token(token) => Some(verify(&token, &keys(), UNIX).unwrap().metadata),
+            _ => None,
+        }));
+    };
+    for second in 0..3 {
+        for number in 0..100 {
+            let change = UpdateMetadata {
+                metadata: format!("{second}-{number}"),
+                ..UpdateMetadata::default()
+            };
+            world.request(ada, Request::UpdateMetadata(change));
+            read(world.told(ada));
+        }
+        world.advance(Duration::from_secs(1));
+        read(world.told(ada));
+    }
+    assert_eq!(metadata, ["0-0", "0-1", "0-2", "0-3", "0-99", "1-99", "2-99"]);
 }

@@ -8,8 +8,9 @@ use access::{Claims, sign};
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
+use crate::participant::{Participant, TOKENS};
 use crate::room::Room;
-use crate::room::store::{STORE_FULL, texts_len};
+use crate::room::store::{ATTRIBUTE_OVERHEAD, STORE_FULL, texts_len};
 use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
 /// How long a refreshed token is good for at least.
@@ -81,37 +82,43 @@ impl Room {
         let Some(participant) = self.participants.get(&key) else {
             return Ok(());
         };
-        let attributes = merged(&participant.attributes, changes);
-        let attributes_len: usize = attributes.iter().map(|(name, value)| name.len() + value.len()).sum();
-        if attributes_len > ATTRIBUTES_MAX {
+        let before = texts_len(&participant.name, &participant.metadata, &participant.attributes);
+        let change = Change::of(participant, name, metadata, changes);
+        if change.attributes_len > ATTRIBUTES_MAX {
             return Err(Excess::Attributes);
         }
-        let or_known = |said: &str, known: &String| {
-            if said.is_empty() {
-                known.clone()
-            } else {
-                said.to_owned()
-            }
-        };
-        let name = or_known(name, &participant.name);
-        let metadata = or_known(metadata, &participant.metadata);
-        let is_new =
-            (&name, &metadata, &attributes) != (&participant.name, &participant.metadata, &participant.attributes);
-        let before = texts_len(&participant.name, &participant.metadata, &participant.attributes);
-        let more = texts_len(&name, &metadata, &attributes).saturating_sub(before);
+        let more = change.texts_len.saturating_sub(before);
         if more > 0 && !self.takes(key, more) {
             return Err(Excess::Store);
         }
+        if !change.is_new {
+            return Ok(());
+        }
         if let Some(participant) = self.participants.get_mut(&key) {
-            (participant.name, participant.metadata, participant.attributes) = (name, metadata, attributes);
+            change_text(&mut participant.name, name);
+            change_text(&mut participant.metadata, metadata);
+            change_attributes(&mut participant.attributes, changes);
         }
-        if is_new {
-            // The news before the answer: a client that reads the answer first would base its next
-            // change on what was before.
-            self.announce_to_all(ctx, key);
-            self.refresh_token(ctx, key);
-        }
+        // The news before the answer: a client that reads the answer first would base its next
+        // change on what was before.
+        self.announce_to_all(ctx, key);
+        self.refresh_token_soon(ctx, key);
         Ok(())
+    }
+
+    /// Sends a new token after a change. A client that changes all the time gets one a second.
+    fn refresh_token_soon(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let participant_ref = self.participant_ref(key);
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if participant.token_budget.take(ctx.now, TOKENS, 1.0) {
+            return self.refresh_token(ctx, key);
+        }
+        let soon = Duration::from_secs(1) / TOKENS.per_second;
+        if participant.deadlines.refresh > ctx.now + soon {
+            participant.deadlines.refresh = ctx.wake(soon, Timer::Participant(participant_ref));
+        }
     }
 
     /// Sends a new token if it is time again.
@@ -120,6 +127,7 @@ impl Room {
         let found = self.participants.get_mut(&key);
         if let Some(participant) = found.filter(|found| ctx.now >= found.deadlines.refresh) {
             participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(participant_ref));
+            participant.token_budget.take(ctx.now, TOKENS, 1.0);
             self.refresh_token(ctx, key);
         }
     }
@@ -151,14 +159,58 @@ impl Room {
     }
 }
 
-fn merged(known: &BTreeMap<String, String>, changes: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let mut merged = known.clone();
+/// The effect of a change of texts. It is known without copies of them, which may be long.
+struct Change {
+    is_new: bool,
+    /// The bytes of the attributes after it.
+    attributes_len: usize,
+    /// The bytes of all texts after it, as [`texts_len`] counts them.
+    texts_len: usize,
+}
+
+impl Change {
+    fn of(participant: &Participant, name: &str, metadata: &str, changes: &BTreeMap<String, String>) -> Self {
+        let known = &participant.attributes;
+        let mut change = Self {
+            is_new: false,
+            attributes_len: known.iter().map(|(name, value)| name.len() + value.len()).sum(),
+            texts_len: 0,
+        };
+        let mut number = known.len();
+        for (name, value) in changes {
+            let old = known.get(name);
+            let before = old.map_or(0, |old| name.len() + old.len());
+            let after = if value.is_empty() { 0 } else { name.len() + value.len() };
+            change.attributes_len = change.attributes_len + after - before;
+            number = number + usize::from(!value.is_empty()) - usize::from(old.is_some());
+            change.is_new |= match old {
+                Some(old) => value.is_empty() || old != value,
+                None => !value.is_empty(),
+            };
+        }
+        let mut text = |said: &str, known: &str| {
+            let after = if said.is_empty() { known } else { said };
+            change.is_new |= after != known;
+            after.len()
+        };
+        let texts = text(name, &participant.name) + text(metadata, &participant.metadata);
+        change.texts_len = texts + change.attributes_len + number * ATTRIBUTE_OVERHEAD;
+        change
+    }
+}
+
+fn change_text(known: &mut String, said: &str) {
+    if !said.is_empty() && known != said {
+        said.clone_into(known);
+    }
+}
+
+fn change_attributes(known: &mut BTreeMap<String, String>, changes: &BTreeMap<String, String>) {
     for (name, value) in changes {
         if value.is_empty() {
-            merged.remove(name);
+            known.remove(name);
         } else {
-            merged.insert(name.clone(), value.clone());
+            known.insert(name.clone(), value.clone());
         }
     }
-    merged
 }
