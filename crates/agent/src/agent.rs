@@ -15,7 +15,7 @@ use crate::channels::Letter;
 use crate::config::Config;
 use crate::context::handshake_queue::HandshakeQueue;
 use crate::context::{Context, Shared};
-use crate::counters::Counters;
+use crate::counters::{Counter, Counters};
 use crate::dtls::Identity;
 use crate::ledger::Ledger;
 use crate::limits::TRANSPORTS_MAX;
@@ -96,14 +96,26 @@ impl Agent {
                 reliable,
                 message,
             } => {
+                let is_unpaced = reliable && message.is_none();
+                let message = match is_unpaced {
+                    true => cx.shared.ledger.open_unpaced(payload.len()),
+                    false => message,
+                };
+                if is_unpaced && message.is_none() {
+                    return to.iter().for_each(|_| cx.count(Counter::MessageUnsent));
+                }
                 for transport in to {
                     let letter = Letter {
                         label: &label,
                         payload: payload.clone(),
                         reliable,
                         message,
+                        unpaced_max: is_unpaced.then(|| cx.shared.ledger.unpaced_share()),
                     };
                     self.transports.send(cx, transport, letter, &mut changes);
+                }
+                if let Some(message) = message.filter(|_| is_unpaced) {
+                    cx.shared.ledger.handled(message);
                 }
             }
             Command::MessageHandled { message } => cx.shared.ledger.handled(message),

@@ -83,6 +83,8 @@ pub(crate) struct Letter<'a> {
     pub(crate) reliable: bool,
     /// The name by which the ledger hears that SCTP has it or that it will not be sent.
     pub(crate) message: Option<MessageId>,
+    /// How many bytes of its kind may wait for the receiver, if its sender cannot wait.
+    pub(crate) unpaced_max: Option<usize>,
 }
 
 /// Actions that the channels ask of their transport.
@@ -205,14 +207,8 @@ impl Channels {
         let refused = match channel {
             _ if letter.payload.len() > MESSAGE_MAX => Some(Counter::MessageOversized),
             Some((id, true)) => self.write_lossy(id, &letter.payload).err(),
-            Some((id, false)) => {
-                self.keep(now, &letter, Standing::Open(id));
-                None
-            }
-            None if letter.reliable && self.opening_until.is_some() => {
-                self.keep(now, &letter, Standing::Opening);
-                None
-            }
+            Some((id, false)) => self.keep(now, &letter, Standing::Open(id)).err(),
+            None if letter.reliable && self.opening_until.is_some() => self.keep(now, &letter, Standing::Opening).err(),
             None => Some(Counter::ChannelNotOpen),
         };
         let is_kept = refused.is_none() && channel.is_none_or(|(_, lossy)| !lossy);
@@ -439,16 +435,18 @@ impl Channels {
     }
 
     /// Appends a reliable message to its outbox.
-    fn keep(&mut self, now: Instant, letter: &Letter<'_>, standing: Standing) {
+    fn keep(&mut self, now: Instant, letter: &Letter<'_>, standing: Standing) -> Result<(), Counter> {
         let outbox = self.outboxes.entry(letter.label.clone()).or_default();
         if outbox.standing == Standing::Opening {
             outbox.standing = standing;
         }
-        outbox.push(Waiting {
+        let waiting = Waiting {
             message: letter.message,
             payload: letter.payload.clone(),
             since: now,
-        });
+            is_unpaced: letter.unpaced_max.is_some(),
+        };
+        outbox.push(waiting, letter.unpaced_max)
     }
 
     fn write_lossy(&mut self, id: StreamId, payload: &[u8]) -> Result<(), Counter> {

@@ -73,7 +73,7 @@ counting::counters! {
         /// SCTP associations ended because the peer read a reliable channel too slowly.
         ChannelTooSlow = "channel_too_slow",
         /// Messages for a receiver that left, closed its channel or did not open it in time, before
-        /// they were sent.
+        /// they were sent, or for which too much waited that has no sender who could wait.
         MessageUnsent = "message_unsent",
         /// Messages larger than a message may be.
         MessageOversized = "message_oversized",

@@ -6,6 +6,9 @@
 //! a slow receiver holds back only its senders, and waiting data is bounded for each sender and in
 //! total.
 //!
+//! A message of an administrator, or one that is sent again, has no sender that could be held back.
+//! Such messages have a limit in total, and a share of it for each receiver.
+//!
 //! No message waits for ever: the controller handles each message, and a receiver that does not
 //! read its own in time loses its channels.
 
@@ -14,8 +17,8 @@ use std::collections::VecDeque;
 use southbound::{MessageId, NodeId, TransportId};
 
 use crate::limits::{
-    DATA_MAX, DATA_SHARED, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, SCTP_BUFFER_MAX, SENDER_WINDOW,
-    WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
+    DATA_MAX, DATA_SHARED, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, SCTP_BUFFER_MAX, SENDER_WINDOW, UNPACED_MAX,
+    UNPACED_SHARED, WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
 };
 use crate::map::Map;
 
@@ -27,14 +30,18 @@ pub(crate) struct Ledger {
     /// Senders that have something to pass on and may, in turn.
     ready: VecDeque<TransportId>,
     last: u64,
+    last_unpaced: u64,
     with_controller: usize,
     with_controller_bytes: usize,
     /// The size of all open messages, and the part of it that SCTP has.
     total: usize,
+    /// The size of those whose senders cannot wait.
+    unpaced: usize,
 }
 
 struct Open {
-    from: TransportId,
+    /// `None` for one whose sender cannot wait.
+    from: Option<TransportId>,
     cost: usize,
     /// Receivers that do not have it yet.
     copies: usize,
@@ -71,9 +78,11 @@ impl Ledger {
             senders: Map::default(),
             ready: VecDeque::new(),
             last: 0,
+            last_unpaced: u64::MAX,
             with_controller: 0,
             with_controller_bytes: 0,
             total: 0,
+            unpaced: 0,
         }
     }
 
@@ -93,14 +102,32 @@ impl Ledger {
 
     /// A message goes to the controller.
     pub(crate) fn open(&mut self, from: TransportId, len: usize, is_lossy: bool) -> MessageId {
-        self.last += 1;
-        let message = MessageId {
-            node: self.node,
-            number: self.last,
-        };
         let cost = len + MESSAGE_COST;
         let sender = self.senders.entry(from).or_default();
         *(if is_lossy { &mut sender.lossy } else { &mut sender.open }) += cost;
+        self.last += 1;
+        self.enter(self.last, Some(from), len, is_lossy)
+    }
+
+    /// A message of the controller's own is to be sent, whose sender cannot wait. It is handled
+    /// when all receivers have been given it. `None` when too many of them wait.
+    pub(crate) fn open_unpaced(&mut self, len: usize) -> Option<MessageId> {
+        let cost = len + MESSAGE_COST;
+        if self.unpaced + cost > UNPACED_MAX {
+            return None;
+        }
+        self.unpaced += cost;
+        // The controller does not hear of these, so that they have numbers of their own.
+        self.last_unpaced -= 1;
+        Some(self.enter(self.last_unpaced, None, len, false))
+    }
+
+    fn enter(&mut self, number: u64, from: Option<TransportId>, len: usize, is_lossy: bool) -> MessageId {
+        let message = MessageId {
+            node: self.node,
+            number,
+        };
+        let cost = len + MESSAGE_COST;
         self.total += cost;
         self.with_controller += 1;
         self.with_controller_bytes += len;
@@ -201,6 +228,11 @@ impl Ledger {
         SCTP_BUFFER_MAX.min(DATA_MAX.saturating_sub(self.total) / DATA_SHARED)
     }
 
+    /// How many bytes of messages whose senders cannot wait may wait for one receiver.
+    pub(crate) fn unpaced_share(&self) -> usize {
+        UNPACED_MAX.saturating_sub(self.unpaced) / UNPACED_SHARED
+    }
+
     /// Whether as much as may waits for all receivers together.
     pub(crate) fn is_full(&self) -> bool {
         self.total >= DATA_MAX
@@ -223,6 +255,10 @@ impl Ledger {
             from, cost, is_lossy, ..
         } = entry.remove();
         self.total -= cost;
+        let Some(from) = from else {
+            self.unpaced -= cost;
+            return;
+        };
         let sender = self
             .senders
             .get_mut(&from)

@@ -108,6 +108,13 @@ pub const DATA_MAX: usize = 256 * 1024 * 1024;
 /// receivers that read slowly leave room to others.
 pub const DATA_SHARED: usize = 512;
 
+/// Bytes of messages that wait for receivers and have no sender that could wait: those of an
+/// administrator, and those sent again. Further ones are dropped and counted.
+pub const UNPACED_MAX: usize = 64 * 1024 * 1024;
+
+/// The divisor of the free rest of [`UNPACED_MAX`]: as much of it may wait for one receiver.
+pub const UNPACED_SHARED: usize = 16;
+
 /// Bytes waiting to be sent on a channel that may lose messages; at the limit the newest message is
 /// dropped.
 pub const LOSSY_BUFFER_MAX: usize = 128 * 1024;

@@ -10,13 +10,16 @@ use std::time::Instant;
 use sctp_proto::StreamId;
 use southbound::MessageId;
 
-use crate::limits::{SCTP_MESSAGES_MAX, TOO_SLOW, TOO_SLOW_BYTES};
+use crate::counters::Counter;
+use crate::limits::{MESSAGE_COST, SCTP_MESSAGES_MAX, TOO_SLOW, TOO_SLOW_BYTES};
 
 /// Messages of one channel, in order.
 #[derive(Default)]
 pub(super) struct Outbox {
     pub(super) standing: Standing,
     waiting: VecDeque<Waiting>,
+    /// Bytes of those whose senders cannot wait.
+    unpaced: usize,
     /// Messages that were given to SCTP and that the peer has not acknowledged.
     sent: VecDeque<Sent>,
     /// Bytes that SCTP was ever given.
@@ -41,6 +44,8 @@ pub(super) struct Waiting {
     pub(super) message: Option<MessageId>,
     pub(super) payload: Arc<[u8]>,
     pub(super) since: Instant,
+    /// Its sender cannot wait.
+    pub(super) is_unpaced: bool,
 }
 
 struct Sent {
@@ -50,8 +55,18 @@ struct Sent {
 }
 
 impl Outbox {
-    pub(super) fn push(&mut self, waiting: Waiting) {
+    /// Adds a message. One whose sender cannot wait is refused where more of its kind than
+    /// `unpaced_max` would wait.
+    pub(super) fn push(&mut self, waiting: Waiting, unpaced_max: Option<usize>) -> Result<(), Counter> {
+        if waiting.is_unpaced {
+            let unpaced = self.unpaced + waiting.payload.len() + MESSAGE_COST;
+            if unpaced_max.is_some_and(|max| unpaced > max) {
+                return Err(Counter::MessageUnsent);
+            }
+            self.unpaced = unpaced;
+        }
         self.waiting.push_back(waiting);
+        Ok(())
     }
 
     /// SCTP still has this many bytes.
@@ -76,6 +91,9 @@ impl Outbox {
             return None;
         }
         let next = self.waiting.pop_front()?;
+        if next.is_unpaced {
+            self.unpaced -= next.payload.len() + MESSAGE_COST;
+        }
         // An empty message is a byte on the wire.
         let len = next.payload.len().max(1);
         self.written += len as u64;
@@ -124,11 +142,13 @@ mod tests {
     fn filled(sizes: &[usize], now: Instant) -> Outbox {
         let mut outbox = Outbox::default();
         for size in sizes {
-            outbox.push(Waiting {
+            let waiting = Waiting {
                 message: None,
                 payload: vec![0; *size].into(),
                 since: now,
-            });
+                is_unpaced: false,
+            };
+            assert_eq!(outbox.push(waiting, None), Ok(()));
         }
         outbox
     }
@@ -149,6 +169,23 @@ mod tests {
         );
         assert_eq!(small.deadline(), Some(now + TOO_SLOW));
         assert_eq!(small.close().len(), 1);
+    }
+
+    #[test]
+    fn messages_whose_senders_cannot_wait_are_bounded_for_each_receiver() {
+        const LEN: usize = 1000;
+        let (now, mut outbox) = (Instant::now(), Outbox::default());
+        let waiting = || Waiting {
+            message: None,
+            payload: vec![0; LEN].into(),
+            since: now,
+            is_unpaced: true,
+        };
+        let max = 3 * (LEN + MESSAGE_COST);
+        let taken: Vec<_> = (0..5).map(|_| outbox.push(waiting(), Some(max)).is_ok()).collect();
+        assert_eq!(taken, [true, true, true, false, false]);
+        assert!(outbox.pop(SCTP_BUFFER_MAX).is_some());
+        assert_eq!(outbox.push(waiting(), Some(max)), Ok(()));
     }
 
     #[test]

@@ -122,3 +122,34 @@ fn receivers_that_take_nothing_leave_room_to_others() {
     assert!(!ledger.is_full() && ledger.admits(ADA));
     assert!(ledger.receiver_share() > 8 << 10, "{}", ledger.receiver_share());
 }
+
+#[test]
+fn messages_whose_senders_cannot_wait_are_bounded() {
+    const LEN: usize = 60_000;
+    let mut ledger = Ledger::new(NodeId(0));
+    let send = |ledger: &mut Ledger| {
+        let message = ledger.open_unpaced(LEN)?;
+        ledger.copied(message);
+        ledger.copied(message);
+        ledger.handled(message);
+        Some(message)
+    };
+    let mut share = ledger.unpaced_share();
+    let mut waiting = Vec::new();
+    while let Some(message) = send(&mut ledger) {
+        assert!(
+            ledger.unpaced_share() < share,
+            "receivers that do not read leave room to others"
+        );
+        share = ledger.unpaced_share();
+        waiting.push(message);
+    }
+    assert_eq!(waiting.len(), UNPACED_MAX / (LEN + MESSAGE_COST));
+    assert!(ledger.admits(ADA), "messages of participants have a limit of their own");
+    for message in waiting {
+        ledger.taken(message);
+        ledger.taken(message);
+    }
+    assert!(ledger.is_empty());
+    assert_eq!(ledger.unpaced_share(), UNPACED_MAX / UNPACED_SHARED);
+}

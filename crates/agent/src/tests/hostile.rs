@@ -136,6 +136,7 @@ fn mutated_sctp_ends_at_most_its_association() {
                         payload: vec![1; rng.random_range(0..4_000)].into(),
                         reliable: true,
                         message: None,
+                        unpaced_max: None,
                     };
                     ends[end].send(now, letter, &mut effects);
                 }

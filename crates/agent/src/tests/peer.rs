@@ -236,6 +236,7 @@ impl Peer {
             payload: payload.into(),
             reliable: true,
             message: None,
+            unpaced_max: None,
         };
         self.with_channels(now, |channels, effects| channels.send(now, letter, effects));
     }
