@@ -75,7 +75,7 @@ pub(crate) fn start(
 /// Errors: as those of [`start`], but for sockets that are in use and files.
 pub(crate) fn check(config: &config::Sip) -> Result<(), String> {
     check_addresses(config)?;
-    let relay = Relay::new(settings(config, &[]), Clocks::read().sip, [0; 32]);
+    let relay = Relay::new(settings(config, &[]), Clocks::read().wall, [0; 32]);
     relay.map(drop).map_err(|refused| format!("sip: {}", why(&refused)))
 }
 

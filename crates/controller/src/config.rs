@@ -1,7 +1,7 @@
-//! Settings of the operator, and the calendar time.
+//! Settings of the operator.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use allocation::Loudest;
 
@@ -137,23 +137,4 @@ impl TurnServer {
 
 fn is_tls(url: &str) -> bool {
     url.starts_with("turns:")
-}
-
-/// Ties the monotonic clock to the calendar: tokens expire and rooms are created at calendar times.
-#[derive(Clone, Copy, Debug)]
-pub struct WallClock {
-    /// A moment by the monotonic clock.
-    pub now: Instant,
-    /// The same moment since 1970-01-01 UTC.
-    pub unix: Duration,
-}
-
-impl WallClock {
-    /// The calendar time of `now`, since 1970-01-01 UTC.
-    pub fn unix(&self, now: Instant) -> Duration {
-        match now.checked_duration_since(self.now) {
-            Some(later) => self.unix + later,
-            None => self.unix.saturating_sub(self.now.duration_since(now)),
-        }
-    }
 }

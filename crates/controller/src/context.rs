@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use environment::Random;
 use southbound::{Command, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 
-use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::ids::{Ids, ParticipantKey, RoomKey};
 use crate::nodes::Nodes;
 use crate::quota::Usage;
 use crate::room::data::Leavers;

@@ -13,8 +13,10 @@ pub use downlinks::{Downlink, Subscribed};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use environment::Random;
+
 use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
-use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::ids::{Ids, ParticipantKey, RoomKey};
 use crate::limits::{DATA_KEPT_MAX, STORED_MAX};
 use crate::nodes::Nodes;
 use crate::quota::Usage;

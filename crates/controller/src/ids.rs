@@ -1,8 +1,7 @@
 //! Names nobody can guess or use twice, from one seed.
 
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
-use southbound::{ControllerId, IceCredentials, SubscriptionId, TrackId, TransportId};
+use environment::Random;
+use southbound::{ControllerId, SubscriptionId, TrackId, TransportId};
 use wire::Ssrc;
 
 /// A room, inside the controller. Its name may come back after it is gone; this does not.
@@ -13,45 +12,9 @@ pub(crate) struct RoomKey(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ParticipantKey(u64);
 
-/// All the randomness there is: a cryptographically secure generator, since passwords come from it.
-pub(crate) struct Random(StdRng);
-
-const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-
-impl Random {
-    pub(crate) fn new(seed: [u8; 32]) -> Self {
-        Self(StdRng::from_seed(seed))
-    }
-
-    /// The protocol's sort of id: a prefix that says of what, and twelve characters.
-    pub(crate) fn sid(&mut self, prefix: &str) -> String {
-        format!("{prefix}{}", self.text(12))
-    }
-
-    /// Fresh ICE credentials: 71 bits of fragment, so that none comes twice on a node, and 190 of
-    /// password.
-    pub(crate) fn credentials(&mut self) -> IceCredentials {
-        IceCredentials {
-            ufrag: self.text(12),
-            password: self.text(32),
-        }
-    }
-
-    /// A session id for descriptions, which by RFC 8829 must fit 63 bits.
-    pub(crate) fn session_id(&mut self) -> u64 {
-        self.0.random::<u64>() >> 1
-    }
-
-    /// The SSRCs of one transport.
-    pub(crate) fn ssrcs(&mut self) -> Ssrcs {
-        Ssrcs { next: self.0.random() }
-    }
-
-    fn text(&mut self, len: usize) -> String {
-        (0..len)
-            .map(|_| char::from(ALPHABET[self.0.random_range(0..ALPHABET.len())]))
-            .collect()
-    }
+/// A session id for descriptions, which by RFC 8829 must fit 63 bits.
+pub(crate) fn session_id(random: &mut Random) -> u64 {
+    random.u64() >> 1
 }
 
 /// SSRCs for one transport, each once: adding an odd number visits all 32-bit numbers before any
@@ -62,6 +25,10 @@ pub(crate) struct Ssrcs {
 }
 
 impl Ssrcs {
+    pub(crate) fn new(random: &mut Random) -> Self {
+        Self { next: random.u32() }
+    }
+
     pub(crate) fn next(&mut self) -> Ssrc {
         const STRIDE: u32 = 0x9e37_79b9;
         self.next = self.next.wrapping_add(STRIDE);
@@ -132,7 +99,7 @@ mod tests {
     fn the_same_seed_gives_the_same_names() {
         let draw = || {
             let mut random = Random::new([7; 32]);
-            (random.sid("PA_"), random.credentials(), random.ssrcs().next())
+            (random.sid("PA_"), random.credentials(), Ssrcs::new(&mut random).next())
         };
         assert_eq!(draw(), draw());
         assert!(draw().0.starts_with("PA_") && draw().0.len() == 15);
@@ -140,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_ssrc_does_not_come_back() {
-        let mut ssrcs = Random::new([7; 32]).ssrcs();
+        let mut ssrcs = Ssrcs::new(&mut Random::new([7; 32]));
         let mut seen: Vec<_> = (0..100_000).map(|_| ssrcs.next().0).collect();
         seen.sort_unstable();
         seen.dedup();

@@ -53,8 +53,9 @@ pub use admin::{
 pub use allocation::Loudest;
 pub use blob::{Blob, BlobKey};
 pub use budget::{Budget, Rate};
-pub use config::{Config, IceServer, TurnServer, Visible, WallClock};
+pub use config::{Config, IceServer, TurnServer, Visible};
 pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
+pub use environment::WallClock;
 pub use info::{
     AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, DataEncoding, DataSchema,
     DataTrackInfo, Encryption, LayerMode, PacketTrailerFeature, ParticipantInfo, ParticipantSnapshot, ParticipantState,

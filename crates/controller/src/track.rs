@@ -3,12 +3,13 @@
 mod layers;
 
 use access::TrackSource;
+use environment::Random;
 use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
 use self::layers::{by_quality, layer_mode, name_layers};
 use crate::demand::LastSent;
-use crate::ids::{Ids, Random};
+use crate::ids::Ids;
 use crate::negotiation::codecs::is_g711;
 use crate::negotiation::{AudioWish, Section};
 use crate::publication_media::PublicationMedia;

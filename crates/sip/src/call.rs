@@ -21,11 +21,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
+use environment::Random;
+
 use crate::limits::{DIALOGUES_MAX, TAGS_MAX};
 use crate::ng::Wish;
 use crate::plan::Entry;
 use crate::ports::Ports;
-use crate::random::Random;
 use crate::sdp::Description;
 use crate::{Config, Counter, Counters};
 

@@ -1,8 +1,8 @@
-//! Options of the operator, and the time of day.
+//! Options of the operator.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wire::sdp::Fingerprint;
 
@@ -91,32 +91,4 @@ pub enum ConfigRefused {
     NoPorts(String),
     /// Two interfaces give out the same port of the same address.
     Overlap(String, String),
-}
-
-/// Ties the monotonic clock to the calendar: calls are reported with calendar times.
-#[derive(Clone, Copy, Debug)]
-pub struct WallClock {
-    /// A moment by the monotonic clock.
-    pub now: Instant,
-    /// The same moment since 1970-01-01 UTC.
-    pub unix: Duration,
-}
-
-impl WallClock {
-    /// The instant of this time since 1970-01-01 UTC by the monotonic clock; a time too long ago
-    /// counts as now.
-    pub(crate) fn instant(&self, unix: Duration) -> Instant {
-        match unix.checked_sub(self.unix) {
-            Some(later) => self.now + later,
-            None => self.now.checked_sub(self.unix - unix).unwrap_or(self.now),
-        }
-    }
-
-    /// The calendar time of `now`, since 1970-01-01 UTC.
-    pub fn unix(&self, now: Instant) -> Duration {
-        match now.checked_duration_since(self.now) {
-            Some(later) => self.unix + later,
-            None => self.unix.saturating_sub(self.now.duration_since(now)),
-        }
-    }
 }

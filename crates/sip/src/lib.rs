@@ -23,16 +23,16 @@ mod destinations;
 mod drain;
 mod forwarding;
 mod ports;
-mod random;
 mod reclaim;
 mod relay;
 mod requests;
 mod saved;
 
 pub(crate) use call::Call;
-pub use config::{Config, ConfigRefused, Interface, WallClock};
+pub use config::{Config, ConfigRefused, Interface};
 pub use counters::{Counter, Counters};
 pub use destinations::{Destinations, Machine};
+pub use environment::WallClock;
 pub use relay::{Input, Output, Relay};
 pub use requests::{Request, RequestId};
 pub use saved::Change;

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-use crate::random::Random;
+use environment::Random;
+
 use crate::{ConfigRefused, Interface, Machine, statistics};
 
 /// The ports of all interfaces: pairs of an even one and the odd one above it.

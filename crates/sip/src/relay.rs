@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use environment::Random;
+
 use crate::call::{CallName, Context, Ending};
 use crate::cookies::Cookies;
 use crate::plan::{RelayCommand, RelayNotice, Traffic};
 use crate::ports::Ports;
 use crate::quality::{Sample, Scores};
-use crate::random::Random;
 use crate::requests::Waiting;
 use crate::statistics::{Outcome, Snapshot, Statistics};
 use crate::{Call, Config, ConfigRefused, Counter, Counters, Request, RequestId, WallClock};

@@ -21,10 +21,8 @@ pub(crate) fn unix() -> Duration {
 
 /// The two clocks at one instant, for callers that are given their time.
 pub(crate) struct Clocks {
-    /// For the controller.
+    /// For the controllers.
     pub wall: controller::WallClock,
-    /// For calls of SIP proxies.
-    pub sip: sip::WallClock,
     /// For the agent and the data plane.
     pub media: dataplane::Clock,
 }
@@ -35,7 +33,6 @@ impl Clocks {
         let (now, unix) = (now(), unix());
         Clocks {
             wall: controller::WallClock { now, unix },
-            sip: sip::WallClock { now, unix },
             media: dataplane::Clock {
                 origin: now,
                 ntp: NtpTime::from_unix(unix),

@@ -37,7 +37,7 @@ pub(crate) fn start(
         fingerprints: reached.fingerprints.clone(),
         services: config::services(config),
         node_ips: reached.ips.clone(),
-        clock: process.clocks.sip,
+        clock: process.clocks.wall,
         seed: seed()?,
         node,
         metrics: process.metrics.clone(),

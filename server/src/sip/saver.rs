@@ -175,8 +175,8 @@ mod tests {
             ports: 5000..=5063,
         };
         let clocks = Clocks::read();
-        let mut relay = Relay::new(Config::new(vec![interface]), clocks.sip, [7; 32]).expect("a usable configuration");
-        let mut now = clocks.sip.now;
+        let mut relay = Relay::new(Config::new(vec![interface]), clocks.wall, [7; 32]).expect("a usable configuration");
+        let mut now = clocks.wall.now;
         let (mut journal, _) = Journal::open(&folder).expect("a folder of ours");
         journal.replace(&[]).expect("room");
         journal.fill_disk();

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use environment::Random;
 use southbound::{
     Channel, Command, DtlsRole, Fingerprint, IceCredentials, Node, OpenTransport, RemoteTransport, TransportId,
 };
@@ -15,7 +16,7 @@ use super::offer::Offering;
 use super::remote::Agreed;
 use super::section::{Section, Terms};
 use super::{Flow, SCTP_PORT, clear_rtp, extensions};
-use crate::ids::{Random, Ssrcs};
+use crate::ids::{Ssrcs, session_id};
 use crate::{DisabledCodecs, IceProtocol};
 
 /// One peer connection, from our side.
@@ -117,13 +118,13 @@ impl Peer {
             transport,
             state: PeerState::New,
             sections: Vec::new(),
-            ssrcs: random.ssrcs(),
+            ssrcs: Ssrcs::new(random),
             offering: Offering::default(),
             channels: Vec::new(),
             downlink_limit: None,
             local: random.credentials(),
             remote: None,
-            session_id: random.session_id(),
+            session_id: session_id(random),
             version: 0,
             opens,
             disabled,

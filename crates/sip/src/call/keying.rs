@@ -9,6 +9,7 @@ mod lines;
 mod opportunistic;
 mod peer;
 
+use environment::Random;
 use wire::sdp::{HashFunction, Setup};
 use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
 
@@ -16,7 +17,6 @@ use super::{Context, Media, Refused};
 use crate::Config;
 use crate::ng::{Dtls, Flags};
 use crate::plan::Keys;
-use crate::random::Random;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 pub(crate) use agreed::Agreed;
@@ -277,14 +277,13 @@ fn answer_to(
                 Security::Sdes {
                     agreed: Some(agreed), ..
                 } if agreed.stays(&theirs, moved) => agreed.ours.clone(),
-                _ => Crypto {
-                    tag: theirs.tag,
-                    key: random.key(theirs.key.profile()).with_parameters(SessionParameters {
+                _ => {
+                    let parameters = SessionParameters {
                         mki: None,
                         ..theirs.key.parameters()
-                    }),
-                    unsupported: false,
-                },
+                    };
+                    Crypto::fresh(theirs.tag, theirs.key.profile(), parameters, random)
+                }
             };
             Ok(Security::Sdes {
                 offered: vec![ours.clone()],
@@ -368,11 +367,7 @@ fn offer_to(
             });
             let mut offered: Vec<Crypto> = (1..)
                 .zip(suites)
-                .map(|(tag, suite)| Crypto {
-                    tag,
-                    key: random.key(suite).with_parameters(sdes.parameters(suite)),
-                    unsupported: false,
-                })
+                .map(|(tag, suite)| Crypto::fresh(tag, suite, sdes.parameters(suite), random))
                 .collect();
             offered.sort_by_key(|ours| sdes.rank(suite_name(ours.key.profile())));
             if offered.is_empty() {

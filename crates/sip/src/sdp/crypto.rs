@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use environment::Random;
 use wire::srtp::{MasterKey, Mki, SessionParameters, SrtpProfile};
 
 use crate::limits::SDES_KEYS_MAX;
@@ -61,6 +62,18 @@ pub(crate) const fn suite_name(suite: SrtpProfile) -> &'static str {
 }
 
 impl Crypto {
+    /// A new key of ours.
+    pub(crate) fn fresh(tag: u32, suite: SrtpProfile, parameters: SessionParameters, random: &mut Random) -> Self {
+        let bytes: [u8; 46] = random.bytes();
+        let (key, rest) = bytes.split_at(suite.key_len());
+        let key = MasterKey::new(suite, key, &rest[..suite.salt_len()]).expect("the lengths are the suite's");
+        Self {
+            tag,
+            key: key.with_parameters(parameters),
+            unsupported: false,
+        }
+    }
+
     /// Reads the text after `a=crypto:`; `None` for unknown suites and keys of a wrong length.
     ///
     /// Packets name one of several keys by their identifiers. Hints (`WSH`, `FEC_ORDER`) and

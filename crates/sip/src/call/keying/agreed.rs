@@ -5,9 +5,9 @@
 //! sequence numbers under the old one have wrapped. Under a new key none has (RFC 4568 section
 //! 7.1.4).
 
+use environment::Random;
 use wire::srtp::SessionParameters;
 
-use crate::random::Random;
 use crate::sdp::Crypto;
 
 /// Keys known to both ends.
@@ -61,7 +61,7 @@ pub(super) fn offered_again(
         // The same offer again gets the same key again.
         agreed.renew = false;
         for ours in offered.iter_mut().filter(|ours| ours.key == agreed.ours.key) {
-            ours.key = random.key(ours.key.profile()).with_parameters(ours.key.parameters());
+            *ours = Crypto::fresh(ours.tag, ours.key.profile(), ours.key.parameters(), random);
         }
     }
     (offered, agreed)

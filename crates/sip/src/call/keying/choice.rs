@@ -1,11 +1,11 @@
 //! An offer between two ends with SDES that leaves to its answer whether keys pass or are ours.
 
+use environment::Random;
 use wire::srtp::SrtpProfile;
 
 use super::{Security, answer_to, crypto_line, is_answer};
 use crate::call::Media;
 use crate::ng::{Flags, Sdes};
-use crate::random::Random;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 /// The two options that an offer leaves to the answering party: with a key of the offerer, which
@@ -112,11 +112,8 @@ fn more_keys(
             let known = before
                 .iter()
                 .find(|ours| (ours.tag, ours.key.profile()) == (tag, suite));
-            known.cloned().unwrap_or_else(|| Crypto {
-                tag,
-                key: random.key(suite).with_parameters(sdes.parameters(suite)),
-                unsupported: false,
-            })
+            let fresh = || Crypto::fresh(tag, suite, sdes.parameters(suite), random);
+            known.cloned().unwrap_or_else(fresh)
         })
         .collect()
 }
