@@ -22,10 +22,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use environment::Random;
+use southbound::relay::Entry;
 
 use crate::limits::{DIALOGUES_MAX, TAGS_MAX};
 use crate::ng::Wish;
-use crate::plan::Entry;
 use crate::ports::Ports;
 use crate::sdp::Description;
 use crate::{Config, Counter, Counters};

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use southbound::relay::{Entry, Hop, RelayCommand};
+
 use crate::call::{Call, CallName, Component};
 use crate::limits::OWN_HOPS_MAX;
-use crate::plan::{Entry, Hop, RelayCommand};
 use crate::{Counter, Machine, Output, Relay};
 
 type Entries = BTreeMap<SocketAddr, Entry>;

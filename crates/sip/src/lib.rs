@@ -5,7 +5,7 @@
 //! time and messages; its output is orders for the media node, and replies. It has no clock, socket
 //! or thread; the same seed and the same inputs at the same times give the same outputs.
 //!
-//! Start with [`Relay`], then [`plan`], the orders to a media node and its answers. [`sdp`] reads
+//! Start with [`Relay`], then [`southbound::relay`], the orders to a media node and its answers. [`sdp`] reads
 //! and rewrites descriptions, [`quality`] rates calls, [`statistics`] are for dashboards.
 
 pub mod limits;
@@ -36,4 +36,3 @@ pub use environment::WallClock;
 pub use relay::{Input, Output, Relay};
 pub use requests::{Request, RequestId};
 pub use saved::Change;
-pub use southbound::relay as plan;

@@ -13,7 +13,7 @@ mod delay;
 
 use std::time::Duration;
 
-use crate::plan::Report;
+use southbound::relay::Report;
 
 /// How a codec takes loss.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use environment::Random;
+use southbound::relay::{RelayCommand, RelayNotice, Traffic};
 
 use crate::call::{CallName, Context, Ending};
 use crate::cookies::Cookies;
-use crate::plan::{RelayCommand, RelayNotice, Traffic};
 use crate::ports::Ports;
 use crate::quality::{Sample, Scores};
 use crate::requests::Waiting;
@@ -23,8 +23,6 @@ pub enum Input<'a> {
     Request(RequestId, Request<'a>),
     /// Something the media node tells.
     Notice(RelayNotice),
-    /// Time has passed.
-    TimePassed,
 }
 
 /// Actions for the caller, to be done in this order.
@@ -116,20 +114,19 @@ impl Relay {
 
     /// Handles one input, and appends actions to `out`.
     pub fn handle(&mut self, now: Instant, input: Input<'_>, out: &mut Vec<Output>) {
-        self.pass_time(now, out);
+        self.handle_timeout(now, out);
         match input {
             Input::Request(id, request) => self.request(now, id, request, out),
             Input::Notice(notice) => {
                 self.on_notice(now, notice, out);
                 // It may be the last that was waited for.
-                self.pass_time(now, out);
+                self.handle_timeout(now, out);
             }
-            Input::TimePassed => {}
         }
     }
 
-    /// The time at which [`Input::TimePassed`] is due, without other input.
-    pub fn wakes_at(&self) -> Option<Instant> {
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due, without other input.
+    pub fn poll_timeout(&self) -> Option<Instant> {
         let calls = self.deadlines.first().map(|(at, _)| *at);
         let rounds = self.statistics.rounds.next();
         let others = self.waiting.next_deadline().into_iter().chain(rounds);
@@ -245,7 +242,8 @@ impl Relay {
         }
     }
 
-    pub(crate) fn pass_time(&mut self, now: Instant, out: &mut Vec<Output>) {
+    /// Handles all timeouts up to now, and appends actions to `out`.
+    pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Output>) {
         self.stop_waiting(now, out);
         self.ask_ports(now, out);
         while let Some((at, name)) = self.deadlines.first()
@@ -253,7 +251,7 @@ impl Relay {
         {
             let name = name.clone();
             let mut call = self.calls.remove(&name).expect("a deadline belongs to a call");
-            match self.with(now, |context| call.pass_time(context)) {
+            match self.with(now, |context| call.handle_timeout(context)) {
                 Some(Ending::TimedOut(counter)) => {
                     self.counters.count(counter);
                     self.statistics.ended(now, &call, self.calls.len());

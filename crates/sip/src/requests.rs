@@ -11,9 +11,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
+use southbound::relay::{Refusal, RelayCommand};
+
 use crate::call::CallName;
 use crate::limits::{NODE_WAIT, PORTS_TRIED_MAX, REQUESTS_WAITING_MAX};
-use crate::plan::{Refusal, RelayCommand};
 use crate::rtpproxy::Command;
 use crate::statistics::Outcome;
 use crate::{Counter, Output, Relay};

@@ -13,8 +13,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use southbound::relay::RelayCommand;
+
 use crate::call::{Call, CallName, Media, Security, Side};
-use crate::plan::RelayCommand;
 use crate::{Counter, Output, Relay};
 use record::{CallRecord, Times};
 
@@ -101,7 +102,7 @@ impl Relay {
         }
         pairs.into_values().for_each(|pair| self.ports.give_back(pair));
         // Of some the time is over already.
-        self.pass_time(now, out);
+        self.handle_timeout(now, out);
     }
 
     /// Opens its ports, each with its entry.

@@ -15,9 +15,10 @@ pub use interval::{Interval, Span};
 pub use rates::Rates;
 pub(crate) use rates::Rounds;
 
+use southbound::relay::Traffic;
+
 use crate::call::{Call, Component};
 use crate::limits::PROXIES_MAX;
-use crate::plan::Traffic;
 
 /// The requests of proxies, in either protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

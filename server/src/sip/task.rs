@@ -183,7 +183,7 @@ impl Task {
         let mut save = tokio::time::interval(SAVE_INTERVAL);
         let mut machine = tokio::time::interval(MACHINE_INTERVAL);
         loop {
-            let wakes_at = self.relay.wakes_at();
+            let timeout = self.relay.poll_timeout();
             tokio::select! {
                 // Notices are handled before requests.
                 biased;
@@ -199,7 +199,7 @@ impl Task {
                     Some(ProxyRequest::EndingCalls(answer)) => drop(answer.send(self.relay.ending_calls())),
                     None => return,
                 },
-                () = sleep_until(wakes_at) => self.handle(Input::TimePassed).await,
+                () = sleep_until(timeout) => self.handle_timeout().await,
             }
         }
     }
@@ -239,6 +239,11 @@ impl Task {
 
     async fn handle(&mut self, input: Input<'_>) {
         self.relay.handle(clock::now(), input, &mut self.out);
+        self.carry_out().await;
+    }
+
+    async fn handle_timeout(&mut self) {
+        self.relay.handle_timeout(clock::now(), &mut self.out);
         self.carry_out().await;
     }
 

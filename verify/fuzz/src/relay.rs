@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use sip::limits::MESSAGE_MAX;
 use sip::ng::{Encoding, Stream, Unreadable};
-use sip::plan::{RelayCommand, RelayNotice};
 use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
+use southbound::relay::{RelayCommand, RelayNotice};
 
 /// A value is read back the same after it was written, in both encodings, and a stream finds it
 /// with any cuts.

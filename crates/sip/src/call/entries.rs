@@ -1,10 +1,11 @@
 //! Turns the state of a call into the entries of the data plane.
 
+use southbound::relay::{Accept, Entry, Hop, Keys};
+
 use super::keying::Security;
 use super::media::Side;
 use super::{Call, Component, Dialogue, Media};
 use crate::ng::Learning;
-use crate::plan::{Accept, Entry, Hop, Keys};
 
 /// The number of the window before an answer. Nothing is learned in it. It differs from the window
 /// that the answer opens, so that the data plane reports sources again there.

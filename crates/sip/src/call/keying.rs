@@ -10,13 +10,13 @@ mod opportunistic;
 mod peer;
 
 use environment::Random;
+use southbound::relay::Keys;
 use wire::sdp::{HashFunction, Setup};
 use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
 
 use super::{Context, Media, Refused};
 use crate::Config;
 use crate::ng::{Dtls, Flags};
-use crate::plan::Keys;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 pub(crate) use agreed::Agreed;

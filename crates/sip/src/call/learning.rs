@@ -9,10 +9,11 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
+use southbound::relay::Accept;
+
 use super::media::{Component, Side};
 use crate::limits::RIVAL_WAIT;
 use crate::ng::Learning;
-use crate::plan::Accept;
 use crate::{Config, Counter};
 
 /// The source of packets.

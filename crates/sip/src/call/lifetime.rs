@@ -66,7 +66,7 @@ impl Call {
     }
 
     /// Handles timeouts up to now: says whether the call is over.
-    pub(crate) fn pass_time(&mut self, context: &mut Context<'_>) -> Option<Ending> {
+    pub(crate) fn handle_timeout(&mut self, context: &mut Context<'_>) -> Option<Ending> {
         let now = context.now;
         let sides = self.dialogues.iter_mut().flat_map(|dialogue| dialogue.sides_mut());
         sides.for_each(|side| side.settle(now));

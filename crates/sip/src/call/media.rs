@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use southbound::relay::Traffic;
 use wire::sdp::{Direction, IceCredentials};
 
 use super::keying::{Choice, Security};
 use super::learning::Source;
 use crate::limits::QUALITIES_MAX;
 use crate::ng::Learning;
-use crate::plan::Traffic;
 use crate::ports::{Pair, Ports};
 use crate::quality::{Quality, Sample};
 use crate::saved::form;

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use southbound::relay::{Keys, Traffic};
+
 use super::value::{Dictionary, Value};
 use crate::Relay;
 use crate::call::{Call, Component, Dialogue, End, Media, Side};
-use crate::plan::{Keys, Traffic};
 use crate::quality::{Quality, Sample};
 use crate::sdp::suite_name;
 

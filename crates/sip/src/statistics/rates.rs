@@ -4,8 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use southbound::relay::{RelayCommand, Traffic};
+
 use crate::limits::{RATE_PORTS_AT_ONCE, RATE_PORTS_EVERY, RATE_ROUND, RATES_WATCHED};
-use crate::plan::{RelayCommand, Traffic};
 use crate::{Output, Relay};
 
 /// Relayed traffic of one second, as the mean of the last whole round.

@@ -5,8 +5,8 @@ mod refused;
 
 use sip::Config;
 use sip::ng::value::Dictionary;
-use sip::plan::Keys;
 use sip::sdp::Crypto;
+use southbound::relay::Keys;
 use wire::sdp::{Fingerprint, HashFunction};
 
 use crate::support::*;

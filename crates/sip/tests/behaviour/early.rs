@@ -3,7 +3,7 @@
 mod forks;
 
 use sip::ng::value::{Dictionary, Value};
-use sip::plan::Accept;
+use southbound::relay::Accept;
 
 use crate::support::*;
 

@@ -155,7 +155,7 @@ proptest! {
         setup.pass(Duration::from_secs(2 * 3600));
         prop_assert_eq!((setup.relay.calls(), setup.relay.port_pairs()), (0, 0));
         prop_assert!(setup.open.is_empty() && setup.entries.is_empty());
-        prop_assert_eq!(setup.relay.wakes_at(), None);
+        prop_assert_eq!(setup.relay.poll_timeout(), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! ICE of the two parties, with our addresses beside theirs.
 
 use sip::ng::value::Dictionary;
-use sip::plan::Keys;
+use southbound::relay::Keys;
 
 use crate::support::*;
 

@@ -1,9 +1,9 @@
 //! Protection on each side.
 
 use sip::ng::value::Dictionary;
-use sip::plan::{Entry, Keys};
 use sip::sdp::Crypto;
 use sip::{Config, Counter};
+use southbound::relay::{Entry, Keys};
 use wire::sdp::{Fingerprint, HashFunction};
 use wire::srtp::SrtpProfile;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sip::Counter;
 use sip::ng::value::Dictionary;
-use sip::plan::Accept;
+use southbound::relay::Accept;
 
 use crate::support::*;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use sip::ng::value::{Dictionary, Value};
-use sip::plan::{RelayNotice, Report, Traffic};
 use sip::{Config, Counter, Input};
+use southbound::relay::{RelayNotice, Report, Traffic};
 
 use crate::support::*;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sip::ng::Encoding;
 use sip::ng::value::Dictionary;
-use sip::plan::{Refusal, RelayCommand, RelayNotice, Traffic};
 use sip::{Counter, Input, Output, Request, RequestId};
+use southbound::relay::{Refusal, RelayCommand, RelayNotice, Traffic};
 
 use crate::support::*;
 
@@ -160,7 +160,7 @@ fn a_node_that_tells_nothing_holds_nobody_up_for_long() {
     let message = b"9_9 d7:call-id1:c8:from-tag1:a7:command5:querye";
     assert_eq!(setup.say(Request::Ng { from: None, message }), None);
     setup.now += Duration::from_millis(500);
-    let replies = setup.tell(Input::TimePassed);
+    let replies = setup.time_out();
     assert_eq!((replies.len(), setup.count(Counter::NodeSilent)), (1, 1));
     setup.pass(Duration::from_secs(61));
     assert_eq!((setup.relay.calls(), setup.count(Counter::CallsMediaTimeout)), (0, 1));

@@ -1,8 +1,8 @@
 //! Offers and answers over `ng`.
 
 use sip::ng::value::{Dictionary, Value};
-use sip::plan::{Accept, Keys};
 use sip::{Config, Counter, Request};
+use southbound::relay::{Accept, Keys};
 
 use crate::support::*;
 

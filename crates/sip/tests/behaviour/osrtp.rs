@@ -2,8 +2,8 @@
 //! 8643).
 
 use sip::ng::value::Dictionary;
-use sip::plan::Keys;
 use sip::sdp::Crypto;
+use southbound::relay::Keys;
 
 use crate::support::*;
 

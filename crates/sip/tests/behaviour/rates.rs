@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sip::ng::value::{Dictionary, Value};
-use sip::plan::Traffic;
+use southbound::relay::Traffic;
 
 use crate::support::*;
 

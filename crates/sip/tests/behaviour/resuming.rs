@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use sip::ng::value::Dictionary;
-use sip::plan::{Accept, RelayNotice, Traffic};
 use sip::{Config, Counter, Input};
+use southbound::relay::{Accept, RelayNotice, Traffic};
 
 use crate::support::*;
 

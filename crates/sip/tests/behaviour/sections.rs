@@ -137,7 +137,7 @@ fn a_call_becomes_a_fax_and_a_call_again() {
         setup
             .entries
             .values()
-            .all(|entry| entry.ingress_protection == sip::plan::Keys::Clear)
+            .all(|entry| entry.ingress_protection == southbound::relay::Keys::Clear)
     );
 
     let back = setup.describe("offer", &offered, plain.with("to-tag", "b"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sip::Input;
 use sip::ng::value::{Dictionary, Value};
-use sip::plan::{RelayNotice, Traffic};
+use southbound::relay::{RelayNotice, Traffic};
 
 use crate::support::*;
 

@@ -1,8 +1,8 @@
 //! Tests of SDES: suites, parameters, and proxies' flags for them.
 
 use sip::ng::value::Dictionary;
-use sip::plan::Keys;
 use sip::sdp::Crypto;
+use southbound::relay::Keys;
 use wire::srtp::Mki;
 
 use crate::support::*;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use sip::ng::value::{Dictionary, Value};
 use sip::ng::{Encoding, split};
-use sip::plan::{Entry, Refusal, RelayCommand, RelayNotice, Traffic};
 use sip::{Config, Counter, Input, Interface, Output, Relay, Request, RequestId, WallClock};
+use southbound::relay::{Entry, Refusal, RelayCommand, RelayNotice, Traffic};
 
 /// When the captured dialogue began.
 pub(crate) const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
@@ -158,6 +158,14 @@ impl Setup {
         self.take_in(outputs)
     }
 
+    /// Gives the relay the time; returns the replies.
+    pub(crate) fn time_out(&mut self) -> Vec<(RequestId, Vec<u8>)> {
+        let mut outputs = Vec::new();
+        self.relay.handle_timeout(self.now, &mut outputs);
+        self.outputs = outputs.len();
+        self.take_in(outputs)
+    }
+
     /// Executes orders and everything that follows; returns the replies.
     fn take_in(&mut self, mut outputs: Vec<Output>) -> Vec<(RequestId, Vec<u8>)> {
         let (mut replies, mut seen) = (Vec::new(), VecDeque::new());
@@ -247,16 +255,16 @@ impl Setup {
     /// Lets time pass, with the relay's timeouts.
     pub(crate) fn pass(&mut self, time: Duration) {
         let end = self.now + time;
-        while let Some(wakes_at) = self.relay.wakes_at().filter(|wakes_at| *wakes_at <= end) {
-            self.now = self.now.max(wakes_at);
-            self.tell(Input::TimePassed);
+        while let Some(timeout) = self.relay.poll_timeout().filter(|timeout| *timeout <= end) {
+            self.now = self.now.max(timeout);
+            self.time_out();
             assert!(
-                self.relay.wakes_at() > Some(self.now) || self.relay.wakes_at().is_none(),
+                self.relay.poll_timeout() > Some(self.now) || self.relay.poll_timeout().is_none(),
                 "time passes"
             );
         }
         self.now = end;
-        self.tell(Input::TimePassed);
+        self.time_out();
     }
 
     pub(crate) fn source(&mut self, at: SocketAddr, from: &str) {

@@ -1,9 +1,9 @@
 //! The party's end of a DTLS association, as it described it.
 
+use southbound::relay::Keys;
 use wire::sdp::Fingerprint;
 
 use super::Security;
-use crate::plan::Keys;
 use crate::sdp::Section;
 
 /// The certificate of a party, and which of its associations is meant.

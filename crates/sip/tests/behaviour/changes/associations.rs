@@ -1,7 +1,7 @@
 //! DTLS associations that a party names (RFC 8842).
 
 use sip::ng::value::Dictionary;
-use sip::plan::Keys;
+use southbound::relay::Keys;
 
 use super::{browser, section, with_certificate};
 use crate::support::*;
