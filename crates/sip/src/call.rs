@@ -6,6 +6,7 @@
 //! the learned source of its packets.
 
 mod agreement;
+mod allocation;
 mod check;
 mod entries;
 mod keying;
@@ -14,6 +15,7 @@ mod lifetime;
 mod media;
 mod negotiate;
 mod target;
+mod terms;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,18 +27,21 @@ use environment::Random;
 use southbound::relay::Entry;
 
 use crate::limits::{DIALOGUES_MAX, TAGS_MAX};
-use crate::ng::Wish;
 use crate::ports::Ports;
 use crate::sdp::Description;
 use crate::{Config, Counter, Counters};
 
 pub(crate) use agreement::Agreement;
+pub(crate) use allocation::Allocation;
 pub(crate) use keying::Security;
 pub(crate) use learning::Source;
 pub(crate) use lifetime::{Check, Ending};
 pub(crate) use media::{Component, Heard, Media, Offered, Policy, Side};
 pub(crate) use negotiate::Role;
 pub(crate) use target::Target;
+pub(crate) use terms::{Dtls, Ice, Protocol, Sdes, SourceTerms, Terms};
+#[cfg(test)]
+pub(crate) use terms::{Mux, Replace};
 pub(crate) use write::Identity;
 
 /// A call-id.
@@ -59,8 +64,6 @@ pub(crate) struct Context<'a> {
 pub(crate) enum Refused {
     /// There is no such call, or nobody of that tag in it.
     Unknown,
-    /// The description cannot be read.
-    Sdp,
     /// The description lacks an address.
     NoAddress,
     /// Media must not be sent to an address that it names.
@@ -71,8 +74,6 @@ pub(crate) enum Refused {
     NoPorts,
     /// There are too many calls, or parties in this one.
     Full,
-    /// It asks for a function that a relay without codecs does not have.
-    Wish(Wish),
 }
 
 /// A call.

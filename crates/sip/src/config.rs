@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use wire::sdp::Fingerprint;
 
 use crate::Destinations;
-use crate::ng::{Learning, Wish};
 
 /// Options of the operator.
 #[derive(Clone, Debug)]
@@ -91,4 +91,55 @@ pub enum ConfigRefused {
     NoPorts(String),
     /// Two interfaces give out the same port of the same address.
     Overlap(String, String),
+}
+
+/// How addresses are learned from packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Learning {
+    /// Not at all.
+    Off,
+    /// From the first packet, permanently.
+    Immediate,
+    /// For a while; the last one stays.
+    Delayed,
+    /// For a while. The most likely source stays; of several equally likely ones, the first that
+    /// keeps sending.
+    Heuristic,
+}
+
+/// Functions that a relay without codecs does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Codecs that were not offered.
+    Transcode,
+    /// Packets of another length.
+    Ptime,
+    /// Fax over audio, or audio as fax.
+    T38,
+    /// Tones inserted into audio.
+    InjectDtmf,
+    /// One more candidate beside those of the other party.
+    ForceRelay,
+}
+
+impl Wish {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Transcode,
+        Self::Ptime,
+        Self::T38,
+        Self::InjectDtmf,
+        Self::ForceRelay,
+    ];
+
+    /// The operator's name for it, which is rtpengine's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transcode => "transcode",
+            Self::Ptime => "ptime",
+            Self::T38 => "T.38",
+            Self::InjectDtmf => "inject-DTMF",
+            Self::ForceRelay => "force-relay",
+        }
+    }
 }

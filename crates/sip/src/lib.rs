@@ -29,7 +29,7 @@ mod requests;
 mod saved;
 
 pub(crate) use call::Call;
-pub use config::{Config, ConfigRefused, Interface};
+pub use config::{Config, ConfigRefused, Interface, Learning, Wish};
 pub use counters::{Counter, Counters};
 pub use destinations::{Destinations, Machine};
 pub use environment::WallClock;

@@ -18,5 +18,5 @@ mod statistics;
 mod wishes;
 
 pub(crate) use commands::{call_reported_on, out_of_ports};
-pub use flags::{Dtls, Flags, Ice, Learning, Mux, Names, Protocol, Replace, Sdes, TEXT_FLAGS_MAX, Undone, Wish};
+use flags::Flags;
 pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, Unreadable, route, split, subprotocol};

@@ -233,7 +233,7 @@ impl Default for Sip {
     }
 }
 
-impl From<Learning> for sip::ng::Learning {
+impl From<Learning> for sip::Learning {
     fn from(learning: Learning) -> Self {
         match learning {
             Learning::Off => Self::Off,
@@ -244,7 +244,7 @@ impl From<Learning> for sip::ng::Learning {
     }
 }
 
-impl From<Wish> for sip::ng::Wish {
+impl From<Wish> for sip::Wish {
     fn from(wish: Wish) -> Self {
         match wish {
             Wish::Transcode => Self::Transcode,
@@ -306,8 +306,8 @@ tolerate: [ptime, transcode, T.38, inject-DTMF, force-relay]
         assert_eq!(media, ["127.0.3.0..=127.0.3.255", "::1..=::1"]);
         assert_eq!(sip.interfaces[0].ports, PortRange(20_000..=20_999));
         assert_eq!(sip.learning, Learning::Heuristic);
-        let tolerated: Vec<sip::ng::Wish> = sip.tolerate.iter().map(|wish| (*wish).into()).collect();
-        for wish in sip::ng::Wish::ALL {
+        let tolerated: Vec<sip::Wish> = sip.tolerate.iter().map(|wish| (*wish).into()).collect();
+        for wish in sip::Wish::ALL {
             assert!(tolerated.contains(&wish), "{} is tolerated by this name", wish.name());
         }
         assert_eq!(sip.media_timeout, Seconds(Duration::from_millis(2500)));

@@ -7,8 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Component, Dialogue, Media, Side};
-use crate::ng::Flags;
+use super::{Component, Dialogue, Media, Side, Terms};
 use crate::ports::Ports;
 use crate::sdp::Description;
 
@@ -22,8 +21,8 @@ pub(crate) struct Agreement {
     pub(crate) offerer: usize,
     /// The sections of which a change is offered, where a proxy offers each by itself.
     pub(crate) sections: BTreeSet<usize>,
-    /// The offer and its flags, to tell when it comes again.
-    offer: Option<(Vec<u8>, Flags)>,
+    /// The offer and its terms, to tell when it comes again.
+    offer: Option<(Vec<u8>, Terms)>,
 }
 
 impl Agreement {
@@ -92,19 +91,19 @@ impl Dialogue {
     }
 
     /// An offer that may be refused was made.
-    pub(super) fn await_answer(&mut self, agreed: Agreement, offer: &Description<'_>, flags: &Flags) {
+    pub(super) fn await_answer(&mut self, agreed: Agreement, offer: &Description<'_>, terms: &Terms) {
         self.agreement = Some(Agreement {
-            offer: Some((offer.bytes(), flags.clone())),
+            offer: Some((offer.bytes(), terms.clone())),
             ..agreed
         });
     }
 
     /// The reply to an offer that came before and is not answered yet.
-    pub(super) fn repeated(&self, end: usize, offer: &Description<'_>, flags: &Flags) -> Option<Vec<u8>> {
+    pub(super) fn repeated(&self, end: usize, offer: &Description<'_>, terms: &Terms) -> Option<Vec<u8>> {
         let agreement = self.agreement.as_ref().filter(|agreement| agreement.offerer == end)?;
         let (bytes, known) = agreement.offer.as_ref()?;
         let identity = self.ends[1 - end].identity.as_ref()?;
-        (known == flags && *bytes == offer.bytes()).then(|| identity.written().to_vec())
+        (known == terms && *bytes == offer.bytes()).then(|| identity.written().to_vec())
     }
 
     /// The offered change is answered.

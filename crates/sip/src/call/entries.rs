@@ -5,7 +5,7 @@ use southbound::relay::{Accept, Entry, Hop, Keys};
 use super::keying::Security;
 use super::media::Side;
 use super::{Call, Component, Dialogue, Media};
-use crate::ng::Learning;
+use crate::config::Learning;
 
 /// The number of the window before an answer. Nothing is learned in it. It differs from the window
 /// that the answer opens, so that the data plane reports sources again there.

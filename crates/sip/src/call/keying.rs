@@ -14,9 +14,8 @@ use southbound::relay::Keys;
 use wire::sdp::{HashFunction, Setup};
 use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
 
-use super::{Context, Media, Refused};
+use super::{Context, Dtls, Media, Refused, Terms};
 use crate::Config;
-use crate::ng::{Dtls, Flags};
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 pub(crate) use agreed::Agreed;
@@ -94,7 +93,7 @@ impl Media {
         end: usize,
         section: &Section<'_>,
         moved: bool,
-        flags: &Flags,
+        terms: &Terms,
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
         if !self.is_rtp {
@@ -103,15 +102,15 @@ impl Media {
         }
         let speaks = section.keying();
         let has_certificate = !context.config.fingerprints.is_empty();
-        let other = self.keying_of_other(end, section, flags, has_certificate);
-        if self.may_pass_keys(end, section, flags, context.config) {
+        let other = self.keying_of_other(end, section, terms, has_certificate);
+        if self.may_pass_keys(end, section, terms, context.config) {
             let passed = match speaks {
                 // Media that may go past us cannot be opened and sealed here.
                 _ if self.passes_ice => {
                     self.choice = None;
                     Some(Attributes::Keep)
                 }
-                Keying::Sdes => self.offer_choice(end, section, moved, flags, context.random),
+                Keying::Sdes => self.offer_choice(end, section, moved, terms, context.random),
                 _ => Some(Attributes::Keep),
             };
             if let Some(passed) = passed {
@@ -121,7 +120,7 @@ impl Media {
         }
         self.choice = None;
         let speaks = if has_certificate {
-            accepted(section, &self.sides[end].security, flags)
+            accepted(section, &self.sides[end].security, terms)
         } else {
             speaks
         };
@@ -129,7 +128,7 @@ impl Media {
             // An offer is not refused for keys that its answer may decline.
             (
                 Keying::Plain,
-                Keying::of(&self.protocols[1 - end], !flags.sdes.off, has_certificate),
+                Keying::of(&self.protocols[1 - end], !terms.keying.sdes.off, has_certificate),
             )
         } else {
             (speaks, other)
@@ -137,27 +136,27 @@ impl Media {
         if !has_certificate && [speaks, other].contains(&Keying::Dtls) {
             return Err(Refused::Keys);
         }
-        let speaker = answer_to(speaks, section, &self.sides[end].security, moved, flags, context.random)?;
+        let speaker = answer_to(speaks, section, &self.sides[end].security, moved, terms, context.random)?;
         let offered = offer_to(
             other,
             section,
             &self.sides[1 - end].security,
-            has_certificate && flags.dtls != Dtls::Off,
-            flags,
+            has_certificate && terms.keying.dtls != Dtls::Off,
+            terms,
             context.random,
         )?;
-        let lines = offered.offer_lines(context.config, flags);
+        let lines = offered.offer_lines(context.config, terms);
         self.sides[end].security = speaker;
         self.sides[1 - end].security = offered;
         Ok(lines)
     }
 
     /// Whether the keys offered by the party at `end` may pass to the other party.
-    pub(super) fn may_pass_keys(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
+    pub(super) fn may_pass_keys(&self, end: usize, section: &Section<'_>, terms: &Terms, config: &Config) -> bool {
         let speaks = section.keying();
         // Media that was decrypted and encrypted here stays so: both sides have keys of ours.
-        let recrypts = flags.recrypt || self.sides.iter().all(|side| side.security.keying() != Keying::Plain);
-        let other = self.keying_of_other(end, section, flags, !config.fingerprints.is_empty());
+        let recrypts = terms.keying.recrypt || self.sides.iter().all(|side| side.security.keying() != Keying::Plain);
+        let other = self.keying_of_other(end, section, terms, !config.fingerprints.is_empty());
         !self.is_rtp || speaks == other && !(recrypts && speaks != Keying::Plain)
     }
 
@@ -168,18 +167,18 @@ impl Media {
     }
 
     /// The keying of the party that gets an offer.
-    fn keying_of_other(&self, end: usize, section: &Section<'_>, flags: &Flags, has_certificate: bool) -> Keying {
+    fn keying_of_other(&self, end: usize, section: &Section<'_>, terms: &Terms, has_certificate: bool) -> Keying {
         let protocol = &self.protocols[1 - end];
         let speaks = section.keying();
-        let takes_dtls = has_certificate && flags.dtls != Dtls::Off;
+        let takes_dtls = has_certificate && terms.keying.dtls != Dtls::Off;
         let unchanged = protocol.eq_ignore_ascii_case(section.protocol);
-        if unchanged && !(flags.sdes.off && takes_dtls && speaks == Keying::Sdes) {
+        if unchanged && !(terms.keying.sdes.off && takes_dtls && speaks == Keying::Sdes) {
             return speaks;
         }
         match self.sides[1 - end].security.keying() {
             // One protocol may mean both, and an agreed keying stays.
             Keying::Dtls if takes_dtls => Keying::of(protocol, false, true),
-            _ => Keying::of(protocol, !flags.sdes.off, takes_dtls),
+            _ => Keying::of(protocol, !terms.keying.sdes.off, takes_dtls),
         }
     }
 
@@ -190,13 +189,13 @@ impl Media {
         end: usize,
         section: &Section<'_>,
         moved: bool,
-        flags: &Flags,
+        terms: &Terms,
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
         self.choose(end, section);
         self.decline_keys(end, section);
         if let Security::Dtls { instead, .. } = &mut self.sides[1 - end].security
-            && flags.dtls == Dtls::Off
+            && terms.keying.dtls == Dtls::Off
             && let Some(instead) = instead.take()
         {
             self.sides[1 - end].security = *instead;
@@ -238,15 +237,19 @@ impl Media {
                 }
             }
         }
-        Ok(self.sides[1 - end].security.answer_lines(context.config, flags))
+        Ok(self.sides[1 - end].security.answer_lines(context.config, terms))
     }
 }
 
 /// The keying that is accepted of an offer: the earlier one, or DTLS rather than SDES.
-fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
+fn accepted(section: &Section<'_>, before: &Security, terms: &Terms) -> Keying {
     match section.keying() {
         Keying::Sdes if before.keying() == Keying::Sdes => Keying::Sdes,
-        Keying::Sdes if section.fingerprint.is_some() && flags.dtls != Dtls::Off && !flags.sdes.prefer => Keying::Dtls,
+        Keying::Sdes
+            if section.fingerprint.is_some() && terms.keying.dtls != Dtls::Off && !terms.keying.sdes.prefer =>
+        {
+            Keying::Dtls
+        }
         speaks => speaks,
     }
 }
@@ -257,7 +260,7 @@ fn answer_to(
     section: &Section<'_>,
     before: &Security,
     moved: bool,
-    flags: &Flags,
+    terms: &Terms,
     random: &mut Random,
 ) -> Result<Security, Refused> {
     match speaks {
@@ -268,8 +271,8 @@ fn answer_to(
             let preferred = usable.min_by_key(|theirs| {
                 let suite = theirs.key.profile();
                 (
-                    !flags.sdes.offers(suite),
-                    flags.sdes.rank_for_offerer(suite_name(suite)),
+                    !terms.keying.sdes.offers(suite),
+                    terms.keying.sdes.rank_for_offerer(suite_name(suite)),
                 )
             });
             let theirs = preferred.ok_or(Refused::Keys)?.clone();
@@ -303,12 +306,12 @@ fn answer_to(
                 {
                     *active
                 }
-                _ => flags.dtls_reverse.unwrap_or(flags.dtls) == Dtls::Active,
+                _ => terms.keying.dtls_reverse.unwrap_or(terms.keying.dtls) == Dtls::Active,
             };
             // A peer supports the hash function that it uses itself.
-            let hash = flags.fingerprint.or(before.hash()).unwrap_or(fingerprint.hash);
+            let hash = terms.keying.fingerprint.or(before.hash()).unwrap_or(fingerprint.hash);
             Ok(Security::Dtls {
-                instead: answer_to(Keying::Sdes, section, before, moved, flags, random)
+                instead: answer_to(Keying::Sdes, section, before, moved, terms, random)
                     .ok()
                     .map(Box::new),
                 peer: Some(described),
@@ -325,11 +328,15 @@ fn offer_to(
     section: &Section<'_>,
     before: &Security,
     takes_dtls: bool,
-    flags: &Flags,
+    terms: &Terms,
     random: &mut Random,
 ) -> Result<Security, Refused> {
-    let sdes = &flags.sdes;
-    let hash = flags.fingerprint.or(before.hash()).unwrap_or(HashFunction::Sha256);
+    let sdes = &terms.keying.sdes;
+    let hash = terms
+        .keying
+        .fingerprint
+        .or(before.hash())
+        .unwrap_or(HashFunction::Sha256);
     match (keying, before) {
         (Keying::Plain, _) => Ok(Security::Clear),
         (

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use southbound::relay::Accept;
 
 use super::media::{Component, Side};
+use crate::config::Learning;
 use crate::limits::RIVAL_WAIT;
-use crate::ng::Learning;
 use crate::{Config, Counter};
 
 /// The source of packets.

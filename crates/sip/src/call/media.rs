@@ -9,8 +9,9 @@ use wire::sdp::{Direction, IceCredentials};
 
 use super::keying::{Choice, Security};
 use super::learning::Source;
+use super::terms::Terms;
+use crate::config::{Config, Learning};
 use crate::limits::QUALITIES_MAX;
-use crate::ng::Learning;
 use crate::ports::{Pair, Ports};
 use crate::quality::{Quality, Sample};
 use crate::saved::form;
@@ -125,6 +126,24 @@ impl Default for Policy {
             asymmetric: false,
             strict: false,
             handover: false,
+        }
+    }
+}
+
+impl Policy {
+    /// The terms of a description, with the operator's defaults.
+    pub(crate) fn of(terms: &Terms, config: &Config) -> Self {
+        let asymmetric = terms.sources.asymmetric;
+        Self {
+            // A party that sends from another address than it receives at has not stated that
+            // address, so its source is still learned.
+            learning: terms.sources.learning.unwrap_or(match config.learning {
+                Learning::Off if asymmetric => Learning::Heuristic,
+                learning => learning,
+            }),
+            asymmetric,
+            strict: terms.sources.strict,
+            handover: terms.sources.handover,
         }
     }
 }

@@ -5,11 +5,10 @@ mod ice;
 mod mids;
 mod places;
 
-use super::{Call, Component, Context, Heard, Media, Offered, Place, Refused};
+use super::{Call, Component, Context, Heard, Media, Offered, Place, Policy, Protocol, Refused, Terms};
 use crate::Counter;
-use crate::ng::{Flags, Protocol};
 use crate::sdp::{Description, Section, SectionRewrite};
-use heard::{hear, policy, said_direction};
+use heard::{hear, said_direction};
 
 /// Whether a description offers or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,23 +25,23 @@ impl Call {
         place: Place,
         role: Role,
         description: &Description<'_>,
-        flags: &Flags,
+        terms: &Terms,
         context: &mut Context<'_>,
     ) -> Result<Vec<u8>, Refused> {
         let dialogue = &mut self.dialogues[place.dialogue];
         let offers = role == Role::Offer;
-        if let Some(reply) = dialogue.repeated(place.end, description, flags).filter(|_| offers) {
+        if let Some(reply) = dialogue.repeated(place.end, description, terms).filter(|_| offers) {
             self.last_signal = context.now;
             return Ok(reply);
         }
         dialogue.roll_back((!offers).then_some(place.end), context.ports);
         let changes = offers && dialogue.is_established();
         let before = dialogue.agreed(place.end, context.ports);
-        let written = self.apply(place, role, description, flags, context);
+        let written = self.apply(place, role, description, terms, context);
         let dialogue = &mut self.dialogues[place.dialogue];
         match written {
             Err(_) => dialogue.restore(before, context.ports),
-            Ok(_) if changes => dialogue.await_answer(before, description, flags),
+            Ok(_) if changes => dialogue.await_answer(before, description, terms),
             Ok(_) => {
                 before.release(context.ports);
                 dialogue.commit(context.ports);
@@ -56,39 +55,39 @@ impl Call {
         place: Place,
         role: Role,
         description: &Description<'_>,
-        flags: &Flags,
+        terms: &Terms,
         context: &mut Context<'_>,
     ) -> Result<Vec<u8>, Refused> {
         let dialogue = &mut self.dialogues[place.dialogue];
         let end = place.end;
         let said = dialogue.place_sections(role, description, context);
         if role == Role::Offer {
-            dialogue.place_ends(end, description, flags, context);
+            dialogue.place_ends(end, description, terms, context);
         }
         let interface = dialogue.ends[end].interface;
-        if let Some(ours) = flags.media_address {
+        if let Some(ours) = terms.media_address {
             context.check_kind(dialogue.ends[1 - end].interface, ours)?;
         }
         let hear = |(section, media): (_, &Media)| {
-            let heard = || hear(section, interface, flags, context);
+            let heard = || hear(section, interface, terms, context);
             media.takes(section).then(heard).transpose()
         };
         let heard: Vec<Option<Heard>> = said.iter().zip(&dialogue.media).map(hear).collect::<Result<_, _>>()?;
         dialogue.provide(&heard, context)?;
 
-        let mids = dialogue.name_sections(end, role, said, flags.generate_mid);
+        let mids = dialogue.name_sections(end, role, said, terms.attributes.mid);
         let mut sections = Vec::new();
         for (((section, heard), media), mid) in said.iter().zip(heard).zip(&mut dialogue.media).zip(mids) {
-            let section = media.describe(end, role, section, heard, flags, context)?;
+            let section = media.describe(end, role, section, heard, terms, context)?;
             sections.push(SectionRewrite { mid, ..section });
         }
         dialogue.trim(context);
         dialogue.resume(role);
-        dialogue.ends[end].label = flags.label.clone().or(dialogue.ends[end].label.take());
+        dialogue.ends[end].label = terms.label.clone().or(dialogue.ends[end].label.take());
         let home = context.ports.advertised(dialogue.ends[1 - end].interface);
         self.last_signal = context.now;
-        self.metadata = flags.metadata.clone().or(self.metadata.take());
-        Ok(self.dialogues[place.dialogue].write(end, description, sections, flags, (home, context.instance)))
+        self.metadata = terms.metadata.clone().or(self.metadata.take());
+        Ok(self.dialogues[place.dialogue].write(end, description, sections, terms, (home, context.instance)))
     }
 }
 
@@ -99,56 +98,57 @@ impl Media {
         role: Role,
         section: &Section<'_>,
         heard: Option<Heard>,
-        flags: &Flags,
+        terms: &Terms,
         context: &mut Context<'_>,
     ) -> Result<SectionRewrite, Refused> {
-        self.set_protocols(end, role, section, flags);
+        self.set_protocols(end, role, section, terms);
         if role == Role::Offer {
-            self.passes_ice = self.may_pass_ice(end, section, flags, context.config);
+            self.passes_ice = self.may_pass_ice(end, section, terms, context.config);
         }
         let Some(heard) = heard else {
             return Ok(self.decline(end, role, section, context));
         };
         let moved = self.sides[end].moves(&heard);
         let keying = match role {
-            Role::Offer => self.secure_offer(end, section, moved, flags, context),
-            Role::Answer => self.secure_answer(end, section, moved, flags, context),
+            Role::Offer => self.secure_offer(end, section, moved, terms, context),
+            Role::Answer => self.secure_answer(end, section, moved, terms, context),
         };
         let keying = keying.inspect_err(|_| context.counters.count(Counter::KeysUnusable))?;
         self.refused = false;
         if role == Role::Answer && self.is_rtp {
             self.codec = section.codec();
         }
-        self.tos = flags.tos.or(self.tos);
-        self.set_mux(end, role, section, flags);
+        self.tos = terms.tos.or(self.tos);
+        self.set_mux(end, role, section, terms);
         let holds = heard.is_zero();
         self.restart_ice(end, role, &heard, context);
         let closes = context.now + context.config.learning_window;
-        self.sides[end].hear(heard, policy(flags, context.config), flags.reset, closes);
-        let (ice, candidates) = self.set_ice(end, role, section, flags, context);
+        self.sides[end].hear(heard, Policy::of(terms, context.config), terms.reset, closes);
+        let (ice, candidates) = self.set_ice(end, role, section, terms, context);
         let other = &self.sides[1 - end];
         let rtcp = other
             .local(Component::Rtcp)
-            .filter(|_| self.is_rtp && !flags.no_rtcp_attribute);
-        let unwanted = flags
+            .filter(|_| self.is_rtp && !terms.attributes.no_rtcp);
+        let unwanted = terms
             .codecs
-            .unwanted(section, flags.single_codec && role == Role::Answer);
+            .unwanted(section, terms.single_codec && role == Role::Answer);
         let order = match role {
-            Role::Offer => flags.codecs.order(section),
+            Role::Offer => terms.codecs.order(section),
             Role::Answer => Vec::new(),
         };
         Ok(SectionRewrite {
             port: other.local(Component::Rtp).map_or(0, |local| local.port()),
-            address: (holds && !flags.replace.zero_address).then(|| other.zero()),
+            address: (holds && !terms.replace.zero_address).then(|| other.zero()),
             protocol: Some(self.protocols[1 - end].clone()).filter(|protocol| protocol != section.protocol),
             without: unwanted.into_iter().map(str::to_owned).collect(),
             order: order.into_iter().map(str::to_owned).collect(),
-            packet_time: flags
+            packet_time: terms
                 .ptime
                 .filter(|_| role == Role::Offer && section.media == "audio" && section.stated_packet_time().is_none()),
-            direction: (self.is_rtp && !flags.original_sendrecv).then(|| said_direction(section.direction, holds)),
+            direction: (self.is_rtp && !terms.attributes.original_direction)
+                .then(|| said_direction(section.direction, holds)),
             rtcp: rtcp.map(|local| local.port()),
-            rtcp_in_full: flags.full_rtcp_attribute,
+            rtcp_in_full: terms.attributes.rtcp_in_full,
             rtcp_mux: self.is_rtp
                 && if role == Role::Offer {
                     other.mux_offered
@@ -185,9 +185,9 @@ impl Media {
 
     /// The protocols of both sides stay until the offerer changes its own; earlier flags about them
     /// are void then.
-    fn set_protocols(&mut self, end: usize, role: Role, section: &Section<'_>, flags: &Flags) {
+    fn set_protocols(&mut self, end: usize, role: Role, section: &Section<'_>, terms: &Terms) {
         let said = section.protocol;
-        match (role, &flags.protocol) {
+        match (role, &terms.protocol) {
             (Role::Offer, wanted) => {
                 if !self.protocols[end].eq_ignore_ascii_case(said) || self.protocols[1 - end].is_empty() {
                     self.protocols = [said.to_owned(), said.to_owned()];
@@ -206,14 +206,14 @@ impl Media {
         }
     }
 
-    fn set_mux(&mut self, end: usize, role: Role, section: &Section<'_>, flags: &Flags) {
-        let asked = flags.mux;
+    fn set_mux(&mut self, end: usize, role: Role, section: &Section<'_>, terms: &Terms) {
+        let asked = terms.mux;
         let fate = if asked.reject {
             Some(false)
         } else {
             (asked.accept || asked.demux).then_some(true)
         };
-        let fallback_spatial = asked == Default::default() && !flags.reset;
+        let fallback_spatial = asked == Default::default() && !terms.reset;
         let [speaker, other] = self.sides_from(end);
         match role {
             Role::Offer => {

@@ -1,7 +1,6 @@
 //! Which of several offers an answer is to, if the proxy does not name the branch.
 
-use super::Dialogue;
-use crate::ng::{Flags, Ice, Protocol};
+use super::{Dialogue, Ice, Protocol, Terms};
 use crate::sdp::{Description, Keying};
 
 /// The kind of party that an offer is for. A proxy that offers a call to several parties may not
@@ -19,17 +18,17 @@ pub(crate) struct Target {
 
 impl Target {
     /// The party that this offer is for, at an interface of ours.
-    pub(crate) fn of(offer: &Description<'_>, flags: &Flags, interface: usize) -> Option<Self> {
+    pub(crate) fn of(offer: &Description<'_>, terms: &Terms, interface: usize) -> Option<Self> {
         let said = offer.sections.iter().find(|section| section.is_rtp())?.protocol;
-        let protocol = match &flags.protocol {
+        let protocol = match &terms.protocol {
             Some(Protocol::Exactly(wanted)) => wanted,
             Some(Protocol::Accept) | None => said,
         };
         Some(Self {
             protocol: protocol.to_ascii_uppercase(),
-            ice: flags.ice,
+            ice: terms.ice,
             interface,
-            is_named: flags.protocol.is_some() || flags.ice != Ice::Default || flags.interfaces()[1].is_some(),
+            is_named: terms.protocol.is_some() || terms.ice != Ice::Default || terms.interfaces()[1].is_some(),
         })
     }
 

@@ -4,8 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dialogue, End, Media};
-use crate::ng::Flags;
+use super::{Dialogue, End, Media, Terms};
 use crate::saved::form;
 use crate::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 
@@ -28,26 +27,26 @@ impl Dialogue {
         end: usize,
         description: &Description<'_>,
         mut sections: Vec<SectionRewrite>,
-        flags: &Flags,
+        terms: &Terms,
         (home, instance): (IpAddr, &str),
     ) -> Vec<u8> {
         let local = self.media.iter().find_map(|media| media.sides[1 - end].local.as_ref());
-        let ours = flags.media_address.or(local.map(|pair| pair.advertised));
+        let ours = terms.media_address.or(local.map(|pair| pair.advertised));
         let ours = ours.unwrap_or(home);
         let address = say_addresses(description, &mut sections, ours);
         let rewrite = Rewrite {
             address,
-            origin: (flags.replace.origin || flags.replace.origin_full).then_some(ours),
+            origin: (terms.replace.origin || terms.replace.origin_full).then_some(ours),
             origin_fields: Default::default(),
             session_name: None,
             ice_lite: sections
                 .iter()
                 .any(|section| matches!(section.ice, Attributes::Replace(_))),
-            mark: flags.loop_protect.then(|| instance.to_owned()),
+            mark: terms.loop_protect.then(|| instance.to_owned()),
             missing: self.missing(end, sections.len()),
             sections,
         };
-        self.ends[1 - end].write(description, rewrite, flags)
+        self.ends[1 - end].write(description, rewrite, terms)
     }
 
     /// Offered sections that an answer leaves out.
@@ -83,8 +82,8 @@ fn say_addresses(description: &Description<'_>, sections: &mut [SectionRewrite],
 impl End {
     /// Writes a description for this party. Session-level values stay as first written, if that was
     /// requested.
-    fn write(&mut self, description: &Description<'_>, mut rewrite: Rewrite, flags: &Flags) -> Vec<u8> {
-        let replace = flags.replace;
+    fn write(&mut self, description: &Description<'_>, mut rewrite: Rewrite, terms: &Terms) -> Vec<u8> {
+        let replace = terms.replace;
         let identity = self.identity.get_or_insert_with(|| Identity::of(description));
         let [user, id] = identity.origin.clone();
         let versioned = replace.version || replace.version_always || replace.origin_full;

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::flags::table::is_command;
 use super::value::{Dictionary, Value};
+use super::wishes::reason;
 use super::{Encoding, Flags, report, statistics as told};
 use crate::call::{Call, CallName, Dialogue, Names, Refused, Role, Target};
 use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX, WARNED_MAX};
@@ -129,8 +130,7 @@ impl Relay {
             to,
             branch: self.name(request, "via-branch")?,
         };
-        let written = self.negotiate(now, CallName::from(call), &names, role, sdp, &mut flags, out);
-        let written = written.map_err(|refused| self.failure(refused, &flags))?;
+        let written = self.negotiate(now, CallName::from(call), &names, role, sdp, &mut flags, out)?;
         Ok(warned(Dictionary::default().with("sdp", written), &flags))
     }
 
@@ -147,23 +147,27 @@ impl Relay {
         sdp: &[u8],
         flags: &mut Flags,
         out: &mut Vec<Output>,
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, Failure> {
         let description = Description::parse(sdp).map_err(|_| {
             self.counters.count(Counter::SdpMalformed);
-            Refused::Sdp
+            Failure::Error("Failed to parse SDP")
         })?;
-        if flags.loop_protect && description.is_marked(&self.instance) {
+        if flags.terms.loop_protect && description.is_marked(&self.instance) {
             return Ok(sdp.to_vec());
         }
-        self.judge_wishes(role, &description, flags)?;
-        let mut call = match role {
-            Role::Offer => self.take_or_begin(now, &name, description.address(), out)?,
-            Role::Answer => self.calls.remove(&name).ok_or_else(|| self.unknown_call())?,
+        if let Some(wish) = self.refused_wish(role, &description, flags) {
+            self.counters.count(Counter::NgUnsupported);
+            return Err(Failure::Error(reason(wish)));
+        }
+        let call = match role {
+            Role::Offer => self.take_or_begin(now, &name, description.address(), out),
+            Role::Answer => self.calls.remove(&name).ok_or_else(|| self.unknown_call()),
         };
+        let mut call = call.map_err(|refused| failure(refused, flags))?;
         let written = self.negotiate_in(now, &mut call, names, role, &description, flags, out);
         tell_undone(&name, &mut call, flags, out);
         self.put(name, call, out);
-        written
+        written.map_err(|refused| failure(refused, flags))
     }
 
     #[expect(
@@ -184,7 +188,7 @@ impl Relay {
         let place = match role {
             Role::Offer => {
                 let interfaces = self.interfaces(description, flags);
-                let target = Target::of(description, flags, interfaces[1]);
+                let target = Target::of(description, &flags.terms, interfaces[1]);
                 self.with(now, |context| call.place_of_offer(names, interfaces, target, context))?
             }
             Role::Answer => call
@@ -192,7 +196,7 @@ impl Relay {
                 .ok_or_else(|| self.unknown_call())?,
         };
         let written = self.with_ports(now, description.address(), out, |context| {
-            call.describe(place, role, description, flags, context)
+            call.describe(place, role, description, &flags.terms, context)
         });
         if written.is_err() && call.dialogues.len() > before {
             // A dialogue that this request began ends with it.
@@ -205,10 +209,10 @@ impl Relay {
     /// On which interfaces the speaker and the other are.
     fn interfaces(&mut self, description: &Description<'_>, flags: &Flags) -> [usize; 2] {
         let speaks_v6 = description.address().is_some_and(|address| address.is_ipv6());
-        let families = [speaks_v6, flags.v6.unwrap_or(speaks_v6)];
+        let families = [speaks_v6, flags.terms.v6.unwrap_or(speaks_v6)];
         [0, 1].map(|end| {
             let v6 = families[end];
-            let Some(name) = flags.interfaces()[end] else {
+            let Some(name) = flags.terms.interfaces()[end] else {
                 return self.ports.default_interface(v6);
             };
             self.ports.interface(name, v6).unwrap_or_else(|| {
@@ -329,21 +333,19 @@ impl Relay {
         self.counters.count(Counter::CallUnknown);
         Refused::Unknown
     }
+}
 
-    fn failure(&self, refused: Refused, flags: &Flags) -> Failure {
-        // Proxies take this very text for a reason to try another relay.
-        const FULL: &str = "Parallel session limit reached";
-        match refused {
-            Refused::Unknown => Failure::Error("Unknown call-id"),
-            Refused::Sdp => Failure::Error("Failed to parse SDP"),
-            Refused::NoAddress => Failure::Error("Incomplete SDP specification"),
-            Refused::Address => Failure::Error("Media address not permitted"),
-            Refused::Keys => Failure::Error("No usable SRTP keys"),
-            Refused::Wish(wish) => Failure::Error(wish.reason()),
-            Refused::NoPorts => Failure::Error("Ran out of ports"),
-            Refused::Full if flags.supports_load_limit => Failure::LoadLimit(FULL),
-            Refused::Full => Failure::Error(FULL),
-        }
+fn failure(refused: Refused, flags: &Flags) -> Failure {
+    // Proxies take this very text for a reason to try another relay.
+    const FULL: &str = "Parallel session limit reached";
+    match refused {
+        Refused::Unknown => Failure::Error("Unknown call-id"),
+        Refused::NoAddress => Failure::Error("Incomplete SDP specification"),
+        Refused::Address => Failure::Error("Media address not permitted"),
+        Refused::Keys => Failure::Error("No usable SRTP keys"),
+        Refused::NoPorts => Failure::Error("Ran out of ports"),
+        Refused::Full if flags.supports_load_limit => Failure::LoadLimit(FULL),
+        Refused::Full => Failure::Error(FULL),
     }
 }
 

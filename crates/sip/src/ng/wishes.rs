@@ -1,44 +1,53 @@
 //! Requests for functions that a relay without codecs does not have.
 
-use super::{Flags, Wish};
-use crate::call::{Refused, Role};
+use super::Flags;
+use crate::call::Role;
+use crate::config::Wish;
 use crate::sdp::{Description, has_packet_time};
 use crate::{Counter, Relay};
 
 impl Relay {
-    /// Refuses requests that a relay without codecs cannot meet, unless they have no effect or are
+    /// The first request that a relay without codecs cannot meet, unless it has no effect or is
     /// tolerated.
-    pub(super) fn judge_wishes(
+    pub(super) fn refused_wish(
         &mut self,
         role: Role,
         description: &Description<'_>,
         flags: &mut Flags,
-    ) -> Result<(), Refused> {
+    ) -> Option<Wish> {
         if role == Role::Answer {
             // These are about offers, and scripts send them always.
             flags.undone.forget(&[Wish::Transcode, Wish::Ptime, Wish::T38]);
         }
-        let (codecs, sections) = (&flags.codecs, &description.sections);
+        let (codecs, sections) = (&flags.terms.codecs, &description.sections);
         let names_codecs = !codecs.transcode.is_empty() || !codecs.consume.is_empty();
         if names_codecs && codecs.is_offered(sections) && !codecs.is_consumed(sections) {
             flags.undone.forget(&[Wish::Transcode]);
         }
         // Packets of that length need no repacketising.
-        let mut times = [flags.ptime, flags.ptime_reverse].into_iter().flatten().peekable();
+        let mut times = [flags.terms.ptime, flags.ptime_reverse]
+            .into_iter()
+            .flatten()
+            .peekable();
         if times.peek().is_some() && times.all(|time| has_packet_time(sections, time)) {
             flags.undone.forget(&[Wish::Ptime]);
         } else {
-            flags.ptime = None;
+            flags.terms.ptime = None;
         }
         let before = flags.undone.ignored.count;
         let refused = flags.undone.tolerate(&self.config.tolerated);
         self.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
-        match refused {
-            Some(wish) => {
-                self.counters.count(Counter::NgUnsupported);
-                Err(Refused::Wish(wish))
-            }
-            None => Ok(()),
-        }
+        refused
+    }
+}
+
+/// Why a request is refused.
+pub(super) const fn reason(wish: Wish) -> &'static str {
+    match wish {
+        Wish::Transcode => "Transcoding is not supported",
+        Wish::Ptime => "Repacketising is not supported",
+        Wish::T38 => "T.38 gateways are not supported",
+        Wish::InjectDtmf => "Injecting DTMF is not supported",
+        Wish::ForceRelay => "ICE=force-relay is not supported",
     }
 }

@@ -3,13 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-use wire::sdp::Direction;
-
 use super::command::{Allocate, Command, ErrorCode, Names, Side};
-use crate::call::{self, Call, CallName, Component, Context, Heard, Media, Place, Policy, Refused, Role};
+use crate::call::{self, Allocation, Call, CallName, Component, Refused, Role, SourceTerms, Terms};
+use crate::config::Learning;
 use crate::limits::{MESSAGE_MAX, NAME_MAX, SECTIONS_MAX};
 use crate::relay::Output;
-use crate::sdp::TELEPHONE_CLOCK;
 use crate::statistics::Command as Asked;
 use crate::{Counter, Relay};
 
@@ -104,13 +102,20 @@ impl Relay {
             false => self.with(now, |context| call.place_of_offer(&names, interfaces, None, context))?,
             true => call.place_of_answer(&names, None).ok_or(Refused::Unknown)?,
         };
-        let done = self.with_ports(now, asked.address, out, |context| call.allocate(place, asked, context));
+        let (allocation, terms) = (asked.allocation(), asked.terms(self.config.learning));
+        let role = if asked.lookup { Role::Answer } else { Role::Offer };
+        let done = self.with_ports(now, asked.address, out, |context| {
+            call.allocate(place, role, &allocation, &terms, context)
+        });
         if done.is_err() && call.dialogues.len() > before {
             // A dialogue that this command began ends with it.
             call.dialogues[place.dialogue].kept_until = Some(now);
             call.forget(&mut self.ports, |dialogue| dialogue.kept_until == Some(now));
         }
-        done
+        done.map(|ours| {
+            let family = if ours.is_ipv6() { " 6" } else { "" };
+            format!("{} {}{family}\n", ours.port(), ours.ip())
+        })
     }
 
     /// The reply to an answer in an unknown call: port 0, which is no error.
@@ -250,84 +255,28 @@ impl Relay {
     }
 }
 
-impl Call {
-    /// Records a party's address for one section; the reply is the address for the other party.
-    fn allocate(&mut self, place: Place, asked: &Allocate<'_>, context: &mut Context<'_>) -> Result<String, Refused> {
-        let dialogue = &mut self.dialogues[place.dialogue];
-        let index = usize::from(asked.names.media) - 1;
-        if !asked.lookup {
-            dialogue.offer_section(index, place.end, context.ports);
+impl Allocate<'_> {
+    fn allocation(&self) -> Allocation<'_> {
+        let address = self.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        Allocation {
+            section: usize::from(self.names.media) - 1,
+            rtp: SocketAddr::new(address, self.port),
+            new_port: self.new_port,
+            weak: self.weak,
+            notify: self.notify,
         }
-        while dialogue.media.len() <= index {
-            dialogue.media.push(Media::new("audio"));
-        }
-        let media = &mut dialogue.media[index];
-        let interfaces = [dialogue.ends[0].interface, dialogue.ends[1].interface];
-        let end = place.end;
-        let heard = heard(asked);
-        context.check(interfaces[end], &[heard.rtp, heard.rtcp])?;
-        media.provide(interfaces, context)?;
-        if asked.new_port
-            && let Some(fresh) = context.ports.take(interfaces[1 - end])
-        {
-            media.sides[1 - end]
-                .local
-                .replace(fresh)
-                .into_iter()
-                .for_each(|pair| context.ports.give_back(pair));
-        }
-        let policy = Policy {
-            learning: context.config.learning,
-            asymmetric: asked.asymmetric,
-            ..Policy::default()
-        };
-        let closes = context.now + context.config.learning_window;
-        media.sides[end].hear(heard, policy, false, closes);
-        media.protocols = ["RTP/AVP".to_owned(), "RTP/AVP".to_owned()];
-
-        if asked.weak {
-            dialogue.weak[end] = true;
-        } else {
-            dialogue.strong = true;
-        }
-        dialogue.notify = asked
-            .notify
-            .map(|(socket, tag)| (socket.to_owned(), tag.to_owned()))
-            .or(dialogue.notify.take());
-        if asked.lookup {
-            dialogue.commit_section(index, context.ports);
-        }
-        dialogue.resume(if asked.lookup { Role::Answer } else { Role::Offer });
-        self.last_signal = context.now;
-        let pair = self.dialogues[place.dialogue].media[index].sides[1 - end]
-            .local
-            .as_ref();
-        let pair = pair.expect("both sides have ports");
-        let family = if pair.advertised.is_ipv6() { " 6" } else { "" };
-        Ok(format!("{} {}{family}\n", pair.rtp().port(), pair.advertised))
     }
-}
 
-fn heard(asked: &Allocate<'_>) -> Heard {
-    let address = asked
-        .address
-        .unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
-        .to_canonical();
-    Heard {
-        is_opportunistic: false,
-        rtp: SocketAddr::new(address, asked.port),
-        rtcp: SocketAddr::new(
-            address,
-            if asked.port == 0 {
-                0
-            } else {
-                asked.port.saturating_add(1)
+    /// Sources are learned as the operator has set it, whatever the party says of itself.
+    fn terms(&self, learning: Learning) -> Terms {
+        Terms {
+            sources: SourceTerms {
+                learning: Some(learning),
+                asymmetric: self.asymmetric,
+                ..SourceTerms::default()
             },
-        ),
-        direction: Direction::SendRecv,
-        ice: None,
-        clock_rate: TELEPHONE_CLOCK,
-        received: None,
+            ..Terms::default()
+        }
     }
 }
 
@@ -354,7 +303,7 @@ fn check(asked: &Names<'_>) -> Result<(), ErrorCode> {
 const fn code(refused: Refused) -> ErrorCode {
     match refused {
         Refused::Unknown => ErrorCode::UnknownSession,
-        Refused::Sdp | Refused::NoAddress | Refused::Address | Refused::Keys | Refused::Wish(_) => ErrorCode::Remote,
+        Refused::NoAddress | Refused::Address | Refused::Keys => ErrorCode::Remote,
         Refused::NoPorts => ErrorCode::NoPorts,
         Refused::Full => ErrorCode::Overload,
     }

@@ -1,6 +1,6 @@
 //! Warnings about requests that are not carried out.
 
-use sip::ng::Wish;
+use sip::Wish;
 use sip::ng::value::Dictionary;
 use sip::{Config, Counter};
 

@@ -4,8 +4,7 @@ use environment::Random;
 use wire::srtp::SrtpProfile;
 
 use super::{Security, answer_to, crypto_line, is_answer};
-use crate::call::Media;
-use crate::ng::{Flags, Sdes};
+use crate::call::{Media, Sdes, Terms};
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 /// The two options that an offer leaves to the answering party: with a key of the offerer, which
@@ -30,10 +29,10 @@ impl Media {
         end: usize,
         section: &Section<'_>,
         moved: bool,
-        flags: &Flags,
+        terms: &Terms,
         random: &mut Random,
     ) -> Option<Attributes> {
-        let sdes = &flags.sdes;
+        let sdes = &terms.keying.sdes;
         let theirs = section.lines.iter().filter_map(|line| match line.attribute() {
             Some(("crypto", value)) => Some((value.split_ascii_whitespace().nth(1).unwrap_or_default(), value)),
             _ => None,
@@ -45,7 +44,7 @@ impl Media {
         let tag = |value: &str| value.split_ascii_whitespace().next().and_then(|tag| tag.parse().ok());
         let passing: Vec<u32> = theirs.iter().filter_map(|(_, value)| tag(value)).collect();
         let last = passing.iter().copied().max().unwrap_or(0);
-        let speaker = answer_to(Keying::Sdes, section, &self.sides[end].security, moved, flags, random);
+        let speaker = answer_to(Keying::Sdes, section, &self.sides[end].security, moved, terms, random);
         self.choice = match speaker {
             Ok(speaker) if !sdes.nonew => {
                 let before = self.choice.take().filter(|choice| choice.end == end);
@@ -59,7 +58,7 @@ impl Media {
             _ => None,
         };
         let ours = self.choice.iter().flat_map(|choice| &choice.offered);
-        let ours = ours.map(|ours| (suite_name(ours.key.profile()), crypto_line(ours, flags)));
+        let ours = ours.map(|ours| (suite_name(ours.key.profile()), crypto_line(ours, terms)));
         let theirs = theirs
             .into_iter()
             .map(|(suite, value)| (suite, format!("crypto:{value}")));

@@ -4,15 +4,15 @@ use wire::sdp::{HashFunction, Setup};
 
 use super::Security;
 use crate::Config;
-use crate::ng::Flags;
+use crate::call::Terms;
 use crate::sdp::{Attributes, Crypto, CryptoForm};
 
 impl Security {
-    pub(super) fn offer_lines(&self, config: &Config, flags: &Flags) -> Attributes {
+    pub(super) fn offer_lines(&self, config: &Config, terms: &Terms) -> Attributes {
         match self {
             Self::Clear => Attributes::Strip,
             Self::Sdes { offered, or_dtls, .. } => {
-                let keys = offered.iter().map(|ours| crypto_line(ours, flags));
+                let keys = offered.iter().map(|ours| crypto_line(ours, terms));
                 let dtls = or_dtls.map(|hash| dtls_lines(config, Setup::ActPass, hash));
                 Attributes::Replace(keys.chain(dtls.into_iter().flatten()).collect())
             }
@@ -20,11 +20,11 @@ impl Security {
         }
     }
 
-    pub(super) fn answer_lines(&self, config: &Config, flags: &Flags) -> Attributes {
+    pub(super) fn answer_lines(&self, config: &Config, terms: &Terms) -> Attributes {
         match self {
             Self::Clear => Attributes::Strip,
             Self::Sdes { agreed, .. } => {
-                Attributes::Replace(agreed.iter().map(|agreed| crypto_line(&agreed.ours, flags)).collect())
+                Attributes::Replace(agreed.iter().map(|agreed| crypto_line(&agreed.ours, terms)).collect())
             }
             Self::Dtls { active, hash, .. } => {
                 let setup = if *active { Setup::Active } else { Setup::Passive };
@@ -34,10 +34,10 @@ impl Security {
     }
 }
 
-pub(super) fn crypto_line(ours: &Crypto, flags: &Flags) -> String {
+pub(super) fn crypto_line(ours: &Crypto, terms: &Terms) -> String {
     let form = CryptoForm {
-        padded: flags.sdes.padded,
-        lifetime: flags.sdes.lifetime,
+        padded: terms.keying.sdes.padded,
+        lifetime: terms.keying.sdes.lifetime,
     };
     format!("crypto:{}", ours.write(form))
 }

@@ -4,24 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use wire::sdp::Direction;
 
-use super::super::{Context, Heard, Policy, Refused};
-use crate::ng::{Flags, Learning};
+use super::super::{Context, Heard, Refused, Terms};
+use crate::Counter;
 use crate::sdp::{Section, TELEPHONE_CLOCK};
-use crate::{Config, Counter};
-
-pub(super) fn policy(flags: &Flags, config: &Config) -> Policy {
-    Policy {
-        // A party that sends from another address than it receives at has not stated that address,
-        // so its source is still learned.
-        learning: flags.learning.unwrap_or(match config.learning {
-            Learning::Off if flags.asymmetric => Learning::Heuristic,
-            learning => learning,
-        }),
-        asymmetric: flags.asymmetric,
-        strict: flags.strict_source,
-        handover: flags.media_handover,
-    }
-}
 
 /// The direction to write for a section. A sender may also hold it by its address; then it receives
 /// no media, and may send.
@@ -38,12 +23,12 @@ pub(super) fn said_direction(said: Direction, holds: bool) -> Direction {
 pub(super) fn hear(
     section: &Section<'_>,
     interface: usize,
-    flags: &Flags,
+    terms: &Terms,
     context: &mut Context<'_>,
 ) -> Result<Heard, Refused> {
-    let trusts = flags.trust_address.unwrap_or(!context.config.sip_source) || section.ice.is_some();
+    let trusts = terms.trust_address.unwrap_or(!context.config.sip_source) || section.ice.is_some();
     let said = section.address.filter(|address| trusts || address.is_unspecified());
-    let address = said.or(flags.received_from).or(section.address).ok_or_else(|| {
+    let address = said.or(terms.received_from).or(section.address).ok_or_else(|| {
         context.counters.count(Counter::SdpNoAddress);
         Refused::NoAddress
     })?;
@@ -63,7 +48,7 @@ pub(super) fn hear(
         direction: section.direction,
         ice: section.ice.clone(),
         clock_rate: section.clock_rate().unwrap_or(TELEPHONE_CLOCK),
-        received: flags.received_from,
+        received: terms.received_from,
         is_opportunistic: section.is_opportunistic(),
     })
 }

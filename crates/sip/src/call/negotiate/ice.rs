@@ -2,25 +2,24 @@
 
 use wire::sdp::IceCredentials;
 
-use super::super::{Context, Heard, Media, Side};
+use super::super::{Context, Heard, Ice, Media, Side, Terms};
 use super::Role;
 use crate::Config;
-use crate::ng::{Flags, Ice};
 use crate::sdp::{Attributes, Candidate, Section};
 
 impl Media {
     /// Whether the ICE of an offer may pass with our addresses beside the sender's. Media may then
     /// bypass us, so both parties must use the same protection, and a party with ICE to us keeps
     /// that.
-    pub(super) fn may_pass_ice(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
+    pub(super) fn may_pass_ice(&self, end: usize, section: &Section<'_>, terms: &Terms, config: &Config) -> bool {
         let other = &self.sides[1 - end];
         let is_ours = || self.sides.iter().any(|side| side.ice.is_some() && side.has_ice());
-        let wanted = match flags.ice {
-            Ice::Optional => flags.reset || !is_ours(),
-            Ice::Default => self.passes_ice && !flags.reset && (other.heard.is_none() || other.has_ice()),
+        let wanted = match terms.ice {
+            Ice::Optional => terms.reset || !is_ours(),
+            Ice::Default => self.passes_ice && !terms.reset && (other.heard.is_none() || other.has_ice()),
             Ice::Remove | Ice::Force => false,
         };
-        wanted && !flags.ice_reject && section.ice.is_some() && self.may_pass_keys(end, section, flags, config)
+        wanted && !terms.ice_reject && section.ice.is_some() && self.may_pass_keys(end, section, terms, config)
     }
 
     /// An offer with new credentials restarts ICE, and the answer must have new ones too (RFC 8839
@@ -41,30 +40,30 @@ impl Media {
         end: usize,
         role: Role,
         section: &Section<'_>,
-        flags: &Flags,
+        terms: &Terms,
         context: &mut Context<'_>,
     ) -> (Attributes<(IceCredentials, Vec<Candidate>)>, Vec<Candidate>) {
         let passed = self.passes_ice;
-        let passes = passed && section.ice.is_some() && flags.ice != Ice::Remove;
+        let passes = passed && section.ice.is_some() && terms.ice != Ice::Remove;
         if passed {
             self.sides.iter_mut().for_each(|side| side.ice = None);
         }
         let [speaker, other] = self.sides_from(end);
         if role == Role::Offer {
-            speaker.ice_rejected = flags.ice_reject;
+            speaker.ice_rejected = terms.ice_reject;
         }
         if passes {
-            return (Attributes::Keep, other.candidates(section, flags));
+            return (Attributes::Keep, other.candidates(section, terms));
         }
         if section.ice.is_none() {
             speaker.ice = None;
         }
-        let wanted = match (flags.ice, role) {
+        let wanted = match (terms.ice, role) {
             (Ice::Remove, _) => false,
             (Ice::Force | Ice::Optional, Role::Offer) => true,
             // A party with ICE to us keeps it, and one that has described itself without ICE stays
             // without.
-            (Ice::Default, Role::Offer) if other.heard.is_some() && !flags.reset => {
+            (Ice::Default, Role::Offer) if other.heard.is_some() && !terms.reset => {
                 other.ice.is_some() && other.has_ice()
             }
             (Ice::Default, Role::Offer) => section.ice.is_some(),
@@ -78,7 +77,7 @@ impl Media {
         }
         let credentials = other.ice.get_or_insert_with(|| context.random.credentials()).clone();
         (
-            Attributes::Replace((credentials, other.candidates(section, flags))),
+            Attributes::Replace((credentials, other.candidates(section, terms))),
             Vec::new(),
         )
     }
@@ -90,9 +89,9 @@ impl Side {
     }
 
     /// Our addresses towards the party, for it to try.
-    fn candidates(&self, section: &Section<'_>, flags: &Flags) -> Vec<Candidate> {
+    fn candidates(&self, section: &Section<'_>, terms: &Terms) -> Vec<Candidate> {
         let Some(pair) = &self.local else { return Vec::new() };
-        let address = flags.media_address.unwrap_or(pair.advertised);
+        let address = terms.media_address.unwrap_or(pair.advertised);
         let mut candidates = vec![Candidate {
             component: 1,
             address,

@@ -1,9 +1,8 @@
 //! Which sections there are, and on which of our interfaces and ports the two parties have them.
 
-use super::super::{Context, Dialogue, Heard, Media, Offered, Refused};
+use super::super::{Context, Dialogue, Heard, Media, Offered, Refused, Terms};
 use super::Role;
 use crate::Counter;
-use crate::ng::Flags;
 use crate::sdp::{Description, Section};
 
 impl Dialogue {
@@ -37,13 +36,13 @@ impl Dialogue {
         &mut self,
         end: usize,
         description: &Description<'_>,
-        flags: &Flags,
+        terms: &Terms,
         context: &mut Context<'_>,
     ) {
         let mut addresses = description.sections.iter().filter_map(|section| section.address);
         let said = addresses.find(|address| !address.is_unspecified());
-        let families = [said.map(|address| address.is_ipv6()), flags.v6];
-        for ((family, name), end) in families.into_iter().zip(flags.interfaces()).zip([end, 1 - end]) {
+        let families = [said.map(|address| address.is_ipv6()), terms.v6];
+        for ((family, name), end) in families.into_iter().zip(terms.interfaces()).zip([end, 1 - end]) {
             let interface = &mut self.ends[end].interface;
             let v6 = family.unwrap_or(context.ports.address_of(*interface).is_ipv6());
             let named = name.map(|name| context.ports.interface(name, v6));

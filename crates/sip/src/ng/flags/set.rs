@@ -6,7 +6,9 @@ use std::time::Duration;
 use wire::sdp::HashFunction;
 
 use super::table::{Fate, fate};
-use super::{Dtls, Flags, Ice, Learning, Protocol, Wish, text, transport};
+use super::{Flags, text, transport};
+use crate::call::{Dtls, Ice, Protocol};
+use crate::config::{Learning, Wish};
 use crate::ng::value::{Dictionary, Value};
 
 /// Keys that are also sent as a flag with the value after a dash, as `ICE-remove`.
@@ -41,7 +43,7 @@ const READ_ELSEWHERE: &[&str] = &["command", "sdp", "call-id", "from-tag", "to-t
 
 impl Flags {
     /// The flags of a request.
-    pub fn of(request: &Dictionary) -> Self {
+    pub(crate) fn of(request: &Dictionary) -> Self {
         let mut flags = Self::default();
         for (name, value) in request.iter() {
             let name = plain(&String::from_utf8_lossy(name));
@@ -49,6 +51,9 @@ impl Flags {
             if !READ_ELSEWHERE.contains(&name.as_str()) {
                 flags.set(&name, value);
             }
+        }
+        for (name, direction) in flags.terms.interfaces.iter_mut().zip(&flags.direction) {
+            name.get_or_insert_with(|| direction.clone());
         }
         flags
     }
@@ -61,12 +66,14 @@ impl Flags {
             "direction" => self.direction.extend(value.texts().into_iter().map(lossy)),
             "address-family" => self.set_family(&lossy_value(value)),
             "media-address" => {
-                self.media_address = address(value);
-                self.unless_read(self.media_address.is_some(), name, value);
+                self.terms.media_address = address(value);
+                self.unless_read(self.terms.media_address.is_some(), name, value);
             }
-            "from-interface" => self.from_interface = Some(lossy_value(value)),
-            "to-interface" => self.to_interface = Some(lossy_value(value)),
-            "received-from" => self.received_from = value.texts().last().and_then(|text| lossy(text).parse().ok()),
+            "from-interface" => self.terms.interfaces[0] = Some(lossy_value(value)),
+            "to-interface" => self.terms.interfaces[1] = Some(lossy_value(value)),
+            "received-from" => {
+                self.terms.received_from = value.texts().last().and_then(|text| lossy(text).parse().ok())
+            }
             "transport-protocol" => self.set_protocol(&lossy_value(value)),
             "codec" => self.codec(value),
             "delete-delay" => {
@@ -77,11 +84,11 @@ impl Flags {
                 self.unless_read(self.delete_delay.is_some(), name, value);
             }
             "tos" => {
-                self.tos = value.integer().and_then(|tos| u8::try_from(tos).ok());
-                self.unless_read(self.tos.is_some(), name, value);
+                self.terms.tos = value.integer().and_then(|tos| u8::try_from(tos).ok());
+                self.unless_read(self.terms.tos.is_some(), name, value);
             }
-            "label" | "from-label" | "set-label" => self.label = value.text().map(<[u8]>::to_vec),
-            "metadata" => self.metadata = value.text().map(<[u8]>::to_vec),
+            "label" | "from-label" | "set-label" => self.terms.label = value.text().map(<[u8]>::to_vec),
+            "metadata" => self.terms.metadata = value.text().map(<[u8]>::to_vec),
             "supports" => self.supports_load_limit = value.texts().contains(&&b"load limit"[..]),
             "replace" | "ice" | "ice-lite" | "sdes" | "dtls" | "dtls-reverse" | "dtls-fingerprint" | "rtcp-mux"
             | "endpoint-learning" | "t38" | "t.38" => {
@@ -94,7 +101,7 @@ impl Flags {
                 if !is_off(value) {
                     self.wish(Wish::Ptime);
                     let wanted = match name {
-                        "ptime" => &mut self.ptime,
+                        "ptime" => &mut self.terms.ptime,
                         _ => &mut self.ptime_reverse,
                     };
                     *wanted = value.integer().and_then(|it| u64::try_from(it).ok());
@@ -144,10 +151,10 @@ impl Flags {
             Some(prefix) if flag.is_char_boundary(prefix.len() + 1) => {
                 let value = &flag[prefix.len() + 1..];
                 match *prefix {
-                    "codec-strip" => self.codecs.strip.push(value.to_owned()),
-                    "codec-except" => self.codecs.except.push(value.to_owned()),
-                    "codec-offer" => self.codecs.offer.push(value.to_owned()),
-                    "codec-mask" => self.codecs.mask.push(value.to_owned()),
+                    "codec-strip" => self.terms.codecs.strip.push(value.to_owned()),
+                    "codec-except" => self.terms.codecs.except.push(value.to_owned()),
+                    "codec-offer" => self.terms.codecs.offer.push(value.to_owned()),
+                    "codec-mask" => self.terms.codecs.mask.push(value.to_owned()),
                     "codec-transcode" => self.transcode(value.to_owned()),
                     "codec-consume" => self.consume(value.to_owned()),
                     prefix => self.set(prefix, &Value::from(value)),
@@ -159,26 +166,26 @@ impl Flags {
 
     fn flag(&mut self, name: &str) {
         match name {
-            "trust-address" => self.trust_address = Some(true),
-            "sip-source-address" => self.trust_address = Some(false),
-            "asymmetric" => self.asymmetric = true,
-            "strict-source" => self.strict_source = true,
-            "media-handover" => self.media_handover = true,
-            "reset" => self.reset = true,
-            "full-rtcp-attribute" => self.full_rtcp_attribute = true,
-            "no-rtcp-attribute" => self.no_rtcp_attribute = true,
-            "original-sendrecv" => self.original_sendrecv = true,
-            "generate-mid" => self.generate_mid = true,
-            "loop-protect" => self.loop_protect = true,
+            "trust-address" => self.terms.trust_address = Some(true),
+            "sip-source-address" => self.terms.trust_address = Some(false),
+            "asymmetric" => self.terms.sources.asymmetric = true,
+            "strict-source" => self.terms.sources.strict = true,
+            "media-handover" => self.terms.sources.handover = true,
+            "reset" => self.terms.reset = true,
+            "full-rtcp-attribute" => self.terms.attributes.rtcp_in_full = true,
+            "no-rtcp-attribute" => self.terms.attributes.no_rtcp = true,
+            "original-sendrecv" => self.terms.attributes.original_direction = true,
+            "generate-mid" => self.terms.attributes.mid = true,
+            "loop-protect" => self.terms.loop_protect = true,
             "fragment" => self.fragment = true,
-            "recrypt" => self.recrypt = true,
-            "pad-crypto" => self.sdes.padded = true,
+            "recrypt" => self.terms.keying.recrypt = true,
+            "pad-crypto" => self.terms.keying.sdes.padded = true,
             "fatal" => self.fatal = true,
             "fast" => self.fast = true,
             "to-tag" => self.to_tag = true,
             "webrtc" => self.webrtc(),
-            "ice-reject" | "reject-ice" => self.ice_reject = true,
-            "single-codec" => self.single_codec = true,
+            "ice-reject" | "reject-ice" => self.terms.ice_reject = true,
+            "single-codec" => self.terms.single_codec = true,
             "ptime" | "ptime-reverse" | "reverse-ptime" => self.wish(Wish::Ptime),
             "force-transcoding" | "codec-transcode" | "codec-consume" => self.wish(Wish::Transcode),
             "inject-dtmf" => self.wish(Wish::InjectDtmf),
@@ -198,18 +205,18 @@ impl Flags {
 
     fn transcode(&mut self, codec: String) {
         self.wish(Wish::Transcode);
-        self.codecs.transcode.push(codec);
+        self.terms.codecs.transcode.push(codec);
     }
 
     fn consume(&mut self, codec: String) {
         self.wish(Wish::Transcode);
-        self.codecs.consume.push(codec);
+        self.terms.codecs.consume.push(codec);
     }
 
     fn set_family(&mut self, name: &str) {
         match name.to_ascii_uppercase().as_str() {
-            "IP4" => self.v6 = Some(false),
-            "IP6" => self.v6 = Some(true),
+            "IP4" => self.terms.v6 = Some(false),
+            "IP6" => self.terms.v6 = Some(true),
             // Some scripts leave it empty where they have no preference.
             "" => {}
             _ => self.undone.unknown.push(&format!("address-family={name}")),
@@ -228,20 +235,20 @@ impl Flags {
 
     /// The flags that a browser needs.
     fn webrtc(&mut self) {
-        self.protocol = Some(Protocol::Exactly("UDP/TLS/RTP/SAVPF".to_owned()));
-        self.ice = Ice::Force;
-        self.mux.offer = true;
-        self.mux.require = true;
-        self.no_rtcp_attribute = true;
-        self.sdes.off = true;
-        self.generate_mid = true;
+        self.terms.protocol = Some(Protocol::Exactly("UDP/TLS/RTP/SAVPF".to_owned()));
+        self.terms.ice = Ice::Force;
+        self.terms.mux.offer = true;
+        self.terms.mux.require = true;
+        self.terms.attributes.no_rtcp = true;
+        self.terms.keying.sdes.off = true;
+        self.terms.attributes.mid = true;
     }
 
     fn set_protocol(&mut self, name: &str) {
         match name.to_ascii_uppercase().as_str() {
-            "ACCEPT" => self.protocol = Some(Protocol::Accept),
+            "ACCEPT" => self.terms.protocol = Some(Protocol::Accept),
             "RTP/AVP" | "RTP/AVPF" | "RTP/SAVP" | "RTP/SAVPF" | "UDP/TLS/RTP/SAVP" | "UDP/TLS/RTP/SAVPF" => {
-                self.protocol = Some(Protocol::Exactly(name.to_ascii_uppercase()));
+                self.terms.protocol = Some(Protocol::Exactly(name.to_ascii_uppercase()));
             }
             _ => self.undone.unknown.push(&format!("transport-protocol={name}")),
         }
@@ -251,21 +258,21 @@ impl Flags {
     fn choice(&mut self, name: &str, value: &str) {
         let word = plain(value);
         match (name, word.as_str()) {
-            ("replace", "origin") => self.replace.origin = true,
-            ("replace", "origin-full") => self.replace.origin_full = true,
-            ("replace", "sdp-version") => self.replace.version = true,
-            ("replace", "force-increment-sdp-ver") => self.replace.version_always = true,
-            ("replace", "username") => self.replace.username = true,
-            ("replace", "session-name") => self.replace.session_name = true,
-            ("replace", "zero-address") => self.replace.zero_address = true,
+            ("replace", "origin") => self.terms.replace.origin = true,
+            ("replace", "origin-full") => self.terms.replace.origin_full = true,
+            ("replace", "sdp-version") => self.terms.replace.version = true,
+            ("replace", "force-increment-sdp-ver") => self.terms.replace.version_always = true,
+            ("replace", "username") => self.terms.replace.username = true,
+            ("replace", "session-name") => self.terms.replace.session_name = true,
+            ("replace", "zero-address") => self.terms.replace.zero_address = true,
             // The address of the session is replaced in any case: otherwise nothing would be
             // relayed.
             ("replace", "session-connection") => {}
-            ("ice", "remove") => self.ice = Ice::Remove,
-            ("ice", "force") => self.ice = Ice::Force,
-            ("ice", "optional") => self.ice = Ice::Optional,
-            ("ice", "default") => self.ice = Ice::Default,
-            ("ice", "reject") => self.ice_reject = true,
+            ("ice", "remove") => self.terms.ice = Ice::Remove,
+            ("ice", "force") => self.terms.ice = Ice::Force,
+            ("ice", "optional") => self.terms.ice = Ice::Optional,
+            ("ice", "default") => self.terms.ice = Ice::Default,
+            ("ice", "reject") => self.terms.ice_reject = true,
             ("ice", "force-relay") => self.wish(Wish::ForceRelay),
             // We are lite towards everybody, and send all our candidates at once.
             ("ice", "trickle" | "ice2" | "lite-both" | "lite-forward" | "lite-backward") => {}
@@ -273,21 +280,23 @@ impl Flags {
             ("ice-lite", _) => {}
             ("t38" | "t.38", "decode" | "force") => self.wish(Wish::T38),
             ("t38" | "t.38", _) => {}
-            ("rtcp-mux", "offer") => self.mux.offer = true,
-            ("rtcp-mux", "require") => self.mux.require = true,
-            ("rtcp-mux", "demux") => self.mux.demux = true,
-            ("rtcp-mux", "accept") => self.mux.accept = true,
-            ("rtcp-mux", "reject") => self.mux.reject = true,
-            ("dtls", "passive") => self.dtls = Dtls::Passive,
-            ("dtls", "active") => self.dtls = Dtls::Active,
-            ("dtls", "off" | "no" | "disable" | "disabled") => self.dtls = Dtls::Off,
-            ("dtls-reverse", "passive") => self.dtls_reverse = Some(Dtls::Passive),
-            ("dtls-reverse", "active") => self.dtls_reverse = Some(Dtls::Active),
-            ("dtls-fingerprint", _) if hash_function(&word).is_some() => self.fingerprint = hash_function(&word),
-            ("endpoint-learning", "off") => self.learning = Some(Learning::Off),
-            ("endpoint-learning", "immediate") => self.learning = Some(Learning::Immediate),
-            ("endpoint-learning", "delayed") => self.learning = Some(Learning::Delayed),
-            ("endpoint-learning", "heuristic") => self.learning = Some(Learning::Heuristic),
+            ("rtcp-mux", "offer") => self.terms.mux.offer = true,
+            ("rtcp-mux", "require") => self.terms.mux.require = true,
+            ("rtcp-mux", "demux") => self.terms.mux.demux = true,
+            ("rtcp-mux", "accept") => self.terms.mux.accept = true,
+            ("rtcp-mux", "reject") => self.terms.mux.reject = true,
+            ("dtls", "passive") => self.terms.keying.dtls = Dtls::Passive,
+            ("dtls", "active") => self.terms.keying.dtls = Dtls::Active,
+            ("dtls", "off" | "no" | "disable" | "disabled") => self.terms.keying.dtls = Dtls::Off,
+            ("dtls-reverse", "passive") => self.terms.keying.dtls_reverse = Some(Dtls::Passive),
+            ("dtls-reverse", "active") => self.terms.keying.dtls_reverse = Some(Dtls::Active),
+            ("dtls-fingerprint", _) if hash_function(&word).is_some() => {
+                self.terms.keying.fingerprint = hash_function(&word)
+            }
+            ("endpoint-learning", "off") => self.terms.sources.learning = Some(Learning::Off),
+            ("endpoint-learning", "immediate") => self.terms.sources.learning = Some(Learning::Immediate),
+            ("endpoint-learning", "delayed") => self.terms.sources.learning = Some(Learning::Delayed),
+            ("endpoint-learning", "heuristic") => self.terms.sources.learning = Some(Learning::Heuristic),
             ("sdes", _) => self.choice_of_sdes(value, &word),
             _ => self.undone.unknown.push(&format!("{name}={value}")),
         }
@@ -301,10 +310,10 @@ impl Flags {
         for (name, value) in codec.iter() {
             let codecs = value.texts().into_iter().map(lossy);
             match name {
-                b"strip" => self.codecs.strip.extend(codecs),
-                b"mask" => self.codecs.mask.extend(codecs),
-                b"except" => self.codecs.except.extend(codecs),
-                b"offer" => self.codecs.offer.extend(codecs),
+                b"strip" => self.terms.codecs.strip.extend(codecs),
+                b"mask" => self.terms.codecs.mask.extend(codecs),
+                b"except" => self.terms.codecs.except.extend(codecs),
+                b"offer" => self.terms.codecs.offer.extend(codecs),
                 b"transcode" => codecs.for_each(|codec| self.transcode(codec)),
                 b"consume" => codecs.for_each(|codec| self.consume(codec)),
                 _ => self.flag(&plain(&format!("codec-{}", lossy(name)))),

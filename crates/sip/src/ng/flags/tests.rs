@@ -1,5 +1,7 @@
 use super::table::Fate;
 use super::*;
+use crate::call::{Ice, Mux, Protocol, Replace, SourceTerms};
+use crate::config::Wish;
 use crate::ng::value::{Dictionary, Value};
 
 fn list(words: &[&str]) -> Value {
@@ -20,19 +22,25 @@ fn requests_of_kamailio_are_understood() {
     let flags = Flags::of(&request);
     let expected = Flags {
         supports_load_limit: true,
-        ice: Ice::Remove,
-        trust_address: Some(true),
-        strict_source: true,
-        replace: Replace {
-            origin: true,
-            ..Replace::default()
+        terms: Terms {
+            ice: Ice::Remove,
+            trust_address: Some(true),
+            sources: SourceTerms {
+                strict: true,
+                ..SourceTerms::default()
+            },
+            replace: Replace {
+                origin: true,
+                ..Replace::default()
+            },
+            protocol: Some(Protocol::Exactly("RTP/AVP".to_owned())),
+            mux: Mux {
+                demux: true,
+                ..Mux::default()
+            },
+            received_from: Some([192, 0, 2, 7].into()),
+            ..Terms::default()
         },
-        protocol: Some(Protocol::Exactly("RTP/AVP".to_owned())),
-        mux: Mux {
-            demux: true,
-            ..Mux::default()
-        },
-        received_from: Some([192, 0, 2, 7].into()),
         ..Flags::default()
     };
     assert_eq!(flags, expected);
@@ -58,7 +66,7 @@ fn all_forms_of_a_wish_mean_the_same() {
     let text = "SDES=[off no-AEAD_AES_256_GCM] codec=[strip=[G729]] endpoint_learning-immediate address-family=IP6";
     let as_text = Flags::of(&Dictionary::default().with("rtpp_flags", text));
     let as_other_text = Flags::of(&Dictionary::default().with("rtpp-flags", text));
-    assert!(as_keys.sdes.off && as_keys.undone == Undone::default());
+    assert!(as_keys.terms.keying.sdes.off && as_keys.undone == Undone::default());
     assert_eq!(as_keys, as_flags);
     assert_eq!(as_keys, as_text);
     assert_eq!(as_keys, as_other_text);
@@ -80,12 +88,16 @@ fn words_of_a_string_name_the_transport_protocol_and_interfaces() {
         ("UDP/TLS/RTP/SAVPF RTP/AVP", "RTP/AVP"),
     ] {
         let flags = Flags::of(&Dictionary::default().with("rtpp-flags", text));
-        assert_eq!(flags.protocol, Some(Protocol::Exactly(protocol.to_owned())), "{text}");
+        assert_eq!(
+            flags.terms.protocol,
+            Some(Protocol::Exactly(protocol.to_owned())),
+            "{text}"
+        );
         assert_eq!(flags.undone, Undone::default(), "{text}");
     }
     let flags = Flags::of(&Dictionary::default().with("rtpp-flags", "internal external ICE=remove"));
-    assert_eq!(flags.interfaces(), [Some("internal"), Some("external")]);
-    assert_eq!((flags.protocol, flags.undone), (None, Undone::default()));
+    assert_eq!(flags.terms.interfaces(), [Some("internal"), Some("external")]);
+    assert_eq!((flags.terms.protocol, flags.undone), (None, Undone::default()));
 }
 
 #[test]
@@ -143,7 +155,7 @@ fn wide_spaces_around_a_word_are_none() {
         assert_eq!(flags.undone, Undone::default(), "{word}");
     }
     let flags = Flags::of(&Dictionary::default().with("SDES", list(&["\u{3000}only-X "])));
-    assert_eq!(flags.sdes.only, ["X"]);
+    assert_eq!(flags.terms.keying.sdes.only, ["X"]);
 }
 
 #[test]

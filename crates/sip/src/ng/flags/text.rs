@@ -4,7 +4,7 @@ use crate::limits::DEPTH_MAX;
 use crate::ng::value::{Dictionary, Value};
 
 /// Flags in one string; further ones are not looked at.
-pub const MAX: usize = 256;
+const MAX: usize = 256;
 
 /// Reads a string of flags: names alone, and names with values. A name alone has the empty value.
 pub(crate) fn read(text: &str) -> Vec<(String, Value)> {

@@ -1,31 +1,32 @@
 //! Requests that are not carried out.
 
+use crate::config::Wish;
 use crate::limits::{UNDONE_MAX, UNDONE_NAME_MAX};
 
 /// The names of requests that are not carried out, for the reply and the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undone {
+pub(crate) struct Undone {
     /// Unknown names.
-    pub unknown: Names,
+    pub(crate) unknown: Names,
     /// These are known, and make a difference that is missing.
-    pub ignored: Names,
+    pub(crate) ignored: Names,
     /// These cannot be done by a relay without codecs: the request is refused, unless the operator
     /// tolerates them.
-    pub wishes: Vec<Wish>,
+    pub(crate) wishes: Vec<Wish>,
 }
 
 /// Names, of which the first are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub(crate) struct Names {
     /// How many there were.
-    pub count: u64,
+    pub(crate) count: u64,
     /// The first of them, each once and cut to a length.
-    pub kept: Vec<String>,
+    pub(crate) kept: Vec<String>,
 }
 
 impl Names {
     /// One more.
-    pub fn push(&mut self, name: &str) {
+    pub(crate) fn push(&mut self, name: &str) {
         self.count += 1;
         let cut = name
             .char_indices()
@@ -34,54 +35,6 @@ impl Names {
         let name = &name[..cut];
         if self.kept.len() < UNDONE_MAX && !self.kept.iter().any(|kept| kept == name) {
             self.kept.push(name.to_owned());
-        }
-    }
-}
-
-/// Functions that a relay without codecs does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
-    /// Codecs that were not offered.
-    Transcode,
-    /// Packets of another length.
-    Ptime,
-    /// Fax over audio, or audio as fax.
-    T38,
-    /// Tones inserted into audio.
-    InjectDtmf,
-    /// One more candidate beside those of the other party.
-    ForceRelay,
-}
-
-impl Wish {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Transcode,
-        Self::Ptime,
-        Self::T38,
-        Self::InjectDtmf,
-        Self::ForceRelay,
-    ];
-
-    /// The operator's name for it, which is rtpengine's.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Transcode => "transcode",
-            Self::Ptime => "ptime",
-            Self::T38 => "T.38",
-            Self::InjectDtmf => "inject-DTMF",
-            Self::ForceRelay => "force-relay",
-        }
-    }
-
-    /// Why a request is refused.
-    pub(crate) const fn reason(self) -> &'static str {
-        match self {
-            Self::Transcode => "Transcoding is not supported",
-            Self::Ptime => "Repacketising is not supported",
-            Self::T38 => "T.38 gateways are not supported",
-            Self::InjectDtmf => "Injecting DTMF is not supported",
-            Self::ForceRelay => "ICE=force-relay is not supported",
         }
     }
 }
