@@ -23,7 +23,7 @@ use std::error::Error;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use sip::Relay;
+use sip::CallController;
 use southbound::Fingerprint;
 use tokio::task::JoinHandle;
 use tracing::info;
@@ -51,7 +51,8 @@ pub(crate) fn start(
     let mut settings = settings(config, &needs.fingerprints);
     settings.destinations.services.extend(&needs.services);
     settings.destinations.machine = machine::read(config, &needs.node_ips);
-    let relay = Relay::new(settings, needs.clock, needs.seed).map_err(|refused| format!("sip: {}", why(&refused)))?;
+    let relay =
+        CallController::new(settings, needs.clock, needs.seed).map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), needs.metrics.clone()));
     let kept = config.state.as_deref().map(Saver::start).transpose()?;
     let (thread, runtime) = SipThread::start()?;
@@ -75,7 +76,7 @@ pub(crate) fn start(
 /// Errors: as those of [`start`], but for sockets that are in use and files.
 pub(crate) fn check(config: &config::Sip) -> Result<(), String> {
     check_addresses(config)?;
-    let relay = Relay::new(settings(config, &[]), Clocks::read().wall, [0; 32]);
+    let relay = CallController::new(settings(config, &[]), Clocks::read().wall, [0; 32]);
     relay.map(drop).map_err(|refused| format!("sip: {}", why(&refused)))
 }
 

@@ -14,6 +14,7 @@ mod learning;
 mod lifetime;
 mod media;
 mod negotiate;
+mod source;
 mod target;
 mod terms;
 mod write;
@@ -26,18 +27,19 @@ use std::time::Instant;
 use environment::Random;
 use southbound::relay::Entry;
 
+use crate::config::Config;
+use crate::counters::{Counter, Counters};
 use crate::limits::{DIALOGUES_MAX, TAGS_MAX};
-use crate::ports::Ports;
+use crate::ports::PortPool;
 use crate::sdp::Description;
-use crate::{Config, Counter, Counters};
 
 pub(crate) use agreement::Agreement;
 pub(crate) use allocation::Allocation;
 pub(crate) use keying::Security;
-pub(crate) use learning::Source;
 pub(crate) use lifetime::{Check, Ending};
 pub(crate) use media::{Component, Heard, Media, Offered, Policy, Side};
 pub(crate) use negotiate::Role;
+pub(crate) use source::Source;
 pub(crate) use target::Target;
 pub(crate) use terms::{Dtls, Ice, Protocol, Sdes, SourceTerms, Terms};
 #[cfg(test)]
@@ -51,7 +53,7 @@ pub(crate) type CallName = Arc<[u8]>;
 pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) config: &'a Config,
-    pub(crate) ports: &'a mut Ports,
+    pub(crate) ports: &'a mut PortPool,
     pub(crate) random: &'a mut Random,
     /// The relay's name in descriptions, so that one does not pass through it twice.
     pub(crate) instance: &'a str,

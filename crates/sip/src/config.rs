@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use wire::sdp::Fingerprint;
 
-use crate::Destinations;
+use crate::destinations::Destinations;
 
 /// Options of the operator.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Config {
     pub tolerated: Vec<Wish>,
     /// The addresses that media may be sent to.
     pub destinations: Destinations,
-    /// Whether the caller takes the results of [`Relay::take_changes`](crate::Relay::take_changes).
+    /// Whether the caller takes the results of [`CallController::take_changes`](crate::CallController::take_changes).
     pub saves: bool,
 }
 

@@ -1,12 +1,15 @@
 //! The control of a relay for SIP calls, as rtpengine and rtpproxy for Kamailio and OpenSIPS.
 //!
 //! A proxy reports calls in one of two protocols, [`ng`] or [`rtpproxy`], and gets ports, or
-//! descriptions with our ports in them. Both use one state machine, [`Relay`]. Its input is the
-//! time and messages; its output is orders for the media node, and replies. It has no clock, socket
-//! or thread; the same seed and the same inputs at the same times give the same outputs.
+//! descriptions with our ports in them. Both use one state machine, [`CallController`]. Its input
+//! is the time and messages; its output is orders for the media node, and replies. It has no clock,
+//! socket or thread; the same seed and the same inputs at the same times give the same outputs.
 //!
-//! Start with [`Relay`], then [`southbound::relay`], the orders to a media node and its answers. [`sdp`] reads
-//! and rewrites descriptions, [`quality`] rates calls, [`statistics`] are for dashboards.
+//! Start with [`CallController`], then [`southbound::relay`], the orders to a media node and its
+//! answers. [`sdp`] reads and rewrites descriptions, [`quality`] rates calls, [`statistics`] are
+//! for dashboards. Inside, `call` is one call, `calls` are all of them with their ports, and
+//! `replies` are the answers that wait or are repeated; `ng` and `rtpproxy` turn commands into what
+//! `calls` does.
 
 pub mod limits;
 pub mod ng;
@@ -16,23 +19,21 @@ pub mod sdp;
 pub mod statistics;
 
 mod call;
+mod calls;
 mod config;
-mod cookies;
+mod controller;
 mod counters;
 mod destinations;
-mod drain;
-mod forwarding;
+mod form;
+mod messages;
 mod ports;
-mod reclaim;
-mod relay;
-mod requests;
+mod replies;
 mod saved;
 
-pub(crate) use call::Call;
 pub use config::{Config, ConfigRefused, Interface, Learning, Wish};
+pub use controller::CallController;
 pub use counters::{Counter, Counters};
 pub use destinations::{Destinations, Machine};
 pub use environment::WallClock;
-pub use relay::{Input, Output, Relay};
-pub use requests::{Request, RequestId};
+pub use messages::{Input, Output, Request, RequestId};
 pub use saved::Change;

@@ -2,7 +2,7 @@
 //!
 //! A message is a cookie, a space and a dictionary, in bencode or JSON; the reply has the same
 //! cookie and the same encoding. [`Stream`] and [`route`] find messages in byte streams and HTTP
-//! bodies; the commands are the [`Relay`](crate::Relay)'s.
+//! bodies; the commands are the [`CallController`](crate::CallController)'s.
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`.
 
@@ -17,6 +17,6 @@ mod report;
 mod statistics;
 mod wishes;
 
-pub(crate) use commands::{call_reported_on, out_of_ports};
+pub(crate) use commands::{call_reported_on, execute, out_of_ports};
 use flags::Flags;
 pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, Unreadable, route, split, subprotocol};

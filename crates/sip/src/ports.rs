@@ -5,17 +5,19 @@ use std::net::{IpAddr, SocketAddr};
 
 use environment::Random;
 
-use crate::{ConfigRefused, Interface, Machine, statistics};
+use crate::config::{ConfigRefused, Interface};
+use crate::destinations::Machine;
 
 /// The ports of all interfaces: pairs of an even one and the odd one above it.
 ///
 /// They are given out in an unpredictable order, and a returned one goes to the end, so that late
 /// packets of one call do not reach the next one.
-pub(crate) struct Ports {
-    pools: Vec<Pool>,
+pub(crate) struct PortPool {
+    pools: Vec<InterfacePorts>,
 }
 
-struct Pool {
+/// The ports of one interface, free and taken.
+struct InterfacePorts {
     interface: Interface,
     free: VecDeque<u16>,
     /// The taken ports, each with the number of its owners.
@@ -33,6 +35,23 @@ pub(crate) struct Pair {
     port: u16,
 }
 
+/// The ports of one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Its name in requests.
+    pub name: String,
+    /// Its address.
+    pub address: IpAddr,
+    /// The first and the last.
+    pub range: (u16, u16),
+    /// How many calls have.
+    pub used: usize,
+    /// How many are free.
+    pub free: usize,
+    /// The last one given out.
+    pub last: u16,
+}
+
 impl Pair {
     /// The interface it is on.
     pub(crate) fn interface(&self) -> usize {
@@ -48,7 +67,7 @@ impl Pair {
     }
 }
 
-impl Ports {
+impl PortPool {
     pub(crate) fn new(interfaces: &[Interface], random: &mut Random) -> Result<Self, ConfigRefused> {
         if interfaces.is_empty() {
             return Err(ConfigRefused::NoInterface);
@@ -67,7 +86,7 @@ impl Ports {
         }
         let pools = interfaces
             .iter()
-            .map(|interface| Pool::new(interface, random))
+            .map(|interface| InterfacePorts::new(interface, random))
             .collect::<Result<_, _>>()?;
         Ok(Self { pools })
     }
@@ -100,7 +119,7 @@ impl Ports {
 
     /// The interface of the same name with an address of that family; itself where there is none.
     pub(crate) fn sibling(&self, interface: usize, v6: bool) -> usize {
-        let is_v6 = |pool: &Pool| pool.interface.address.is_ipv6();
+        let is_v6 = |pool: &InterfacePorts| pool.interface.address.is_ipv6();
         let named = self.with_family(&self.pools[interface].interface.name, v6);
         named
             .filter(|_| is_v6(&self.pools[interface]) != v6)
@@ -171,7 +190,7 @@ impl Ports {
     /// place of one of this machine's where the interface has all of them.
     pub(crate) fn own(&self, at: SocketAddr, machine: &Machine) -> SocketAddr {
         let ip = at.ip().to_canonical();
-        let is_it = |pool: &&Pool| {
+        let is_it = |pool: &&InterfacePorts| {
             let interface = &pool.interface;
             let has_all = interface.address.is_unspecified() && machine.has(ip);
             (interface.advertised == Some(ip) || has_all) && interface.ports.contains(&at.port())
@@ -211,8 +230,8 @@ impl Ports {
     }
 
     /// How many ports of each interface are taken, and how many are not.
-    pub(crate) fn pools(&self) -> Vec<statistics::Pool> {
-        let pool = |pool: &Pool| statistics::Pool {
+    pub(crate) fn pools(&self) -> Vec<Pool> {
+        let pool = |pool: &InterfacePorts| Pool {
             name: pool.interface.name.clone(),
             address: pool.interface.address,
             range: (*pool.interface.ports.start(), *pool.interface.ports.end()),
@@ -229,7 +248,7 @@ impl Ports {
     }
 }
 
-impl Pool {
+impl InterfacePorts {
     fn new(interface: &Interface, random: &mut Random) -> Result<Self, ConfigRefused> {
         let (start, end) = (*interface.ports.start(), *interface.ports.end());
         let mut free: Vec<u16> = (start..end).filter(|port| *port != 0 && port % 2 == 0).collect();
@@ -259,8 +278,8 @@ mod tests {
         }
     }
 
-    fn ports(interfaces: &[Interface]) -> Result<Ports, ConfigRefused> {
-        Ports::new(interfaces, &mut Random::new([7; 32]))
+    fn ports(interfaces: &[Interface]) -> Result<PortPool, ConfigRefused> {
+        PortPool::new(interfaces, &mut Random::new([7; 32]))
     }
 
     #[test]

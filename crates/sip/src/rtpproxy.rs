@@ -10,3 +10,4 @@ mod command;
 mod commands;
 
 pub use command::{Allocate, Command, ErrorCode, Names, Side};
+pub(crate) use commands::{call_reported_on, execute};

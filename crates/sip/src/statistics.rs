@@ -7,7 +7,7 @@ mod interval;
 mod rates;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use interval::Intervals;
@@ -19,6 +19,8 @@ use southbound::relay::Traffic;
 
 use crate::call::{Call, Component};
 use crate::limits::PROXIES_MAX;
+pub use crate::ports::Pool;
+use crate::quality::Scores;
 
 /// The requests of proxies, in either protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,23 +106,6 @@ pub struct Proxy {
     pub errors: u64,
 }
 
-/// The ports of one interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
-    /// Its name in requests.
-    pub name: String,
-    /// Its address.
-    pub address: IpAddr,
-    /// The first and the last.
-    pub range: (u16, u16),
-    /// How many calls have.
-    pub used: usize,
-    /// How many are free.
-    pub free: usize,
-    /// The last one given out.
-    pub last: u16,
-}
-
 /// Everything, at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
@@ -146,10 +131,14 @@ pub struct Snapshot {
 /// The running counts.
 #[derive(Debug)]
 pub(crate) struct Statistics {
-    pub(crate) ended: Ended,
-    pub(crate) proxies: BTreeMap<IpAddr, Proxy>,
-    pub(crate) intervals: Intervals,
+    started: Instant,
+    ended: Ended,
+    proxies: BTreeMap<IpAddr, Proxy>,
+    intervals: Intervals,
     pub(crate) rounds: Rounds,
+    pub(crate) scores: Scores,
+    /// All that was ever relayed.
+    relayed: Traffic,
 }
 
 /// The kind of one request.
@@ -162,11 +151,45 @@ pub(crate) struct Outcome {
 impl Statistics {
     pub(crate) fn new(now: Instant) -> Self {
         Statistics {
+            started: now,
             ended: Ended::default(),
             proxies: BTreeMap::new(),
             intervals: Intervals::new(now),
             rounds: Rounds::default(),
+            scores: Scores::default(),
+            relayed: Traffic::default(),
         }
+    }
+
+    /// Everything as of now, with so many calls and these ports.
+    pub(crate) fn snapshot(&mut self, now: Instant, calls: usize, pools: Vec<Pool>) -> Snapshot {
+        Snapshot {
+            uptime: now.saturating_duration_since(self.started),
+            calls,
+            relayed: self.relayed,
+            rates: self.rounds.rates(),
+            ended: self.ended,
+            proxies: self.proxies.iter().map(|(from, proxy)| (*from, *proxy)).collect(),
+            pools,
+            interval: self.intervals.last(now, calls),
+        }
+    }
+
+    /// All that was ever relayed.
+    pub(crate) fn total(&self) -> Traffic {
+        self.relayed
+    }
+
+    /// A port reported its traffic since it was opened, which was `before` at its last report.
+    pub(crate) fn relayed(&mut self, before: Traffic, traffic: Traffic) {
+        self.relayed.packets += traffic.packets.saturating_sub(before.packets);
+        self.relayed.bytes += traffic.bytes.saturating_sub(before.bytes);
+        self.relayed.errors += traffic.errors.saturating_sub(before.errors);
+    }
+
+    /// The ports to ask for their traffic now, of all that relay.
+    pub(crate) fn ask_ports(&mut self, now: Instant, relaying: impl FnOnce() -> Vec<SocketAddr>) -> Vec<SocketAddr> {
+        self.rounds.ask(now, self.relayed, relaying)
     }
 
     /// A request was answered.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use sip::{Change, Relay};
+use sip::{CallController, Change};
 use tracing::{error, info, warn};
 
 use super::journal::Journal;
@@ -86,7 +86,7 @@ impl Saver {
 
     /// Passes on the changes, or all calls if the file does not have all of them. Does nothing
     /// while the last batch is being written, so that the caller does not wait for a disk.
-    pub(crate) fn save(&mut self, now: Instant, relay: &mut Relay) {
+    pub(crate) fn save(&mut self, now: Instant, relay: &mut CallController) {
         if self.state.busy.load(Ordering::Acquire) {
             return;
         }
@@ -105,7 +105,7 @@ impl Saver {
 
     /// Hands over all calls, to be written before this is gone; waits while the last batch is being
     /// written.
-    pub(crate) fn save_all(&self, relay: &mut Relay) {
+    pub(crate) fn save_all(&self, relay: &mut CallController) {
         self.hand_over(Batch::All(relay.take_all()));
     }
 
@@ -175,7 +175,8 @@ mod tests {
             ports: 5000..=5063,
         };
         let clocks = Clocks::read();
-        let mut relay = Relay::new(Config::new(vec![interface]), clocks.wall, [7; 32]).expect("a usable configuration");
+        let mut relay =
+            CallController::new(Config::new(vec![interface]), clocks.wall, [7; 32]).expect("a usable configuration");
         let mut now = clocks.wall.now;
         let (mut journal, _) = Journal::open(&folder).expect("a folder of ours");
         journal.replace(&[]).expect("room");

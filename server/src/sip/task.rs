@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sip::{Counter, Input, Output, Relay, Request, RequestId};
+use sip::{CallController, Counter, Input, Output, Request, RequestId};
 use southbound::Command;
 use southbound::relay::{Refusal, RelayNotice};
 use tokio::net::UdpSocket;
@@ -134,7 +134,7 @@ impl Handle {
 /// Starts the task, with the calls that an earlier process kept, if any. The task ends when all
 /// handles are dropped, or by a panic.
 pub(crate) fn start(
-    relay: Relay,
+    relay: CallController,
     needs: Dependencies,
     config: config::Sip,
     access: Arc<Access>,
@@ -160,7 +160,7 @@ pub(crate) fn start(
 }
 
 struct Task {
-    relay: Relay,
+    relay: CallController,
     node: NodeLink<Vec<RelayNotice>>,
     metrics: Metrics,
     notifier: Notifier,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sip::limits::MESSAGE_MAX;
 use sip::ng::{Encoding, Stream, Unreadable};
 use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
-use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
+use sip::{CallController, Config, Input, Interface, Output, Request, RequestId, WallClock};
 use southbound::relay::{RelayCommand, RelayNotice};
 
 /// A value is read back the same after it was written, in both encodings, and a stream finds it
@@ -90,7 +90,7 @@ fn converse(data: &[u8], request: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Reques
         now,
         unix: Duration::from_secs(1_800_000_000),
     };
-    let mut relay = Relay::new(Config::new(vec![interface]), clock, [0; 32]).expect("a usable configuration");
+    let mut relay = CallController::new(Config::new(vec![interface]), clock, [0; 32]).expect("a usable configuration");
     let (mut open, mut outputs) = (0_usize, Vec::new());
     for message in data.split(|byte| *byte == b'\n') {
         relay.handle(now, Input::Request(RequestId(0), request(None, message)), &mut outputs);

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::{Component, Dialogue, Media, Side, Terms};
-use crate::ports::Ports;
+use crate::ports::PortPool;
 use crate::sdp::Description;
 
 /// The media that were agreed before an offer.
@@ -39,14 +39,14 @@ impl Agreement {
     }
 
     /// It is not needed any more.
-    pub(crate) fn release(mut self, ports: &mut Ports) {
+    pub(crate) fn release(mut self, ports: &mut PortPool) {
         self.media.iter_mut().for_each(|media| media.release(ports));
     }
 }
 
 impl Dialogue {
     /// The media as they are, in case that an offer of this end or an answer to it fails.
-    pub(crate) fn agreed(&self, offerer: usize, ports: &mut Ports) -> Agreement {
+    pub(crate) fn agreed(&self, offerer: usize, ports: &mut PortPool) -> Agreement {
         Agreement {
             media: self.media.iter().map(|media| media.share(ports)).collect(),
             offered: self.offered,
@@ -59,7 +59,7 @@ impl Dialogue {
 
     /// A change of one section is offered, beginning with what was agreed, whatever was offered
     /// since.
-    pub(crate) fn offer_section(&mut self, index: usize, offerer: usize, ports: &mut Ports) {
+    pub(crate) fn offer_section(&mut self, index: usize, offerer: usize, ports: &mut PortPool) {
         if self.is_established() && self.agreement.is_none() {
             self.agreement = Some(self.agreed(offerer, ports));
         }
@@ -72,7 +72,7 @@ impl Dialogue {
     }
 
     /// The offered change of one section is answered. Changes of others may yet be.
-    pub(crate) fn commit_section(&mut self, index: usize, ports: &mut Ports) {
+    pub(crate) fn commit_section(&mut self, index: usize, ports: &mut PortPool) {
         let Some(agreement) = &mut self.agreement else { return };
         agreement.sections.remove(&index);
         if agreement.sections.is_empty() {
@@ -107,7 +107,7 @@ impl Dialogue {
     }
 
     /// The offered change is answered.
-    pub(crate) fn commit(&mut self, ports: &mut Ports) {
+    pub(crate) fn commit(&mut self, ports: &mut PortPool) {
         self.agreement
             .take()
             .into_iter()
@@ -116,7 +116,7 @@ impl Dialogue {
 
     /// The offered change is not answered: there is another offer, or one of the other party, which
     /// this is the answer to.
-    pub(super) fn roll_back(&mut self, answering: Option<usize>, ports: &mut Ports) {
+    pub(super) fn roll_back(&mut self, answering: Option<usize>, ports: &mut PortPool) {
         let is_void = |agreement: &Agreement| answering.is_none_or(|end| agreement.offerer == end);
         if self.agreement.as_ref().is_some_and(is_void)
             && let Some(before) = self.agreement.take()
@@ -126,7 +126,7 @@ impl Dialogue {
     }
 
     /// All is as it was.
-    pub(super) fn restore(&mut self, before: Agreement, ports: &mut Ports) {
+    pub(super) fn restore(&mut self, before: Agreement, ports: &mut PortPool) {
         self.media.iter_mut().for_each(|media| media.release(ports));
         self.media = before.media;
         self.offered = before.offered;
@@ -160,7 +160,7 @@ impl Dialogue {
 }
 
 impl Media {
-    fn share(&self, ports: &mut Ports) -> Self {
+    fn share(&self, ports: &mut PortPool) -> Self {
         let [one, other] = &self.sides;
         Self {
             kind: self.kind.clone(),
@@ -175,7 +175,7 @@ impl Media {
 }
 
 impl Side {
-    fn share(&self, ports: &mut Ports) -> Self {
+    fn share(&self, ports: &mut PortPool) -> Self {
         Self {
             local: self.local.as_ref().map(|pair| ports.share(pair)),
             heard: self.heard.clone(),

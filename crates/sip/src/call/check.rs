@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::{Context, Refused};
-use crate::Counter;
+use crate::counters::Counter;
 
 impl Context<'_> {
     /// Whether a party at this interface may have these addresses.

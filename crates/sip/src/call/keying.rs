@@ -15,7 +15,7 @@ use wire::sdp::{HashFunction, Setup};
 use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
 
 use super::{Context, Dtls, Media, Refused, Terms};
-use crate::Config;
+use crate::config::Config;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 pub(crate) use agreed::Agreed;

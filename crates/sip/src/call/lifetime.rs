@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::{Call, Context, Dialogue};
+use crate::config::Config;
+use crate::counters::Counter;
 use crate::limits::NODE_WAIT;
-use crate::ports::Ports;
-use crate::{Config, Counter};
+use crate::ports::PortPool;
 
 /// Why a call ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl Call {
     }
 
     /// Gives back the pair that an address is of: it cannot be had.
-    pub(crate) fn release_at(&mut self, at: SocketAddr, ports: &mut Ports) {
+    pub(crate) fn release_at(&mut self, at: SocketAddr, ports: &mut PortPool) {
         self.dialogues.iter_mut().for_each(Dialogue::forget_offer);
         for side in self.dialogues.iter_mut().flat_map(|dialogue| dialogue.sides_mut()) {
             if side.component_at(at).is_some() {
@@ -113,7 +114,7 @@ impl Call {
     }
 
     /// Removes the dialogues that `which` selects, and gives their ports back.
-    pub(crate) fn forget(&mut self, ports: &mut Ports, which: impl Fn(&Dialogue) -> bool) {
+    pub(crate) fn forget(&mut self, ports: &mut PortPool, which: impl Fn(&Dialogue) -> bool) {
         for dialogue in self.dialogues.iter_mut().filter(|dialogue| which(dialogue)) {
             dialogue.commit(ports);
             dialogue.media.iter_mut().for_each(|media| media.release(ports));

@@ -8,13 +8,13 @@ use southbound::relay::Traffic;
 use wire::sdp::{Direction, IceCredentials};
 
 use super::keying::{Choice, Security};
-use super::learning::Source;
+use super::source::Source;
 use super::terms::Terms;
 use crate::config::{Config, Learning};
+use crate::form;
 use crate::limits::QUALITIES_MAX;
-use crate::ports::{Pair, Ports};
+use crate::ports::{Pair, PortPool};
 use crate::quality::{Quality, Sample};
-use crate::saved::form;
 
 /// RTP, or RTCP beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,7 +213,7 @@ impl Media {
     }
 
     /// Gives the ports of both sides back.
-    pub(crate) fn release(&mut self, ports: &mut Ports) {
+    pub(crate) fn release(&mut self, ports: &mut PortPool) {
         for side in &mut self.sides {
             side.release(ports);
         }
@@ -222,7 +222,7 @@ impl Media {
 
 impl Side {
     /// Gives its ports back. Learned addresses and ICE proofs are of no use at other ports.
-    pub(crate) fn release(&mut self, ports: &mut Ports) {
+    pub(crate) fn release(&mut self, ports: &mut PortPool) {
         self.local.take().into_iter().for_each(|pair| ports.give_back(pair));
         self.sources = Default::default();
         self.said = None;

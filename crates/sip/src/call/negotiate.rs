@@ -6,7 +6,7 @@ mod mids;
 mod places;
 
 use super::{Call, Component, Context, Heard, Media, Offered, Place, Policy, Protocol, Refused, Terms};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::sdp::{Description, Section, SectionRewrite};
 use heard::{hear, said_direction};
 

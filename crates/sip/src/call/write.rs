@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{Dialogue, End, Media, Terms};
-use crate::saved::form;
+use crate::form;
 use crate::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 
 /// Session-level values in descriptions to one party, kept so that they stay the same.

@@ -6,11 +6,13 @@ use super::flags::table::is_command;
 use super::value::{Dictionary, Value};
 use super::wishes::reason;
 use super::{Encoding, Flags, report, statistics as told};
-use crate::call::{Call, CallName, Dialogue, Names, Refused, Role, Target};
+use crate::call::{Call, CallName, Context, Dialogue, Names, Refused, Role, Target};
+use crate::calls::{Calls, Exchange};
+use crate::counters::Counter;
 use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX, WARNED_MAX};
-use crate::relay::Output;
+use crate::messages::Output;
 use crate::sdp::Description;
-use crate::{Counter, Relay, statistics};
+use crate::statistics::{self, Outcome};
 
 /// Why a command failed.
 enum Failure {
@@ -20,33 +22,48 @@ enum Failure {
     LoadLimit(&'static str),
 }
 
-impl Relay {
-    /// Handles one payload, and returns the reply.
-    pub(crate) fn ng_payload(&mut self, now: Instant, payload: &[u8], out: &mut Vec<Output>) -> Vec<u8> {
-        let encoding = Encoding::of(payload).unwrap_or(Encoding::Bencode);
-        let outcome = self.read(payload).and_then(|request| self.command(now, &request, out));
-        let reply = match outcome {
-            Ok(reply) => reply,
-            Err(Failure::Error(reason)) => {
-                self.counters.count(Counter::Errors);
-                self.outcome.failed = true;
-                Dictionary::default()
-                    .with("result", "error")
-                    .with("error-reason", reason)
-            }
-            Err(Failure::LoadLimit(reason)) => {
-                self.counters.count(Counter::Errors);
-                self.outcome.failed = true;
-                Dictionary::default()
-                    .with("result", "load limit")
-                    .with("message", reason)
-            }
-        };
-        let mut bytes = Vec::new();
-        encoding.encode(&Value::Dictionary(reply), &mut bytes);
-        bytes
-    }
+/// Executes one payload; returns the reply and the kind of the request.
+pub(crate) fn execute(calls: &mut Calls, now: Instant, payload: &[u8], out: &mut Vec<Output>) -> (Vec<u8>, Outcome) {
+    let encoding = Encoding::of(payload).unwrap_or(Encoding::Bencode);
+    let mut commands = Commands {
+        calls,
+        now,
+        out,
+        outcome: Outcome::default(),
+    };
+    let done = commands.read(payload).and_then(|request| commands.command(&request));
+    let reply = done.unwrap_or_else(|failure| {
+        commands.calls.counters.count(Counter::Errors);
+        commands.outcome.failed = true;
+        failure.reply()
+    });
+    let mut bytes = Vec::new();
+    encoding.encode(&Value::Dictionary(reply), &mut bytes);
+    (bytes, commands.outcome)
+}
 
+impl Failure {
+    fn reply(&self) -> Dictionary {
+        match self {
+            Failure::Error(reason) => Dictionary::default()
+                .with("result", "error")
+                .with("error-reason", *reason),
+            Failure::LoadLimit(reason) => Dictionary::default()
+                .with("result", "load limit")
+                .with("message", *reason),
+        }
+    }
+}
+
+/// The execution of one request.
+pub(super) struct Commands<'a> {
+    pub(super) calls: &'a mut Calls,
+    now: Instant,
+    out: &'a mut Vec<Output>,
+    outcome: Outcome,
+}
+
+impl Commands<'_> {
     fn read(&mut self, payload: &[u8]) -> Result<Dictionary, Failure> {
         let reason = match Encoding::of(payload) {
             _ if payload.len() > MESSAGE_MAX => "Message too long",
@@ -58,11 +75,11 @@ impl Relay {
                 (_, Encoding::Json) => "Failed to parse JSON document",
             },
         };
-        self.counters.count(Counter::NgMalformed);
+        self.calls.counters.count(Counter::NgMalformed);
         Err(Failure::Error(reason))
     }
 
-    fn command(&mut self, now: Instant, request: &Dictionary, out: &mut Vec<Output>) -> Result<Dictionary, Failure> {
+    fn command(&mut self, request: &Dictionary) -> Result<Dictionary, Failure> {
         let Some(command) = request.text("command") else {
             return Err(self.incomplete("Dictionary contains no key \"command\""));
         };
@@ -71,38 +88,32 @@ impl Relay {
             .find(|known| known.name().as_bytes() == command);
         let reply = match command {
             b"ping" => {
-                self.counters.count(Counter::Pings);
+                self.calls.counters.count(Counter::Pings);
                 return Ok(Dictionary::default().with("result", "pong"));
             }
-            b"offer" => self.describe(now, request, Role::Offer, out),
-            b"answer" => self.describe(now, request, Role::Answer, out),
-            b"delete" => self.delete(now, request, out),
+            b"offer" => self.describe(request, Role::Offer),
+            b"answer" => self.describe(request, Role::Answer),
+            b"delete" => self.delete(request),
             b"query" => self.query(request),
             b"list" => self.list(request),
             b"statistics" => {
-                self.counters.count(Counter::StatisticsAsked);
-                Ok(Dictionary::default().with("statistics", told::of(self, now)))
+                self.calls.counters.count(Counter::StatisticsAsked);
+                Ok(Dictionary::default().with("statistics", told::of(self.calls, self.now)))
             }
             _ if is_command(command) => {
-                self.counters.count(Counter::NgUnsupported);
+                self.calls.counters.count(Counter::NgUnsupported);
                 Err(Failure::Error("unsupported"))
             }
             _ => {
-                self.counters.count(Counter::NgUnknownCommand);
+                self.calls.counters.count(Counter::NgUnknownCommand);
                 Err(Failure::Error("Unrecognized command"))
             }
         };
         reply.map(|reply| reply.with("result", "ok"))
     }
 
-    fn describe(
-        &mut self,
-        now: Instant,
-        request: &Dictionary,
-        role: Role,
-        out: &mut Vec<Output>,
-    ) -> Result<Dictionary, Failure> {
-        self.counters.count(if role == Role::Offer {
+    fn describe(&mut self, request: &Dictionary, role: Role) -> Result<Dictionary, Failure> {
+        self.calls.counters.count(if role == Role::Offer {
             Counter::Offers
         } else {
             Counter::Answers
@@ -130,80 +141,57 @@ impl Relay {
             to,
             branch: self.name(request, "via-branch")?,
         };
-        let written = self.negotiate(now, CallName::from(call), &names, role, sdp, &mut flags, out)?;
+        let written = self.negotiate(CallName::from(call), names, role, sdp, &mut flags)?;
         Ok(warned(Dictionary::default().with("sdp", written), &flags))
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the call, the parties, the description and the flags"
-    )]
     fn negotiate(
         &mut self,
-        now: Instant,
         name: CallName,
-        names: &Names<'_>,
+        names: Names<'_>,
         role: Role,
         sdp: &[u8],
         flags: &mut Flags,
-        out: &mut Vec<Output>,
     ) -> Result<Vec<u8>, Failure> {
         let description = Description::parse(sdp).map_err(|_| {
-            self.counters.count(Counter::SdpMalformed);
+            self.calls.counters.count(Counter::SdpMalformed);
             Failure::Error("Failed to parse SDP")
         })?;
-        if flags.terms.loop_protect && description.is_marked(&self.instance) {
+        if flags.terms.loop_protect && description.is_marked(self.calls.instance()) {
             return Ok(sdp.to_vec());
         }
         if let Some(wish) = self.refused_wish(role, &description, flags) {
-            self.counters.count(Counter::NgUnsupported);
+            self.calls.counters.count(Counter::NgUnsupported);
             return Err(Failure::Error(reason(wish)));
         }
+        let party = description.address();
         let call = match role {
-            Role::Offer => self.take_or_begin(now, &name, description.address(), out),
-            Role::Answer => self.calls.remove(&name).ok_or_else(|| self.unknown_call()),
+            Role::Offer => self.calls.take_or_begin(self.now, &name, party, self.out),
+            Role::Answer => self.calls.take(&name).ok_or(Refused::Unknown),
         };
-        let mut call = call.map_err(|refused| failure(refused, flags))?;
-        let written = self.negotiate_in(now, &mut call, names, role, &description, flags, out);
-        tell_undone(&name, &mut call, flags, out);
-        self.put(name, call, out);
-        written.map_err(|refused| failure(refused, flags))
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the call, the parties, the description and the flags"
-    )]
-    fn negotiate_in(
-        &mut self,
-        now: Instant,
-        call: &mut Call,
-        names: &Names<'_>,
-        role: Role,
-        description: &Description<'_>,
-        flags: &Flags,
-        out: &mut Vec<Output>,
-    ) -> Result<Vec<u8>, Refused> {
-        let before = call.dialogues.len();
-        let place = match role {
-            Role::Offer => {
-                let interfaces = self.interfaces(description, flags);
-                let target = Target::of(description, &flags.terms, interfaces[1]);
-                self.with(now, |context| call.place_of_offer(names, interfaces, target, context))?
-            }
-            Role::Answer => call
-                .place_of_answer(names, Some(description))
-                .ok_or_else(|| self.unknown_call())?,
+        let mut call = call.map_err(|refused| self.failure(refused, flags))?;
+        let interfaces = match role {
+            Role::Offer => self.interfaces(&description, flags),
+            Role::Answer => [0; 2],
         };
-        let written = self.with_ports(now, description.address(), out, |context| {
-            call.describe(place, role, description, &flags.terms, context)
-        });
-        if written.is_err() && call.dialogues.len() > before {
-            // A dialogue that this request began ends with it.
-            call.dialogues[place.dialogue].kept_until = Some(now);
-            call.forget(&mut self.ports, |dialogue| dialogue.kept_until == Some(now));
-        }
-        written
+        let exchange = Exchange {
+            names,
+            role,
+            party,
+            interfaces,
+            target: match role {
+                Role::Offer => Target::of(&description, &flags.terms, interfaces[1]),
+                Role::Answer => None,
+            },
+            description: Some(&description),
+        };
+        let describe = |call: &mut Call, place, context: &mut Context<'_>| {
+            call.describe(place, role, &description, &flags.terms, context)
+        };
+        let written = self.calls.exchange(self.now, &mut call, exchange, self.out, describe);
+        tell_undone(&name, &mut call, flags, self.out);
+        self.calls.put(name, call, self.out);
+        written.map_err(|refused| self.failure(refused, flags))
     }
 
     /// On which interfaces the speaker and the other are.
@@ -213,17 +201,17 @@ impl Relay {
         [0, 1].map(|end| {
             let v6 = families[end];
             let Some(name) = flags.terms.interfaces()[end] else {
-                return self.ports.default_interface(v6);
+                return self.calls.ports().default_interface(v6);
             };
-            self.ports.interface(name, v6).unwrap_or_else(|| {
-                self.counters.count(Counter::InterfaceUnknown);
-                self.ports.default_interface(v6)
+            self.calls.ports().interface(name, v6).unwrap_or_else(|| {
+                self.calls.counters.count(Counter::InterfaceUnknown);
+                self.calls.ports().default_interface(v6)
             })
         })
     }
 
-    fn delete(&mut self, now: Instant, request: &Dictionary, out: &mut Vec<Output>) -> Result<Dictionary, Failure> {
-        self.counters.count(Counter::Deletes);
+    fn delete(&mut self, request: &Dictionary) -> Result<Dictionary, Failure> {
+        self.calls.counters.count(Counter::Deletes);
         let flags = self.flags(request);
         let name = self
             .name(request, "call-id")?
@@ -231,34 +219,30 @@ impl Relay {
         let from = self.name(request, "from-tag")?;
         let to = self.name(request, "to-tag")?.filter(|_| flags.to_tag);
         let branch = self.name(request, "via-branch")?;
-        let delay = flags.delete_delay.unwrap_or(self.config.delete_delay);
+        let delay = flags.delete_delay.unwrap_or(self.calls.config().delete_delay);
         let names = from.map(|from| Names { from, to, branch });
         let name = CallName::from(name);
-        let Some(mut call) = self.calls.remove(&name) else {
+        let Some(mut call) = self.calls.take(&name) else {
             return self.nothing_to_delete(&flags);
         };
         // A branch alone ends as well: rtpengine would end the whole call.
         let is_meant = |dialogue: &Dialogue| from.is_some() || dialogue.fits(branch);
         if !call.dialogues.iter().any(is_meant) {
-            self.put(name, call, out);
+            self.calls.put(name, call, self.out);
             return self.nothing_to_delete(&flags);
         }
-        let found = call.end_where(names.as_ref(), now + delay, is_meant);
+        let found = self
+            .calls
+            .end(self.now, &mut call, names.as_ref(), self.now + delay, is_meant);
         let report = if flags.fast {
             Dictionary::default()
         } else {
-            report::of(self, &call, from, to)
+            report::of(self.calls.clock(), &call, from, to)
         };
-        if found.ended {
-            self.counters.count(Counter::CallsEnded);
-            self.statistics.ended(now, &call, self.calls.len());
-        }
         if delay.is_zero() {
-            call.forget(&mut self.ports, |dialogue| {
-                dialogue.kept_until.is_some_and(|until| until <= now)
-            });
+            self.calls.forget_ended(self.now, &mut call);
         }
-        self.put(name, call, out);
+        self.calls.put(name, call, self.out);
         if found.any {
             Ok(warned(report, &flags))
         } else {
@@ -268,7 +252,7 @@ impl Relay {
 
     fn nothing_to_delete(&mut self, flags: &Flags) -> Result<Dictionary, Failure> {
         const REASON: &str = "Call-ID not found or tags didn't match";
-        self.counters.count(Counter::CallUnknown);
+        self.calls.counters.count(Counter::CallUnknown);
         if flags.fatal {
             Err(Failure::Error(REASON))
         } else {
@@ -277,29 +261,29 @@ impl Relay {
     }
 
     fn query(&mut self, request: &Dictionary) -> Result<Dictionary, Failure> {
-        self.counters.count(Counter::Queries);
+        self.calls.counters.count(Counter::Queries);
         let name = self
             .name(request, "call-id")?
             .ok_or_else(|| self.incomplete("No call-id in message"))?;
         let from = self.name(request, "from-tag")?;
         let to = self.name(request, "to-tag")?;
         match self.calls.get(name) {
-            Some(call) => Ok(report::of(self, call, from, to)),
+            Some(call) => Ok(report::of(self.calls.clock(), call, from, to)),
             None => {
-                self.counters.count(Counter::CallUnknown);
+                self.calls.counters.count(Counter::CallUnknown);
                 Err(Failure::Error("Unknown call-id"))
             }
         }
     }
 
     fn list(&mut self, request: &Dictionary) -> Result<Dictionary, Failure> {
-        self.counters.count(Counter::Lists);
+        self.calls.counters.count(Counter::Lists);
         let limit = request.value("limit").and_then(Value::integer);
         let limit = usize::try_from(limit.unwrap_or(LIST_DEFAULT as i64));
         let limit = limit.map_err(|_| Failure::Error("invalid limit, must be >= 0"))?;
         // The reply must fit a message.
         let mut room = MESSAGE_MAX / 2;
-        let names = self.calls.keys().take(limit).take_while(|name| {
+        let names = self.calls.iter().map(|(name, _)| name).take(limit).take_while(|name| {
             let takes = name.len() + 8;
             let fits = takes <= room;
             room = room.saturating_sub(takes);
@@ -311,8 +295,8 @@ impl Relay {
 
     fn flags(&mut self, request: &Dictionary) -> Flags {
         let flags = Flags::of(request);
-        self.counters[Counter::FlagUnknown] += flags.undone.unknown.count;
-        self.counters[Counter::FlagIgnored] += flags.undone.ignored.count;
+        self.calls.counters[Counter::FlagUnknown] += flags.undone.unknown.count;
+        self.calls.counters[Counter::FlagIgnored] += flags.undone.ignored.count;
         flags
     }
 
@@ -325,27 +309,25 @@ impl Relay {
     }
 
     fn incomplete(&mut self, reason: &'static str) -> Failure {
-        self.counters.count(Counter::NgIncomplete);
+        self.calls.counters.count(Counter::NgIncomplete);
         Failure::Error(reason)
     }
 
-    pub(crate) fn unknown_call(&mut self) -> Refused {
-        self.counters.count(Counter::CallUnknown);
-        Refused::Unknown
-    }
-}
-
-fn failure(refused: Refused, flags: &Flags) -> Failure {
-    // Proxies take this very text for a reason to try another relay.
-    const FULL: &str = "Parallel session limit reached";
-    match refused {
-        Refused::Unknown => Failure::Error("Unknown call-id"),
-        Refused::NoAddress => Failure::Error("Incomplete SDP specification"),
-        Refused::Address => Failure::Error("Media address not permitted"),
-        Refused::Keys => Failure::Error("No usable SRTP keys"),
-        Refused::NoPorts => Failure::Error("Ran out of ports"),
-        Refused::Full if flags.supports_load_limit => Failure::LoadLimit(FULL),
-        Refused::Full => Failure::Error(FULL),
+    fn failure(&mut self, refused: Refused, flags: &Flags) -> Failure {
+        // Proxies take this very text for a reason to try another relay.
+        const FULL: &str = "Parallel session limit reached";
+        match refused {
+            Refused::Unknown => {
+                self.calls.counters.count(Counter::CallUnknown);
+                Failure::Error("Unknown call-id")
+            }
+            Refused::NoAddress => Failure::Error("Incomplete SDP specification"),
+            Refused::Address => Failure::Error("Media address not permitted"),
+            Refused::Keys => Failure::Error("No usable SRTP keys"),
+            Refused::NoPorts => Failure::Error("Ran out of ports"),
+            Refused::Full if flags.supports_load_limit => Failure::LoadLimit(FULL),
+            Refused::Full => Failure::Error(FULL),
+        }
     }
 }
 

@@ -3,20 +3,20 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use environment::WallClock;
 use southbound::relay::{Keys, Traffic};
 
 use super::value::{Dictionary, Value};
-use crate::Relay;
 use crate::call::{Call, Component, Dialogue, End, Media, Side};
 use crate::quality::{Quality, Sample};
 use crate::sdp::suite_name;
 
 /// State of a call, for all parties or for one and its partners: the one with tag `to`, or else the
 /// one with tag `from`.
-pub(super) fn of(relay: &Relay, call: &Call, from: Option<&[u8]>, to: Option<&[u8]>) -> Dictionary {
-    let created = relay.clock.unix(call.created);
+pub(super) fn of(clock: WallClock, call: &Call, from: Option<&[u8]>, to: Option<&[u8]>) -> Dictionary {
+    let created = clock.unix(call.created);
     let mut report = Report {
-        relay,
+        clock,
         call,
         totals: [Traffic::default(); 2],
         streams: Dictionary::default(),
@@ -25,7 +25,7 @@ pub(super) fn of(relay: &Relay, call: &Call, from: Option<&[u8]>, to: Option<&[u
     let mut reply = Dictionary::default()
         .with("created", created.as_secs())
         .with("created_us", u64::from(created.subsec_micros()))
-        .with("last signal", relay.clock.unix(call.last_signal).as_secs());
+        .with("last signal", clock.unix(call.last_signal).as_secs());
     if let Some(metadata) = &call.metadata {
         reply.push("metadata", metadata.as_slice());
     }
@@ -37,7 +37,7 @@ pub(super) fn of(relay: &Relay, call: &Call, from: Option<&[u8]>, to: Option<&[u
 }
 
 struct Report<'a> {
-    relay: &'a Relay,
+    clock: WallClock,
     call: &'a Call,
     totals: [Traffic; 2],
     streams: Dictionary,
@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
         if let Some(label) = ends.iter().find_map(|end| end.label.as_deref()) {
             tag.push("label", label);
         }
-        tag.push("created", self.relay.clock.unix(created).as_secs());
+        tag.push("created", self.clock.unix(created).as_secs());
         tag.push("subscriptions", others.clone());
         tag.push("subscribers", others);
         let mut medias = Vec::new();
@@ -171,7 +171,7 @@ impl<'a> Report<'a> {
     }
 
     fn seconds(&self, at: Instant) -> u64 {
-        self.relay.clock.unix(at).as_secs()
+        self.clock.unix(at).as_secs()
     }
 }
 

@@ -3,20 +3,21 @@
 use std::time::Instant;
 
 use super::value::{Dictionary, Value};
+use crate::calls::Calls;
+use crate::counters::Counter;
 use crate::statistics::{Command, Ended, Interval, Pool, Proxy, Snapshot, Span};
-use crate::{Counter, Relay};
 
 /// rtpengine's statistics, except for transcoding and the division of traffic between user space
 /// and kernel. Fractions are texts with six digits, as in rtpengine.
-pub(super) fn of(relay: &mut Relay, now: Instant) -> Dictionary {
-    relay.watch_rates(now);
-    let snapshot = relay.snapshot(now);
+pub(super) fn of(calls: &mut Calls, now: Instant) -> Dictionary {
+    calls.statistics.rounds.watch(now);
+    let snapshot = calls.snapshot(now);
     Dictionary::default()
         .with("currentstatistics", current(&snapshot))
-        .with("totalstatistics", total(relay, &snapshot))
+        .with("totalstatistics", total(calls, &snapshot))
         .with("intervalstatistics", interval(&snapshot.interval))
-        .with("mos", scores(relay))
-        .with("controlstatistics", control(relay, &snapshot))
+        .with("mos", scores(calls))
+        .with("controlstatistics", control(calls, &snapshot))
         .with(
             "interfaces",
             snapshot
@@ -28,19 +29,19 @@ pub(super) fn of(relay: &mut Relay, now: Instant) -> Dictionary {
 }
 
 fn current(snapshot: &Snapshot) -> Dictionary {
-    let calls = snapshot.calls as u64;
+    let sessions = snapshot.calls as u64;
     Dictionary::default()
-        .with("sessionsown", calls)
+        .with("sessionsown", sessions)
         .with("sessionsforeign", 0_u64)
-        .with("sessionstotal", calls)
+        .with("sessionstotal", sessions)
         .with("transcodedmedia", 0_u64)
         .with("packetrate", snapshot.rates.packets)
         .with("byterate", snapshot.rates.bytes)
         .with("errorrate", snapshot.rates.errors)
 }
 
-fn total(relay: &Relay, snapshot: &Snapshot) -> Dictionary {
-    let count = |counter: Counter| relay.counters[counter];
+fn total(calls: &Calls, snapshot: &Snapshot) -> Dictionary {
+    let count = |counter: Counter| calls.counters[counter];
     let Ended {
         duration,
         squares,
@@ -61,9 +62,9 @@ fn total(relay: &Relay, snapshot: &Snapshot) -> Dictionary {
         .with("offertimeoutsessions", count(Counter::CallsOfferTimeout))
         .with("regularterminatedsessions", count(Counter::CallsEnded))
         .with("forcedterminatedsessions", 0_u64)
-        .with("relayedpackets", relay.relayed.packets)
-        .with("relayedpacketerrors", relay.relayed.errors)
-        .with("relayedbytes", relay.relayed.bytes)
+        .with("relayedpackets", snapshot.relayed.packets)
+        .with("relayedpacketerrors", snapshot.relayed.errors)
+        .with("relayedbytes", snapshot.relayed.bytes)
         .with("zerowaystreams", silent)
         .with("onewaystreams", one_way)
         .with("avgcallduration", fraction(snapshot.ended.mean()))
@@ -93,8 +94,8 @@ fn interval(interval: &Interval) -> Dictionary {
     told
 }
 
-fn scores(relay: &Relay) -> Dictionary {
-    let scores = &relay.scores;
+fn scores(calls: &Calls) -> Dictionary {
+    let scores = &calls.statistics.scores;
     let count: u64 = scores.counts.iter().sum();
     let mean = scores.sum / count.max(1) as f64;
     let variance = scores.squares / count.max(1) as f64 - mean * mean;
@@ -106,8 +107,8 @@ fn scores(relay: &Relay) -> Dictionary {
         .with("mos_stddev", fraction(variance.max(0.0).sqrt()))
 }
 
-fn control(relay: &Relay, snapshot: &Snapshot) -> Dictionary {
-    let count = |counter: Counter| relay.counters[counter];
+fn control(calls: &Calls, snapshot: &Snapshot) -> Dictionary {
+    let count = |counter: Counter| calls.counters[counter];
     let proxies: Vec<Value> = snapshot
         .proxies
         .iter()

@@ -1,12 +1,13 @@
 //! Requests for functions that a relay without codecs does not have.
 
 use super::Flags;
+use super::commands::Commands;
 use crate::call::Role;
 use crate::config::Wish;
+use crate::counters::Counter;
 use crate::sdp::{Description, has_packet_time};
-use crate::{Counter, Relay};
 
-impl Relay {
+impl Commands<'_> {
     /// The first request that a relay without codecs cannot meet, unless it has no effect or is
     /// tolerated.
     pub(super) fn refused_wish(
@@ -35,8 +36,8 @@ impl Relay {
             flags.terms.ptime = None;
         }
         let before = flags.undone.ignored.count;
-        let refused = flags.undone.tolerate(&self.config.tolerated);
-        self.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
+        let refused = flags.undone.tolerate(&self.calls.config().tolerated);
+        self.calls.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
         refused
     }
 }

@@ -4,12 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
 use super::command::{Allocate, Command, ErrorCode, Names, Side};
-use crate::call::{self, Allocation, Call, CallName, Component, Refused, Role, SourceTerms, Terms};
+use crate::call::{self, Allocation, Call, CallName, Component, Context, Dialogue, Refused, Role, SourceTerms, Terms};
+use crate::calls::{Calls, Exchange};
 use crate::config::Learning;
+use crate::counters::Counter;
 use crate::limits::{MESSAGE_MAX, NAME_MAX, SECTIONS_MAX};
-use crate::relay::Output;
-use crate::statistics::Command as Asked;
-use crate::{Counter, Relay};
+use crate::messages::Output;
+use crate::statistics::{Command as Asked, Outcome};
 
 /// The protocol's version.
 const VERSION: &str = "20040107";
@@ -21,25 +22,48 @@ const FEATURES: [&str; 5] = ["20040107", "20050322", "20060704", "20081102", "20
 /// The counters in a reply to `Q` without a list.
 const COUNTERS: [&str; 5] = ["ttl", "npkts_ina", "npkts_ino", "nrelayed", "ndropped"];
 
-impl Relay {
-    /// Handles one command without its cookie, and returns the reply.
-    pub(crate) fn rtpproxy_command(&mut self, now: Instant, command: &[u8], out: &mut Vec<Output>) -> String {
-        let text = std::str::from_utf8(command)
-            .ok()
-            .filter(|text| text.len() <= MESSAGE_MAX);
-        let read = text.ok_or(ErrorCode::UnknownCommand).and_then(Command::parse);
-        if read.is_err() {
-            self.counters.count(Counter::RtpproxyRefused);
-        }
-        let outcome = read.and_then(|command| self.perform(now, command, out));
-        outcome.unwrap_or_else(|code| {
-            self.counters.count(Counter::Errors);
-            self.outcome.failed = true;
-            code.reply()
-        })
+/// Executes one command without its cookie; returns the reply and the kind of the command.
+pub(crate) fn execute(calls: &mut Calls, now: Instant, command: &[u8], out: &mut Vec<Output>) -> (Vec<u8>, Outcome) {
+    let text = std::str::from_utf8(command)
+        .ok()
+        .filter(|text| text.len() <= MESSAGE_MAX);
+    let read = text.ok_or(ErrorCode::UnknownCommand).and_then(Command::parse);
+    if read.is_err() {
+        calls.counters.count(Counter::RtpproxyRefused);
     }
+    let mut commands = Commands {
+        calls,
+        now,
+        out,
+        outcome: Outcome::default(),
+    };
+    let done = read.and_then(|command| commands.perform(command));
+    let reply = done.unwrap_or_else(|code| {
+        commands.calls.counters.count(Counter::Errors);
+        commands.outcome.failed = true;
+        code.reply()
+    });
+    (reply.into_bytes(), commands.outcome)
+}
 
-    fn perform(&mut self, now: Instant, command: Command<'_>, out: &mut Vec<Output>) -> Result<String, ErrorCode> {
+/// The call whose counts a command is about, if it is about any.
+pub(crate) fn call_reported_on(command: &[u8]) -> Option<Vec<u8>> {
+    match std::str::from_utf8(command).map(Command::parse) {
+        Ok(Ok(Command::Delete { names, .. } | Command::Query { names, .. })) => Some(names.call.into()),
+        _ => None,
+    }
+}
+
+/// The execution of one command.
+struct Commands<'a> {
+    calls: &'a mut Calls,
+    now: Instant,
+    out: &'a mut Vec<Output>,
+    outcome: Outcome,
+}
+
+impl Commands<'_> {
+    fn perform(&mut self, command: Command<'_>) -> Result<String, ErrorCode> {
         self.outcome.command = Some(match command {
             Command::Version | Command::Feature(_) => Asked::Ping,
             Command::Allocate(ref asked) if asked.lookup => Asked::Answer,
@@ -51,108 +75,91 @@ impl Relay {
         match command {
             Command::Version => Ok(format!("{VERSION}\n")),
             Command::Feature(feature) => Ok(format!("{}\n", u8::from(FEATURES.contains(&feature)))),
-            Command::Allocate(asked) => self.allocate(now, &asked, out),
-            Command::Delete { names, weak } => self.delete_by_line(now, &names, weak, out),
+            Command::Allocate(asked) => self.allocate(&asked),
+            Command::Delete { names, weak } => self.delete(&names, weak),
             Command::Query {
                 names,
                 verbose,
                 counters,
-            } => self.query_by_line(now, &names, verbose, &counters),
-            Command::DeleteAll => Ok(self.delete_all(now, out)),
+            } => self.query(&names, verbose, &counters),
+            Command::DeleteAll => Ok(self.delete_all()),
             Command::Info => Ok(self.info()),
         }
     }
 
-    fn allocate(&mut self, now: Instant, asked: &Allocate<'_>, out: &mut Vec<Output>) -> Result<String, ErrorCode> {
-        self.counters.count(if asked.lookup {
+    fn allocate(&mut self, asked: &Allocate<'_>) -> Result<String, ErrorCode> {
+        self.calls.counters.count(if asked.lookup {
             Counter::Answers
         } else {
             Counter::Offers
         });
-        self.counters[Counter::FlagIgnored] += asked.ignored as u64;
+        self.calls.counters[Counter::FlagIgnored] += asked.ignored as u64;
         check(&asked.names)?;
-        let interfaces = self.interfaces_by_line(asked)?;
+        let role = if asked.lookup { Role::Answer } else { Role::Offer };
+        let exchange = Exchange {
+            names: names(&asked.names),
+            role,
+            party: asked.address,
+            interfaces: self.interfaces(asked)?,
+            target: None,
+            description: None,
+        };
         let name = CallName::from(asked.names.call.as_bytes());
-        let mut call = match asked.lookup {
-            false => self.take_or_begin(now, &name, asked.address, out).map_err(code)?,
-            true => match self.calls.remove(&name) {
+        let mut call = match role {
+            Role::Offer => self
+                .calls
+                .take_or_begin(self.now, &name, asked.address, self.out)
+                .map_err(code)?,
+            Role::Answer => match self.calls.take(&name) {
                 Some(call) => call,
                 None => return Ok(self.nothing_there()),
             },
         };
-        let done = self.allocate_in(now, &mut call, asked, interfaces, out);
-        self.put(name, call, out);
-        match done {
-            Err(Refused::Unknown) => Ok(self.nothing_there()),
-            done => done.map_err(code),
-        }
-    }
-
-    fn allocate_in(
-        &mut self,
-        now: Instant,
-        call: &mut Call,
-        asked: &Allocate<'_>,
-        interfaces: [usize; 2],
-        out: &mut Vec<Output>,
-    ) -> Result<String, Refused> {
-        let before = call.dialogues.len();
-        let names = names(&asked.names);
-        let place = match asked.lookup {
-            false => self.with(now, |context| call.place_of_offer(&names, interfaces, None, context))?,
-            true => call.place_of_answer(&names, None).ok_or(Refused::Unknown)?,
-        };
-        let (allocation, terms) = (asked.allocation(), asked.terms(self.config.learning));
-        let role = if asked.lookup { Role::Answer } else { Role::Offer };
-        let done = self.with_ports(now, asked.address, out, |context| {
+        let (allocation, terms) = (asked.allocation(), asked.terms(self.calls.config().learning));
+        let allocate = |call: &mut Call, place, context: &mut Context<'_>| {
             call.allocate(place, role, &allocation, &terms, context)
-        });
-        if done.is_err() && call.dialogues.len() > before {
-            // A dialogue that this command began ends with it.
-            call.dialogues[place.dialogue].kept_until = Some(now);
-            call.forget(&mut self.ports, |dialogue| dialogue.kept_until == Some(now));
+        };
+        let ours = self.calls.exchange(self.now, &mut call, exchange, self.out, allocate);
+        self.calls.put(name, call, self.out);
+        match ours {
+            Err(Refused::Unknown) => Ok(self.nothing_there()),
+            Err(refused) => Err(code(refused)),
+            Ok(ours) => {
+                let family = if ours.is_ipv6() { " 6" } else { "" };
+                Ok(format!("{} {}{family}\n", ours.port(), ours.ip()))
+            }
         }
-        done.map(|ours| {
-            let family = if ours.is_ipv6() { " 6" } else { "" };
-            format!("{} {}{family}\n", ours.port(), ours.ip())
-        })
     }
 
     /// The reply to an answer in an unknown call: port 0, which is no error.
     fn nothing_there(&mut self) -> String {
-        self.counters.count(Counter::CallUnknown);
+        self.calls.counters.count(Counter::CallUnknown);
         "0\n".to_owned()
     }
 
     /// On which interfaces the speaker and the other are.
-    fn interfaces_by_line(&mut self, asked: &Allocate<'_>) -> Result<[usize; 2], ErrorCode> {
+    fn interfaces(&self, asked: &Allocate<'_>) -> Result<[usize; 2], ErrorCode> {
         if let Some(local) = asked.local {
-            let interface = self.ports.interface_at(local).ok_or(ErrorCode::Local)?;
+            let interface = self.calls.ports().interface_at(local).ok_or(ErrorCode::Local)?;
             return Ok([interface; 2]);
         }
         let v6 = asked.v6 || asked.address.is_some_and(|address| address.is_ipv6());
-        let mut interfaces = [self.ports.default_interface(v6); 2];
+        let mut interfaces = [self.calls.ports().default_interface(v6); 2];
         for (interface, side) in interfaces.iter_mut().zip(&asked.sides) {
             let name = match side {
                 Side::Internal => "internal",
                 Side::External => "external",
             };
-            *interface = self.ports.interface(name, v6).ok_or(ErrorCode::Sides)?;
+            *interface = self.calls.ports().interface(name, v6).ok_or(ErrorCode::Sides)?;
         }
         Ok(interfaces)
     }
 
-    fn delete_by_line(
-        &mut self,
-        now: Instant,
-        asked: &Names<'_>,
-        weak: bool,
-        out: &mut Vec<Output>,
-    ) -> Result<String, ErrorCode> {
-        self.counters.count(Counter::Deletes);
+    fn delete(&mut self, asked: &Names<'_>, weak: bool) -> Result<String, ErrorCode> {
+        self.calls.counters.count(Counter::Deletes);
         check(asked)?;
         let name = CallName::from(asked.call.as_bytes());
-        let mut call = self.calls.remove(&name).ok_or_else(|| self.unknown_by_line())?;
+        let mut call = self.calls.take(&name).ok_or_else(|| self.unknown())?;
         for place in call.places(&names(asked)) {
             let dialogue = &mut call.dialogues[place.dialogue];
             if weak {
@@ -161,30 +168,21 @@ impl Relay {
                 dialogue.strong = false
             }
         }
-        let kept_until = now + self.config.delete_delay;
-        let found = call.end_where(Some(&names(asked)), kept_until, |dialogue| {
-            !dialogue.strong && dialogue.weak == [false; 2]
-        });
-        if found.ended {
-            self.counters.count(Counter::CallsEnded);
-            self.statistics.ended(now, &call, self.calls.len());
-        }
-        self.put(name, call, out);
+        let kept_until = self.now + self.calls.config().delete_delay;
+        let may_end = |dialogue: &Dialogue| !dialogue.strong && dialogue.weak == [false; 2];
+        let found = self
+            .calls
+            .end(self.now, &mut call, Some(&names(asked)), kept_until, may_end);
+        self.calls.put(name, call, self.out);
         if found.any {
             Ok("0\n".to_owned())
         } else {
-            Err(self.unknown_by_line())
+            Err(self.unknown())
         }
     }
 
-    fn query_by_line(
-        &mut self,
-        now: Instant,
-        asked: &Names<'_>,
-        verbose: bool,
-        wanted: &[&str],
-    ) -> Result<String, ErrorCode> {
-        self.counters.count(Counter::Queries);
+    fn query(&mut self, asked: &Names<'_>, verbose: bool, wanted: &[&str]) -> Result<String, ErrorCode> {
+        self.calls.counters.count(Counter::Queries);
         check(asked)?;
         let call = self.calls.get(asked.call.as_bytes());
         let found = call.and_then(|call| {
@@ -193,10 +191,10 @@ impl Relay {
             Some((call, media, place.end))
         });
         let Some((call, media, end)) = found else {
-            return Err(self.unknown_by_line());
+            return Err(self.unknown());
         };
-        let idle = now.saturating_duration_since(call.last_activity());
-        let ttl = call.patience(&self.config).0.saturating_sub(idle).as_secs();
+        let idle = self.now.saturating_duration_since(call.last_activity());
+        let ttl = call.patience(self.calls.config()).0.saturating_sub(idle).as_secs();
         let [speaker, other] = [end, 1 - end].map(|end| media.sides[end].traffic[Component::Rtp as usize]);
         let value = |counter: &str| match counter {
             "ttl" => Ok(ttl),
@@ -219,38 +217,31 @@ impl Relay {
         Ok(format!("{}\n", said.join(" ")))
     }
 
-    fn delete_all(&mut self, now: Instant, out: &mut Vec<Output>) -> String {
-        let names: Vec<CallName> = self.calls.keys().cloned().collect();
-        for name in names {
-            let mut call = self.calls.remove(&name).expect("it was just there");
-            self.statistics.ended(now, &call, self.calls.len());
-            call.forget(&mut self.ports, |_| true);
-            self.counters.count(Counter::CallsEnded);
-            self.put(name, call, out);
-        }
+    fn delete_all(&mut self) -> String {
+        self.calls.end_all(self.now, self.out);
         "0\n".to_owned()
     }
 
     fn info(&self) -> String {
         let alive = |call: &&Call| call.dialogues.iter().any(|dialogue| !dialogue.is_over());
-        let streams = self
-            .calls
-            .values()
+        let calls = || self.calls.iter().map(|(_, call)| call);
+        let relayed = self.calls.statistics.total();
+        let streams = calls()
             .flat_map(|call| &call.dialogues)
             .flat_map(|dialogue| &dialogue.media)
             .count()
             * 2;
         format!(
             "sessions created: {}\nactive sessions: {}\nactive streams: {streams}\npackets received: {}\npackets transmitted: {}\n",
-            self.counters[Counter::CallsBegun],
-            self.calls.values().filter(alive).count(),
-            self.relayed.packets + self.relayed.errors,
-            self.relayed.packets,
+            self.calls.counters[Counter::CallsBegun],
+            calls().filter(alive).count(),
+            relayed.packets + relayed.errors,
+            relayed.packets,
         )
     }
 
-    fn unknown_by_line(&mut self) -> ErrorCode {
-        self.unknown_call();
+    fn unknown(&mut self) -> ErrorCode {
+        self.calls.counters.count(Counter::CallUnknown);
         ErrorCode::UnknownSession
     }
 }

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use wire::sdp::IceCredentials;
 
-use super::form::{self, Bytes};
 use super::{are_encrypted_here, is_encrypted_here};
-use crate::WallClock;
 use crate::call::{Agreement, Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Side, Source};
-use crate::ports::{Pair, Ports};
+use crate::form::{self, Bytes};
+use crate::ports::{Pair, PortPool};
+use environment::WallClock;
 
 /// The written form of times: in microseconds since 1970-01-01 UTC, since the monotonic clock
 /// restarts with the machine.
 #[derive(Clone, Copy)]
-pub(super) struct Times(pub(super) WallClock);
+pub(crate) struct Times(pub(crate) WallClock);
 
 impl Times {
     fn write(self, at: Instant) -> u64 {
@@ -32,7 +32,7 @@ impl Times {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct CallRecord {
+pub(crate) struct CallRecord {
     call: Bytes,
     created: u64,
     last_signal: u64,
@@ -121,8 +121,18 @@ enum SourceRecord {
 }
 
 impl CallRecord {
+    /// Reads a line; `None` if it is none of this version.
+    pub(crate) fn read(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+
+    /// Its line.
+    pub(crate) fn line(&self) -> String {
+        serde_json::to_string(self).expect("names of fields are text")
+    }
+
     /// The record of a call; none for a call that is empty or encrypted here.
-    pub(super) fn of(name: &CallName, call: &Call, ports: &Ports, times: Times) -> Option<Self> {
+    pub(crate) fn of(name: &CallName, call: &Call, ports: &PortPool, times: Times) -> Option<Self> {
         if is_encrypted_here(call) {
             return None;
         }
@@ -139,12 +149,12 @@ impl CallRecord {
         })
     }
 
-    pub(super) fn name(&self) -> CallName {
+    pub(crate) fn name(&self) -> CallName {
         self.call.0.as_slice().into()
     }
 
     /// The even ports it has.
-    pub(super) fn locals(&self) -> impl Iterator<Item = SocketAddr> {
+    pub(crate) fn locals(&self) -> impl Iterator<Item = SocketAddr> {
         self.dialogues
             .iter()
             .flat_map(|dialogue| [&dialogue.media[..], dialogue.agreed()].map(locals))
@@ -169,11 +179,11 @@ impl CallRecord {
     }
 
     /// The call, if all of its ports are among `pairs`; they are taken out of it.
-    pub(super) fn call(
+    pub(crate) fn call(
         self,
         now: Instant,
         times: Times,
-        ports: &mut Ports,
+        ports: &mut PortPool,
         pairs: &mut HashMap<SocketAddr, Pair>,
     ) -> Option<Call> {
         let has_all = self.has_ports(pairs);
@@ -196,7 +206,7 @@ impl CallRecord {
 }
 
 impl DialogueRecord {
-    fn of(dialogue: &Dialogue, ports: &Ports, times: Times) -> Self {
+    fn of(dialogue: &Dialogue, ports: &PortPool, times: Times) -> Self {
         // Keys of an offer are lost, and with them the offer; the call goes on as it was agreed.
         let agreement = dialogue.agreement.as_ref();
         let (kept, agreement) = match agreement.filter(|_| are_encrypted_here(&dialogue.media)) {
@@ -221,7 +231,7 @@ impl DialogueRecord {
         self.agreement.as_ref().map_or(&[], |agreement| &agreement.media)
     }
 
-    fn interfaces(&self, ports: &Ports) -> Option<[usize; 2]> {
+    fn interfaces(&self, ports: &PortPool) -> Option<[usize; 2]> {
         both_at(self.ends.each_ref().map(|end| end.interface), ports)
     }
 
@@ -229,7 +239,7 @@ impl DialogueRecord {
         self,
         interfaces: [usize; 2],
         times: Times,
-        ports: &mut Ports,
+        ports: &mut PortPool,
         pairs: &mut HashMap<SocketAddr, Pair>,
     ) -> Dialogue {
         let [one, other] = self.ends;
@@ -254,7 +264,7 @@ impl DialogueRecord {
 }
 
 impl AgreementRecord {
-    fn of(agreement: &Agreement, ports: &Ports) -> Self {
+    fn of(agreement: &Agreement, ports: &PortPool) -> Self {
         AgreementRecord {
             media: agreement.media.iter().map(MediaRecord::of).collect(),
             offered: agreement.offered,
@@ -268,7 +278,7 @@ impl AgreementRecord {
     fn agreement(
         self,
         offered: &[Media],
-        ports: &mut Ports,
+        ports: &mut PortPool,
         pairs: &mut HashMap<SocketAddr, Pair>,
     ) -> Option<Agreement> {
         let interfaces = both_at(self.interfaces, ports)?;
@@ -285,7 +295,7 @@ impl AgreementRecord {
 }
 
 /// The interfaces with these addresses.
-fn both_at(addresses: [IpAddr; 2], ports: &Ports) -> Option<[usize; 2]> {
+fn both_at(addresses: [IpAddr; 2], ports: &PortPool) -> Option<[usize; 2]> {
     let [one, other] = addresses.map(|address| ports.interface_at(address));
     Some([one?, other?])
 }
@@ -298,7 +308,7 @@ fn locals(media: &[MediaRecord]) -> impl Iterator<Item = SocketAddr> {
 }
 
 impl EndRecord {
-    fn of(end: &End, ports: &Ports, times: Times) -> Self {
+    fn of(end: &End, ports: &PortPool, times: Times) -> Self {
         EndRecord {
             tags: end.tags.iter().cloned().map(Bytes).collect(),
             created: times.write(end.created),

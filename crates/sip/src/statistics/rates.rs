@@ -4,10 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use southbound::relay::{RelayCommand, Traffic};
+use southbound::relay::Traffic;
 
 use crate::limits::{RATE_PORTS_AT_ONCE, RATE_PORTS_EVERY, RATE_ROUND, RATES_WATCHED};
-use crate::{Output, Relay};
 
 /// Relayed traffic of one second, as the mean of the last whole round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,29 +78,6 @@ impl Rounds {
         let round = self.began.map_or(soonest, |began| (began + RATE_ROUND).max(soonest));
         self.next = Some(if self.left.is_empty() { round } else { soonest });
         asked
-    }
-}
-
-impl Relay {
-    /// Somebody watches totals and rates of relayed traffic: ports are asked for a while, so that
-    /// both are those of a few seconds ago.
-    pub fn watch_rates(&mut self, now: Instant) {
-        self.statistics.rounds.watch(now);
-    }
-
-    /// Asks the next ports for their traffic, if rates are watched.
-    pub(crate) fn ask_ports(&mut self, now: Instant, out: &mut Vec<Output>) {
-        let relaying = || {
-            let calls = self.calls.values();
-            calls.flat_map(|call| call.installed.keys().copied()).collect()
-        };
-        let asked = self.statistics.rounds.ask(now, self.relayed, relaying);
-        let is_relaying = |at: &SocketAddr| {
-            let call = self.owners.get(at).and_then(|name| self.calls.get(name));
-            call.is_some_and(|call| call.installed.contains_key(at))
-        };
-        let asked = asked.into_iter().filter(is_relaying);
-        out.extend(asked.map(|at| Output::Command(RelayCommand::Report(at))));
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sip::ng::value::{Dictionary, Value};
 use sip::ng::{Encoding, split};
-use sip::{Config, Counter, Input, Interface, Output, Relay, Request, RequestId, WallClock};
+use sip::{CallController, Config, Counter, Input, Interface, Output, Request, RequestId, WallClock};
 use southbound::relay::{Entry, Refusal, RelayCommand, RelayNotice, Traffic};
 
 /// When the captured dialogue began.
@@ -14,7 +14,7 @@ pub(crate) const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
 
 /// A relay with the state of its data plane.
 pub(crate) struct Setup {
-    pub relay: Relay,
+    pub relay: CallController,
     pub now: Instant,
     pub config: Config,
     start: Instant,
@@ -91,7 +91,7 @@ impl Setup {
 
     fn at(config: Config, start: Instant, now: Instant, seed: [u8; 32]) -> Self {
         let unix = UNIX + now.duration_since(start);
-        let relay = Relay::new(config.clone(), WallClock { now, unix }, seed).expect("a usable configuration");
+        let relay = CallController::new(config.clone(), WallClock { now, unix }, seed).expect("a usable configuration");
         Self {
             relay,
             now,

@@ -3,8 +3,8 @@
 use wire::sdp::{HashFunction, Setup};
 
 use super::Security;
-use crate::Config;
 use crate::call::Terms;
+use crate::config::Config;
 use crate::sdp::{Attributes, Crypto, CryptoForm};
 
 impl Security {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use wire::sdp::Direction;
 
 use super::super::{Context, Heard, Refused, Terms};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::sdp::{Section, TELEPHONE_CLOCK};
 
 /// The direction to write for a section. A sender may also hold it by its address; then it receives

@@ -4,7 +4,7 @@ use wire::sdp::IceCredentials;
 
 use super::super::{Context, Heard, Ice, Media, Side, Terms};
 use super::Role;
-use crate::Config;
+use crate::config::Config;
 use crate::sdp::{Attributes, Candidate, Section};
 
 impl Media {

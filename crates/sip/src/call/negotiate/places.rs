@@ -2,7 +2,7 @@
 
 use super::super::{Context, Dialogue, Heard, Media, Offered, Refused, Terms};
 use super::Role;
-use crate::Counter;
+use crate::counters::Counter;
 use crate::sdp::{Description, Section};
 
 impl Dialogue {

@@ -9,21 +9,24 @@ use std::net::SocketAddr;
 
 use southbound::relay::{Entry, Hop, RelayCommand};
 
+use super::Calls;
 use crate::call::{Call, CallName, Component};
+use crate::counters::Counter;
+use crate::destinations::Machine;
 use crate::limits::OWN_HOPS_MAX;
-use crate::{Counter, Machine, Output, Relay};
+use crate::messages::Output;
 
 type Entries = BTreeMap<SocketAddr, Entry>;
 
-impl Relay {
+impl Calls {
     /// The machine has these addresses now.
-    pub fn set_machine(&mut self, machine: Machine) {
+    pub(crate) fn set_machine(&mut self, machine: Machine) {
         self.config.destinations.machine = machine;
     }
 
     /// Whether a datagram with this source is no proxy's, but media: it is from a port of a call or
     /// from another socket of this program. It is counted.
-    pub fn is_media(&mut self, from: SocketAddr) -> bool {
+    pub(crate) fn is_media(&mut self, from: SocketAddr) -> bool {
         let destinations = &self.config.destinations;
         let port = self.ports.own(from, &destinations.machine);
         let is_ours = self.owners.contains_key(&port) || destinations.is_service(from);
@@ -34,7 +37,7 @@ impl Relay {
     }
 
     /// Sends the changes of a call to the data plane.
-    pub(crate) fn tell(&mut self, name: &CallName, call: &mut Call, out: &mut Vec<Output>) {
+    pub(super) fn forward(&mut self, name: &CallName, call: &mut Call, out: &mut Vec<Output>) {
         let open: BTreeSet<SocketAddr> = call.dialogues.iter().flat_map(|dialogue| dialogue.locals()).collect();
         let entries = self.permitted_entries(call);
         out.extend(
@@ -63,7 +66,7 @@ impl Relay {
 
     /// The entries of a call without the hops that media must not take. The call is not among the
     /// others now.
-    pub(crate) fn permitted_entries(&mut self, call: &Call) -> Entries {
+    pub(super) fn permitted_entries(&mut self, call: &Call) -> Entries {
         let mut entries: Entries = call.entries().into_iter().map(|entry| (entry.at, entry)).collect();
         let places: Vec<SocketAddr> = entries.keys().copied().collect();
         for (at, component) in places

@@ -7,18 +7,19 @@ use std::time::Instant;
 
 use slots::address_block;
 
-use crate::call::{CallName, Context, Refused};
+use super::Calls;
+use crate::call::{Call, CallName, Context, Refused};
+use crate::counters::Counter;
 use crate::limits::UNANSWERED_MIN;
-use crate::relay::{Output, Relay};
-use crate::{Call, Counter};
+use crate::messages::Output;
 
 /// Finding the first ones costs a look at every call, so some are taken at once.
 const AT_ONCE: usize = 64;
 
-impl Relay {
+impl Calls {
     /// Runs work that needs ports, for a party at an address. If none is free, others give theirs
     /// back.
-    pub(crate) fn with_ports<T>(
+    pub(super) fn with_ports<T>(
         &mut self,
         now: Instant,
         party: Option<IpAddr>,
@@ -60,7 +61,7 @@ impl Relay {
     }
 
     /// Takes the ports of the oldest calls that are over; returns whether there were any.
-    pub(crate) fn reclaim(&mut self, out: &mut Vec<Output>) -> bool {
+    pub(super) fn reclaim(&mut self, out: &mut Vec<Output>) -> bool {
         let oldest = |(name, call): (&CallName, &Call)| {
             let kept = call.dialogues.iter().filter(|dialogue| !dialogue.media.is_empty());
             kept.filter_map(|dialogue| dialogue.kept_until)

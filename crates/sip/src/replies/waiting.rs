@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-use super::{Protocol, RequestId};
+use super::Protocol;
+use crate::messages::RequestId;
 use crate::statistics::Outcome;
 
 /// A request on its way to its reply.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingRequest {
     pub(crate) id: RequestId,
     pub(crate) protocol: Protocol,
     /// The asker's address, if it is known, and the request's cookie, if there is one.
@@ -21,40 +22,67 @@ pub(crate) struct Asked {
     pub(crate) outcome: Outcome,
     /// How often a port it had was refused.
     pub(crate) refused: usize,
-    /// Pending answers of ports that it got earlier.
-    pub(crate) words: BTreeSet<(SocketAddr, Word)>,
+    /// Pending notices of ports that it got earlier.
+    pub(crate) notices: BTreeSet<(SocketAddr, NoticeKind)>,
 }
 
-/// The answers that a request waits for, and its continuation.
+impl PendingRequest {
+    pub(crate) fn new(
+        now: Instant,
+        id: RequestId,
+        protocol: Protocol,
+        cookie: Option<(Option<IpAddr>, Box<[u8]>)>,
+        payload: &[u8],
+    ) -> Self {
+        Self {
+            id,
+            protocol,
+            cookie,
+            payload: payload.into(),
+            begun: now,
+            outcome: Outcome::default(),
+            refused: 0,
+            notices: BTreeSet::new(),
+        }
+    }
+
+    /// The asker's address, if it is known.
+    pub(crate) fn from(&self) -> Option<IpAddr> {
+        self.cookie.as_ref().and_then(|(from, _)| *from)
+    }
+}
+
+/// The notices that a request waits for, and its continuation.
 #[derive(Debug)]
-pub(crate) struct Awaits {
-    pub(crate) words: BTreeSet<(SocketAddr, Word)>,
-    pub(crate) then: Then,
+pub(crate) struct Wait {
+    pub(crate) notices: BTreeSet<(SocketAddr, NoticeKind)>,
+    pub(crate) then: Continuation,
     /// It waits no longer than until then.
     pub(crate) until: Instant,
 }
 
-/// An answer of a port.
+/// A notice of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Word {
+pub(crate) enum NoticeKind {
     /// That it is open.
-    Open,
+    Opened,
     /// Its counts, and so the execution of all earlier orders.
-    Report,
+    Traffic,
 }
 
+/// What a request waits to have done.
 #[derive(Debug)]
-pub(crate) enum Then {
+pub(crate) enum Continuation {
     /// It is carried out.
-    CarryOut,
-    /// It is answered like this.
-    Answer(Vec<u8>),
+    Execution,
+    /// It is answered with this payload.
+    Reply(Vec<u8>),
 }
 
 /// All that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    requests: BTreeMap<u64, (Asked, Awaits)>,
+    requests: BTreeMap<u64, (PendingRequest, Wait)>,
     by_port: HashMap<SocketAddr, Vec<u64>>,
     serial: u64,
 }
@@ -68,48 +96,48 @@ impl Waiting {
     /// The time when a request will have waited [long enough](Self::take_due).
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         // All wait equally long, so that the first is the first.
-        self.requests.values().next().map(|(_, awaits)| awaits.until)
+        self.requests.values().next().map(|(_, wait)| wait.until)
     }
 
     /// Whether this one waits.
     pub(crate) fn holds(&self, id: RequestId) -> bool {
-        self.requests.values().rev().any(|(asked, _)| asked.id == id)
+        self.requests.values().rev().any(|(request, _)| request.id == id)
     }
 
     /// Whether the same request waits already, under its cookie.
-    pub(crate) fn has(&self, asked: &Asked) -> bool {
-        let same = |other: &Asked| other.protocol == asked.protocol && other.cookie == asked.cookie;
-        asked.cookie.is_some() && self.requests.values().any(|(other, _)| same(other))
+    pub(crate) fn has(&self, request: &PendingRequest) -> bool {
+        let same = |other: &PendingRequest| other.protocol == request.protocol && other.cookie == request.cookie;
+        request.cookie.is_some() && self.requests.values().any(|(other, _)| same(other))
     }
 
     /// One more.
-    pub(crate) fn insert(&mut self, asked: Asked, awaits: Awaits) {
+    pub(crate) fn insert(&mut self, request: PendingRequest, wait: Wait) {
         self.serial += 1;
-        for at in awaits.ports() {
+        for at in wait.ports() {
             self.by_port.entry(at).or_default().push(self.serial);
         }
-        self.requests.insert(self.serial, (asked, awaits));
+        self.requests.insert(self.serial, (request, wait));
     }
 
     /// The next that has waited long enough.
-    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(Asked, Awaits)> {
-        let (serial, (_, awaits)) = self.requests.first_key_value()?;
-        let serial = Some(*serial).filter(|_| awaits.until <= now)?;
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(PendingRequest, Wait)> {
+        let (serial, (_, wait)) = self.requests.first_key_value()?;
+        let serial = Some(*serial).filter(|_| wait.until <= now)?;
         self.remove(serial)
     }
 
-    /// All requests that wait for an answer of this port.
-    pub(crate) fn take_at(&mut self, at: SocketAddr) -> Vec<(Asked, Awaits)> {
+    /// All requests that wait for a notice of this port.
+    pub(crate) fn take_at(&mut self, at: SocketAddr) -> Vec<(PendingRequest, Wait)> {
         let serials = self.by_port.get(&at).cloned().unwrap_or_default();
         serials.into_iter().filter_map(|serial| self.remove(serial)).collect()
     }
 
-    fn remove(&mut self, serial: u64) -> Option<(Asked, Awaits)> {
-        let (asked, awaits) = self.requests.remove(&serial)?;
-        for at in awaits.ports() {
+    fn remove(&mut self, serial: u64) -> Option<(PendingRequest, Wait)> {
+        let (request, wait) = self.requests.remove(&serial)?;
+        for at in wait.ports() {
             self.stop(at, serial);
         }
-        Some((asked, awaits))
+        Some((request, wait))
     }
 
     /// The request waits for nothing more at this port.
@@ -123,14 +151,14 @@ impl Waiting {
     }
 
     /// A port answered. Returns the requests that wait for nothing more.
-    pub(crate) fn heard(&mut self, at: SocketAddr, word: Word) -> Vec<(Asked, Awaits)> {
+    pub(crate) fn on_notice(&mut self, at: SocketAddr, kind: NoticeKind) -> Vec<(PendingRequest, Wait)> {
         let mut done = Vec::new();
         for serial in self.by_port.get(&at).cloned().unwrap_or_default() {
-            let Some((_, awaits)) = self.requests.get_mut(&serial) else {
+            let Some((_, wait)) = self.requests.get_mut(&serial) else {
                 continue;
             };
-            awaits.words.remove(&(at, word));
-            let (more_of_it, is_done) = (awaits.ports().contains(&at), awaits.words.is_empty());
+            wait.notices.remove(&(at, kind));
+            let (more_of_it, is_done) = (wait.ports().contains(&at), wait.notices.is_empty());
             if !more_of_it {
                 self.stop(at, serial);
             }
@@ -142,9 +170,9 @@ impl Waiting {
     }
 }
 
-impl Awaits {
-    /// Each port with a pending answer, once.
+impl Wait {
+    /// Each port with a pending notice, once.
     fn ports(&self) -> BTreeSet<SocketAddr> {
-        self.words.iter().map(|(at, _)| *at).collect()
+        self.notices.iter().map(|(at, _)| *at).collect()
     }
 }
