@@ -40,7 +40,8 @@ pub struct Config {
     pub tolerated: Vec<Wish>,
     /// The addresses that media may be sent to.
     pub destinations: Destinations,
-    /// Whether the caller takes the results of [`CallController::take_changes`](crate::CallController::take_changes).
+    /// Whether the caller takes the results of
+    /// [`CallController::take_changes`](crate::CallController::take_changes).
     pub saves: bool,
 }
 

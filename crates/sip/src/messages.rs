@@ -1,4 +1,4 @@
-//! What the state machine takes and gives.
+//! The input and the output of the state machine.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -19,4 +19,5 @@ mod wishes;
 
 pub(crate) use commands::{call_reported_on, execute, out_of_ports};
 use flags::Flags;
-pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, Unreadable, route, split, subprotocol};
+pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, route, split, subprotocol};
+pub use value::Unreadable;

@@ -6,11 +6,13 @@
 //! are not recorded, and records contain no media keys.
 
 mod record;
+mod times;
 
 use std::sync::Arc;
 
 use crate::call::{Call, Media, Security, Side};
-pub(crate) use record::{CallRecord, Times};
+pub(crate) use record::CallRecord;
+pub(crate) use times::Times;
 
 /// A call that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

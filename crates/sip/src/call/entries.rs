@@ -2,8 +2,8 @@
 
 use southbound::relay::{Accept, Entry, Hop, Keys};
 
-use super::keying::Security;
 use super::media::Side;
+use super::security::Security;
 use super::{Call, Component, Dialogue, Media};
 use crate::config::Learning;
 

@@ -3,87 +3,19 @@
 //! If both parties use the same protection, their keys pass through and packets are relayed
 //! unopened. Otherwise each side is protected separately: we are the other end of its keys.
 
-mod agreed;
 mod choice;
-mod lines;
 mod opportunistic;
-mod peer;
 
 use environment::Random;
-use southbound::relay::Keys;
 use wire::sdp::{HashFunction, Setup};
-use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
+use wire::srtp::{SessionParameters, SrtpProfile};
 
+use super::security::{Agreed, Peer, Security, is_answer, offered_again};
 use super::{Context, Dtls, Media, Refused, Terms};
 use crate::config::Config;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
-pub(crate) use agreed::Agreed;
-use agreed::{is_answer, offered_again};
-pub(crate) use choice::Choice;
-use lines::crypto_line;
 use opportunistic::is_usable;
-pub(crate) use peer::Peer;
-
-/// How one side is protected by us.
-#[derive(Clone, Debug, Default)]
-pub(crate) enum Security {
-    /// Not at all, or from end to end.
-    #[default]
-    Clear,
-    /// SDES: the keys that we offer, and the agreed ones.
-    Sdes {
-        offered: Vec<Crypto>,
-        agreed: Option<Agreed>,
-        /// DTLS is offered as well, with our certificate's fingerprint by this hash function.
-        or_dtls: Option<HashFunction>,
-    },
-    /// DTLS, once the peer's certificate is known. Our certificate's fingerprint is given by this
-    /// function.
-    Dtls {
-        peer: Option<Peer>,
-        active: bool,
-        hash: HashFunction,
-        /// With keys that were offered beside, where the answer is to have no handshake.
-        instead: Option<Box<Security>>,
-    },
-}
-
-impl Security {
-    /// How packets from the party are opened; `None` until it is agreed.
-    pub(crate) fn ingress_protection(&self) -> Option<Keys> {
-        self.keys(|agreed| &agreed.theirs.key)
-    }
-
-    /// How packets to the party are sealed; `None` until it is agreed.
-    pub(crate) fn egress_protection(&self) -> Option<Keys> {
-        self.keys(|agreed| &agreed.ours.key)
-    }
-
-    fn keys(&self, which: impl Fn(&Agreed) -> &MasterKey) -> Option<Keys> {
-        match self {
-            Self::Clear => Some(Keys::Clear),
-            Self::Sdes { agreed, .. } => Some(Keys::Srtp(which(agreed.as_ref()?).clone())),
-            Self::Dtls { peer, active, .. } => Some(peer.as_ref()?.keys(*active)),
-        }
-    }
-
-    /// The hash function of our fingerprint.
-    fn hash(&self) -> Option<HashFunction> {
-        match self {
-            Self::Dtls { hash, .. } => Some(*hash),
-            Self::Clear | Self::Sdes { .. } => None,
-        }
-    }
-
-    pub(crate) fn keying(&self) -> Keying {
-        match self {
-            Self::Clear => Keying::Plain,
-            Self::Sdes { .. } => Keying::Sdes,
-            Self::Dtls { .. } => Keying::Dtls,
-        }
-    }
-}
 
 impl Media {
     /// Secures an offer of the party at `end`, which may have moved, with the protocol of the other

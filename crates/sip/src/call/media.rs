@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use southbound::relay::Traffic;
 use wire::sdp::{Direction, IceCredentials};
 
-use super::keying::{Choice, Security};
+use super::security::{Choice, Security};
 use super::source::Source;
 use super::terms::Terms;
 use crate::config::{Config, Learning};

@@ -1,7 +1,6 @@
 //! Bencode, as SIP proxies write it: dictionaries in any order.
 
-use super::Unreadable;
-use super::value::{Dictionary, Value};
+use super::value::{Dictionary, Unreadable, Value};
 use crate::limits::{DEPTH_MAX, MESSAGE_MAX};
 
 /// Reads one value from the front of `bytes`, and returns its length too.

@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use super::flags::table::is_command;
 use super::value::{Dictionary, Value};
-use super::wishes::reason;
-use super::{Encoding, Flags, report, statistics as told};
+use super::{Encoding, Flags, report, statistics as told, wishes};
 use crate::call::{Call, CallName, Context, Dialogue, Names, Refused, Role, Target};
 use crate::calls::{Calls, Exchange};
 use crate::counters::Counter;
@@ -56,8 +55,8 @@ impl Failure {
 }
 
 /// The execution of one request.
-pub(super) struct Commands<'a> {
-    pub(super) calls: &'a mut Calls,
+struct Commands<'a> {
+    calls: &'a mut Calls,
     now: Instant,
     out: &'a mut Vec<Output>,
     outcome: Outcome,
@@ -160,9 +159,12 @@ impl Commands<'_> {
         if flags.terms.loop_protect && description.is_marked(self.calls.instance()) {
             return Ok(sdp.to_vec());
         }
-        if let Some(wish) = self.refused_wish(role, &description, flags) {
+        let before = flags.undone.ignored.count;
+        let refused = wishes::refused(role, &description, flags, &self.calls.config().tolerated);
+        self.calls.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
+        if let Some(wish) = refused {
             self.calls.counters.count(Counter::NgUnsupported);
-            return Err(Failure::Error(reason(wish)));
+            return Err(Failure::Error(wishes::reason(wish)));
         }
         let party = description.address();
         let call = match role {

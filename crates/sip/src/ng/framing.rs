@@ -4,18 +4,9 @@ mod stream;
 
 pub use stream::Stream;
 
-use super::value::Value;
+use super::value::{Unreadable, Value};
 use super::{bencode, json};
 use crate::limits::COOKIE_MAX;
-
-/// Why bytes are no value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
-    /// They may be the beginning of one.
-    Incomplete,
-    /// They are malformed, with any bytes after them.
-    Malformed,
-}
 
 /// Which of the two encodings a message has; its reply has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::Unreadable;
-use super::value::{Dictionary, Value};
+use super::value::{Dictionary, Unreadable, Value};
 
 /// Reads one value from the front of `bytes`, and returns its length too.
 ///

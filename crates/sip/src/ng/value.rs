@@ -122,3 +122,12 @@ impl From<Dictionary> for Value {
         Self::Dictionary(dictionary)
     }
 }
+
+/// Why bytes are no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// They may be the beginning of one.
+    Incomplete,
+    /// They are malformed, with any bytes after them.
+    Malformed,
+}

@@ -1,45 +1,38 @@
 //! Requests for functions that a relay without codecs does not have.
 
-use super::Flags;
-use super::commands::Commands;
+use super::flags::Flags;
 use crate::call::Role;
 use crate::config::Wish;
-use crate::counters::Counter;
 use crate::sdp::{Description, has_packet_time};
 
-impl Commands<'_> {
-    /// The first request that a relay without codecs cannot meet, unless it has no effect or is
-    /// tolerated.
-    pub(super) fn refused_wish(
-        &mut self,
-        role: Role,
-        description: &Description<'_>,
-        flags: &mut Flags,
-    ) -> Option<Wish> {
-        if role == Role::Answer {
-            // These are about offers, and scripts send them always.
-            flags.undone.forget(&[Wish::Transcode, Wish::Ptime, Wish::T38]);
-        }
-        let (codecs, sections) = (&flags.terms.codecs, &description.sections);
-        let names_codecs = !codecs.transcode.is_empty() || !codecs.consume.is_empty();
-        if names_codecs && codecs.is_offered(sections) && !codecs.is_consumed(sections) {
-            flags.undone.forget(&[Wish::Transcode]);
-        }
-        // Packets of that length need no repacketising.
-        let mut times = [flags.terms.ptime, flags.ptime_reverse]
-            .into_iter()
-            .flatten()
-            .peekable();
-        if times.peek().is_some() && times.all(|time| has_packet_time(sections, time)) {
-            flags.undone.forget(&[Wish::Ptime]);
-        } else {
-            flags.terms.ptime = None;
-        }
-        let before = flags.undone.ignored.count;
-        let refused = flags.undone.tolerate(&self.calls.config().tolerated);
-        self.calls.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
-        refused
+/// The first request that a relay without codecs cannot meet, unless it has no effect or is
+/// tolerated.
+pub(super) fn refused(
+    role: Role,
+    description: &Description<'_>,
+    flags: &mut Flags,
+    tolerated: &[Wish],
+) -> Option<Wish> {
+    if role == Role::Answer {
+        // These are about offers, and scripts send them always.
+        flags.undone.forget(&[Wish::Transcode, Wish::Ptime, Wish::T38]);
     }
+    let (codecs, sections) = (&flags.terms.codecs, &description.sections);
+    let names_codecs = !codecs.transcode.is_empty() || !codecs.consume.is_empty();
+    if names_codecs && codecs.is_offered(sections) && !codecs.is_consumed(sections) {
+        flags.undone.forget(&[Wish::Transcode]);
+    }
+    // Packets of that length need no repacketising.
+    let mut times = [flags.terms.ptime, flags.ptime_reverse]
+        .into_iter()
+        .flatten()
+        .peekable();
+    if times.peek().is_some() && times.all(|time| has_packet_time(sections, time)) {
+        flags.undone.forget(&[Wish::Ptime]);
+    } else {
+        flags.terms.ptime = None;
+    }
+    flags.undone.tolerate(tolerated)
 }
 
 /// Why a request is refused.

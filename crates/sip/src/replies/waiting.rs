@@ -70,7 +70,7 @@ pub(crate) enum NoticeKind {
     Traffic,
 }
 
-/// What a request waits to have done.
+/// The next step of a request that has waited.
 #[derive(Debug)]
 pub(crate) enum Continuation {
     /// It is carried out.

@@ -2,34 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use wire::sdp::IceCredentials;
 
+use super::times::Times;
 use super::{are_encrypted_here, is_encrypted_here};
 use crate::call::{Agreement, Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Side, Source};
 use crate::form::{self, Bytes};
 use crate::ports::{Pair, PortPool};
-use environment::WallClock;
-
-/// The written form of times: in microseconds since 1970-01-01 UTC, since the monotonic clock
-/// restarts with the machine.
-#[derive(Clone, Copy)]
-pub(crate) struct Times(pub(crate) WallClock);
-
-impl Times {
-    fn write(self, at: Instant) -> u64 {
-        u64::try_from(self.0.unix(at).as_micros()).unwrap_or(u64::MAX)
-    }
-
-    fn read(self, written: u64) -> Instant {
-        // No further ahead than anything here is waited for, so that no number is too large.
-        const AHEAD_MAX: Duration = Duration::from_secs(1 << 20);
-        let unix = Duration::from_micros(written).min(self.0.unix + AHEAD_MAX);
-        self.0.instant(unix)
-    }
-}
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CallRecord {

@@ -3,23 +3,10 @@
 use environment::Random;
 use wire::srtp::SrtpProfile;
 
-use super::{Security, answer_to, crypto_line, is_answer};
+use super::answer_to;
+use crate::call::security::{Choice, Security, crypto_line, is_answer};
 use crate::call::{Media, Sdes, Terms};
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
-
-/// The two options that an offer leaves to the answering party: with a key of the offerer, which
-/// passes, or with one of ours.
-#[derive(Clone, Debug)]
-pub(crate) struct Choice {
-    /// The side that offered.
-    end: usize,
-    /// The numbers of the keys that pass.
-    passing: Vec<u32>,
-    /// The security of the offering party, if one of our keys is chosen.
-    speaker: Security,
-    /// Ours.
-    offered: Vec<Crypto>,
-}
 
 impl Media {
     /// Passes the keys of an offer, as far as suite flags allow, followed by keys of ours for the

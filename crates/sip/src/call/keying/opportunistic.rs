@@ -1,7 +1,7 @@
 //! Keys with a protocol without protection, which an answer may accept or decline (RFC 8643).
 
-use super::Security;
 use crate::call::Media;
+use crate::call::security::Security;
 use crate::sdp::{Keying, Section};
 
 impl Media {

@@ -1,7 +1,8 @@
 //! Messages in a byte stream.
 
-use super::{Encoding, Unreadable, split};
+use super::{Encoding, split};
 use crate::limits::{COOKIE_MAX, DEPTH_MAX, MESSAGE_MAX};
+use crate::ng::value::Unreadable;
 
 /// Of a message that has not ended, the fewest bytes worth decoding.
 const FIRST_ATTEMPT: usize = 64;

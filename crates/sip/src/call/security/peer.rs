@@ -18,7 +18,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// The party of a description, `None` if it names no certificate.
-    pub(super) fn of(section: &Section<'_>, before: &Security) -> Option<Self> {
+    pub(in crate::call) fn of(section: &Section<'_>, before: &Security) -> Option<Self> {
         let before = before.peer();
         let known = before.and_then(|before| before.tls_id.as_deref());
         let said = section.tls_id.or(known);
@@ -30,7 +30,7 @@ impl Peer {
         })
     }
 
-    pub(super) fn keys(&self, active: bool) -> Keys {
+    pub(in crate::call) fn keys(&self, active: bool) -> Keys {
         Keys::Dtls {
             fingerprint: self.fingerprint.clone(),
             active,

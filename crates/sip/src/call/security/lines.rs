@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::sdp::{Attributes, Crypto, CryptoForm};
 
 impl Security {
-    pub(super) fn offer_lines(&self, config: &Config, terms: &Terms) -> Attributes {
+    pub(in crate::call) fn offer_lines(&self, config: &Config, terms: &Terms) -> Attributes {
         match self {
             Self::Clear => Attributes::Strip,
             Self::Sdes { offered, or_dtls, .. } => {
@@ -20,7 +20,7 @@ impl Security {
         }
     }
 
-    pub(super) fn answer_lines(&self, config: &Config, terms: &Terms) -> Attributes {
+    pub(in crate::call) fn answer_lines(&self, config: &Config, terms: &Terms) -> Attributes {
         match self {
             Self::Clear => Attributes::Strip,
             Self::Sdes { agreed, .. } => {
@@ -34,7 +34,7 @@ impl Security {
     }
 }
 
-pub(super) fn crypto_line(ours: &Crypto, terms: &Terms) -> String {
+pub(in crate::call) fn crypto_line(ours: &Crypto, terms: &Terms) -> String {
     let form = CryptoForm {
         padded: terms.keying.sdes.padded,
         lifetime: terms.keying.sdes.lifetime,

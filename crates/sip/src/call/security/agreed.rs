@@ -21,7 +21,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    pub(super) fn new(ours: Crypto, theirs: Crypto) -> Self {
+    pub(in crate::call) fn new(ours: Crypto, theirs: Crypto) -> Self {
         Agreed {
             ours,
             theirs,
@@ -30,7 +30,7 @@ impl Agreed {
     }
 
     /// The party accepted a key of ours.
-    pub(super) fn answered(before: Option<&Self>, ours: Crypto, theirs: Crypto, moved: bool) -> Self {
+    pub(in crate::call) fn answered(before: Option<&Self>, ours: Crypto, theirs: Crypto, moved: bool) -> Self {
         let renew = before.is_some_and(|before| match before.is_sent_with(&theirs) {
             true => before.renew,
             false => moved,
@@ -39,7 +39,7 @@ impl Agreed {
     }
 
     /// Whether our key stays for a party that offers this key.
-    pub(super) fn stays(&self, theirs: &Crypto, moved: bool) -> bool {
+    pub(in crate::call) fn stays(&self, theirs: &Crypto, moved: bool) -> bool {
         is_answer(theirs, &self.ours) && !self.renew && (!moved || self.is_sent_with(theirs))
     }
 
@@ -51,7 +51,7 @@ impl Agreed {
 }
 
 /// The keys to offer again, with another one in place of the agreed one if that is due.
-pub(super) fn offered_again(
+pub(in crate::call) fn offered_again(
     offered: &[Crypto],
     agreed: Option<&Agreed>,
     random: &mut Random,
@@ -69,7 +69,7 @@ pub(super) fn offered_again(
 
 /// Whether a key is used in the way that another one is: the same suite, and the same session
 /// parameters, which the two ends agree on.
-pub(super) fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
+pub(in crate::call) fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
     let agreed = |crypto: &Crypto| SessionParameters {
         mki: None,
         ..crypto.key.parameters()
