@@ -64,7 +64,7 @@ pub enum Route {
     },
 }
 
-/// The driver of a packet-replication engine, such as one that writes P4Runtime multicast groups.
+/// The driver of a packet-replication engine.
 ///
 /// Calls are in the order in which they must take effect. None can be refused: the allocator stays
 /// within the limits of its device. A driver that loses its switch replays its own state.

@@ -13,8 +13,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planning::MulticastGroups;
-
 use super::{Entries, replace};
 use crate::Replication;
 use crate::desk::Desk;
@@ -73,13 +71,14 @@ impl Groups {
             None => {
                 let places = Places::new(replication, before, members);
                 let number = self.numbers.take()?;
+                let new = entries(replication, number, members, &places);
                 let mut group = Group {
                     members: members.clone(),
                     places,
                     users: 0,
                     entries: Entries::new(),
                 };
-                group.writer(desk).set_group(number, members);
+                replace(desk, &mut group.entries, new);
                 self.rows.insert(number, group);
                 self.by_members.entry(members.clone()).or_default().insert(number);
                 number
@@ -100,7 +99,7 @@ impl Groups {
             return;
         }
         let keys: Vec<Key> = group.entries.keys().cloned().collect();
-        group.writer(desk).remove_group(number);
+        replace(desk, &mut group.entries, Entries::new());
         if let Some(same) = self.by_members.get_mut(&group.members) {
             same.remove(&number);
             if same.is_empty() {
@@ -119,34 +118,6 @@ impl Groups {
 
     pub(super) fn tick(&mut self, desk: &Desk<'_>) {
         self.numbers.tick(desk.now, desk.book);
-    }
-}
-
-impl Group {
-    fn writer<'a, 'b>(&'a mut self, desk: &'a mut Desk<'b>) -> Writer<'a, 'b> {
-        Writer {
-            desk,
-            places: &self.places,
-            entries: &mut self.entries,
-        }
-    }
-}
-
-/// Writes one group into the book.
-struct Writer<'a, 'b> {
-    desk: &'a mut Desk<'b>,
-    places: &'a Places,
-    entries: &'a mut Entries,
-}
-
-impl MulticastGroups for Writer<'_, '_> {
-    fn set_group(&mut self, group: u16, copies: &Members) {
-        let new = entries(self.desk.config.replication, group, copies, self.places);
-        replace(self.desk, self.entries, new);
-    }
-
-    fn remove_group(&mut self, _: u16) {
-        replace(self.desk, self.entries, Entries::new());
     }
 }
 
