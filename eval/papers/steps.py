@@ -67,7 +67,7 @@ def compare(*words):
 
 STEPS = [
     Step("entries", 0, False, [], [entries.write]),
-    Step("planning", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "weir", "--", "plan", "--scallop", "docs/planning"]]),
+    Step("planning", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figures18-20"]]),
     Step("rewriting", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figure27"]]),
     Step("operations", 2, False, ["cargo"], [operations]),
     Step("burst", 1, True, ["ip"], [lambda: swiftcall("--burst"), keep("burst.csv", "docs/papers/burst.csv")]),

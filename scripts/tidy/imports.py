@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 # The folders of crates; each may depend on itself and on those before it.
-LAYERS = ["third-party", "crates", "backends", "testkit", "server", "verify", "eval"]
+LAYERS = ["third-party", "crates", "backends", "server", "testkit", "verify", "eval"]
 USE = re.compile(r"\b(?:use|pub(?:\([\w: ]+\))? use)\s+((?:crate|super|self)::[^;]+);")
 
 

@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -15,7 +14,7 @@ const OLD_DETACH: &str = "take-down";
 const PLAN_HELP: &str = "Examples:
   weir plan --rooms 500 --participants 8 --senders 2 --quality 720p
   weir plan --mix campus --device weir-udp --cores 16 --bandwidth 25G
-  weir plan --measure here.yaml && weir plan --mix meetings.csv --device here.yaml";
+  weir plan --mix meetings.csv --device here.yaml";
 
 /// A media switch for real-time calls.
 #[derive(Debug, Parser)]
@@ -47,8 +46,6 @@ pub(crate) enum Command {
     Plan(Box<Plan>),
     /// Print a Weir configuration made of a LiveKit server's; comments say what was not taken over.
     ImportConfig(ImportConfig),
-    /// Run a P4 switch in software, to try or test a deployment without a switch.
-    SwitchSim(SwitchSim),
 }
 
 /// The settings of the switch. Flags override environment variables, those the file, and the file
@@ -255,15 +252,6 @@ pub(crate) struct Plan {
     /// Only print a shipped device file or mix, to begin one of your own with.
     #[arg(long, value_name = "NAME")]
     pub show: Option<String>,
-    /// Only measure the data planes of this machine, for less than a minute, and write a device
-    /// file for sockets. As root also one each for AF_XDP and the kernel, "FILE-afxdp.yaml" and
-    /// "FILE-ebpf.yaml".
-    #[arg(long, value_name = "FILE.yaml")]
-    pub measure: Option<PathBuf>,
-    /// Only write Scallop's figures 18 to 20 and headline numbers into this folder, and print a
-    /// Tofino2 beside each server.
-    #[arg(long, value_name = "FOLDER")]
-    pub scallop: Option<PathBuf>,
 }
 
 /// A number, with k, M, G or T for thousands, millions, and so on.
@@ -279,56 +267,4 @@ fn amount(text: &str) -> Result<u64, String> {
     number
         .filter(|number| *number > 0)
         .ok_or_else(|| "a number above 0, with k, M, G or T behind it if need be, such as 25G".to_owned())
-}
-
-/// The simulated switch.
-#[derive(Debug, Args)]
-pub(crate) struct SwitchSim {
-    /// The address for P4Runtime. It has neither encryption nor authentication.
-    #[arg(long, default_value = "127.0.0.1:9559")]
-    pub listen: SocketAddr,
-    /// The number by which controllers name the switch.
-    #[arg(long, default_value_t = 1)]
-    pub device_id: u64,
-    /// The program to begin with: "multicast", "recirculation" or "tree", or the compiler's JSON,
-    /// with its description beside it (FILE.p4info.txtpb). Without it the controller's is awaited.
-    #[arg(long, value_name = "NAME|FILE.json")]
-    pub program: Option<String>,
-    /// A port and its network interface, such as "1@veth1"; may be given several times. Needs
-    /// CAP_NET_RAW. Turn off checksum and segmentation offloads at the cable's other end.
-    #[arg(long = "port", value_name = "PORT@INTERFACE")]
-    pub ports: Vec<SwitchPort>,
-    /// The port that is the controller.
-    #[arg(long, default_value_t = 510)]
-    pub cpu_port: u16,
-    /// Replicas over all multicast groups and clone sessions.
-    #[arg(long, default_value_t = 4096)]
-    pub replicas: usize,
-    /// Accept what BMv2 accepts in silence, such as groups left of an earlier program.
-    #[arg(long)]
-    pub lenient: bool,
-}
-
-/// A port of the simulated switch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SwitchPort {
-    /// Its number.
-    pub number: u16,
-    /// The network interface.
-    pub interface: String,
-}
-
-impl FromStr for SwitchPort {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (number, interface) = text.split_once('@').ok_or("a port is NUMBER@INTERFACE")?;
-        match number.parse() {
-            Ok(number @ 1..511) if !interface.is_empty() => Ok(Self {
-                number,
-                interface: interface.to_owned(),
-            }),
-            _ => Err("a port is NUMBER@INTERFACE, with a number from 1 to 510".to_owned()),
-        }
-    }
 }

@@ -24,7 +24,6 @@ mod roles;
 mod serve;
 mod settings;
 mod sip;
-mod switch_sim;
 mod tls;
 mod token;
 mod turn_server;
@@ -51,7 +50,6 @@ fn main() -> ExitCode {
         cli::Command::Detach(arguments) => inspect::detach(arguments),
         cli::Command::Plan(arguments) => plan::run(*arguments),
         cli::Command::ImportConfig(arguments) => import::run(arguments),
-        cli::Command::SwitchSim(arguments) => switch_sim::run(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

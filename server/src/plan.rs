@@ -1,14 +1,11 @@
 //! `weir plan`: meetings on switches and servers.
 
-mod measure;
-
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 use planning::limits::FILE_BYTES_MAX;
-use planning::scallop::{self, Worth};
 use planning::{Adaptation, Answer, DeviceFile, MIXES, Machine, Mix, Plan, Row, SHIPPED, report};
 
 use crate::cli;
@@ -26,12 +23,6 @@ pub(crate) fn run(arguments: cli::Plan) -> Result<(), Box<dyn Error>> {
         let found = all.find(|(other, _)| other == name);
         let (_, text) = found.ok_or_else(|| format!("{name} is not shipped: `weir plan --list` has all names"))?;
         return say(text);
-    }
-    if let Some(folder) = &arguments.scallop {
-        return figures(folder);
-    }
-    if let Some(path) = &arguments.measure {
-        return measure::run(path);
     }
     let mix = mix(&arguments)?;
     let devices = devices(&arguments)?;
@@ -137,16 +128,6 @@ fn read(path: &Path, what: &str) -> Result<String, Box<dyn Error>> {
 
 fn write(path: &Path, text: &str) -> Result<(), Box<dyn Error>> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()).into())
-}
-
-/// Scallop's figures, and the worth of a switch.
-fn figures(folder: &Path) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    let worth = scallop::worth();
-    for (name, text) in scallop::files(&worth) {
-        write(&folder.join(name), &text)?;
-    }
-    say(&Worth::markdown(&worth))
 }
 
 /// The names of shipped files, with their first lines.

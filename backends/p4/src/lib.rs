@@ -52,7 +52,6 @@ pub use address::{Mac, NotMac};
 pub use config::{NotPrefix, P4Config, P4ConfigError, Port, Prefix, Replication, Route};
 pub use direct::{Direct, Switch};
 pub use offload::{P4Relays, P4Rooms};
-pub use program::{COMPILED, Compiled};
 pub use schema::ProgramError;
 pub use shared::Wake;
 

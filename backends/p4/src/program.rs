@@ -16,46 +16,37 @@ pub(crate) struct Program {
     pub cookie: u64,
 }
 
-/// A program as the compiler made it, with its description.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Compiled {
-    /// Its name.
-    pub name: &'static str,
-    /// The compiler's output for BMv2.
-    pub json: &'static str,
+/// A program as the compiler made it.
+struct Compiled {
+    /// For BMv2.
+    json: &'static str,
     /// The description in text form.
-    pub p4info: &'static str,
+    p4info: &'static str,
 }
 
 /// The compiled programs. They are half a megabyte each, so a static has each of them once.
-pub static COMPILED: [Compiled; 3] = [
-    Compiled {
-        name: "multicast",
-        json: include_str!("../program/compiled/multicast.json"),
-        p4info: include_str!("../program/compiled/multicast.p4info.txtpb"),
-    },
-    Compiled {
-        name: "recirculation",
-        json: include_str!("../program/compiled/recirculation.json"),
-        p4info: include_str!("../program/compiled/recirculation.p4info.txtpb"),
-    },
-    Compiled {
-        name: "tree",
-        json: include_str!("../program/compiled/tree.json"),
-        p4info: include_str!("../program/compiled/tree.p4info.txtpb"),
-    },
-];
+static MULTICAST: Compiled = Compiled {
+    json: include_str!("../program/compiled/multicast.json"),
+    p4info: include_str!("../program/compiled/multicast.p4info.txtpb"),
+};
+static RECIRCULATION: Compiled = Compiled {
+    json: include_str!("../program/compiled/recirculation.json"),
+    p4info: include_str!("../program/compiled/recirculation.p4info.txtpb"),
+};
+static TREE: Compiled = Compiled {
+    json: include_str!("../program/compiled/tree.json"),
+    p4info: include_str!("../program/compiled/tree.p4info.txtpb"),
+};
 
 impl Program {
     /// The program of this way to replicate.
     ///
     /// Errors: its description cannot be read.
     pub(crate) fn of(replication: Replication) -> Result<Self, ProgramError> {
-        let [multicast, recirculation, tree] = &COMPILED;
         let compiled = match replication {
-            Replication::Multicast => multicast,
-            Replication::Recirculation => recirculation,
-            Replication::Tree => tree,
+            Replication::Multicast => &MULTICAST,
+            Replication::Recirculation => &RECIRCULATION,
+            Replication::Tree => &TREE,
         };
         let (device_config, text) = (compiled.json.as_bytes(), compiled.p4info);
         let info = p4runtime::p4info(text).map_err(|error| ProgramError::Unreadable(error.to_string()))?;

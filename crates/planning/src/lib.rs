@@ -16,7 +16,6 @@
 
 pub mod limits;
 pub mod report;
-pub mod scallop;
 
 mod allocator;
 mod capacity;

@@ -148,8 +148,8 @@ pub fn csv(plans: &[Plan]) -> String {
     lines(&rows)
 }
 
-/// Comma-separated values (RFC 4180 section 2).
-pub(crate) fn lines(rows: &[Vec<String>]) -> String {
+/// Rows of equal numbers of cells as comma-separated values (RFC 4180 section 2).
+pub fn lines(rows: &[Vec<String>]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer.write_record(row).expect("rows have equal numbers of cells");

@@ -10,12 +10,14 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { join as joinPath } from "node:path";
+import { dirname, join as joinPath } from "node:path";
 import { addNamespace, join, removeNamespace, run, SERVER_ADDRESS } from "../../../eval/adaptation/harness/network.mjs";
 import { KernelMeeting, kernelIsMissing } from "./kernel.mjs";
 import { waitFor } from "./wait.mjs";
 
 const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;
+// `cargo build -p switch-sim` leaves it beside Weir.
+const SIMULATOR = joinPath(dirname(BINARY), "weir-switch-sim");
 const BMV2 = process.env.BMV2 ?? "simple_switch_grpc";
 
 /** The port of the switch behind which Weir is; participants follow. */
@@ -32,13 +34,13 @@ const mac = (port, last) => `02:00:00:00:0${port}:${last}`;
 
 /** The switches that there are here: the simulator, and BMv2 if it is installed. */
 export const SWITCHES = [
-  { name: "weir switch-sim", command: simulator, isMissing: () => !succeeds(BINARY, "switch-sim", "--help") },
+  { name: "weir-switch-sim", command: simulator, isMissing: () => !succeeds(SIMULATOR, "--help") },
   { name: "BMv2", command: bmv2, isMissing: () => !succeeds("sh", "-c", `command -v ${BMV2}`) },
 ];
 
 function simulator(ports) {
   const interfaces = ports.flatMap(({ port, place }) => ["--port", `${port}@${place}`]);
-  return [BINARY, "switch-sim", "--listen", `${MANAGED}:${RUNTIME_PORT}`, ...interfaces];
+  return [SIMULATOR, "--listen", `${MANAGED}:${RUNTIME_PORT}`, ...interfaces];
 }
 
 function bmv2(ports) {

@@ -27,7 +27,9 @@ _START_S = 15
 
 def _simulator(folder: Path) -> list[str | Path]:
     ports = [word for port in _GATEWAYS for word in ("--port", f"{port}@port{port}")]
-    return [binary(), "switch-sim", "--listen", f"{_MANAGED}:{_RUNTIME_PORT}", *ports]
+    simulator = binary().with_name("weir-switch-sim")
+    assert simulator.exists(), f"{simulator} is missing: build it (cargo build -p switch-sim), beside WEIR_BINARY"
+    return [simulator, "--listen", f"{_MANAGED}:{_RUNTIME_PORT}", *ports]
 
 
 def _bmv2(folder: Path) -> list[str | Path]:

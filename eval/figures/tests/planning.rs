@@ -1,12 +1,12 @@
-//! The committed figures are those of the model.
+//! The committed figures 18 to 20 are those of the model.
 
 use std::fs;
 use std::path::Path;
 
-use planning::scallop::{self, Worth};
+use figures::scallop::{self, Worth};
 
 #[test]
-fn committed_files_and_the_table_are_those_of_weir_plan_scallop() {
+fn committed_files_and_the_table_are_those_of_the_model() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     let worth = scallop::worth();
@@ -14,13 +14,13 @@ fn committed_files_and_the_table_are_those_of_weir_plan_scallop() {
         let committed = read(&docs.join("planning").join(name));
         assert!(
             committed == text,
-            "docs/planning/{name}: run `weir plan --scallop docs/planning`"
+            "docs/planning/{name}: run `cargo run -p figures --bin figures18-20`"
         );
     }
     let page = read(&docs.join("planning.md"));
     let table = Worth::markdown(&worth);
     assert!(
         page.contains(&table),
-        "docs/planning.md lacks the table that `weir plan --scallop` prints:\n{table}"
+        "docs/planning.md lacks the table that `figures18-20` prints:\n{table}"
     );
 }

@@ -1,15 +1,18 @@
-//! `weir plan --measure`: device files for the data planes of this machine.
+//! `weir-costs`: device files of `weir plan` for the data planes of this machine.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 
 use std::error::Error;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use costs::{Cost, Load, Scene, Way};
 use planning::{DeviceFile, Machine, Server, server_file};
-
-use super::{say, write};
-use crate::os::clock;
 
 /// Measurements of each load, of which the median counts.
 const ROUNDS: usize = 3;
@@ -31,9 +34,30 @@ const PLANES: [(Way, &str, &str); 3] = [
     (Way::Kernel, "-ebpf", "copies in the kernel, before the stack"),
 ];
 
+/// Measures the data planes of this machine, for less than a minute, and writes device files for
+/// `weir plan --device`.
+#[derive(Debug, Parser)]
+#[command(name = "weir-costs", version)]
+struct Arguments {
+    /// The device file for sockets. As root there is also one each for AF_XDP and the kernel,
+    /// "FILE-afxdp.yaml" and "FILE-ebpf.yaml".
+    #[arg(value_name = "FILE.yaml")]
+    file: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().file) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "weir-costs: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// Measures, and writes the files.
-pub(super) fn run(path: &Path) -> Result<(), Box<dyn Error>> {
-    let start = clock::now();
+fn run(path: &Path) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
     let (scene, place) = match Scene::cable() {
         Ok(scene) => (scene, "a cable whose far end drops everything"),
         Err(reason) => {
@@ -70,7 +94,7 @@ pub(super) fn run(path: &Path) -> Result<(), Box<dyn Error>> {
         let file = beside(path, suffix);
         let text = server_file(&comments(name, place), &source(name, way), &server(way, clear, sealed)?);
         DeviceFile::parse("measured", &text)?;
-        write(&file, &text)?;
+        fs::write(&file, &text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         let line = |cost: Cost| format!("{:.0} ns a packet, {:.0} ns a copy", cost.packet_ns, cost.replica_ns);
         let (clear, sealed) = (line(clear), line(sealed));
         say(&format!(
@@ -85,7 +109,7 @@ pub(super) fn run(path: &Path) -> Result<(), Box<dyn Error>> {
 fn cost(scene: &Scene, way: Way, is_encrypted: bool, start: Instant) -> Result<Cost, costs::Failed> {
     let mut measured = [Vec::new(), Vec::new()];
     for round in 0..ROUNDS {
-        if round > 0 && clock::now().duration_since(start) > TIME_MAX {
+        if round > 0 && start.elapsed() > TIME_MAX {
             break;
         }
         for (times, receivers) in measured.iter_mut().zip(RECEIVERS) {
@@ -166,10 +190,7 @@ fn comments(name: &str, place: &str) -> Vec<String> {
 
 fn source(name: &str, way: Way) -> String {
     let srtp = if way == Way::Kernel { "; SRTP by sockets" } else { "" };
-    format!(
-        "weir plan --measure, version {}: {name}{srtp}",
-        env!("CARGO_PKG_VERSION")
-    )
+    format!("weir-costs, version {}: {name}{srtp}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Bytes of memory of the machine.
@@ -187,4 +208,12 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
         .extension()
         .map_or(String::new(), |it| format!(".{}", it.to_string_lossy()));
     path.with_file_name(format!("{stem}{suffix}{extension}"))
+}
+
+/// Writes to standard output; a reader that has gone is no error.
+fn say(text: &str) -> Result<(), io::Error> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
+    }
 }

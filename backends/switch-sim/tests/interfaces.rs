@@ -1,4 +1,4 @@
-//! `weir switch-sim` on a network interface: frames pass through the program, and a signal ends it
+//! `weir-switch-sim` on a network interface: frames pass through the program, and a signal ends it
 //! with its counters.
 
 use std::io::{BufRead, BufReader, Read};
@@ -23,16 +23,8 @@ fn frames_of_an_interface_are_counted_at_the_end() {
     ip("link add s1 type veth peer name t1");
     ip("link set s1 up");
     ip("link set t1 up");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.args([
-        "switch-sim",
-        "--listen",
-        "127.0.0.1:0",
-        "--program",
-        "multicast",
-        "--port",
-        "1@s1",
-    ]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir-switch-sim"));
+    command.args(["--listen", "127.0.0.1:0", "--program", "multicast", "--port", "1@s1"]);
     let mut program = namespace.run(|| command.stdout(Stdio::piped()).spawn().unwrap());
     let mut output = BufReader::new(program.stdout.take().unwrap());
     let mut line = String::new();

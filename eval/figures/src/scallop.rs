@@ -2,17 +2,11 @@
 
 use drawing::curves::{Curve, Drawing, Panel, Scale};
 
-use crate::capacity::capacity_as;
-use crate::design::Design;
-use crate::device::{Device, Resource, Rewriter};
-use crate::file::DeviceFile;
-use crate::file::Machine::Server as OfServer;
-use crate::kind::{Adaptation, Kind};
-use crate::meeting::Meeting;
-use crate::quality::{Quality, Rates};
-use crate::report::{grouped, lines};
-use crate::server::Server;
-use crate::sweep::{Alone, Envelope, PARTICIPANTS_SWEPT, alone, envelope, ratios};
+use planning::report::{grouped, lines};
+use planning::{
+    Adaptation, Alone, Design, Device, DeviceFile, Envelope, Kind, Machine, Meeting, PARTICIPANTS_SWEPT, Quality,
+    Rates, Resource, Rewriter, Server, alone, capacity_as, envelope, ratios,
+};
 
 /// Sizes for which the paper's ratios are compared.
 const LARGE: std::ops::RangeInclusive<u64> = 10..=100;
@@ -273,7 +267,9 @@ pub fn worth() -> Vec<Worth> {
     let device = Device::tofino2();
     let mut servers = Vec::new();
     for file in DeviceFile::all_shipped() {
-        let OfServer(server) = file.machine else { continue };
+        let Machine::Server(server) = file.machine else {
+            continue;
+        };
         let unlimited = |server: &Server| Server {
             bandwidth: None,
             memory: None,
