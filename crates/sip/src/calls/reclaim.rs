@@ -80,8 +80,9 @@ impl Calls {
     }
 
     /// Ends calls that were not answered for [`UNANSWERED_MIN`]: the oldest ones of the address
-    /// with the most of them. Those of the party that needs a place stay, so that an address that
-    /// begins many calls loses none of them to itself.
+    /// with the most of them, of another than the party's where several have as many. Those of the
+    /// party that needs a place stay, so that an address that begins many calls loses none of them
+    /// to itself.
     fn evict_unanswered(&mut self, now: Instant, party: Option<IpAddr>, out: &mut Vec<Output>) -> bool {
         let party = party.map(address_block);
         let mut callers: HashMap<IpAddr, Vec<(Instant, CallName)>> = HashMap::new();
@@ -90,7 +91,11 @@ impl Calls {
                 callers.entry(caller).or_default().push((call.created, name.clone()));
             }
         }
-        let Some((largest, mut calls)) = callers.into_iter().max_by_key(|(_, calls)| calls.len()) else {
+        let rank = |caller: IpAddr, calls: usize| (calls, Some(caller) != party, caller);
+        let most = callers
+            .into_iter()
+            .max_by_key(|(caller, calls)| rank(*caller, calls.len()));
+        let Some((largest, mut calls)) = most else {
             return false;
         };
         calls.sort();

@@ -316,3 +316,23 @@ fn unanswered_calls_of_an_address_give_way_to_those_of_others() {
         assert_eq!((setup.count(Counter::CallsEvicted), setup.relay.calls()), (2, 3));
     }
 }
+
+#[test]
+fn of_addresses_with_as_many_unanswered_calls_another_one_gives_way() {
+    let named = |number: usize| Dictionary::default().with("call-id", format!("call-{number}"));
+    let offer = |from: &str, number: usize| request("offer", Some(&phone(from, 7000)), named(number));
+    // The order of addresses in a table differs from one table to the next.
+    for _ in 0..16 {
+        let mut setup = Setup::with(Config {
+            calls_max: 2,
+            ..Config::new(vec![interface("a", "127.0.0.1", 5000..=5099)])
+        });
+        for (number, from) in ["192.0.2.66", "192.0.2.67"].into_iter().enumerate() {
+            setup.ask(offer(from, number));
+        }
+        setup.pass(sip::limits::UNANSWERED_MIN);
+        let reply = setup.ask(offer("192.0.2.67", 2));
+        assert_eq!(reply.text("result"), Some(&b"ok"[..]), "{}", reason(&reply));
+        assert_eq!((setup.count(Counter::CallsEvicted), setup.relay.calls()), (1, 2));
+    }
+}
