@@ -119,19 +119,11 @@ pub enum Wish {
     T38,
     /// Tones inserted into audio.
     InjectDtmf,
-    /// One more candidate beside those of the other party.
-    ForceRelay,
 }
 
 impl Wish {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Transcode,
-        Self::Ptime,
-        Self::T38,
-        Self::InjectDtmf,
-        Self::ForceRelay,
-    ];
+    pub const ALL: [Self; 4] = [Self::Transcode, Self::Ptime, Self::T38, Self::InjectDtmf];
 
     /// The operator's name for it, which is rtpengine's.
     pub const fn name(self) -> &'static str {
@@ -140,7 +132,6 @@ impl Wish {
             Self::Ptime => "ptime",
             Self::T38 => "T.38",
             Self::InjectDtmf => "inject-DTMF",
-            Self::ForceRelay => "force-relay",
         }
     }
 }

@@ -125,9 +125,6 @@ pub enum Wish {
     /// Tones put into sound.
     #[serde(rename = "inject-DTMF", alias = "inject-dtmf")]
     InjectDtmf,
-    /// To be one more candidate beside those of the other party.
-    #[serde(rename = "force-relay")]
-    ForceRelay,
 }
 
 impl Sip {
@@ -251,7 +248,6 @@ impl From<Wish> for sip::Wish {
             Wish::Ptime => Self::Ptime,
             Wish::T38 => Self::T38,
             Wish::InjectDtmf => Self::InjectDtmf,
-            Wish::ForceRelay => Self::ForceRelay,
         }
     }
 }
@@ -290,7 +286,7 @@ interfaces:
   - {name: wan, address: 10.1.0.1, advertise: 203.0.113.7}
 learning: heuristic
 media_timeout: 2.5
-tolerate: [ptime, transcode, T.38, inject-DTMF, force-relay]
+tolerate: [ptime, transcode, T.38, inject-DTMF]
 ")
         .unwrap();
         assert_eq!(

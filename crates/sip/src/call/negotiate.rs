@@ -5,7 +5,7 @@ mod ice;
 mod mids;
 mod places;
 
-use super::{Call, Component, Context, Heard, Media, Offered, Place, Policy, Protocol, Refused, Terms};
+use super::{Call, Component, Context, Heard, Ice, Media, Offered, Place, Policy, Protocol, Refused, Terms};
 use crate::counters::Counter;
 use crate::sdp::{Description, Section, SectionRewrite};
 use heard::{hear, said_direction};
@@ -125,6 +125,7 @@ impl Media {
         let closes = context.now + context.config.learning_window;
         self.sides[end].hear(heard, Policy::of(terms, context.config), terms.reset, closes);
         let (ice, candidates) = self.set_ice(end, role, section, terms, context);
+        let is_relay = terms.ice == Ice::ForceRelay && !candidates.is_empty();
         let other = &self.sides[1 - end];
         let rtcp = other
             .local(Component::Rtcp)
@@ -136,9 +137,17 @@ impl Media {
             Role::Offer => terms.codecs.order(section),
             Role::Answer => Vec::new(),
         };
+        let (port, address) = if is_relay {
+            (section.port, section.address)
+        } else {
+            (
+                other.local(Component::Rtp).map_or(0, |local| local.port()),
+                (holds && !terms.replace.zero_address).then(|| other.zero()),
+            )
+        };
         Ok(SectionRewrite {
-            port: other.local(Component::Rtp).map_or(0, |local| local.port()),
-            address: (holds && !terms.replace.zero_address).then(|| other.zero()),
+            port,
+            address,
             protocol: Some(self.protocols[1 - end].clone()).filter(|protocol| protocol != section.protocol),
             without: unwanted.into_iter().map(str::to_owned).collect(),
             order: order.into_iter().map(str::to_owned).collect(),
@@ -158,6 +167,7 @@ impl Media {
             keying,
             ice,
             candidates,
+            is_relay,
             ..SectionRewrite::refused()
         })
     }

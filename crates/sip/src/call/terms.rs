@@ -148,6 +148,9 @@ pub(crate) enum Ice {
     Force,
     /// Our addresses beside theirs, where there is any, and otherwise ours.
     Optional,
+    /// The same, with ours as relays, in the place of their relays, and with the addresses of the
+    /// description unchanged: media goes through us only if ICE chooses it.
+    ForceRelay,
 }
 
 /// RTP and RTCP on one port.

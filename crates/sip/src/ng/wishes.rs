@@ -42,6 +42,5 @@ pub(super) const fn reason(wish: Wish) -> &'static str {
         Wish::Ptime => "Repacketising is not supported",
         Wish::T38 => "T.38 gateways are not supported",
         Wish::InjectDtmf => "Injecting DTMF is not supported",
-        Wish::ForceRelay => "ICE=force-relay is not supported",
     }
 }

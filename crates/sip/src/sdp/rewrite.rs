@@ -80,6 +80,8 @@ pub struct SectionRewrite {
     pub ice: Attributes<(IceCredentials, Vec<Candidate>)>,
     /// Our candidates to add, if ICE passes.
     pub candidates: Vec<Candidate>,
+    /// They are relays, in the place of the sender's relays, and `a=rtcp` stays as it is.
+    pub is_relay: bool,
 }
 
 /// Treatment of the attributes of one topic.
@@ -114,6 +116,7 @@ impl SectionRewrite {
             keying: Attributes::Keep,
             ice: Attributes::Strip,
             candidates: Vec::new(),
+            is_relay: false,
         }
     }
 
@@ -309,7 +312,7 @@ impl Writer {
         if let Some(direction) = change.direction {
             self.attribute(format_args!("{}", direction.name()));
         }
-        match change.rtcp {
+        match change.rtcp.filter(|_| !change.is_relay) {
             Some(port) if change.rtcp_in_full => {
                 self.attribute(format_args!("rtcp:{port} IN {} {address}", family(address)));
             }
@@ -325,12 +328,12 @@ impl Writer {
         if let Attributes::Replace((credentials, candidates)) = &change.ice {
             self.credentials(credentials);
             // The priority of a host's only address (RFC 8445 section 5.1.2.1).
-            self.candidates(candidates, 1, (126 << 16) + 65_535);
+            self.candidates(candidates, 1, (126 << 16) + 65_535, false);
             self.attribute(format_args!("end-of-candidates"));
         }
         if !change.candidates.is_empty() {
-            let (foundation, preference) = beside(section);
-            self.candidates(&change.candidates, foundation, preference);
+            let (foundation, preference) = beside(section, change.is_relay);
+            self.candidates(&change.candidates, foundation, preference, change.is_relay);
         }
     }
 

@@ -147,3 +147,49 @@ fn ice_that_is_said_for_all_sections_passes_in_each() {
     let first = sections.split("m=audio 0").next().expect("a section");
     assert!(first.contains(CREDENTIALS) && first.contains(CANDIDATES), "{offer}");
 }
+
+#[test]
+fn force_relay_keeps_addresses_and_puts_ours_in_place_of_relays() {
+    let mut setup = Setup::new();
+    let wish = Dictionary::default().with("ICE", "force-relay");
+    let sdp = with_ice("192.0.2.1", 6004) + "a=rtcp:7001\r\n";
+    let offer = setup.describe("offer", &sdp, wish.clone());
+    assert_eq!(lines(&offer, "c="), ["c=IN IP4 192.0.2.1"]);
+    assert_eq!(lines(&offer, "m="), ["m=audio 6004 RTP/AVP 0"]);
+    assert_eq!(lines(&offer, "a=rtcp:"), ["a=rtcp:7001"]);
+    assert!(offer.contains(CREDENTIALS), "{offer}");
+    let [host, other, rtp, rtcp] = lines(&offer, "a=candidate:")[..] else {
+        panic!("two of theirs and two of ours: {offer}")
+    };
+    assert_eq!([host, other], [lines(CANDIDATES, "a=")[0], lines(CANDIDATES, "a=")[1]]);
+    let ours: Vec<_> = setup.open.iter().map(|at| at.port()).collect();
+    for (line, component, priority) in [(rtp, 1, 16_777_215), (rtcp, 2, 16_777_214)] {
+        let port: u16 = line
+            .split(' ')
+            .nth(5)
+            .and_then(|port| port.parse().ok())
+            .expect("a port");
+        assert!(ours.contains(&port), "{line}");
+        let at = format!("127.0.0.1 {port} typ relay raddr 127.0.0.1 rport {port}");
+        assert_eq!(line, format!("a=candidate:4 {component} UDP {priority} {at}"));
+    }
+    let answer = setup.describe(
+        "answer",
+        &with_ice("192.0.2.2", 6000),
+        answered().with("ICE", "force-relay"),
+    );
+    assert_eq!(lines(&answer, "m="), ["m=audio 6000 RTP/AVP 0"]);
+    assert!(
+        setup
+            .entries
+            .values()
+            .all(|entry| entry.checks.is_none() && entry.rtp.iter().chain(&entry.rtcp).count() == 1),
+        "checks and media pass"
+    );
+
+    // There is nothing to be beside without ICE.
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &phone("192.0.2.1", 6004), wish);
+    assert_eq!(local(&offer).ip(), ip("127.0.0.1"));
+    assert!(offer.contains("a=ice-lite\r\n"), "{offer}");
+}

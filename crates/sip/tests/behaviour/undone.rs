@@ -45,7 +45,7 @@ fn a_call_is_logged_a_bounded_number_of_times() {
     assert_eq!(setup.undone.len(), sip::limits::WARNED_MAX);
 }
 
-fn wishes() -> [(Wish, Dictionary); 5] {
+fn wishes() -> [(Wish, Dictionary); 4] {
     let none = Dictionary::default;
     [
         (
@@ -55,7 +55,6 @@ fn wishes() -> [(Wish, Dictionary); 5] {
         (Wish::Ptime, none().with("ptime", 40_u64)),
         (Wish::T38, none().with("T.38", list(&["decode"]))),
         (Wish::InjectDtmf, flags(&["inject DTMF"])),
-        (Wish::ForceRelay, none().with("ICE", "force-relay")),
     ]
 }
 

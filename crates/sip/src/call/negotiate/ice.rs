@@ -15,7 +15,7 @@ impl Media {
         let other = &self.sides[1 - end];
         let is_ours = || self.sides.iter().any(|side| side.ice.is_some() && side.has_ice());
         let wanted = match terms.ice {
-            Ice::Optional => terms.reset || !is_ours(),
+            Ice::Optional | Ice::ForceRelay => terms.reset || !is_ours(),
             Ice::Default => self.passes_ice && !terms.reset && (other.heard.is_none() || other.has_ice()),
             Ice::Remove | Ice::Force => false,
         };
@@ -60,7 +60,7 @@ impl Media {
         }
         let wanted = match (terms.ice, role) {
             (Ice::Remove, _) => false,
-            (Ice::Force | Ice::Optional, Role::Offer) => true,
+            (Ice::Force | Ice::Optional | Ice::ForceRelay, Role::Offer) => true,
             // A party with ICE to us keeps it, and one that has described itself without ICE stays
             // without.
             (Ice::Default, Role::Offer) if other.heard.is_some() && !terms.reset => {

@@ -273,7 +273,7 @@ impl Flags {
             ("ice", "optional") => self.terms.ice = Ice::Optional,
             ("ice", "default") => self.terms.ice = Ice::Default,
             ("ice", "reject") => self.terms.ice_reject = true,
-            ("ice", "force-relay") => self.wish(Wish::ForceRelay),
+            ("ice", "force-relay") => self.terms.ice = Ice::ForceRelay,
             // We are lite towards everybody, and send all our candidates at once.
             ("ice", "trickle" | "ice2" | "lite-both" | "lite-forward" | "lite-backward") => {}
             ("ice-lite", "off" | "no" | "none") => self.undone.ignored.push("ICE-lite=off"),

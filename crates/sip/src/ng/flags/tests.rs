@@ -119,7 +119,6 @@ fn unknown_and_unsupported_flags_are_reported() {
         ("ptime=20", Wish::Ptime),
         ("T.38=[force no-ECM]", Wish::T38),
         ("T38-decode", Wish::T38),
-        ("ICE=force-relay", Wish::ForceRelay),
         ("inject-DTMF", Wish::InjectDtmf),
     ] {
         let flags = Flags::of(&Dictionary::default().with("rtpp-flags", text));

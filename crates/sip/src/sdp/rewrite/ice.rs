@@ -8,7 +8,7 @@ use wire::sdp::IceCredentials;
 use super::Writer;
 use crate::sdp::Section;
 
-/// An address of ours to be tried by ICE; always a host's.
+/// An address of ours to be tried by ICE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// 1 for RTP, 2 for RTCP.
@@ -21,7 +21,7 @@ pub struct Candidate {
 
 impl Writer {
     /// Candidates with one foundation, of a priority without the part that tells components apart.
-    pub(super) fn candidates(&mut self, candidates: &[Candidate], foundation: usize, preference: u32) {
+    pub(super) fn candidates(&mut self, candidates: &[Candidate], foundation: usize, preference: u32, is_relay: bool) {
         for Candidate {
             component,
             address,
@@ -29,9 +29,12 @@ impl Writer {
         } in candidates
         {
             let priority = (preference << 8) + (256 - u32::from(*component));
-            self.attribute(format_args!(
-                "candidate:{foundation} {component} UDP {priority} {address} {port} typ host"
-            ));
+            let candidate = format!("candidate:{foundation} {component} UDP {priority} {address} {port}");
+            if is_relay {
+                self.attribute(format_args!("{candidate} typ relay raddr {address} rport {port}"));
+            } else {
+                self.attribute(format_args!("{candidate} typ host"));
+            }
         }
     }
 
@@ -42,8 +45,9 @@ impl Writer {
 }
 
 /// Foundation and preference of our candidates beside those of a section: a new foundation, and a
-/// lower preference than any host candidate, so that media bypasses us if it can.
-pub(super) fn beside(section: &Section<'_>) -> (usize, u32) {
+/// lower preference than any host candidate, so that media bypasses us if it can. Relays have the
+/// lowest type preference (RFC 8445 section 5.1.2.2).
+pub(super) fn beside(section: &Section<'_>, is_relay: bool) -> (usize, u32) {
     let theirs = section.lines.iter().filter_map(|line| match line.attribute() {
         Some(("candidate", value)) => Some(value.split_ascii_whitespace().collect::<Vec<_>>()),
         _ => None,
@@ -56,6 +60,9 @@ pub(super) fn beside(section: &Section<'_>) -> (usize, u32) {
         if let Some(priority) = priority.filter(|_| is_host) {
             preference = preference.min((priority >> 8).saturating_sub(1));
         }
+    }
+    if is_relay {
+        preference = 65_535;
     }
     let is_free = |foundation: &usize| !foundations.contains(foundation.to_string().as_str());
     (
@@ -77,4 +84,10 @@ pub(super) fn is_ice(name: &str) -> bool {
             | "remote-candidates"
             | "end-of-candidates"
     )
+}
+
+/// Whether the value of `a=candidate` is a relay.
+pub(super) fn is_relay(candidate: &str) -> bool {
+    let kind = candidate.split_ascii_whitespace().nth(7);
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("relay"))
 }

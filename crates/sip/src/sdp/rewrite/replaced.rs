@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::ice::is_ice;
+use super::ice::{is_ice, is_relay};
 use super::mids::is_mid_extension;
 use super::{Attributes, SectionRewrite};
 use crate::sdp::{Line, Section};
@@ -19,7 +19,9 @@ pub(super) fn is_replaced(
     };
     match name {
         "sendrecv" | "sendonly" | "recvonly" | "inactive" => change.direction.is_some(),
-        "rtcp" | "rtcp-mux" => section.is_rtp(),
+        "rtcp" => section.is_rtp() && !change.is_relay,
+        "rtcp-mux" => section.is_rtp(),
+        "candidate" if change.is_relay => is_relay(value),
         "bundle-only" => true,
         // Packets with the sender's name for the section would not be known by the other's.
         "extmap" => change.mid != Attributes::Keep && section.mid.is_some() && is_mid_extension(value),
