@@ -9,7 +9,6 @@ mod log;
 mod media;
 mod ports;
 mod quotas;
-mod renamed;
 mod report;
 mod rooms;
 mod secrets;
@@ -157,7 +156,6 @@ impl Config {
             },
         };
         let mut warnings = warnings(arguments, &file);
-        warnings.extend(renamed::warnings(&written));
         let key_file = arguments.key_file.as_deref().or(file.key_file.as_deref());
         warnings.extend(key_file.and_then(secrets::warn_of_readers));
         let key_sources = KeySources {

@@ -28,7 +28,6 @@ pub(super) struct RtcFile {
     pub(super) p4: Option<p4::Settings>,
     pub(super) crypto: Crypto,
     pub(super) coalesce_us: u64,
-    #[serde(alias = "precedence")]
     pub(super) realtime_workers: Option<bool>,
     pub(super) cpu_latency_us: Option<u32>,
     pub(super) adaptation: Option<bool>,

@@ -64,10 +64,8 @@ pub(crate) enum Rooms {
     #[default]
     None,
     /// Their packets also go to userspace, which reports their arrivals and active speakers.
-    #[serde(alias = "seen")]
     CopyAndPass,
     /// Userspace sees nothing of what is copied.
-    #[serde(alias = "unseen")]
     Copy,
 }
 
