@@ -7,9 +7,6 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::dataplane::MediaPorts;
 
-/// The old name of `weir detach`, which is still understood.
-const OLD_DETACH: &str = "take-down";
-
 /// Examples of `weir plan`.
 const PLAN_HELP: &str = "Examples:
   weir plan --rooms 500 --participants 8 --senders 2 --quality 720p
@@ -39,7 +36,6 @@ pub(crate) enum Command {
     /// and why.
     Inspect(Inspect),
     /// End forwarding in the kernel that a switch left behind.
-    #[command(alias = OLD_DETACH)]
     Detach(Detach),
     /// Say how many meetings switches and servers carry, and which resource binds.
     #[command(after_help = PLAN_HELP)]
@@ -112,11 +108,6 @@ pub(crate) struct CheckConfig {
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Whether this process was started by the old name of `weir detach`.
-pub(crate) fn is_old_detach() -> bool {
-    std::env::args().nth(1).as_deref() == Some(OLD_DETACH)
 }
 
 /// Whether API keys stand on this process's command line.

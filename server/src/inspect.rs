@@ -2,7 +2,7 @@
 //! forwarding that a switch left in the kernel.
 
 use std::error::Error;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -37,10 +37,6 @@ pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
 
 /// Takes programs off interfaces, and frees what they kept.
 pub(crate) fn detach(arguments: cli::Detach) -> Result<(), Box<dyn Error>> {
-    if cli::is_old_detach() {
-        // An error is ignored: the line is only for readers.
-        let _ = writeln!(io::stderr(), "weir: `weir take-down` is called `weir detach` now");
-    }
     let pins = arguments.pins.display();
     dataplane::ebpf::detach(&arguments.pins).map_err(|error| format!("cannot detach what is in {pins}: {error}"))?;
     Ok(())
