@@ -31,6 +31,7 @@ use controller::limits::JOIN_RETRY_AFTER;
 use livekit::agents;
 use livekit::api::Call;
 use livekit::{Admission, HttpRequest, Refusal, Route, admit};
+use operator::{Receiver, Receivers};
 use serde::Deserialize;
 use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
@@ -43,7 +44,7 @@ use crate::os::clock;
 use crate::websocket;
 pub(crate) use api::Api;
 pub(crate) use bodies::Bodies;
-use receivers::{Denial, ReceiverView, ReceiversView};
+use receivers::Denial;
 pub(crate) use state::{Http, Https};
 
 /// The largest body of a request, apart from those of the server API.
@@ -136,8 +137,8 @@ async fn metrics(
     ([(header::CONTENT_TYPE, kind), (header::VARY, "accept")], text).into_response()
 }
 
-/// The place where each entry of the data plane runs. It shows addresses of parties, so it is for
-/// the operator only.
+/// The place where each entry of the data plane runs, as lines or as JSON. It shows addresses of
+/// parties, so it is for the operator only.
 async fn entries(
     State(http): State<Arc<Http>>,
     Extension(guest): Extension<Guest>,
@@ -146,7 +147,13 @@ async fn entries(
     if !guest.may_operate(&http.settings.get().metrics, &headers, &http.node_ips) {
         return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
     }
-    ([(header::CACHE_CONTROL, "no-store")], http.metrics.entries()).into_response()
+    let places = http.metrics.places();
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let no_store = [(header::CACHE_CONTROL, "no-store"), (header::VARY, "accept")];
+    match accept.is_some_and(|accept| accept.contains("application/json")) {
+        true => (no_store, Json(places)).into_response(),
+        false => (no_store, places.text()).into_response(),
+    }
 }
 
 /// Which receivers.
@@ -163,13 +170,13 @@ async fn all_receivers(
 ) -> Result<impl IntoResponse, Denial> {
     let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
     let scope = receivers::scope(&claims, query.room.as_deref())?;
-    let view: ReceiversView = receivers::all(scope, &http.controller, &http.receivers).await?;
+    let view: Receivers = receivers::all(scope, &http.controller, &http.receivers).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
 }
 
 async fn own_receiver(State(http): State<Arc<Http>>, headers: HeaderMap) -> Result<impl IntoResponse, Denial> {
     let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
-    let view: ReceiverView = receivers::own(&claims, &http.controller, &http.receivers).await?;
+    let view: Receiver = receivers::own(&claims, &http.controller, &http.receivers).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
 }
 

@@ -6,6 +6,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use operator::Places;
+
 use crate::{cli, dataplane};
 
 /// How long a server may take to answer.
@@ -20,7 +22,11 @@ pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
         format!("nobody answers at {address}: {error}: --server names the HTTP port of a running Weir")
     })?;
     server.set_read_timeout(Some(PATIENCE))?;
-    write!(server, "GET /api/entries HTTP/1.0\r\nHost: {}\r\n", arguments.server)?;
+    write!(
+        server,
+        "GET /api/entries HTTP/1.0\r\nHost: {}\r\nAccept: application/json\r\n",
+        arguments.server
+    )?;
     if let Some(token) = &arguments.token {
         write!(server, "Authorization: Bearer {token}\r\n")?;
     }
@@ -31,7 +37,9 @@ pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
     if head.split(' ').nth(1) != Some("200") {
         return Err(body.trim().into());
     }
-    print!("{body}");
+    let places: Places = serde_json::from_str(body)
+        .map_err(|error| format!("the server's answer is of another version of Weir: {error}"))?;
+    print!("{}", places.text());
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use dataplane::Statistics;
+use operator::{Place, Places};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -102,14 +103,15 @@ impl Metrics {
         self.values().devices = devices;
     }
 
-    /// Things in the data plane, each with its place in a line.
-    pub(crate) fn entries(&self) -> String {
+    /// The parts and entries of the data plane with their places.
+    pub(crate) fn places(&self) -> Places {
         let devices = self.values().devices.clone();
-        let places = devices.iter().flat_map(|device| device.places());
-        let list: String = places.map(|(thing, place)| format!("{thing}\t{place}\n")).collect();
-        match list.is_empty() {
-            true => "relays\tby sockets\n".to_owned(),
-            false => list,
+        let places: Vec<Place> = devices.iter().flat_map(|device| device.places()).collect();
+        Places {
+            places: match places.is_empty() {
+                true => vec![Place::Sockets { reason: None }],
+                false => places,
+            },
         }
     }
 

@@ -14,6 +14,7 @@ use aya::programs::xdp::{XdpLink, XdpLinkId, XdpMode};
 use aya::programs::{ProgramError, SchedClassifier, Xdp};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+use operator::places::KernelPath;
 
 use crate::error::code;
 use crate::{EbpfError, Step};
@@ -59,13 +60,20 @@ pub enum Path {
     Generic,
 }
 
+impl Path {
+    /// As operators see it.
+    pub(crate) fn view(self) -> KernelPath {
+        match self {
+            Path::Driver => KernelPath::Driver,
+            Path::Stack => KernelPath::Stack,
+            Path::Generic => KernelPath::Generic,
+        }
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Path::Driver => "in the driver",
-            Path::Stack => "in the stack",
-            Path::Generic => "in the stack, as if in the driver",
-        })
+        self.view().fmt(f)
     }
 }
 

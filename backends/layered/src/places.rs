@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dataplane::statistics::Kind;
 use dataplane::{Family, LegId, Refused, ReplicaId, Sample, Statistics, StreamKey, Update};
+use operator::places::{Location, Refusal, Runner};
 
 /// Names an entry of any table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,16 +167,14 @@ impl Statistics for Places {
         ]
     }
 
-    fn places(&self) -> Vec<(String, String)> {
+    fn places(&self) -> Vec<operator::Place> {
         let silent = self.with(|table| table.silent.clone());
-        let words = |placed: &Placed| match placed.place {
-            Place::Offload(name) if silent.contains(name) => format!("{placed}, or base while it does not answer"),
-            _ => placed.to_string(),
-        };
         let entries = self.entries().into_iter();
-        entries
-            .map(|(entry, placed)| (entry.to_string(), words(&placed)))
-            .collect()
+        let view = |(entry, placed): (Entry, Placed)| operator::Place::Entry {
+            entry: entry.view(),
+            location: placed.view(|name| silent.contains(name)),
+        };
+        entries.map(view).collect()
     }
 }
 
@@ -191,6 +190,23 @@ impl Entry {
         }
     }
 
+    /// As operators see it.
+    fn view(self) -> operator::places::Entry {
+        use operator::places::Entry as View;
+        match self {
+            Entry::Relay(address) => View::Relay { address },
+            Entry::Leg(leg) => View::Leg { leg: leg.0 },
+            Entry::Stream(key) => View::Stream {
+                leg: key.leg.0,
+                ssrc: key.ssrc.0,
+            },
+            Entry::Replica(id, leg) => View::Replica {
+                replica: id.0,
+                leg: leg.0,
+            },
+        }
+    }
+
     /// Whether it is this leg, or goes with it.
     fn is_of(&self, id: LegId) -> bool {
         match self {
@@ -201,40 +217,30 @@ impl Entry {
     }
 }
 
-impl fmt::Display for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Entry::Relay(at) => write!(f, "relay {at}"),
-            Entry::Leg(leg) => write!(f, "leg {}", leg.0),
-            Entry::Stream(key) => write!(f, "stream {:#x} of leg {}", key.ssrc.0, key.leg.0),
-            Entry::Replica(id, leg) => write!(f, "replica {} to leg {}", id.0, leg.0),
+impl Placed {
+    /// As operators see it; `is_silent` says which offloads do not answer.
+    fn view(&self, is_silent: impl Fn(&str) -> bool) -> Location {
+        let runner = match self.place {
+            Place::Base => Runner::Base,
+            Place::Pending(name) => Runner::Pending { name: name.to_owned() },
+            Place::Offload(name) => Runner::Offload {
+                name: name.to_owned(),
+                is_silent: is_silent(name),
+            },
+        };
+        let refusal = |(offload, refused): &(&str, Refused)| Refusal {
+            offload: (*offload).to_owned(),
+            reason: refused.name().to_owned(),
+        };
+        Location {
+            runner,
+            refusals: self.refusals.iter().map(refusal).collect(),
         }
     }
 }
 
 impl fmt::Display for Placed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut reasons = self.refusals.clone();
-        let place = match self.place {
-            Place::Offload(name) => name,
-            Place::Base => "base",
-            Place::Pending(name) => {
-                reasons.push((name, Refused::Pending));
-                "base"
-            }
-        };
-        f.write_str(place)?;
-        match &reasons[..] {
-            [] => Ok(()),
-            // With one offload there is no question which.
-            [(_, refused)] if place == "base" => write!(f, " ({refused})"),
-            reasons => {
-                let reasons: Vec<String> = reasons
-                    .iter()
-                    .map(|(name, refused)| format!("{name}: {refused}"))
-                    .collect();
-                write!(f, " ({})", reasons.join(", "))
-            }
-        }
+        self.view(|_| false).fmt(f)
     }
 }

@@ -1,9 +1,11 @@
-//! The numbers and lines of a switch, for operators.
+//! The numbers and the state of a switch, for operators.
 
 use std::sync::Arc;
 
 use dataplane::statistics::Kind;
 use dataplane::{Family, Sample, Statistics};
+use operator::Place;
+use operator::places::{Forwarded, Switch, SwitchState, TableUse};
 
 use crate::core::Core;
 use crate::counter::{VERDICTS, meaning};
@@ -51,52 +53,48 @@ impl Statistics for Report {
         ]
     }
 
-    fn places(&self) -> Vec<(String, String)> {
+    fn places(&self) -> Vec<Place> {
         let core = self.0.core();
         let config = core.config();
-        let switch = format!("{} device {}: {}", config.switch, config.device, state(&core));
-        let rooms = if config.rooms { "copy_and_pass" } else { "none" };
-        let program = format!("replication {}, rooms {rooms}", config.replication.name());
-        let forwards = format!(
-            "relays {} ({} packets), replicas {} ({} packets)",
-            core.relays.len(),
-            core.relayed(),
-            core.rooms.len(),
-            core.verdict("forwarded"),
-        );
-        let tables = core
-            .used()
-            .into_iter()
-            .filter(|(_, used)| *used > 0)
-            .map(|(table, used)| {
-                let name = table.map_or("groups and clone sessions", |table| table.name());
-                match table.and_then(|table| self.0.schema.size(table)) {
-                    Some(size) => format!("{name} {used}/{size}"),
-                    None => format!("{name} {used}"),
-                }
-            });
-        let tables: Vec<String> = tables.collect();
-        let lines = [
-            ("switch", switch),
-            ("switch program", program),
-            ("switch forwards", forwards),
-            ("switch tables", tables.join(", ")),
-        ];
-        lines.map(|(name, value)| (name.to_owned(), value)).into()
+        let used = core.used().into_iter().filter(|(_, used)| *used > 0);
+        let tables = used.map(|(table, used)| TableUse {
+            name: table
+                .map_or("groups and clone sessions", |table| table.name())
+                .to_owned(),
+            used: used as u64,
+            size: table.and_then(|table| u64::try_from(self.0.schema.size(table)?).ok()),
+        });
+        vec![Place::Switch(Switch {
+            address: config.switch,
+            device: config.device,
+            state: state(&core),
+            replication: config.replication.name().to_owned(),
+            copies_rooms: config.rooms,
+            relays: Forwarded {
+                entries: core.relays.len() as u64,
+                packets: core.relayed(),
+            },
+            replicas: Forwarded {
+                entries: core.rooms.len() as u64,
+                packets: core.verdict("forwarded"),
+            },
+            tables: tables.collect(),
+        })]
     }
 }
 
-fn state(core: &Core) -> String {
+fn state(core: &Core) -> SwitchState {
     let Some((why, since)) = core.link.away() else {
-        let without = if core.link.is_leased() { "" } else { ", without a lease" };
-        return format!("connected{without}");
+        return SwitchState::Connected {
+            has_lease: core.link.is_leased(),
+        };
     };
-    let why = match why {
-        Away::Begin => "connecting",
-        Away::Unreachable => "unreachable",
-        Away::NotPrimary => "another controller has the mastership,",
-    };
-    format!("{why} for {} s", core.time_since(since).as_secs())
+    let seconds = core.time_since(since).as_secs();
+    match why {
+        Away::Begin => SwitchState::Connecting { seconds },
+        Away::Unreachable => SwitchState::Unreachable { seconds },
+        Away::NotPrimary => SwitchState::NotPrimary { seconds },
+    }
 }
 
 fn gauge(name: &'static str, help: &'static str, value: u64) -> Family {

@@ -1,8 +1,10 @@
-//! The numbers and lines that a device shows to operators.
+//! The numbers and places that a device shows to operators.
+
+use operator::Place;
 
 /// One part of a data plane for operators: a handle that any thread may read while the device runs.
 ///
-/// `/metrics` shows the families of all parts together, and `weir inspect` their lines. Nothing
+/// `/metrics` shows the families of all parts together, and `weir inspect` their places. Nothing
 /// else in the program knows which device it is.
 pub trait Statistics: Send + Sync {
     /// Its families of samples. Samples of several parts with one name and one set of labels are
@@ -11,8 +13,8 @@ pub trait Statistics: Send + Sync {
         Vec::new()
     }
 
-    /// Things and their places, in the order they are to be listed.
-    fn places(&self) -> Vec<(String, String)> {
+    /// Its parts and entries with their places, in the order they are to be listed.
+    fn places(&self) -> Vec<Place> {
         Vec::new()
     }
 }

@@ -14,6 +14,7 @@ use backend_ebpf::{
 };
 use dataplane::{Family, Statistics};
 use layered::Offloads;
+use operator::Place;
 use serde::Deserialize;
 use tracing::{info, warn};
 
@@ -91,8 +92,10 @@ impl Statistics for Absent {
         families_of_none(&self.0)
     }
 
-    fn places(&self) -> Vec<(String, String)> {
-        vec![("relays".to_owned(), format!("by sockets: {}", self.0))]
+    fn places(&self) -> Vec<Place> {
+        vec![Place::Sockets {
+            reason: Some(self.0.clone()),
+        }]
     }
 }
 

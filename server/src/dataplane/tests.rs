@@ -10,6 +10,7 @@ use dataplane::{
     Answer, Capabilities, Counter, Counters, Event, Family, Inject, Relay, RelayTraffic, Sample, Update, WriteError,
     WriteId,
 };
+use operator::Place;
 use southbound::{NodeId, Notice};
 
 use super::*;
@@ -40,8 +41,11 @@ impl Statistics for Shows {
         }]
     }
 
-    fn places(&self) -> Vec<(String, String)> {
-        vec![("everything".to_owned(), "nowhere".to_owned())]
+    fn places(&self) -> Vec<Place> {
+        vec![Place::Other {
+            name: "everything".to_owned(),
+            state: "nowhere".to_owned(),
+        }]
     }
 }
 
@@ -132,7 +136,7 @@ async fn a_back_end_that_does_nothing_is_one_match_arm() {
         (NodeId(5), false, false)
     );
 
-    let list = metrics.entries();
+    let list = metrics.places().text();
     let lines: Vec<&str> = list.lines().collect();
     let expected = [
         "everything\tnowhere",

@@ -10,24 +10,15 @@ mod view;
 use access::{ApiKeys, Claims, RoomNames, verify};
 use axum::http::StatusCode;
 use controller::Downlink;
-use serde::Serialize;
+use operator::{Receiver, Receivers};
 use southbound::TransportId;
 
 use crate::controller_task::Handle;
 use crate::media::receiver_query::{ReceiverQuery, Unavailable};
 use crate::os::clock;
-pub(crate) use view::ReceiverView;
 
 /// The most receivers in one answer.
 pub(crate) const RECEIVERS_MAX: usize = 1000;
-
-/// How many receivers do, as JSON.
-#[derive(Debug, Serialize)]
-pub(crate) struct ReceiversView {
-    receivers: Vec<ReceiverView>,
-    /// Whether there are more receivers than the answer holds.
-    truncated: bool,
-}
 
 /// The reason why there is no answer, and who must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +94,7 @@ pub(crate) async fn own(
     claims: &Claims,
     controller: &Handle,
     receiver_query: &ReceiverQuery,
-) -> Result<ReceiverView, Denial> {
+) -> Result<Receiver, Denial> {
     if !claims.video.room_join || claims.video.room.is_empty() || claims.identity().is_empty() {
         return Err(Denial::NotAllowed);
     }
@@ -111,7 +102,7 @@ pub(crate) async fn own(
     let downlink = controller.downlink(room, identity).await.ok_or(Denial::NotHere)?;
     let mut found = receiver_query.these(&[downlink.transport]).await?;
     let receiver = found.remove(&downlink.transport);
-    Ok(ReceiverView::new(downlink, receiver))
+    Ok(view::receiver(downlink, receiver))
 }
 
 /// How all the downlinks in a scope do.
@@ -119,7 +110,7 @@ pub(crate) async fn all(
     scope: Scope,
     controller: &Handle,
     receiver_query: &ReceiverQuery,
-) -> Result<ReceiversView, Denial> {
+) -> Result<Receivers, Denial> {
     let (room, rooms) = match scope {
         Scope::Room(room) => (Some(room), RoomNames::default()),
         Scope::Everywhere(rooms) => (None, rooms),
@@ -128,15 +119,15 @@ pub(crate) async fn all(
     let truncated = downlinks.len() > RECEIVERS_MAX;
     downlinks.truncate(RECEIVERS_MAX);
     let receivers = joined(downlinks, receiver_query).await?;
-    Ok(ReceiversView { receivers, truncated })
+    Ok(Receivers { receivers, truncated })
 }
 
-async fn joined(downlinks: Vec<Downlink>, receiver_query: &ReceiverQuery) -> Result<Vec<ReceiverView>, Unavailable> {
+async fn joined(downlinks: Vec<Downlink>, receiver_query: &ReceiverQuery) -> Result<Vec<Receiver>, Unavailable> {
     let transports: Vec<TransportId> = downlinks.iter().map(|downlink| downlink.transport).collect();
     let mut found = receiver_query.these(&transports).await?;
     let view = |downlink: Downlink| {
         let receiver = found.remove(&downlink.transport);
-        ReceiverView::new(downlink, receiver)
+        view::receiver(downlink, receiver)
     };
     Ok(downlinks.into_iter().map(view).collect())
 }

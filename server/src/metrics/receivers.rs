@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use agent::Receiver;
 use agent::receivers::{Granted, Limit};
+use operator::receivers as views;
 use wire::MediaKind;
 
 use super::text::{GaugeHistogram, Text};
@@ -62,16 +63,13 @@ impl Summary {
     pub(crate) fn add(&mut self, receiver: &Receiver) {
         self.receivers += 1;
         for subscription in &receiver.subscriptions {
-            let kind = match subscription.kind {
-                MediaKind::Audio => "audio",
-                MediaKind::Video => "video",
-            };
-            let state = granted_name(subscription.granted);
+            let kind = media_kind(subscription.kind).name();
+            let state = subscription_state(subscription.granted).name();
             *self.subscriptions.entry((kind, state)).or_default() += 1;
         }
         let Some(downlink) = &receiver.downlink else { return };
         let estimate = &downlink.estimate;
-        *self.limits.entry(limit_name(estimate.limit)).or_default() += 1;
+        *self.limits.entry(limit(estimate.limit).name()).or_default() += 1;
         self.estimates.observe(bytes(estimate.target));
         self.losses.observe(estimate.loss);
         self.queues.observe(estimate.queue.as_secs_f64());
@@ -185,26 +183,34 @@ fn paused(receiver: &Receiver) -> f64 {
         .count() as f64
 }
 
-/// The limit that holds an estimate, in one word.
-pub(crate) fn limit_name(limit: Limit) -> &'static str {
+/// The limit that holds an estimate, in the operator's view.
+pub(crate) fn limit(limit: Limit) -> views::Limit {
     match limit {
-        Limit::Start => "start",
-        Limit::Delay => "delay",
-        Limit::Loss => "loss",
-        Limit::Remb => "remb",
-        Limit::FeedbackTimeout => "silence",
+        Limit::Start => views::Limit::Start,
+        Limit::Delay => views::Limit::Delay,
+        Limit::Loss => views::Limit::Loss,
+        Limit::Remb => views::Limit::Remb,
+        Limit::FeedbackTimeout => views::Limit::Silence,
     }
 }
 
-/// The outcome of a subscription, in one word.
-pub(crate) fn granted_name(granted: Granted) -> &'static str {
+/// The outcome of a subscription, in the operator's view.
+pub(crate) fn subscription_state(granted: Granted) -> views::SubscriptionState {
     match granted {
-        Granted::Send(_) => "sent",
-        Granted::Undecided => "undecided",
-        Granted::NoRoom => "no_room",
-        Granted::LeftOut => "left_out",
-        Granted::Held => "held",
-        Granted::Disabled => "disabled",
+        Granted::Send(_) => views::SubscriptionState::Sent,
+        Granted::Undecided => views::SubscriptionState::Undecided,
+        Granted::NoRoom => views::SubscriptionState::NoRoom,
+        Granted::LeftOut => views::SubscriptionState::LeftOut,
+        Granted::Held => views::SubscriptionState::Held,
+        Granted::Disabled => views::SubscriptionState::Disabled,
+    }
+}
+
+/// A kind of media, in the operator's view.
+pub(crate) fn media_kind(kind: MediaKind) -> views::MediaKind {
+    match kind {
+        MediaKind::Audio => views::MediaKind::Audio,
+        MediaKind::Video => views::MediaKind::Video,
     }
 }
 

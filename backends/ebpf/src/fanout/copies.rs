@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dataplane::Statistics;
+use operator::Place;
 
 use super::kernel::Kernel;
 use crate::{EbpfError, Path};
@@ -29,25 +30,20 @@ pub enum Copies<'a> {
     InStack(Option<&'a EbpfError>),
 }
 
-/// The current place, in words, readable from other threads.
+/// The current place, readable from other threads.
 #[derive(Clone, Debug, Default)]
-pub struct CopiesAt(Arc<Mutex<String>>);
+pub struct CopiesAt(Arc<Mutex<Option<Place>>>);
 
 impl CopiesAt {
     pub(super) fn set(&self, copies: Copies<'_>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = copies.to_string();
-    }
-}
-
-impl fmt::Display for CopiesAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(copies.view());
     }
 }
 
 impl Statistics for CopiesAt {
-    fn places(&self) -> Vec<(String, String)> {
-        vec![("rooms".to_owned(), self.to_string())]
+    fn places(&self) -> Vec<Place> {
+        let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        place.clone().into_iter().collect()
     }
 }
 
@@ -56,6 +52,18 @@ impl<'a> Copies<'a> {
         match &kernel.broadcast {
             Ok(_) => Copies::InDriver,
             Err(why) => Copies::InStack(why.as_ref()),
+        }
+    }
+
+    /// As operators see it.
+    fn view(self) -> Place {
+        let (path, why_not) = match self {
+            Copies::InDriver => (Path::Driver, None),
+            Copies::InStack(why) => (Path::Stack, why.map(ToString::to_string)),
+        };
+        Place::Rooms {
+            path: path.view(),
+            why_not,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use dataplane::statistics::Kind;
 use dataplane::{Family, Sample};
+use operator::Place;
+use operator::places::Interface;
 
 use super::{Found, Statistics, Whereabouts};
 use crate::Path;
@@ -28,8 +30,15 @@ impl dataplane::Statistics for Report {
         ]
     }
 
-    fn places(&self) -> Vec<(String, String)> {
-        vec![("relays".to_owned(), place_of(&self.whereabouts.found()))]
+    fn places(&self) -> Vec<Place> {
+        let interface = |found: Found| Interface {
+            interface: found.interface,
+            path: found.path.view(),
+            why_not: found.why_not,
+        };
+        vec![Place::Relays {
+            interfaces: self.whereabouts.found().into_iter().map(interface).collect(),
+        }]
     }
 }
 
@@ -60,26 +69,4 @@ fn name_of(path: Path) -> &'static str {
         Path::Stack => "stack",
         Path::Generic => "generic",
     }
-}
-
-/// In words: the place, where it is one for all interfaces, or else each with its interfaces.
-fn place_of(found: &[Found]) -> String {
-    let is_one = found.windows(2).all(|pair| pair[0].path == pair[1].path);
-    if is_one && found.iter().all(|found| found.why_not.is_none()) {
-        return found.first().map_or_else(String::new, |found| found.path.to_string());
-    }
-    let names = |path: Path| {
-        let there = found
-            .iter()
-            .filter(|found| found.path == path)
-            .map(|found| match &found.why_not {
-                Some(why_not) => format!("{}, as {why_not}", found.interface),
-                None => found.interface.clone(),
-            });
-        there.collect::<Vec<_>>().join(", ")
-    };
-    let places = [Path::Driver, Path::Stack, Path::Generic].map(|path| (path, names(path)));
-    let places = places.into_iter().filter(|(_, names)| !names.is_empty());
-    let places = places.map(|(path, names)| format!("{path} ({names})"));
-    places.collect::<Vec<_>>().join("; ")
 }

@@ -138,7 +138,9 @@ impl Driver {
     pub(crate) fn state(&self) -> String {
         let statistics = self.relays.statistics();
         let places = statistics.iter().flat_map(|part| part.places());
-        let mut switch = places.filter(|(name, _)| name == "switch");
+        let mut switch = places
+            .flat_map(|place| place.lines())
+            .filter(|(name, _)| name == "switch");
         switch.next().map(|(_, state)| state).unwrap()
     }
 

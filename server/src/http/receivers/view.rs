@@ -1,203 +1,120 @@
-//! The JSON of one receiver. Rates are in bits per second of UDP payload, times in milliseconds.
+//! The operator's view of one receiver: the state of the agent with the names of the controller.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use agent::Receiver;
 use agent::receivers::{DownlinkState, Granted, LayerRate, SubscriptionState, Target, Usage};
-use controller::{Downlink, Subscribed};
-use serde::Serialize;
+use controller::Subscribed;
+use operator::receivers as views;
 use southbound::{SubscriptionId, SubscriptionSettings};
-use wire::MediaKind;
 
-use crate::metrics::receivers::{granted_name, limit_name};
+use crate::metrics::receivers::{limit, media_kind, subscription_state};
 
-/// One receiver.
-#[derive(Debug, Serialize)]
-pub(crate) struct ReceiverView {
-    room: String,
-    identity: String,
-    /// `null` where nothing is measured: it gets sound only, reports nothing, or adaptation is off.
-    downlink: Option<DownlinkView>,
-    /// The playout delay that it is told because it loses packets; 0 for none.
-    playout_delay_ms: f64,
-    subscriptions: Vec<SubscriptionView>,
-}
-
-#[derive(Debug, Serialize)]
-struct DownlinkView {
-    target_bps: u64,
-    sendable_bps: u64,
-    acknowledged_bps: Option<u64>,
-    allocated_bps: u64,
-    wanted_bps: u64,
-    pace_bps: Option<u64>,
-    limit: &'static str,
-    usage: &'static str,
-    loss: f64,
-    round_trip_ms: Option<f64>,
-    queue_ms: f64,
-    application_limited: bool,
-    reports: bool,
-    probes: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct SubscriptionView {
-    track: String,
-    publisher: String,
-    kind: &'static str,
-    source: String,
-    /// `sent`, or why nothing is.
-    state: &'static str,
-    wanted: WantedView,
-    /// Its publisher's rank among the speakers; `null` for a silent one.
-    speaker: Option<u8>,
-    granted: Option<TargetView>,
-    current: Option<TargetView>,
-    awaits_key_frame: bool,
-    arrives: Vec<LayerView>,
-}
-
-#[derive(Debug, Serialize)]
-struct WantedView {
-    /// `null` where the size it is shown at is not known.
-    width: Option<u16>,
-    height: Option<u16>,
-    /// `null` for no limit, as below.
-    fps: Option<u16>,
-    priority: u8,
-    encoding_max: Option<u8>,
-    spatial_max: Option<u8>,
-}
-
-/// An encoding and the highest layer of it; `null` where nothing limits the layer.
-#[derive(Debug, Serialize)]
-struct TargetView {
-    encoding: u8,
-    spatial: Option<u8>,
-    temporal: Option<u8>,
-}
-
-#[derive(Debug, Serialize)]
-struct LayerView {
-    #[serde(flatten)]
-    target: TargetView,
-    rate_bps: u64,
-    width: u16,
-    height: u16,
-    fps: u16,
-}
-
-impl ReceiverView {
-    /// Combines the state of the controller and the agent. A downlink that the agent does not know
-    /// gets nothing.
-    pub(crate) fn new(downlink: Downlink, receiver: Option<Receiver>) -> Self {
-        let Downlink {
-            room,
-            identity,
-            subscriptions: mut names,
-            ..
-        } = downlink;
-        let (state, delay, subscriptions) = receiver.map_or_else(Default::default, |receiver| {
-            (receiver.downlink, receiver.playout_delay, receiver.subscriptions)
-        });
-        Self {
-            room,
-            identity,
-            downlink: state.map(DownlinkView::new),
-            playout_delay_ms: milliseconds(delay),
-            subscriptions: subscriptions
-                .into_iter()
-                .filter_map(|state| SubscriptionView::new(state, &mut names))
-                .collect(),
-        }
+/// Combines the state of the controller and the agent. A downlink that the agent does not know gets
+/// nothing.
+pub(super) fn receiver(downlink: controller::Downlink, receiver: Option<agent::Receiver>) -> views::Receiver {
+    let controller::Downlink {
+        room,
+        identity,
+        subscriptions: mut names,
+        ..
+    } = downlink;
+    let (state, delay, subscriptions) = receiver.map_or_else(Default::default, |receiver| {
+        (receiver.downlink, receiver.playout_delay, receiver.subscriptions)
+    });
+    views::Receiver {
+        room,
+        identity,
+        downlink: state.map(view_of_downlink),
+        playout_delay_ms: milliseconds(delay),
+        subscriptions: subscriptions
+            .into_iter()
+            .filter_map(|state| subscription(state, &mut names))
+            .collect(),
     }
 }
 
-impl DownlinkView {
-    fn new(state: DownlinkState) -> Self {
-        let estimate = state.estimate;
-        Self {
-            target_bps: estimate.target,
-            sendable_bps: estimate.sendable,
-            acknowledged_bps: estimate.acknowledged,
-            allocated_bps: state.allocated,
-            wanted_bps: state.wanted,
-            pace_bps: state.pace,
-            limit: limit_name(estimate.limit),
-            usage: usage_name(estimate.usage),
-            loss: estimate.loss,
-            round_trip_ms: estimate.round_trip.map(milliseconds),
-            queue_ms: milliseconds(estimate.queue),
-            application_limited: estimate.application_limited,
-            reports: state.reports,
-            probes: state.probes,
-        }
+fn view_of_downlink(state: DownlinkState) -> views::Downlink {
+    let estimate = state.estimate;
+    views::Downlink {
+        target_bps: estimate.target,
+        sendable_bps: estimate.sendable,
+        acknowledged_bps: estimate.acknowledged,
+        allocated_bps: state.allocated,
+        wanted_bps: state.wanted,
+        pace_bps: state.pace,
+        limit: limit(estimate.limit),
+        usage: usage(estimate.usage),
+        loss: estimate.loss,
+        round_trip_ms: estimate.round_trip.map(milliseconds),
+        queue_ms: milliseconds(estimate.queue),
+        application_limited: estimate.application_limited,
+        reports: state.reports,
+        probes: state.probes,
     }
 }
 
-impl SubscriptionView {
-    /// `None` for one that the controller has ended already.
-    fn new(state: SubscriptionState, names: &mut BTreeMap<SubscriptionId, Subscribed>) -> Option<Self> {
-        let name = names.remove(&state.subscription)?;
-        Some(Self {
-            track: name.track,
-            publisher: name.publisher,
-            kind: match state.kind {
-                MediaKind::Audio => "audio",
-                MediaKind::Video => "video",
-            },
-            source: name.source,
-            state: granted_name(state.granted),
-            wanted: WantedView::new(state.settings),
-            speaker: state.speaker,
-            granted: match state.granted {
-                Granted::Send(target) => Some(TargetView::new(target)),
-                _ => None,
-            },
-            current: state.current.map(TargetView::new),
-            awaits_key_frame: state.awaits_key_frame,
-            arrives: state.arrives.into_iter().map(LayerView::new).collect(),
-        })
+/// `None` for one that the controller has ended already.
+fn subscription(
+    state: SubscriptionState,
+    names: &mut BTreeMap<SubscriptionId, Subscribed>,
+) -> Option<views::Subscription> {
+    let name = names.remove(&state.subscription)?;
+    Some(views::Subscription {
+        track: name.track,
+        publisher: name.publisher,
+        kind: media_kind(state.kind),
+        source: name.source,
+        state: subscription_state(state.granted),
+        wanted: settings(state.settings),
+        speaker: state.speaker,
+        granted: match state.granted {
+            Granted::Send(granted) => Some(target(granted)),
+            _ => None,
+        },
+        current: state.current.map(target),
+        awaits_key_frame: state.awaits_key_frame,
+        arrives: state.arrives.into_iter().map(layer).collect(),
+    })
+}
+
+fn settings(settings: SubscriptionSettings) -> views::Settings {
+    let (width, height) = settings.size;
+    let some = |value: u16| (value != 0).then_some(value);
+    views::Settings {
+        width: some(width),
+        height: some(height),
+        fps: some(settings.fps),
+        priority: settings.priority,
+        encoding_max: bounded(settings.encoding_max),
+        spatial_max: bounded(settings.spatial_max),
     }
 }
 
-impl WantedView {
-    fn new(settings: SubscriptionSettings) -> Self {
-        let (width, height) = settings.size;
-        let some = |value: u16| (value != 0).then_some(value);
-        Self {
-            width: some(width),
-            height: some(height),
-            fps: some(settings.fps),
-            priority: settings.priority,
-            encoding_max: bounded(settings.encoding_max),
-            spatial_max: bounded(settings.spatial_max),
-        }
+fn target(target: Target) -> views::Target {
+    views::Target {
+        encoding: target.encoding,
+        spatial: bounded(target.layer.spatial),
+        temporal: bounded(target.layer.temporal),
     }
 }
 
-impl TargetView {
-    fn new(target: Target) -> Self {
-        Self {
-            encoding: target.encoding,
-            spatial: bounded(target.layer.spatial),
-            temporal: bounded(target.layer.temporal),
-        }
+fn layer(layer: LayerRate) -> views::Layer {
+    let (width, height) = layer.size;
+    views::Layer {
+        target: target(layer.target),
+        rate_bps: layer.rate,
+        width,
+        height,
+        fps: layer.fps,
     }
 }
 
-impl LayerView {
-    fn new(layer: LayerRate) -> Self {
-        let (width, height) = layer.size;
-        Self {
-            target: TargetView::new(layer.target),
-            rate_bps: layer.rate,
-            width,
-            height,
-            fps: layer.fps,
-        }
+fn usage(usage: Usage) -> views::Usage {
+    match usage {
+        Usage::Normal => views::Usage::Normal,
+        Usage::Over => views::Usage::Over,
+        Usage::Under => views::Usage::Under,
     }
 }
 
@@ -211,17 +128,12 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e4).round() / 10.0
 }
 
-fn usage_name(usage: Usage) -> &'static str {
-    match usage {
-        Usage::Normal => "normal",
-        Usage::Over => "over",
-        Usage::Under => "under",
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use agent::Receiver;
+    use controller::Downlink;
     use southbound::{TrackId, TrackSource, TransportId};
+    use wire::MediaKind;
     use wire::codec::Layer;
 
     use super::*;
@@ -275,13 +187,13 @@ mod tests {
 
     #[test]
     fn names_and_states_meet_by_subscription() {
-        let receiver = Receiver {
+        let state = Receiver {
             playout_delay: Duration::from_millis(190),
             transport: TransportId(3),
             downlink: None,
             subscriptions: vec![subscription(1, Granted::NoRoom), subscription(9, Granted::Undecided)],
         };
-        let view = serde_json::to_value(ReceiverView::new(downlink(&[1, 2]), Some(receiver))).unwrap();
+        let view = serde_json::to_value(receiver(downlink(&[1, 2]), Some(state))).unwrap();
         let expected = serde_json::json!({
             "room": "lobby",
             "identity": "ada",
@@ -312,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_receiver_the_agent_does_not_know_gets_nothing() {
-        let view = serde_json::to_value(ReceiverView::new(downlink(&[1]), None)).unwrap();
+        let view = serde_json::to_value(receiver(downlink(&[1]), None)).unwrap();
         assert_eq!(view["downlink"], serde_json::Value::Null);
         assert_eq!(view["subscriptions"], serde_json::json!([]));
     }

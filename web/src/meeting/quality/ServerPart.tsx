@@ -1,4 +1,4 @@
-import type { Downlink, Target } from "./server";
+import type { Downlink, SubscriptionState, Target } from "../../operator";
 import { layerOf, layerWords } from "./targets";
 import { type Belief, limitWords, rateWords, sizeWords } from "./words";
 
@@ -30,7 +30,7 @@ export function ServerPart({ view, subscription }: Belief) {
 }
 
 /** The reason that nothing is granted. */
-const STATES: Record<string, string> = {
+const STATES: Record<Exclude<SubscriptionState, "sent">, string> = {
   undecided: "not yet",
   no_room: "no room",
   left_out: "left out",

@@ -1,7 +1,8 @@
 import type { Room } from "livekit-client";
 import { createContext, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { Pass } from "../../access";
-import { ServerPoll, type ServerView } from "./server";
+import type { Receiver } from "../../operator";
+import { ServerPoll } from "./server";
 
 /** The source of the server's view for the panels of a meeting: one poll for all of them. */
 export const ServerPollContext = createContext<ServerPoll | undefined>(undefined);
@@ -31,7 +32,7 @@ interface Refreshing {
 const NOBODY = { watch: () => () => {}, view: () => undefined };
 
 /** The server's view, followed while the caller is shown; `undefined` where the server gives none. */
-export function useServerView(): ServerView | undefined {
+export function useServerView(): Receiver | undefined {
   const poll = useContext(ServerPollContext) ?? NOBODY;
   return useSyncExternalStore(poll.watch, poll.view);
 }

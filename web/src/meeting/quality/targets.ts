@@ -1,4 +1,4 @@
-import type { Layer, ServerView, Subscription, Target } from "./server";
+import type { Layer, Receiver, Subscription, Target } from "../../operator";
 
 /** A video with this part of the displayed area counts as covering it, as in the server. */
 const ENOUGH = 0.8;
@@ -7,7 +7,7 @@ const ENOUGH = 0.8;
  * Whether a subscription gets less than is wanted and arrives, because the downlink does not carry
  * more.
  */
-export function isReduced({ downlink }: ServerView, { granted, arrives, wanted }: Subscription): boolean {
+export function isReduced({ downlink }: Receiver, { granted, arrives, wanted }: Subscription): boolean {
   if (!downlink || downlink.allocated_bps >= downlink.wanted_bps) return false;
   const best = bestWanted(arrives, wanted);
   const sent = granted && layerOf(granted, arrives);

@@ -1,5 +1,5 @@
+import type { Downlink, Receiver, Subscription } from "../../operator";
 import type { Received, Sent } from "./readings";
-import type { Downlink, ServerView, Subscription } from "./server";
 import { awaitsBetter, isReduced } from "./targets";
 
 /** How something does, in a sentence and a colour. */
@@ -10,7 +10,7 @@ export interface Verdict {
 
 /** The server's view of one video. */
 export interface Belief {
-  view: ServerView;
+  view: Receiver;
   subscription: Subscription;
 }
 

@@ -1,0 +1,19 @@
+//! What an operator sees of a running server, as typed values with one JSON form.
+//!
+//! The program writes them, `weir inspect` and the page read them. The page's types
+//! (`web/src/operator.ts`) are generated from these: the test `the_pages_types_are_these` compares
+//! them, and writes them with `OPERATOR_TYPES=write`.
+//!
+//! Plain data: nothing here reads a clock, a socket or another crate's state.
+
+#![forbid(unsafe_code)]
+
+pub mod observation;
+pub mod places;
+pub mod receivers;
+#[cfg(test)]
+mod typescript;
+
+pub use observation::{Observation, Subject, TimelineEntry};
+pub use places::{Place, Places};
+pub use receivers::{Receiver, Receivers};
