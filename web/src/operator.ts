@@ -1,664 +1,227 @@
 // Generated from crates/operator; do not edit. To generate it again:
 // OPERATOR_TYPES=write cargo test -p operator
 
-/**
- * The receivers that a token gives access to.
- */
+/** The receivers that a token gives access to. */
 export type Receivers = {
-/**
- * By room and identity.
- */
+/** By room and identity. */
 receivers: Array<Receiver>,
-/**
- * Whether there are more receivers than the answer holds.
- */
+/** Whether there are more receivers than the answer holds. */
 truncated: boolean, };
 
-/**
- * The server's estimate of one participant's downlink, and its decisions.
- */
+/** The server's estimate of one participant's downlink, and its decisions. */
 export type Receiver = {
-/**
- * The name of its room.
- */
+/** The name of its room. */
 room: string,
-/**
- * Its identity there.
- */
+/** Its identity there. */
 identity: string,
-/**
- * `null` where nothing is measured: it gets sound only, reports nothing, or adaptation is off.
- */
+/** `null` where nothing is measured: it gets sound only, reports nothing, or adaptation is off. */
 downlink: Downlink | null,
-/**
- * The playout delay that it is told because it loses packets; 0 for none.
- */
+/** The playout delay that it is told because it loses packets; 0 for none. */
 playout_delay_ms: number,
-/**
- * The tracks that it gets.
- */
+/** The tracks that it gets. */
 subscriptions: Array<Subscription>, };
 
-/**
- * Estimate and budget of one downlink.
- */
+/** Estimate and budget of one downlink. */
 export type Downlink = {
-/**
- * The estimated capacity.
- */
+/** The estimated capacity. */
 target_bps: number,
-/**
- * The rate that may be sent now: less than the target while a queue drains. This rate is
- * divided.
- */
+/** The rate that may be sent now: less than the target while a queue drains. This rate is
+    divided. */
 sendable_bps: number,
-/**
- * The rate that arrives, where the receiver reports it.
- */
+/** The rate that arrives, where the receiver reports it. */
 acknowledged_bps: number | null,
-/**
- * The rate of everything granted.
- */
+/** The rate of everything granted. */
 allocated_bps: number,
-/**
- * The rate of everything wanted.
- */
+/** The rate of everything wanted. */
 wanted_bps: number,
-/**
- * The pace of packets; `null` for none.
- */
+/** The pace of packets; `null` for none. */
 pace_bps: number | null,
-/**
- * The reason that the estimate is not higher.
- */
+/** The reason that the estimate is not higher. */
 limit: Limit,
-/**
- * The use of the path, as seen from delay.
- */
+/** The use of the path, as seen from delay. */
 usage: Usage,
-/**
- * The part of the packets that is lost, 0 to 1.
- */
+/** The part of the packets that is lost, 0 to 1. */
 loss: number,
-/**
- * To the receiver and back, where it is measured.
- */
+/** To the receiver and back, where it is measured. */
 round_trip_ms: number | null,
-/**
- * The delay in the queue of the path.
- */
+/** The delay in the queue of the path. */
 queue_ms: number,
-/**
- * Whether less is sent than the path carries.
- */
+/** Whether less is sent than the path carries. */
 application_limited: boolean,
-/**
- * Whether the receiver reports.
- */
+/** Whether the receiver reports. */
 reports: boolean,
-/**
- * The probes that were sent so far.
- */
+/** The probes that were sent so far. */
 probes: number, };
 
-/**
- * The reason that an estimate is not higher.
- */
+/** The reason that an estimate is not higher. */
 export type Limit = "start" | "delay" | "loss" | "remb" | "silence";
 
-/**
- * The use of a path, as seen from delay.
- */
+/** The use of a path, as seen from delay. */
 export type Usage = "normal" | "over" | "under";
 
-/**
- * One track that a receiver gets.
- */
+/** One track that a receiver gets. */
 export type Subscription = {
-/**
- * The id of the track.
- */
+/** The id of the track. */
 track: string,
-/**
- * The identity of its publisher.
- */
+/** The identity of its publisher. */
 publisher: string,
-/**
- * Audio or video.
- */
+/** Audio or video. */
 kind: MediaKind,
-/**
- * `camera`, `microphone`, `screen_share` or `screen_share_audio`, as the publisher says.
- */
+/** `camera`, `microphone`, `screen_share` or `screen_share_audio`, as the publisher says. */
 source: string,
-/**
- * `sent`, or the reason that it is not.
- */
+/** `sent`, or the reason that it is not. */
 state: SubscriptionState,
-/**
- * The receiver's settings.
- */
+/** The receiver's settings. */
 wanted: Settings,
-/**
- * Its publisher's rank among the speakers; `null` for a silent one.
- */
+/** Its publisher's rank among the speakers; `null` for a silent one. */
 speaker: number | null,
-/**
- * The layer that it is granted.
- */
+/** The layer that it is granted. */
 granted: Target | null,
-/**
- * The layer that it is sent.
- */
+/** The layer that it is sent. */
 current: Target | null,
-/**
- * Whether it waits for a key frame.
- */
+/** Whether it waits for a key frame. */
 awaits_key_frame: boolean,
-/**
- * The layers that arrive at the server, the lowest first.
- */
+/** The layers that arrive at the server, the lowest first. */
 arrives: Array<Layer>, };
 
-/**
- * Audio or video.
- */
+/** Audio or video. */
 export type MediaKind = "audio" | "video";
 
-/**
- * Whether a subscription is sent, and the reason if it is not.
- */
+/** Whether a subscription is sent, and the reason if it is not. */
 export type SubscriptionState = "sent" | "undecided" | "no_room" | "left_out" | "held" | "disabled";
 
-/**
- * A receiver's settings of a subscription; `null` for no limit.
- */
+/** A receiver's settings of a subscription; `null` for no limit. */
 export type Settings = {
-/**
- * The width it is shown at, in pixels; `null` where that is not known.
- */
+/** The width it is shown at, in pixels; `null` where that is not known. */
 width: number | null,
-/**
- * The height it is shown at.
- */
+/** The height it is shown at. */
 height: number | null,
-/**
- * The most frames per second.
- */
+/** The most frames per second. */
 fps: number | null,
-/**
- * Its priority among the receiver's subscriptions; the highest is served first.
- */
+/** Its priority among the receiver's subscriptions; the highest is served first. */
 priority: number,
-/**
- * The best encoding.
- */
+/** The best encoding. */
 encoding_max: number | null,
-/**
- * The highest spatial layer.
- */
+/** The highest spatial layer. */
 spatial_max: number | null, };
 
-/**
- * An encoding and the highest layer of it; `null` where nothing limits the layer.
- */
+/** An encoding and the highest layer of it; `null` where nothing limits the layer. */
 export type Target = {
-/**
- * In rising quality from 0.
- */
+/** In rising quality from 0. */
 encoding: number,
-/**
- * The highest spatial layer.
- */
+/** The highest spatial layer. */
 spatial: number | null,
-/**
- * The highest temporal layer.
- */
+/** The highest temporal layer. */
 temporal: number | null, };
 
-/**
- * One layer that arrives at the server; 0 where a number is not known.
- */
+/** One layer that arrives at the server; 0 where a number is not known. */
 export type Layer = {
-/**
- * The rate of its own packets.
- */
+/** The rate of its own packets. */
 rate_bps: number,
-/**
- * In pixels.
- */
+/** In pixels. */
 width: number,
-/**
- * In pixels.
- */
+/** In pixels. */
 height: number,
-/**
- * Frames per second.
- */
+/** Frames per second. */
 fps: number,
-/**
- * In rising quality from 0.
- */
+/** In rising quality from 0. */
 encoding: number,
-/**
- * The highest spatial layer.
- */
+/** The highest spatial layer. */
 spatial: number | null,
-/**
- * The highest temporal layer.
- */
+/** The highest temporal layer. */
 temporal: number | null, };
 
-/**
- * Everything that runs somewhere, in the order it is to be listed.
- */
-export type Places = {
-/**
- * The parts of the data plane, and the entries.
- */
-places: Array<Place>, };
-
-/**
- * One part or entry of a data plane, and where it runs.
- */
-export type Place = { "of": "relays",
-/**
- * Each with its place.
- */
-interfaces: Array<Interface>, } | { "of": "sockets",
-/**
- * Why the kernel relays none, where it could.
- */
-reason: string | null, } | { "of": "rooms",
-/**
- * The place.
- */
-path: KernelPath,
-/**
- * Why not in the driver, if that was wanted.
- */
-why_not: string | null, } | { "of": "switch" } & Switch | { "of": "entry",
-/**
- * Which.
- */
-entry: Entry,
-/**
- * Where it runs.
- */
-location: Location, } | { "of": "other",
-/**
- * Its name.
- */
-name: string,
-/**
- * How it stands, in words.
- */
-state: string, };
-
-/**
- * An interface at which the kernel relays calls.
- */
-export type Interface = {
-/**
- * Its name.
- */
-interface: string,
-/**
- * The place where the program runs.
- */
-path: KernelPath,
-/**
- * Why it does not run where it would save more, if that was tried.
- */
-why_not: string | null, };
-
-/**
- * A place in the kernel.
- */
-export type KernelPath = "driver" | "stack" | "generic";
-
-/**
- * A switch, its program, and what it forwards.
- */
-export type Switch = {
-/**
- * The address of its P4Runtime server.
- */
-address: string,
-/**
- * Its device id there.
- */
-device: number,
-/**
- * The state of the connection.
- */
-state: SwitchState,
-/**
- * The way it replicates.
- */
-replication: string,
-/**
- * Whether it copies packets of rooms.
- */
-copies_rooms: boolean,
-/**
- * Its relays.
- */
-relays: Forwarded,
-/**
- * Its replicas.
- */
-replicas: Forwarded,
-/**
- * Its tables that hold something.
- */
-tables: Array<TableUse>, };
-
-/**
- * The state of the connection to a switch.
- */
-export type SwitchState = { "state": "connected",
-/**
- * Without a lease it copies no rooms yet.
- */
-has_lease: boolean, } | { "state": "connecting",
-/**
- * For how long.
- */
-seconds: number, } | { "state": "unreachable",
-/**
- * For how long.
- */
-seconds: number, } | { "state": "not_primary",
-/**
- * For how long.
- */
-seconds: number, };
-
-/**
- * Entries of one kind, and the packets they forwarded since the start.
- */
-export type Forwarded = {
-/**
- * How many there are.
- */
-entries: number,
-/**
- * How many packets.
- */
-packets: number, };
-
-/**
- * How full a table is.
- */
-export type TableUse = {
-/**
- * Its name in the program.
- */
-name: string,
-/**
- * Its entries.
- */
-used: number,
-/**
- * Its size, where the switch has said it.
- */
-size: number | null, };
-
-/**
- * Names an entry of any table.
- */
-export type Entry = { "table": "relay",
-/**
- * Its local address.
- */
-address: string, } | { "table": "leg",
-/**
- * Its id.
- */
-leg: number, } | { "table": "stream",
-/**
- * The peer that sends it.
- */
-leg: number,
-/**
- * Its SSRC.
- */
-ssrc: number, } | { "table": "replica",
-/**
- * Its id.
- */
-replica: number,
-/**
- * The peer that gets it.
- */
-leg: number, };
-
-/**
- * The place of a table entry, and why it is not elsewhere.
- */
-export type Location = {
-/**
- * The place.
- */
-runner: Runner,
-/**
- * The offloads that refused it, in their order.
- */
-refusals: Array<Refusal>, };
-
-/**
- * The place of an entry.
- */
-export type Runner = { "at": "base" } | { "at": "pending",
-/**
- * The name of the offload.
- */
-name: string, } | { "at": "offload",
-/**
- * Its name.
- */
-name: string,
-/**
- * Whether it does not answer at present. Its entries run there if it works, and in the
- * base if their packets arrive there.
- */
-is_silent: boolean, };
-
-/**
- * An offload that was asked to take an entry, and refused.
- */
-export type Refusal = {
-/**
- * Its name.
- */
-offload: string,
-/**
- * Its reason, as in `weir_offload_refused_total`.
- */
-reason: string, };
-
-/**
- * One observation, with its time and its subject.
- */
+/** One observation, with its time and its subject. */
 export type TimelineEntry = {
-/**
- * When. Shape: milliseconds since the Unix epoch.
- */
+/** When. Shape: milliseconds since the Unix epoch. */
 at_ms: number,
-/**
- * The name of the room.
- */
+/** The name of the room. */
 room: string,
-/**
- * The identity of the participant, where it is about one.
- */
+/** The identity of the participant, where it is about one. */
 participant: string | null,
-/**
- * The id of the track, where it is about one.
- */
+/** The id of the track, where it is about one. */
 track: string | null, } & ({ "observation": "join" } | { "observation": "leave",
-/**
- * Why, in the controller's word.
- */
+/** Why, in the controller's word. */
 reason: string, } | { "observation": "publish",
-/**
- * Audio or video.
- */
+/** Audio or video. */
 kind: MediaKind,
-/**
- * `camera`, `microphone`, `screen_share` or `screen_share_audio`.
- */
+/** `camera`, `microphone`, `screen_share` or `screen_share_audio`. */
 source: string, } | { "observation": "unpublish" } | { "observation": "mute",
-/**
- * Whether it is muted now.
- */
+/** Whether it is muted now. */
 muted: boolean, } | { "observation": "subscribe" } | { "observation": "unsubscribe" } | { "observation": "pause",
-/**
- * Whether nothing of it is sent now.
- */
+/** Whether nothing of it is sent now. */
 paused: boolean, } | { "observation": "layer_switch",
-/**
- * The layer before; `null` for the first.
- */
+/** The layer before; `null` for the first. */
 from: Target | null,
-/**
- * The layer now.
- */
+/** The layer now. */
 to: Target, } | { "observation": "estimate",
-/**
- * The estimated capacity.
- */
+/** The estimated capacity. */
 target_bps: number,
-/**
- * The reason that it is not higher.
- */
+/** The reason that it is not higher. */
 limit: Limit, } | { "observation": "probe",
-/**
- * The rate of the burst.
- */
+/** The rate of the burst. */
 rate_bps: number,
-/**
- * The least number of its bytes.
- */
+/** The least number of its bytes. */
 bytes: number, } | { "observation": "loss",
-/**
- * The way they were lost on.
- */
+/** The way they were lost on. */
 direction: Direction,
-/**
- * The packets that were expected.
- */
+/** The packets that were expected. */
 expected: number,
-/**
- * Those of them that did not arrive, before repair.
- */
+/** Those of them that did not arrive, before repair. */
 lost: number, } | { "observation": "transport",
-/**
- * The state now.
- */
+/** The state now. */
 state: TransportState, } | { "observation": "restart" } | { "observation": "refusal",
-/**
- * Which limit, in a sentence.
- */
+/** Which limit, in a sentence. */
 why: string, });
 
-/**
- * The room of an observation, and the participant and track in it.
- */
+/** The room of an observation, and the participant and track in it. */
 export type Subject = {
-/**
- * The name of the room.
- */
+/** The name of the room. */
 room: string,
-/**
- * The identity of the participant, where it is about one.
- */
+/** The identity of the participant, where it is about one. */
 participant: string | null,
-/**
- * The id of the track, where it is about one.
- */
+/** The id of the track, where it is about one. */
 track: string | null, };
 
-/**
- * One thing that happened. Rates are in bits per second of UDP payload.
- */
+/** One thing that happened. Rates are in bits per second of UDP payload. */
 export type Observation = { "observation": "join" } | { "observation": "leave",
-/**
- * Why, in the controller's word.
- */
+/** Why, in the controller's word. */
 reason: string, } | { "observation": "publish",
-/**
- * Audio or video.
- */
+/** Audio or video. */
 kind: MediaKind,
-/**
- * `camera`, `microphone`, `screen_share` or `screen_share_audio`.
- */
+/** `camera`, `microphone`, `screen_share` or `screen_share_audio`. */
 source: string, } | { "observation": "unpublish" } | { "observation": "mute",
-/**
- * Whether it is muted now.
- */
+/** Whether it is muted now. */
 muted: boolean, } | { "observation": "subscribe" } | { "observation": "unsubscribe" } | { "observation": "pause",
-/**
- * Whether nothing of it is sent now.
- */
+/** Whether nothing of it is sent now. */
 paused: boolean, } | { "observation": "layer_switch",
-/**
- * The layer before; `null` for the first.
- */
+/** The layer before; `null` for the first. */
 from: Target | null,
-/**
- * The layer now.
- */
+/** The layer now. */
 to: Target, } | { "observation": "estimate",
-/**
- * The estimated capacity.
- */
+/** The estimated capacity. */
 target_bps: number,
-/**
- * The reason that it is not higher.
- */
+/** The reason that it is not higher. */
 limit: Limit, } | { "observation": "probe",
-/**
- * The rate of the burst.
- */
+/** The rate of the burst. */
 rate_bps: number,
-/**
- * The least number of its bytes.
- */
+/** The least number of its bytes. */
 bytes: number, } | { "observation": "loss",
-/**
- * The way they were lost on.
- */
+/** The way they were lost on. */
 direction: Direction,
-/**
- * The packets that were expected.
- */
+/** The packets that were expected. */
 expected: number,
-/**
- * Those of them that did not arrive, before repair.
- */
+/** Those of them that did not arrive, before repair. */
 lost: number, } | { "observation": "transport",
-/**
- * The state now.
- */
+/** The state now. */
 state: TransportState, } | { "observation": "restart" } | { "observation": "refusal",
-/**
- * Which limit, in a sentence.
- */
+/** Which limit, in a sentence. */
 why: string, };
 
-/**
- * A way between the server and a participant.
- */
+/** A way between the server and a participant. */
 export type Direction = "uplink" | "downlink";
 
-/**
- * The state of a transport.
- */
+/** The state of a transport. */
 export type TransportState = { "is": "connected" } | { "is": "disconnected" } | { "is": "closed",
-/**
- * Why, in one word.
- */
+/** Why, in one word. */
 reason: string, };

@@ -1,4 +1,4 @@
-//! What an operator sees of a running server, as typed values with one JSON form.
+//! The views that an operator has of a running server: typed values with one JSON form.
 //!
 //! The program writes them, `weir inspect` and the page read them. The page's types
 //! (`web/src/operator.ts`) are generated from these: the test `the_pages_types_are_these` compares

@@ -1,4 +1,4 @@
-//! What a timeline of a room or a participant shows.
+//! Entries in the timeline of a room or a participant.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,10 @@ use crate::receivers::{Limit, MediaKind, Target};
 pub struct TimelineEntry {
     /// When. Shape: milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// What it is about.
+    /// Its room, participant and track.
     #[serde(flatten)]
     pub subject: Subject,
-    /// What was observed.
+    /// The observation.
     #[serde(flatten)]
     pub observation: Observation,
 }

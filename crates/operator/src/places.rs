@@ -1,4 +1,4 @@
-//! Where the parts and entries of a data plane run: the answer of `/api/entries`, which
+//! The places where the parts and entries of a data plane run: the answer of `/api/entries`, which
 //! `weir inspect` shows as lines.
 
 mod entry;
@@ -13,7 +13,6 @@ pub use switch::{Forwarded, Switch, SwitchState, TableUse};
 
 /// Everything that runs somewhere, in the order it is to be listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Places {
     /// The parts of the data plane, and the entries.
     pub places: Vec<Place>,
@@ -21,7 +20,6 @@ pub struct Places {
 
 /// One part or entry of a data plane, and where it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Place {
     /// The kernel relays calls at these interfaces.
@@ -47,7 +45,7 @@ pub enum Place {
     Entry {
         /// Which.
         entry: Entry,
-        /// Where it runs.
+        /// The place where it runs.
         location: Location,
     },
     /// Another device's part.

@@ -250,7 +250,11 @@ impl World {
     /// The places of all entries, as `weir inspect` tells them.
     pub(crate) fn told(&self) -> Vec<String> {
         let places = self.plane.places().places();
-        places.iter().flat_map(|place| place.lines()).map(|(_, state)| state).collect()
+        places
+            .iter()
+            .flat_map(|place| place.lines())
+            .map(|(_, state)| state)
+            .collect()
     }
 
     /// Lets the layer know the time, and handle what is due.

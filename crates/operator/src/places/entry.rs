@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// The place of a table entry, and why it is not elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Location {
     /// The place.
     pub runner: Runner,
@@ -17,7 +16,6 @@ pub struct Location {
 
 /// Names an entry of any table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "table", rename_all = "snake_case")]
 pub enum Entry {
     /// A relay.
@@ -48,7 +46,6 @@ pub enum Entry {
 
 /// The place of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Runner {
     /// The base, below all offloads.
@@ -70,7 +67,6 @@ pub enum Runner {
 
 /// An offload that was asked to take an entry, and refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Refusal {
     /// Its name.
     pub offload: String,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// A place in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum KernelPath {
     /// In the driver.
@@ -19,7 +18,6 @@ pub enum KernelPath {
 
 /// An interface at which the kernel relays calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Interface {
     /// Its name.
     pub interface: String,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// A switch, its program, and what it forwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Switch {
     /// The address of its P4Runtime server.
     pub address: SocketAddr,
@@ -29,7 +28,6 @@ pub struct Switch {
 
 /// The state of the connection to a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum SwitchState {
     /// It may be written.
@@ -56,7 +54,6 @@ pub enum SwitchState {
 
 /// Entries of one kind, and the packets they forwarded since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Forwarded {
     /// How many there are.
     pub entries: u64,
@@ -66,7 +63,6 @@ pub struct Forwarded {
 
 /// How full a table is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TableUse {
     /// Its name in the program.
     pub name: String,
