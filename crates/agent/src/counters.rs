@@ -117,6 +117,8 @@ counting::counters! {
         VideoResumed = "video_resumed",
         /// Bursts of padding asked for, to find out whether a downlink carries more.
         ProbeSent = "probe_sent",
+        /// Observations that were not reported, because there were too many of one subject.
+        ObservationLost = "observation_lost",
 
         /// Streams that no publication explains (yet).
         StreamUnexplained = "stream_unexplained",

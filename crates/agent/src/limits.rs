@@ -183,6 +183,10 @@ pub const KEY_FRAMES_MAX: u32 = 10;
 /// See [`KEY_FRAMES_MAX`].
 pub const KEY_FRAMES_WINDOW: Duration = Duration::from_secs(10);
 
+/// Observations of one kind and one subject that are reported in one second; further ones are
+/// counted and dropped. A subject is a subscription or a downlink.
+pub const OBSERVATIONS_PER_SECOND_MAX: u32 = 5;
+
 /// RTCP read from one peer in one second, in units of cost: 8 for each packet, 1 for each number
 /// that it lists. Further RTCP in the same second is dropped unread.
 pub const RTCP_PER_SECOND_MAX: u32 = 100_000;

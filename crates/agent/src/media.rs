@@ -13,6 +13,7 @@ mod commands;
 mod downlink;
 mod events;
 mod media_transport;
+mod observer;
 mod quality;
 mod rate_limit;
 mod rtcp;

@@ -13,6 +13,7 @@ mod hostile;
 mod limited;
 mod lying;
 mod moving;
+mod observations;
 mod overload;
 mod packets;
 mod peer;

@@ -1,7 +1,7 @@
 //! Enums that have the same variants on both sides.
 
 use southbound::relay::Refusal;
-use southbound::{ChannelEnd, CloseReason, DtlsRole, HashFunction, TrackSource};
+use southbound::{ChannelEnd, CloseReason, Direction, DtlsRole, HashFunction, TrackSource};
 use wire::srtp::SrtpProfile;
 use wire::{Codec, ExtensionKind, MediaKind};
 
@@ -43,6 +43,7 @@ macro_rules! numbered {
 numbered! { ChannelEnd: Peer, TooSlow }
 numbered! { CloseReason: NeverConnected, ConsentExpired, Handshake, Fingerprint, Peer }
 numbered! { Codec: Opus, Red, Pcmu, Pcma, Vp8, Vp9, H264, Av1, H265 }
+numbered! { Direction: Uplink, Downlink }
 numbered! { DtlsRole: Server, Client }
 numbered! { HashFunction: Sha1, Sha224, Sha256, Sha384, Sha512 }
 numbered! { MediaKind: Audio, Video }

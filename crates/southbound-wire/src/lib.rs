@@ -30,6 +30,7 @@ mod fields;
 mod keys;
 mod media;
 mod notice;
+mod observation;
 mod relay;
 mod relay_notice;
 mod sync;

@@ -86,6 +86,7 @@ fn variant(notice: Notice) -> Variant {
             transport: transport.0,
             why,
         }),
+        Notice::Observation(observation) => Variant::Observation(observation.into()),
         Notice::Relay(notice) => Variant::Relay(notice.into()),
     }
 }
@@ -148,6 +149,7 @@ impl TryFrom<v1::Notice> for Notice {
                 transport: TransportId(refused.transport),
                 why: refused.why,
             },
+            Variant::Observation(observation) => Notice::Observation(observation.try_into()?),
             Variant::Relay(notice) => Notice::Relay(notice.try_into()?),
         })
     }

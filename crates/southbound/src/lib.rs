@@ -17,6 +17,7 @@ mod command;
 mod epoch;
 mod ids;
 mod notice;
+mod observation;
 pub mod relay;
 mod sync;
 mod transport;
@@ -26,6 +27,7 @@ pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, S
 pub use epoch::Epoch;
 pub use ids::{ControllerId, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
+pub use observation::{Direction, Observation, SentLayer};
 pub use sync::{Hello, RoomContent, RoomMessage, RoomState, Versions};
 pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};
 pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wire::srtp::SrtpProfile;
 
-use crate::{Capabilities, Fingerprint, MessageId, NodeId, SubscriptionId, TrackId, TransportId, relay};
+use crate::{Capabilities, Fingerprint, MessageId, NodeId, Observation, SubscriptionId, TrackId, TransportId, relay};
 
 /// One thing that happened on the media node.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +105,8 @@ pub enum Notice {
         /// A sentence for the log: which limit.
         why: String,
     },
+    /// Something for the timelines of operators.
+    Observation(Observation),
     /// Something about a relayed call.
     Relay(relay::RelayNotice),
 }

@@ -10,10 +10,11 @@ use std::time::Instant;
 
 use allocation::{Key, LastN, VideoSlot};
 use dataplane::{Departure, Inject, LegId, Update};
-use southbound::TransportId;
+use southbound::{Observation, TransportId};
 
 use crate::context::Context;
 use crate::counters::Counter;
+use crate::media::observer::Observer;
 use crate::timers::Timer;
 pub(in crate::media) use downlink_budget::{Budget, Path, Share};
 
@@ -33,6 +34,8 @@ struct Receiver {
     budget: Option<Budget>,
     /// Which videos it is shown, where that is limited.
     shown: Option<LastN>,
+    /// Reports its probes.
+    probes: Observer,
 }
 
 /// Conclusions from the newest estimate of a downlink.
@@ -128,7 +131,7 @@ impl Budgets {
         };
         budget.departed(departures);
         if budget.reports() {
-            follow_probes(cx, transport, leg, budget);
+            self.follow_probes(cx, transport, leg);
             return false;
         }
         true
@@ -146,17 +149,17 @@ impl Budgets {
         };
         let is_due = budget.timeout(cx.now);
         if let (false, Some(leg)) = (is_due, leg) {
-            follow_probes(cx, transport, leg, budget);
+            self.follow_probes(cx, transport, leg);
         }
         is_due
     }
 
     /// Writes the pace and sends the probes of the newest estimate.
     pub(in crate::media) fn follow(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId) -> Belief {
+        self.follow_probes(cx, transport, leg);
         let Some(budget) = self.get_mut(transport) else {
             return Belief::default();
         };
-        follow_probes(cx, transport, leg, budget);
         let estimate = budget.estimate();
         if let Some(pace) = budget.new_pace(cx.now, &estimate) {
             cx.write(Update::SetPace(leg, pace));
@@ -180,22 +183,32 @@ impl Budgets {
         let shown = known.shown.get_or_insert_with(|| LastN::new(most));
         shown.choose(slots).to_vec()
     }
-}
 
-/// Sends the probes that the estimator asks for, and sees to it that it is asked again in time.
-fn follow_probes(cx: &mut Context<'_>, transport: TransportId, leg: LegId, budget: &mut Budget) {
-    while let Some(probe) = budget.poll_probe() {
-        let what = Inject::Probe {
-            leg,
-            probe: probe.id.0,
-            rate: probe.rate,
-            bytes: probe.bytes,
-            packets: probe.packets,
+    /// Sends the probes that the estimator asks for, and sees to it that it is asked again in time.
+    fn follow_probes(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId) {
+        let Some(known) = self.0.get_mut(&transport) else {
+            return;
         };
-        cx.plane.inject(cx.now, what);
-        cx.count(Counter::ProbeSent);
-    }
-    if let Some(at) = budget.new_timer() {
-        cx.timer(Timer::Estimate(transport), at);
+        let Some(budget) = &mut known.budget else { return };
+        while let Some(probe) = budget.poll_probe() {
+            let what = Inject::Probe {
+                leg,
+                probe: probe.id.0,
+                rate: probe.rate,
+                bytes: probe.bytes,
+                packets: probe.packets,
+            };
+            cx.plane.inject(cx.now, what);
+            cx.count(Counter::ProbeSent);
+            let observation = Observation::Probe {
+                transport,
+                rate: probe.rate,
+                bytes: probe.bytes,
+            };
+            known.probes.report(cx, observation);
+        }
+        if let Some(at) = budget.new_timer() {
+            cx.timer(Timer::Estimate(transport), at);
+        }
     }
 }

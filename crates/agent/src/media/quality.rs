@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use southbound::TransportQuality;
+use southbound::{Direction, TransportQuality};
 use wire::rtcp::ReportBlock;
 
 /// Rounds of reports for each notice.
@@ -15,6 +15,14 @@ pub(in crate::media) struct Quality {
     uplink: Tally,
     downlink: Tally,
     jitter: Duration,
+    losses: Losses,
+}
+
+/// Packets of one round of reports.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    uplink: Tally,
+    downlink: Tally,
 }
 
 /// Packets that were expected, and how many of them are lost.
@@ -60,6 +68,13 @@ impl Reported {
 }
 
 impl Quality {
+    /// The losses of this round of reports, by direction; the next round begins.
+    pub(in crate::media) fn take_losses(&mut self) -> impl Iterator<Item = (Direction, Tally)> + use<> {
+        let Losses { uplink, downlink } = std::mem::take(&mut self.losses);
+        let losses = [(Direction::Uplink, uplink), (Direction::Downlink, downlink)];
+        losses.into_iter().filter(|(_, tally)| tally.lost > 0)
+    }
+
     /// Ends a round of reports. Returns a summary after every few of them, unless no packet was
     /// expected.
     pub(in crate::media) fn end_of_round(&mut self, round_trip: Option<Duration>) -> Option<TransportQuality> {
@@ -79,6 +94,7 @@ impl Quality {
     /// Packets of the peer that were expected, and not received before repair.
     pub(in crate::media) fn measured_uplink(&mut self, tally: Tally) {
         self.uplink.add(tally);
+        self.losses.uplink.add(tally);
     }
 
     /// A receiver reported on a subscription whose clock runs at `clock_rate`.
@@ -88,7 +104,9 @@ impl Quality {
         block: &ReportBlock,
         clock_rate: u32,
     ) {
-        self.downlink.add(reported.since_last(block));
+        let tally = reported.since_last(block);
+        self.downlink.add(tally);
+        self.losses.downlink.add(tally);
         let jitter = Duration::from_micros(u64::from(block.jitter) * 1_000_000 / u64::from(clock_rate.max(1)));
         self.jitter = self.jitter.max(jitter);
     }

@@ -17,6 +17,8 @@ impl Controller {
             Notice::Node(_) => out.push(Output::Count(Counter::StaleNotice)),
             Notice::Audio(activities) => self.audio(now, node, activities, out),
             Notice::Refused { why, .. } => out.push(Output::Event(Event::Refused { why })),
+            // For timelines only: no decision follows.
+            Notice::Observation(_) => {}
             // Of calls that somebody else controls.
             Notice::Relay(_) => {}
             // Front ends read messages and pass them on as such. Nobody has read this one.
@@ -121,6 +123,7 @@ impl Controller {
             | Notice::Audio(_)
             | Notice::MessageReceived { .. }
             | Notice::Refused { .. }
+            | Notice::Observation(_)
             | Notice::Relay(_) => None,
         }
     }

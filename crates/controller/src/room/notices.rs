@@ -35,6 +35,7 @@ impl Room {
             | Notice::Audio(_)
             | Notice::MessageReceived { .. }
             | Notice::Refused { .. }
+            | Notice::Observation(_)
             | Notice::Relay(_) => {}
         }
     }

@@ -5,9 +5,11 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use southbound::{
-    AudioActivity, Capabilities, ChannelEnd, CloseReason, Node, NodeId, Notice, RewritingModes, TransportQuality,
+    AudioActivity, Capabilities, ChannelEnd, CloseReason, Direction, Node, NodeId, Notice, Observation, RewritingModes,
+    SentLayer, TransportQuality,
 };
 use wire::ExtensionForms;
+use wire::codec::Layer;
 
 use crate::commands::{subscription_id, track, transport};
 use crate::{parts, relays};
@@ -37,8 +39,37 @@ pub(crate) fn notice() -> impl Strategy<Value = Notice> {
         vec(activity(), 0..6).prop_map(Notice::Audio),
         (transport(), quality()).prop_map(|(transport, quality)| Notice::Quality { transport, quality }),
         (transport(), ".{0,40}").prop_map(|(transport, why)| Notice::Refused { transport, why }),
+        observation().prop_map(Notice::Observation),
         relays::notice().prop_map(Notice::Relay),
     ]
+}
+
+fn observation() -> impl Strategy<Value = Observation> {
+    let direction = select(&[Direction::Uplink, Direction::Downlink][..]);
+    prop_oneof![
+        (subscription_id(), option::of(sent_layer()), sent_layer())
+            .prop_map(|(subscription, from, to)| Observation::LayerSwitch { subscription, from, to }),
+        (transport(), any::<u64>(), any::<u32>()).prop_map(|(transport, rate, bytes)| Observation::Probe {
+            transport,
+            rate,
+            bytes
+        }),
+        (transport(), direction, any::<u64>(), any::<u64>()).prop_map(|(transport, direction, expected, lost)| {
+            Observation::Loss {
+                transport,
+                direction,
+                expected,
+                lost,
+            }
+        }),
+    ]
+}
+
+fn sent_layer() -> impl Strategy<Value = SentLayer> {
+    any::<[u8; 3]>().prop_map(|[encoding, spatial, temporal]| SentLayer {
+        encoding,
+        layer: Layer { spatial, temporal },
+    })
 }
 
 fn channel_closed() -> impl Strategy<Value = Notice> {

@@ -12,6 +12,7 @@ use super::sent_rate::SentRate;
 use super::stale_rtx::StaleRtx;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 use crate::media::budget::Path;
+use crate::media::observer::Observer;
 use crate::media::quality::Reported;
 use crate::media::rate_limit::RateLimit;
 use crate::media::rtx_history::RtxHistory;
@@ -43,6 +44,8 @@ pub(super) struct DownTrack {
     pub(super) source: Option<StreamKey>,
     /// The layer that it is sent.
     pub(super) current: Option<Current>,
+    /// Reports its layer switches.
+    pub(super) switches: Observer,
     pub(super) delivered: bool,
     /// Packets that were sent in place of media.
     pub(super) fills: u8,
@@ -120,6 +123,7 @@ impl DownTrack {
             told_paused: false,
             source: None,
             current: None,
+            switches: Observer::default(),
             delivered: false,
             fills: 0,
             rtx_history: RtxHistory::default(),

@@ -2,7 +2,7 @@
 
 use dataplane::{LegId, Replica, ReplicaId, StreamKey, Update, WriteError};
 use rand::Rng;
-use southbound::{Notice, PayloadFormat, SubscriptionId, TrackId, TransportId};
+use southbound::{Notice, Observation, PayloadFormat, SentLayer, SubscriptionId, TrackId, TransportId};
 
 use super::down_track::{Choice, Current, DownTrack, Entry, Small};
 use super::select::select;
@@ -43,6 +43,7 @@ impl Downlink {
         if !known.is_sent() {
             return;
         }
+        observe_switch(cx, env.uplink, known, current);
         known.forwards(cx.now, current);
         if known.is_lowering(|_| false) {
             // It would have been lowered to the kept size, if that had been complete.
@@ -233,4 +234,20 @@ impl Downlink {
 fn published<'a>(uplink: &'a Uplink, known: &DownTrack) -> &'a [PayloadFormat] {
     let track = uplink.track(known.subscription.track);
     track.map_or(&[], |track| &track.publication().formats)
+}
+
+/// Reports that a subscription is sent another layer from now on.
+fn observe_switch(cx: &mut Context<'_>, uplink: &Uplink, known: &mut DownTrack, current: Current) {
+    let sent = |current: Current| {
+        let encoding = uplink.encoding_of(current.source)? as u8;
+        let layer = current.layer;
+        Some(SentLayer { encoding, layer })
+    };
+    let (from, to) = (known.current.and_then(sent), sent(current));
+    if let Some(to) = to.filter(|to| from != Some(*to)) {
+        let subscription = known.subscription.subscription;
+        known
+            .switches
+            .report(cx, Observation::LayerSwitch { subscription, from, to });
+    }
 }

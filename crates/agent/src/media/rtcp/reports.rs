@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dataplane::Inject;
 use rand::Rng;
-use southbound::{Notice, TransportId};
+use southbound::{Notice, Observation, TransportId};
 use wire::rtcp::{REPORT_BLOCKS_MAX, RtcpWriter};
 
 use crate::context::Context;
@@ -73,6 +73,14 @@ impl Media {
                 writer.also_sender_report(*ssrc, name, info);
             }
             cx.send_rtcp(leg, &compound);
+        }
+        for (direction, tally) in known.quality().take_losses() {
+            cx.notice(Notice::Observation(Observation::Loss {
+                transport,
+                direction,
+                expected: tally.expected,
+                lost: tally.lost,
+            }));
         }
         if let Some(quality) = known.end_of_round() {
             cx.notice(Notice::Quality { transport, quality });
