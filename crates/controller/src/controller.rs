@@ -131,7 +131,7 @@ impl Controller {
             rooms: self.rooms.len(),
             ..Population::default()
         };
-        for participant in self.rooms.values().flat_map(|room| room.participants.values()) {
+        for participant in self.rooms.values().flat_map(|room| room.roster().all()) {
             population.participants += 1;
             population.publications += participant.tracks.len();
             population.subscriptions += participant.subscriptions.len();
@@ -148,7 +148,7 @@ impl Controller {
         }
         self.make_room(now, &join.claims, out);
         let room = self.by_name.get(name).and_then(|key| self.rooms.get(key));
-        let Some(node) = self.core.nodes.place(room.and_then(Room::node)) else {
+        let Some(node) = self.core.nodes.place(room.and_then(|room| room.roster().node())) else {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         };
         let is_new = !self.by_name.contains_key(name);
@@ -156,7 +156,7 @@ impl Controller {
         let joined = self.in_room(now, key, out, |room, ctx| {
             if is_new {
                 room.set_up(ctx, join.room.clone());
-                room.emit(ctx, || RoomChange::Started(join.room.agents.clone()));
+                room.emit(ctx, || Some(RoomChange::Started(join.room.agents.clone())));
             }
             room.join(ctx, connection, node, join)
         });
@@ -167,7 +167,7 @@ impl Controller {
 
     fn resume(&mut self, now: Instant, connection: ConnectionId, resume: Resume, out: &mut Vec<Output>) {
         let key = self.by_name.get(&resume.claims.video.room).copied();
-        let found = key.and_then(|key| Some((key, self.rooms.get(&key)?.returning(&resume)?)));
+        let found = key.and_then(|key| Some((key, self.rooms.get(&key)?.roster().returning(&resume)?)));
         let Some((key, participant)) = found else {
             return turn_away(connection, EndReason::StateMismatch, EndAction::Reconnect, out);
         };
@@ -188,7 +188,7 @@ impl Controller {
         };
         let participant_ref = known.participant_ref;
         let handled = self.in_room(now, participant_ref.room, out, |room, ctx| {
-            let found = room.participants.get(&participant_ref.participant);
+            let found = room.roster().get(participant_ref.participant);
             if found.and_then(|participant| participant.connection()) != Some(connection) {
                 return ctx.count(Counter::UnknownConnection);
             }
@@ -205,8 +205,8 @@ impl Controller {
         };
         self.in_room(now, participant_ref.room, out, |room, ctx| {
             let current = room
-                .participants
-                .get(&participant_ref.participant)
+                .roster()
+                .get(participant_ref.participant)
                 .and_then(|participant| participant.connection());
             // One that was replaced, or whose participant was put out, has nothing to end.
             if current == Some(connection) {
@@ -246,7 +246,7 @@ impl Controller {
         let room = Room::new(&mut ctx, name.to_owned(), api_key);
         ctx.core.usage.room_created(api_key);
         ctx.event(Event::RoomStarted { room: name.to_owned() });
-        let key = room.key;
+        let key = room.roster().room();
         self.by_name.insert(name.to_owned(), key);
         self.rooms.insert(key, room);
         key
@@ -261,11 +261,13 @@ impl Controller {
     }
 
     fn forget_room(&mut self, now: Instant, key: RoomKey, out: &mut Vec<Output>) {
-        self.in_room(now, key, out, |room, ctx| room.emit(ctx, || RoomChange::Finished));
+        self.in_room(now, key, out, |room, ctx| room.emit(ctx, || Some(RoomChange::Finished)));
         if let Some(room) = self.rooms.remove(&key) {
-            self.by_name.remove(&room.name);
-            self.core.usage.room_removed(&room.api_key);
-            out.push(Output::Event(Event::RoomFinished { room: room.name }));
+            self.by_name.remove(room.profile().name());
+            self.core.usage.room_removed(room.profile().api_key());
+            out.push(Output::Event(Event::RoomFinished {
+                room: room.profile().name().to_owned(),
+            }));
         }
     }
 }

@@ -106,7 +106,7 @@ impl Controller {
         let created = self.in_room(now, key, out, |room, ctx| {
             let agents = request.agents.clone();
             let info = room.set_up(ctx, request);
-            room.emit(ctx, || RoomChange::Started(agents));
+            room.emit(ctx, || Some(RoomChange::Started(agents)));
             info
         });
         created.map(AdminReply::Room).ok_or(AdminError::RoomNotFound)
@@ -123,14 +123,14 @@ impl Controller {
     /// there has none.
     pub fn participants(&self, room: &str) -> Vec<ParticipantSnapshot> {
         let room = self.by_name.get(room).and_then(|key| self.rooms.get(key));
-        let participants = room.into_iter().flat_map(|room| room.participants.values());
+        let participants = room.into_iter().flat_map(|room| room.roster().all());
         participants.map(Participant::snapshot).collect()
     }
 
     fn get_participant(&self, room: &str, identity: &str) -> Reply {
         let participant_ref = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
         let room = self.rooms.get(&participant_ref.room).ok_or(AdminError::RoomNotFound)?;
-        let participant = room.participants.get(&participant_ref.participant);
+        let participant = room.roster().get(participant_ref.participant);
         let participant = participant.ok_or(AdminError::ParticipantNotFound)?;
         Ok(AdminReply::Participant(participant.info()))
     }
@@ -150,12 +150,7 @@ impl Controller {
         check_metadata(&metadata)?;
         let key = self.key_of(name)?;
         let updated = self.in_room(now, key, out, |room, ctx| {
-            if !room.takes_metadata(metadata.len()) {
-                return Err(AdminError::StoreFull);
-            }
-            room.set_metadata(metadata);
-            room.tell_population(ctx);
-            Ok(AdminReply::Room(room.info()))
+            room.update_metadata_by_server(ctx, metadata).map(AdminReply::Room)
         });
         updated.unwrap_or(Err(AdminError::RoomNotFound))
     }
@@ -234,7 +229,7 @@ impl Controller {
         let rooms: Vec<_> = self.rooms.keys().copied().collect();
         for key in rooms {
             self.in_room(now, key, out, |room, ctx| {
-                let everybody: Vec<_> = room.participants.keys().copied().collect();
+                let everybody: Vec<_> = room.roster().keys().collect();
                 for participant in everybody {
                     room.dismiss(ctx, participant, EndReason::ServerShutdown, EndAction::Reconnect);
                 }
@@ -265,7 +260,7 @@ impl Controller {
 
     pub(super) fn find(&self, room: &str, identity: &str) -> Option<ParticipantRef> {
         let key = *self.by_name.get(room)?;
-        let participant = self.rooms.get(&key)?.by_identity(identity)?;
+        let participant = self.rooms.get(&key)?.roster().by_identity(identity)?;
         Some(ParticipantRef { room: key, participant })
     }
 }

@@ -75,7 +75,7 @@ impl Controller {
         let found = self.by_name.get(room).and_then(|key| self.rooms.get(key));
         match found {
             Some(room) if room.is_greeted_too_often(now, identity) => Err(JoinError::TooOften),
-            Some(room) if !room.takes_newcomer(identity, texts_len) => Err(JoinError::StoreFull),
+            Some(room) if !room.roster().takes_newcomer(identity, texts_len) => Err(JoinError::StoreFull),
             _ => Ok(()),
         }
     }
@@ -107,7 +107,7 @@ impl Controller {
     /// The kind of the participant of a room that has an identity.
     pub fn kind_of(&self, room: &str, identity: &str) -> Option<ParticipantKind> {
         let found = self.find(room, identity)?;
-        let participant = self.rooms.get(&found.room)?.participants.get(&found.participant)?;
+        let participant = self.rooms.get(&found.room)?.roster().get(found.participant)?;
         Some(participant.claims.participant_kind())
     }
 
@@ -117,12 +117,14 @@ impl Controller {
         let key = self.by_name.get(&claims.video.room).copied();
         let room = key.and_then(|key| self.rooms.get(&key));
         // A participant of the same identity is replaced.
-        if room.is_some_and(|room| room.by_identity(claims.identity()).is_some()) {
+        if room.is_some_and(|room| room.roster().by_identity(claims.identity()).is_some()) {
             return;
         }
         let idle = room.and_then(|room| {
             let is_full = room.is_full(&self.core.config, is_dependent(claims));
-            is_full.then(|| room.unconnected(now, is_dependent(claims))).flatten()
+            is_full
+                .then(|| room.roster().unconnected(now, is_dependent(claims)))
+                .flatten()
         });
         if let (Some(key), Some(idle)) = (key, idle) {
             self.turn_out(now, key, idle, out);
@@ -145,7 +147,7 @@ impl Controller {
     /// The oldest participant of an API key whose media should have connected.
     fn unconnected_of_key(&self, now: Instant, api_key: &str) -> Option<(RoomKey, ParticipantKey)> {
         let everybody = self.rooms.iter().flat_map(|(key, room)| {
-            let participants = room.participants.values();
+            let participants = room.roster().all();
             participants.map(|participant| (*key, participant))
         });
         let of_key = everybody.filter(|(_, participant)| participant.api_key == api_key);
@@ -166,14 +168,15 @@ impl Controller {
             return Err(JoinError::NoMediaNode);
         }
         let is_dependent = joining.is_some_and(|(_, claims)| is_dependent(claims));
-        let gives_way = |room: &Room| joining.is_some_and(|(now, _)| room.unconnected(now, is_dependent).is_some());
+        let gives_way =
+            |room: &Room| joining.is_some_and(|(now, _)| room.roster().unconnected(now, is_dependent).is_some());
         let found = self.by_name.get(room).and_then(|key| self.rooms.get(key));
         match found {
-            Some(room) if joining.is_some_and(|(_, claims)| room.is_taken(claims)) => {
+            Some(room) if joining.is_some_and(|(_, claims)| room.roster().is_taken(claims)) => {
                 return Err(JoinError::IdentityTaken);
             }
             // The participant is replaced.
-            Some(room) if room.by_identity(identity).is_some() => return Ok(()),
+            Some(room) if room.roster().by_identity(identity).is_some() => return Ok(()),
             _ if self.core.is_draining => return Err(JoinError::Draining),
             Some(room) if room.is_full(config, is_dependent) && !gives_way(room) => return Err(JoinError::RoomFull),
             Some(_) => {}

@@ -38,7 +38,7 @@ impl Controller {
     pub fn downlink(&self, room: &str, identity: &str) -> Option<Downlink> {
         let participant_ref = self.find(room, identity)?;
         let room = self.rooms.get(&participant_ref.room)?;
-        downlink(room, room.participants.get(&participant_ref.participant)?)
+        downlink(room, room.roster().get(participant_ref.participant)?)
     }
 
     /// Everybody's downlinks: in one room, or in all.
@@ -46,8 +46,8 @@ impl Controller {
         let rooms = self
             .rooms
             .values()
-            .filter(move |found| room.is_none_or(|name| found.name == name));
-        rooms.flat_map(|room| room.participants.values().filter_map(|it| downlink(room, it)))
+            .filter(move |found| room.is_none_or(|name| found.profile().name() == name));
+        rooms.flat_map(|room| room.roster().all().filter_map(|it| downlink(room, it)))
     }
 }
 
@@ -55,7 +55,7 @@ fn downlink(room: &Room, participant: &Participant) -> Option<Downlink> {
     let subscriptions = participant.subscriptions.iter();
     Some(Downlink {
         transport: participant.downlink()?.transport,
-        room: room.name.clone(),
+        room: room.profile().name().to_owned(),
         identity: participant.identity.clone(),
         subscriptions: subscriptions
             .filter_map(|subscription| Some((subscription.id, subscribed(room, subscription)?)))
@@ -64,7 +64,7 @@ fn downlink(room: &Room, participant: &Participant) -> Option<Downlink> {
 }
 
 fn subscribed(room: &Room, subscription: &Subscription) -> Option<Subscribed> {
-    let publisher = room.participants.get(&subscription.publisher)?;
+    let publisher = room.roster().get(subscription.publisher)?;
     let track = publisher.tracks.get(&subscription.track)?;
     Some(Subscribed {
         track: track.sid().to_owned(),

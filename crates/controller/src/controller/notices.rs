@@ -44,10 +44,7 @@ impl Controller {
             return out.push(Output::Count(Counter::StaleNotice));
         }
         let rooms = self.rooms.iter().flat_map(|(key, room)| {
-            let there = room
-                .participants
-                .values()
-                .filter(|participant| participant.node == node);
+            let there = room.roster().all().filter(|participant| participant.node == node);
             there.map(|participant| (*key, participant.key))
         });
         let lost: Vec<_> = rooms.collect();
@@ -99,7 +96,7 @@ impl Controller {
     /// Whether a participant is on a node. The notices of other nodes are not about it.
     fn is_on(&self, participant_ref: ParticipantRef, node: NodeId) -> bool {
         let room = self.rooms.get(&participant_ref.room);
-        let participant = room.and_then(|room| room.participants.get(&participant_ref.participant));
+        let participant = room.and_then(|room| room.roster().get(participant_ref.participant));
         participant.is_some_and(|participant| participant.node == node)
     }
 
@@ -140,7 +137,7 @@ impl Controller {
             }
         }
         for (key, heard) in heard {
-            self.in_room(now, key, out, |room, ctx| room.take_audio(ctx, heard.into_iter()));
+            self.in_room(now, key, out, |room, ctx| room.take_audio(ctx, &heard));
         }
     }
 }

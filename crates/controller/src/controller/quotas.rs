@@ -14,8 +14,8 @@ impl Controller {
         self.core.config.quotas = quotas;
         let Self { core, rooms, .. } = self;
         let mut ctx = Context { now, core, out };
-        for participant in rooms.values_mut().flat_map(|room| room.participants.values_mut()) {
-            participant.limit_downlink(&mut ctx);
+        for room in rooms.values_mut() {
+            room.limit_downlinks(&mut ctx, |_| true);
         }
     }
 
@@ -28,10 +28,8 @@ impl Controller {
             return;
         }
         let mut ctx = Context { now, core, out };
-        for participant in rooms.values_mut().flat_map(|room| room.participants.values_mut()) {
-            if changed.contains(&participant.api_key) {
-                participant.limit_downlink(&mut ctx);
-            }
+        for room in rooms.values_mut() {
+            room.limit_downlinks(&mut ctx, |api_key| changed.contains(api_key));
         }
     }
 }

@@ -1,34 +1,73 @@
 //! Limits of one room.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::Config;
+use crate::context::{Context, Timer};
+use crate::{Config, CreateRoom};
 
 /// How long a room stays and how many it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lifetime {
+pub(in crate::room) struct Lifetime {
     /// How long it stays while nobody has joined. Agents and recorders do not count.
-    pub(crate) empty_timeout: Duration,
+    pub(in crate::room) empty_timeout: Duration,
     /// How long it stays after the last participant left, agents and recorders apart.
-    pub(crate) departure_timeout: Duration,
-    pub(crate) participants_max: usize,
+    pub(in crate::room) departure_timeout: Duration,
+    pub(in crate::room) participants_max: usize,
     /// Somebody has joined it.
-    pub(crate) was_joined: bool,
+    was_joined: bool,
+    /// When the last participant left; `None` while somebody is there. Agents and recorders do not
+    /// count.
+    empty_since: Option<Instant>,
 }
 
 impl Lifetime {
-    /// As the operator has it.
-    pub(crate) fn of(config: &Config) -> Self {
+    /// As the operator has it, of a room that is made now.
+    pub(in crate::room) fn new(now: Instant, config: &Config) -> Self {
         Self {
             empty_timeout: config.empty_timeout,
             departure_timeout: config.departure_timeout,
             participants_max: config.participants_max,
             was_joined: false,
+            empty_since: Some(now),
         }
     }
 
+    /// Takes the limits that a room is created with; what is not said stays as the operator has
+    /// it.
+    pub(in crate::room) fn set_up(&mut self, ctx: &mut Context<'_>, timer: Timer, request: &CreateRoom) {
+        self.empty_timeout = request.empty_timeout.unwrap_or(self.empty_timeout);
+        self.departure_timeout = request.departure_timeout.unwrap_or(self.departure_timeout);
+        if let Some(max) = request.max_participants {
+            self.participants_max = (max as usize).min(ctx.core.config.participants_max);
+        }
+        if let Some(since) = self.empty_since {
+            let until = since + self.grace();
+            ctx.wake(until.saturating_duration_since(ctx.now), timer);
+        }
+    }
+
+    /// Notes whether anybody is here whom the room stays for.
+    pub(in crate::room) fn review(&mut self, ctx: &mut Context<'_>, timer: Timer, is_deserted: bool) {
+        match (is_deserted, self.empty_since) {
+            (true, None) => {
+                self.empty_since = Some(ctx.now);
+                ctx.wake(self.grace(), timer);
+            }
+            (false, _) => {
+                self.empty_since = None;
+                self.was_joined = true;
+            }
+            (true, Some(_)) => {}
+        }
+    }
+
+    /// Whether the room has been empty for as long as rooms may be.
+    pub(in crate::room) fn is_over(&self, now: Instant) -> bool {
+        self.empty_since.is_some_and(|since| since + self.grace() <= now)
+    }
+
     /// How long the room stays while it is empty.
-    pub(crate) fn grace(&self) -> Duration {
+    fn grace(&self) -> Duration {
         match self.was_joined {
             true => self.departure_timeout,
             false => self.empty_timeout,

@@ -2,32 +2,37 @@
 
 use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
-use super::Room;
+use super::{Room, subscribing};
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::negotiation::{Peer, PeerState};
 use crate::participant::Link;
 use crate::room::data::RELIABLE;
+use crate::room::events;
+use crate::room::quality::{send_quality, take_quality};
+use crate::room::roster::Roster;
 use crate::{Counter, EndAction, EndReason, Event, ParticipantState};
 
 impl Room {
     pub(crate) fn notice(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, notice: Notice) {
-        self.acts(key);
+        self.subscribers.acts(key);
         match notice {
             Notice::Connected { transport, .. } => self.transport_connected(ctx, key, transport),
-            Notice::Disconnected { transport } => self.transport_disconnected(ctx, key, transport),
+            Notice::Disconnected { transport } => transport_disconnected(ctx, &mut self.roster, key, transport),
             Notice::Closed { reason, .. } => self.transport_closed(ctx, key, reason),
             Notice::ChannelOpened { transport, label } => {
-                if let Some(peer) = self.peer_mut(key, transport)
+                if let Some(peer) = peer_mut(&mut self.roster, key, transport)
                     && !peer.channels.contains(&label)
                 {
                     peer.channels.push(label);
                 }
             }
             Notice::ChannelClosed { transport, label, why } => self.channel_closed(ctx, key, transport, &label, why),
-            Notice::Quality { transport, quality } => self.take_quality(ctx, key, transport, quality),
-            Notice::Paused { subscription, paused } => self.take_pause(ctx, key, subscription, paused),
+            Notice::Quality { transport, quality } => take_quality(ctx, &mut self.roster, key, transport, quality),
+            Notice::Paused { subscription, paused } => {
+                subscribing::take_pause(ctx, &mut self.roster, key, subscription, paused)
+            }
             // Which tracks and encodings arrive is the agent's business, until somebody here
             // decides by it.
             Notice::TrackStarted { .. } | Notice::Encodings { .. } | Notice::SubscriptionStarted { .. } => {}
@@ -48,8 +53,8 @@ impl Room {
         label: &str,
         why: ChannelEnd,
     ) {
-        let room = self.name.clone();
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let room = self.profile.name().to_owned();
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         if why == ChannelEnd::TooSlow && label == RELIABLE {
@@ -61,19 +66,12 @@ impl Room {
         }
     }
 
-    fn peer_mut(&mut self, key: ParticipantKey, transport: TransportId) -> Option<&mut Peer> {
-        self.participants
-            .get_mut(&key)?
-            .peers_mut()
-            .find(|peer| peer.transport == transport)
-    }
-
     fn transport_connected(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, transport: TransportId) {
-        let Some(peer) = self.peer_mut(key, transport) else {
+        let Some(peer) = peer_mut(&mut self.roster, key, transport) else {
             return;
         };
         peer.state = PeerState::Connected;
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         if participant.peers().all(|peer| peer.state != PeerState::Disconnected) {
@@ -84,30 +82,18 @@ impl Room {
             participant.deadlines.connect = None;
             participant.state = ParticipantState::Active;
             self.announce(ctx, key);
-            self.send_speakers(ctx, key);
-            self.send_quality(ctx, key);
-            self.begin_data_subscriptions(ctx, key);
-            self.emit_joined(ctx, key);
-        }
-    }
-
-    fn transport_disconnected(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, transport: TransportId) {
-        let participant_ref = self.participant_ref(key);
-        let Some(peer) = self.peer_mut(key, transport) else {
-            return;
-        };
-        peer.state = PeerState::Disconnected;
-        ctx.wake(SILENCE_TIMEOUT, Timer::Participant(participant_ref));
-        if let Some(participant) = self.participants.get_mut(&key) {
-            participant.silent_since.get_or_insert(ctx.now);
+            self.speaking.send_speakers(ctx, &self.roster, key);
+            send_quality(ctx, &self.roster, key);
+            self.data.tracks.begin_subscriptions(ctx, &mut self.roster, key);
+            self.emit(ctx, || events::joined(&self.roster[key]));
         }
     }
 
     /// A transport that is gone does not come back: a client that is still there has to join anew,
     /// one that is not is gone too.
     fn transport_closed(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: CloseReason) {
-        let participant_ref = self.participant_ref(key);
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let participant_ref = self.roster.participant_ref(key);
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         match (participant.link, reason) {
@@ -128,5 +114,24 @@ impl Room {
             CloseReason::Handshake | CloseReason::Fingerprint => EndReason::MediaFailure,
         };
         self.dismiss(ctx, key, why, EndAction::Reconnect);
+    }
+}
+
+fn peer_mut(roster: &mut Roster, key: ParticipantKey, transport: TransportId) -> Option<&mut Peer> {
+    roster
+        .get_mut(key)?
+        .peers_mut()
+        .find(|peer| peer.transport == transport)
+}
+
+fn transport_disconnected(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey, transport: TransportId) {
+    let participant_ref = roster.participant_ref(key);
+    let Some(peer) = peer_mut(roster, key, transport) else {
+        return;
+    };
+    peer.state = PeerState::Disconnected;
+    ctx.wake(SILENCE_TIMEOUT, Timer::Participant(participant_ref));
+    if let Some(participant) = roster.get_mut(key) {
+        participant.silent_since.get_or_insert(ctx.now);
     }
 }

@@ -2,80 +2,89 @@
 
 use std::time::Duration;
 
-use super::Room;
+use super::{Room, publishing};
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::{Counter, EndReason, Notification, Ping, RefusalReason, Request};
+use crate::room::data::{get_blob, store_blob};
+use crate::room::roster::Roster;
+use crate::{EndReason, Notification, Ping, Request};
 
 impl Room {
     pub(crate) fn request(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: Request) {
-        self.acts(key);
+        self.subscribers.acts(key);
         // Its first request shows that it has taken the greeting in, and applied its offer.
         self.answer_first_offer(ctx, key);
         match request {
             Request::Offer(offer) => self.take_offer(ctx, key, offer),
             Request::Answer(answer) => self.take_answer(ctx, key, answer),
             Request::AddTrack(request) => self.add_track(ctx, key, request),
-            Request::MuteTrack(request) => self.mute(ctx, key, &request),
+            Request::MuteTrack(request) => {
+                let is_news = publishing::mute(ctx, &mut self.roster, key, &request);
+                if is_news {
+                    self.announce(ctx, key);
+                }
+            }
             Request::UpdateSubscription(request) => self.update_subscription(ctx, key, request),
-            Request::UpdateTrackSettings(request) => self.update_track_settings(ctx, key, &request),
-            Request::UpdateLayers(request) => self.update_layers(ctx, key, request),
+            Request::UpdateTrackSettings(request) => {
+                self.subscribers
+                    .update_track_settings(ctx, &mut self.roster, &self.publications, key, &request)
+            }
+            Request::UpdateLayers(request) => {
+                if let Some((mid, track)) = publishing::update_layers(ctx, &mut self.roster, key, request) {
+                    self.announce(ctx, key);
+                    self.arrive(ctx, key, mid, track);
+                }
+            }
             Request::UpdateTrackPermissions(request) => self.update_track_permissions(ctx, key, request),
             Request::SyncState(state) => self.take_sync_state(ctx, key, state),
             Request::UpdateMetadata(request) => self.update_metadata(ctx, key, request),
-            Request::UpdateAudioTrack(request) => self.update_audio_track(ctx, key, request),
-            Request::UpdateVideoTrack(request) => self.update_video_track(ctx, key, request),
-            Request::PublishDataTrack(request) => self.publish_data_track(ctx, key, request),
-            Request::UnpublishDataTrack(handle) => self.unpublish_data_track(ctx, key, handle),
-            Request::UpdateDataSubscription(updates) => self.update_data_subscription(ctx, key, &updates),
-            Request::StoreBlob(request) => self.store_blob(ctx, key, request),
-            Request::GetBlob(request) => self.get_blob(ctx, key, request),
+            Request::UpdateAudioTrack(request) => {
+                let is_news = publishing::update_audio(ctx, &mut self.roster, key, request);
+                if is_news {
+                    self.announce(ctx, key);
+                }
+            }
+            Request::UpdateVideoTrack(request) => {
+                let is_news = publishing::update_video(ctx, &mut self.roster, key, request);
+                if is_news {
+                    self.announce(ctx, key);
+                }
+            }
+            Request::PublishDataTrack(request) => {
+                let published = self.data.tracks.publish(ctx, &mut self.roster, key, request);
+                if let Some(handle) = published {
+                    self.announce(ctx, key);
+                    self.data.tracks.offer(ctx, &mut self.roster, key, handle);
+                }
+            }
+            Request::UnpublishDataTrack(handle) => {
+                if self.data.tracks.unpublish(ctx, &mut self.roster, key, handle) {
+                    self.announce(ctx, key);
+                }
+            }
+            Request::UpdateDataSubscription(updates) => {
+                self.data
+                    .tracks
+                    .update_subscription(ctx, &mut self.roster, key, &updates)
+            }
+            Request::StoreBlob(request) => store_blob(ctx, &mut self.roster, key, request),
+            Request::GetBlob(request) => get_blob(ctx, &self.roster, key, request),
             Request::SimulateFault(scenario) => self.simulate(ctx, key, scenario),
-            Request::Ping(ping) => self.pong(ctx, key, ping),
+            Request::Ping(ping) => pong(ctx, &self.roster, key, ping),
             Request::Alive => {}
             Request::Leave => self.remove(ctx, key, EndReason::ClientInitiated),
         }
     }
+}
 
-    /// Tells a client that a request is not granted.
-    pub(super) fn refuse(
-        &self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        reason: RefusalReason,
-        message: &'static str,
-        request: Request,
-    ) {
-        ctx.count(match reason {
-            RefusalReason::NotFound => Counter::NotFound,
-            RefusalReason::LimitExceeded => Counter::LimitExceeded,
-            RefusalReason::NotAllowed
-            | RefusalReason::UnsupportedType
-            | RefusalReason::InvalidRequest
-            | RefusalReason::InvalidHandle
-            | RefusalReason::InvalidName
-            | RefusalReason::DuplicateHandle
-            | RefusalReason::DuplicateName => Counter::NotAllowed,
-        });
-        if let Some(participant) = self.participants.get(&key) {
-            let refused = Notification::Refused {
-                request,
-                reason,
-                message,
-            };
-            participant.notify(ctx, refused);
-        }
-    }
-
-    fn pong(&self, ctx: &mut Context<'_>, key: ParticipantKey, ping: Ping) {
-        let asked = match ping {
-            Ping::Plain => None,
-            Ping::Timed(asked) => Some(asked),
-        };
-        let now = milliseconds(ctx.unix());
-        if let Some(participant) = self.participants.get(&key) {
-            participant.notify(ctx, Notification::Pong { asked, now });
-        }
+fn pong(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey, ping: Ping) {
+    let asked = match ping {
+        Ping::Plain => None,
+        Ping::Timed(asked) => Some(asked),
+    };
+    let now = milliseconds(ctx.unix());
+    if let Some(participant) = roster.get(key) {
+        participant.notify(ctx, Notification::Pong { asked, now });
     }
 }
 

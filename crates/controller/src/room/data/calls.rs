@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::context::{Context, Timer};
+use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{RPC_ACK_TIMEOUT, RPC_CALLS_MAX, RPC_PAYLOAD_MAX, RPC_TIMEOUT, RPC_TIMEOUT_MAX};
-use crate::room::Room;
+use crate::room::data::pass_on::send_to;
+use crate::room::roster::Roster;
 use crate::{
     AdminError, AdminReply, AdminRequestId, DataContent, DataMessage, Output, PerformRpc, RpcCall, RpcContent,
     RpcError, RpcReply,
@@ -36,13 +37,14 @@ impl Pending {
     }
 }
 
-impl Room {
+impl Calls {
     /// Calls a method of a participant. The answer comes later.
     ///
     /// Errors: the call was not made.
-    pub(crate) fn call(
+    pub(in crate::room) fn call(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         to: ParticipantKey,
         request_id: AdminRequestId,
         request: PerformRpc,
@@ -50,7 +52,7 @@ impl Room {
         if request.payload.len() > RPC_PAYLOAD_MAX {
             return Err(AdminError::Rpc(RpcError::new(RpcError::REQUEST_PAYLOAD_TOO_LARGE)));
         }
-        if self.calls.0.len() >= RPC_CALLS_MAX {
+        if self.0.len() >= RPC_CALLS_MAX {
             return Err(AdminError::TooManyCalls);
         }
         let response_timeout = request.response_timeout.unwrap_or(RPC_TIMEOUT).min(RPC_TIMEOUT_MAX);
@@ -63,10 +65,10 @@ impl Room {
         let pending = Pending {
             to,
             request_id,
-            confirmed_by: Some(ctx.wake(RPC_ACK_TIMEOUT, Timer::Room(self.key))),
-            answered_by: ctx.wake(response_timeout, Timer::Room(self.key)),
+            confirmed_by: Some(ctx.wake(RPC_ACK_TIMEOUT, roster.timer())),
+            answered_by: ctx.wake(response_timeout, roster.timer()),
         };
-        self.calls.0.insert(call.id.clone(), pending);
+        self.0.insert(call.id.clone(), pending);
         let data = DataMessage {
             reliable: true,
             sequence: 0,
@@ -78,49 +80,44 @@ impl Room {
             len: call.method.len() + call.payload.len(),
             content: DataContent::RpcCall(call),
         };
-        self.send_data_to(ctx, &request.identity, &data);
+        send_to(ctx, roster, &request.identity, &data);
         Ok(())
     }
 
     /// Takes a reply to a call of an administrator. Returns whether it was one.
     pub(super) fn take_reply(&mut self, ctx: &mut Context<'_>, from: ParticipantKey, reply: &RpcReply) -> bool {
-        let Some(pending) = self
-            .calls
-            .0
-            .get_mut(&reply.call_id)
-            .filter(|pending| pending.to == from)
-        else {
+        let Some(pending) = self.0.get_mut(&reply.call_id).filter(|pending| pending.to == from) else {
             return false;
         };
         match &reply.content {
             RpcContent::Received => pending.confirmed_by = None,
             RpcContent::Done(result) => {
                 let result = result.clone();
-                self.end_call(ctx, &reply.call_id, result);
+                self.end(ctx, &reply.call_id, result);
             }
         }
         true
     }
 
     /// Gives up calls whose time is over.
-    pub(crate) fn give_up_calls(&mut self, ctx: &mut Context<'_>) {
-        let overdue = self.calls.0.iter();
+    pub(crate) fn give_up(&mut self, ctx: &mut Context<'_>) {
+        let overdue = self.0.iter();
         let overdue = overdue.filter_map(|(id, pending)| Some((id.clone(), pending.overdue(ctx.now)?)));
         for (id, code) in overdue.collect::<Vec<_>>() {
-            self.end_call(ctx, &id, Err(RpcError::new(code)));
+            self.end(ctx, &id, Err(RpcError::new(code)));
         }
     }
 
     /// Ends the calls to a participant that left.
-    pub(in crate::room) fn end_calls_to(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let of_it = self.calls.0.iter().filter(|(_, pending)| pending.to == key);
+    pub(in crate::room) fn end_to(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let of_it = self.0.iter().filter(|(_, pending)| pending.to == key);
         for id in of_it.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-            self.end_call(ctx, &id, Err(RpcError::new(RpcError::RECIPIENT_DISCONNECTED)));
+            self.end(ctx, &id, Err(RpcError::new(RpcError::RECIPIENT_DISCONNECTED)));
         }
     }
 
-    fn end_call(&mut self, ctx: &mut Context<'_>, id: &str, result: Result<String, RpcError>) {
-        if let Some(pending) = self.calls.0.remove(id) {
+    fn end(&mut self, ctx: &mut Context<'_>, id: &str, result: Result<String, RpcError>) {
+        if let Some(pending) = self.0.remove(id) {
             ctx.out.push(Output::Reply {
                 request_id: pending.request_id,
                 reply: result.map(AdminReply::RpcResult).map_err(AdminError::Rpc),

@@ -7,27 +7,27 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{DESTINATIONS_MAX, SIGNED_PACKET_MAX};
 use crate::participant::Participant;
-use crate::room::Room;
-use crate::room::data::{DataState, LOSSY};
+use crate::room::data::{Data, DataState, LOSSY};
+use crate::room::roster::Roster;
 use crate::{Counter, DataContent, DataMessage, PacketKind};
 
-impl Room {
+impl Data {
     /// A participant sent a message: it is checked, signed with the sender's name and passed on.
-    pub(crate) fn take_data(
+    pub(in crate::room) fn take(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         key: ParticipantKey,
         data: Option<Box<DataMessage>>,
         message: MessageId,
     ) {
-        self.acts(key);
         let data = match data {
             Some(data) if matches!(data.content, DataContent::Frame { .. }) => {
-                return self.pass_on_frame(ctx, key, *data, message);
+                return self.tracks.pass_on_frame(ctx, roster, key, *data, message);
             }
             data => data,
         };
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = roster.get_mut(key) else {
             return;
         };
         let sender = Sender {
@@ -38,27 +38,27 @@ impl Room {
         };
         let taken = sender
             .take(data)
-            .and_then(|data| Ok((self.checked_destinations(&data)?, data)));
+            .and_then(|data| Ok((checked_destinations(roster, &data)?, data)));
         let (destinations, data) = match taken {
             Ok(taken) => taken,
             Err(counter) => return ctx.count(counter),
         };
         if let DataContent::RpcReply(reply) = &data.content
-            && self.take_reply(ctx, key, reply)
+            && self.calls.take_reply(ctx, key, reply)
         {
             return;
         }
-        self.pass_on(ctx, Some(key), &destinations, &data, Some(message));
+        pass_on(ctx, roster, Some(key), &destinations, &data, Some(message));
         if data.reliable && data.sequence > 0 {
-            let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
+            let participant = roster.get_mut(key).expect("it was there a moment ago");
             participant.data.keep(ctx.now, destinations, *data);
         }
     }
 
     /// The same of a participant that has left since it sent it.
-    pub(crate) fn take_last_data(
-        &mut self,
+    pub(in crate::room) fn take_last(
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         transport: TransportId,
         data: Option<Box<DataMessage>>,
         message: MessageId,
@@ -75,102 +75,102 @@ impl Room {
         };
         let taken = sender
             .take(data)
-            .and_then(|data| Ok((self.checked_destinations(&data)?, data)));
+            .and_then(|data| Ok((checked_destinations(roster, &data)?, data)));
         match taken {
-            Ok((destinations, data)) => self.pass_on(ctx, Some(key), &destinations, &data, Some(message)),
+            Ok((destinations, data)) => pass_on(ctx, roster, Some(key), &destinations, &data, Some(message)),
             Err(counter) => ctx.count(counter),
         }
     }
+}
 
-    /// The receivers of a signed message, if it may have them.
-    fn checked_destinations(&self, data: &DataMessage) -> Result<Vec<String>, Counter> {
-        let destinations = self.destinations(data);
-        match destinations.len() > DESTINATIONS_MAX || data.signed_len() > SIGNED_PACKET_MAX {
-            true => Err(Counter::BadDataPacket),
-            false => Ok(destinations),
+/// The receivers of a signed message, if it may have them.
+fn checked_destinations(roster: &Roster, data: &DataMessage) -> Result<Vec<String>, Counter> {
+    let destinations = destinations(roster, data);
+    match destinations.len() > DESTINATIONS_MAX || data.signed_len() > SIGNED_PACKET_MAX {
+        true => Err(Counter::BadDataPacket),
+        false => Ok(destinations),
+    }
+}
+
+/// An administrator sends a message.
+pub(in crate::room) fn send(ctx: &mut Context<'_>, roster: &mut Roster, data: &DataMessage) {
+    let destinations = destinations(roster, data);
+    pass_on(ctx, roster, None, &destinations, data, None);
+}
+
+/// The server sends a message to one participant.
+pub(super) fn send_to(ctx: &mut Context<'_>, roster: &mut Roster, identity: &str, data: &DataMessage) {
+    pass_on(ctx, roster, None, &[identity.to_owned()], data, None);
+}
+
+/// Receivers by identity, in order; empty is everybody else. Clients from before messages had
+/// destinations put them in the content, some by id.
+fn destinations(roster: &Roster, data: &DataMessage) -> Vec<String> {
+    let mut destinations = data.destinations.clone();
+    if let (true, DataContent::User(user)) = (destinations.is_empty(), &data.content) {
+        destinations.clone_from(&user.destinations);
+        let mut sids: Vec<_> = user.destination_sids.iter().take(DESTINATIONS_MAX).cloned().collect();
+        sids.sort_unstable();
+        let is_named = |participant: &&Participant| sids.binary_search(&participant.sid).is_ok();
+        let named = roster.all().filter(is_named);
+        destinations.extend(named.map(|participant| participant.identity.clone()));
+        // An id nobody has must not turn a message to one into a message to all.
+        destinations.append(&mut sids);
+    }
+    destinations.sort_unstable();
+    destinations.dedup();
+    destinations
+}
+
+fn pass_on(
+    ctx: &mut Context<'_>,
+    roster: &mut Roster,
+    from: Option<ParticipantKey>,
+    destinations: &[String],
+    data: &DataMessage,
+    message: Option<MessageId>,
+) {
+    let is_addressed = |participant: &Participant| {
+        destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok()
+    };
+    let mut to = Vec::new();
+    for participant in roster.all_mut() {
+        if Some(participant.key) == from || !is_addressed(participant) {
+            continue;
         }
-    }
-
-    /// An administrator sends a message.
-    pub(crate) fn send_data(&mut self, ctx: &mut Context<'_>, data: &DataMessage) {
-        let destinations = self.destinations(data);
-        self.pass_on(ctx, None, &destinations, data, None);
-    }
-
-    /// The server sends a message to one participant.
-    pub(super) fn send_data_to(&mut self, ctx: &mut Context<'_>, identity: &str, data: &DataMessage) {
-        self.pass_on(ctx, None, &[identity.to_owned()], data, None);
-    }
-
-    /// Receivers by identity, in order; empty is everybody else. Clients from before messages had
-    /// destinations put them in the content, some by id.
-    fn destinations(&self, data: &DataMessage) -> Vec<String> {
-        let mut destinations = data.destinations.clone();
-        if let (true, DataContent::User(user)) = (destinations.is_empty(), &data.content) {
-            destinations.clone_from(&user.destinations);
-            let mut sids: Vec<_> = user.destination_sids.iter().take(DESTINATIONS_MAX).cloned().collect();
-            sids.sort_unstable();
-            let is_named = |participant: &&Participant| sids.binary_search(&participant.sid).is_ok();
-            let named = self.participants.values().filter(is_named);
-            destinations.extend(named.map(|participant| participant.identity.clone()));
-            // An id nobody has must not turn a message to one into a message to all.
-            destinations.append(&mut sids);
-        }
-        destinations.sort_unstable();
-        destinations.dedup();
-        destinations
-    }
-
-    fn pass_on(
-        &mut self,
-        ctx: &mut Context<'_>,
-        from: Option<ParticipantKey>,
-        destinations: &[String],
-        data: &DataMessage,
-        message: Option<MessageId>,
-    ) {
-        let is_addressed = |participant: &Participant| {
-            destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok()
-        };
-        let mut to = Vec::new();
-        for participant in self.participants.values_mut() {
-            if Some(participant.key) == from || !is_addressed(participant) {
-                continue;
-            }
-            match (data.reliable, participant.downlink()) {
-                // A channel that is not open yet belongs to somebody who is still joining, and what
-                // must arrive waits for it.
-                (true, Some(peer)) => to.push((participant.node, peer.transport)),
-                (true, None) => {
-                    if !participant.data.keep_early(ctx.now, data.clone()) {
-                        ctx.count(Counter::EarlyDataDropped);
-                    }
+        match (data.reliable, participant.downlink()) {
+            // A channel that is not open yet belongs to somebody who is still joining, and what
+            // must arrive waits for it.
+            (true, Some(peer)) => to.push((participant.node, peer.transport)),
+            (true, None) => {
+                if !participant.data.keep_early(ctx.now, data.clone()) {
+                    ctx.count(Counter::EarlyDataDropped);
                 }
-                (false, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
-                    to.push((participant.node, peer.transport));
-                }
-                (false, _) => {}
             }
-        }
-        if !to.is_empty() {
-            ctx.send(to, message, data);
+            (false, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
+                to.push((participant.node, peer.transport));
+            }
+            (false, _) => {}
         }
     }
+    if !to.is_empty() {
+        ctx.send(to, message, data);
+    }
+}
 
-    /// A participant that came back gets the reliable packets it says it has not received.
-    pub(in crate::room) fn replay_data(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
+/// A participant that came back gets the reliable packets it says it has not received.
+pub(in crate::room) fn replay(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
+    let Some(participant) = roster.get_mut(key) else {
+        return;
+    };
+    let received = std::mem::take(&mut participant.data.received);
+    let participant = &roster[key];
+    for publisher in roster.all().filter(|publisher| publisher.key != key) {
+        let Some(last) = received.get(&publisher.sid) else {
+            continue;
         };
-        let received = std::mem::take(&mut participant.data.received);
-        let participant = &self.participants[&key];
-        for publisher in self.participants.values().filter(|publisher| publisher.key != key) {
-            let Some(last) = received.get(&publisher.sid) else {
-                continue;
-            };
-            for sent in publisher.data.missed_by(&participant.identity, *last) {
-                send_reliable(ctx, participant, &sent.message);
-            }
+        for sent in publisher.data.missed_by(&participant.identity, *last) {
+            send_reliable(ctx, participant, &sent.message);
         }
     }
 }

@@ -1,21 +1,17 @@
-//! Data tracks: published, subscribed to, and their frames passed on.
+//! Data tracks: published and subscribed to.
 
+mod frames;
 mod permissions;
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use southbound::MessageId;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{DATA_TRACK_NAME_MAX, DATA_TRACKS_MAX, SUBSCRIPTIONS_MAX};
 use crate::participant::Participant;
-use crate::room::Room;
-use crate::room::data::DATA_TRACK;
-use crate::room::store::STORE_FULL;
+use crate::room::roster::{Roster, STORE_FULL};
 use crate::{
-    Counter, DataContent, DataMessage, DataTrackHandle, DataTrackInfo, Notification, ParticipantState,
-    PublishDataTrack, RefusalReason, Request,
+    Counter, DataTrackHandle, DataTrackInfo, Notification, ParticipantState, PublishDataTrack, RefusalReason, Request,
 };
 
 /// The data tracks of a room by the handles that receivers know. A track has one handle for all
@@ -86,20 +82,23 @@ impl DataTracks {
     }
 }
 
-impl Room {
-    /// A participant publishes a data track.
-    pub(in crate::room) fn publish_data_track(
+impl DataTracks {
+    /// A participant publishes a data track. Returns the handle that receivers will know, unless it
+    /// is refused. The caller tells others and then [offers](Self::offer) it.
+    pub(in crate::room) fn publish(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         key: ParticipantKey,
         request: PublishDataTrack,
-    ) {
-        let Some(participant) = self.participants.get(&key) else {
-            return;
-        };
+    ) -> Option<u16> {
+        let participant = roster.get(key)?;
         let own_handle = match check(participant, &request) {
             Ok(handle) => handle,
-            Err((reason, text)) => return self.refuse(ctx, key, reason, text, Request::PublishDataTrack(request)),
+            Err((reason, text)) => {
+                roster.refuse(ctx, key, reason, text, Request::PublishDataTrack(request));
+                return None;
+            }
         };
         let sid = ctx.core.random.sid("DTR_");
         let info = DataTrackInfo {
@@ -110,79 +109,97 @@ impl Room {
             encoding: request.encoding.clone(),
             schema: request.schema.clone(),
         };
-        if !self.takes(key, info.told_len()) {
+        if !roster.takes(key, info.told_len()) {
             let request = Request::PublishDataTrack(request);
-            return self.refuse(ctx, key, RefusalReason::LimitExceeded, STORE_FULL, request);
+            roster.refuse(ctx, key, RefusalReason::LimitExceeded, STORE_FULL, request);
+            return None;
         }
-        let Some(handle) = self.data_tracks.add(key, &sid) else {
+        let Some(handle) = self.add(key, &sid) else {
             let text = "too many data tracks in the room";
             let request = Request::PublishDataTrack(request);
-            return self.refuse(ctx, key, RefusalReason::LimitExceeded, text, request);
+            roster.refuse(ctx, key, RefusalReason::LimitExceeded, text, request);
+            return None;
         };
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
-        };
+        let participant = roster.get_mut(key)?;
         participant.published = true;
         let published = &mut participant.data_tracks.published;
         published.insert(own_handle, (handle, info.clone()));
         participant.notify(ctx, Notification::DataTrackPublished(info));
-        self.announce(ctx, key);
+        Some(handle)
+    }
+
+    /// Everybody who subscribes to all data tracks gets a new one, once it is announced.
+    pub(in crate::room) fn offer(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        publisher: ParticipantKey,
+        handle: u16,
+    ) {
         // Somebody who is still joining gets all tracks afterwards.
-        let others = self
-            .participants
-            .values_mut()
-            .filter(|other| other.key != key && other.state == ParticipantState::Active && other.data_tracks.wants_all);
+        let others = roster.all_mut().filter(|other| {
+            other.key != publisher && other.state == ParticipantState::Active && other.data_tracks.wants_all
+        });
         for other in others {
             if !other.data_tracks.want(handle) {
                 ctx.count(Counter::LimitExceeded);
             }
         }
-        self.update_receivers_of_data(ctx);
+        self.update_receivers(ctx, roster);
     }
 
     /// A participant that has joined subscribes to all data tracks, if it asked for that.
-    pub(in crate::room) fn begin_data_subscriptions(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+    pub(in crate::room) fn begin_subscriptions(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        key: ParticipantKey,
+    ) {
+        let Some(participant) = roster.get_mut(key) else {
             return;
         };
         if !participant.data_tracks.wants_all {
             return;
         }
-        let others = self
-            .data_tracks
-            .tracks
-            .iter()
-            .filter(|(_, track)| track.publisher != key);
+        let others = self.tracks.iter().filter(|(_, track)| track.publisher != key);
         for (handle, _) in others {
             if !participant.data_tracks.want(*handle) {
                 ctx.count(Counter::LimitExceeded);
             }
         }
-        if self.update_data_handles(ctx, key) {
-            self.tell_data_handles(ctx, key);
+        if self.update_handles(ctx, roster, key) {
+            self.tell_handles(ctx, roster, key);
         }
     }
 
-    /// A participant takes a data track away.
-    pub(in crate::room) fn unpublish_data_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, handle: u32) {
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
+    /// A participant takes a data track away. Returns whether it had it; then the caller tells
+    /// others.
+    pub(in crate::room) fn unpublish(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        key: ParticipantKey,
+        handle: u32,
+    ) -> bool {
+        let Some(participant) = roster.get_mut(key) else {
+            return false;
         };
         let published = &mut participant.data_tracks.published;
         let found = u16::try_from(handle).ok().and_then(|handle| published.remove(&handle));
         let Some((handle, info)) = found else {
             let text = "no data track with this handle";
             let request = Request::UnpublishDataTrack(handle);
-            return self.refuse(ctx, key, RefusalReason::NotFound, text, request);
+            roster.refuse(ctx, key, RefusalReason::NotFound, text, request);
+            return false;
         };
         participant.notify(ctx, Notification::DataTrackUnpublished(info));
-        self.drop_data_tracks(ctx, &[handle]);
-        self.announce(ctx, key);
+        self.drop_tracks(ctx, roster, &[handle]);
+        true
     }
 
     /// A participant may not publish data any more. The caller tells others.
-    pub(in crate::room) fn forbid_data_tracks(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+    pub(in crate::room) fn forbid(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
+        let Some(participant) = roster.get_mut(key) else {
             return;
         };
         let published = std::mem::take(&mut participant.data_tracks.published);
@@ -191,53 +208,54 @@ impl Room {
             handles.push(handle);
             participant.notify(ctx, Notification::DataTrackUnpublished(info));
         }
-        self.drop_data_tracks(ctx, &handles);
+        self.drop_tracks(ctx, roster, &handles);
     }
 
     /// A participant has left with what it published and received.
-    pub(in crate::room) fn forget_data_tracks(&mut self, ctx: &mut Context<'_>, gone: &Participant) {
+    pub(in crate::room) fn forget(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, gone: &Participant) {
         for handle in &gone.data_tracks.received {
-            if let Some(track) = self.data_tracks.tracks.get_mut(handle) {
+            if let Some(track) = self.tracks.get_mut(handle) {
                 track.receivers.remove(&gone.key);
             }
         }
         let published = gone.data_tracks.published.values();
         let handles: Vec<_> = published.map(|(handle, _)| *handle).collect();
-        self.drop_data_tracks(ctx, &handles);
+        self.drop_tracks(ctx, roster, &handles);
     }
 
-    fn drop_data_tracks(&mut self, ctx: &mut Context<'_>, handles: &[u16]) {
+    fn drop_tracks(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, handles: &[u16]) {
         if handles.is_empty() {
             return;
         }
         for handle in handles {
-            if let Some(track) = self.data_tracks.tracks.remove(handle) {
-                self.data_tracks.sids.remove(&track.sid);
+            if let Some(track) = self.tracks.remove(handle) {
+                self.sids.remove(&track.sid);
             }
         }
-        for participant in self.participants.values_mut() {
+        for participant in roster.all_mut() {
             participant
                 .data_tracks
                 .wanted
                 .retain(|wanted| !handles.contains(wanted));
         }
-        self.update_receivers_of_data(ctx);
+        self.update_receivers(ctx, roster);
     }
 
     /// A participant subscribes to data tracks, or ends subscriptions. It is told its handles in
     /// any case: it waits for them.
-    pub(in crate::room) fn update_data_subscription(
+    pub(in crate::room) fn update_subscription(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         key: ParticipantKey,
         updates: &[(String, bool)],
     ) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = roster.get_mut(key) else {
             return;
         };
         let own = &mut participant.data_tracks;
         for (sid, subscribe) in updates {
-            match self.data_tracks.sids.get(sid) {
+            match self.sids.get(sid) {
                 None => ctx.count(Counter::NotFound),
                 Some(handle) if !subscribe => {
                     own.wanted.remove(handle);
@@ -246,50 +264,50 @@ impl Room {
                 Some(_) => {}
             }
         }
-        self.update_data_handles(ctx, key);
-        self.tell_data_handles(ctx, key);
+        self.update_handles(ctx, roster, key);
+        self.tell_handles(ctx, roster, key);
     }
 
     /// Brings all subscriptions to data tracks in line with permissions, and tells those that it
     /// changes something for.
-    pub(in crate::room) fn update_receivers_of_data(&mut self, ctx: &mut Context<'_>) {
+    pub(in crate::room) fn update_receivers(&mut self, ctx: &mut Context<'_>, roster: &mut Roster) {
         let concerned = |participant: &&Participant| {
             let own = &participant.data_tracks;
             !(own.wanted.is_empty() && own.received.is_empty())
         };
-        let concerned = self.participants.values().filter(concerned);
+        let concerned = roster.all().filter(concerned);
         for key in concerned.map(|participant| participant.key).collect::<Vec<_>>() {
-            if self.update_data_handles(ctx, key) {
-                self.tell_data_handles(ctx, key);
+            if self.update_handles(ctx, roster, key) {
+                self.tell_handles(ctx, roster, key);
             }
         }
     }
 
     /// Whether it changed anything about what the participant receives.
-    fn update_data_handles(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) -> bool {
-        let Some(participant) = self.participants.get(&key) else {
+    fn update_handles(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) -> bool {
+        let Some(participant) = roster.get(key) else {
             return false;
         };
         let (mut received, mut denied) = (BTreeSet::new(), BTreeSet::new());
         if participant.permission.subscribe {
             for handle in &participant.data_tracks.wanted {
-                match self.data_permission(participant, *handle) {
+                match self.permission(roster, participant, *handle) {
                     Some(true) => _ = received.insert(*handle),
                     Some(false) => _ = denied.insert(*handle),
                     None => {}
                 }
             }
             for handle in denied.symmetric_difference(&participant.data_tracks.denied) {
-                self.send_data_permission(ctx, participant, *handle);
+                self.send_permission(ctx, roster, participant, *handle);
             }
         }
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = roster.get_mut(key) else {
             return false;
         };
         participant.data_tracks.denied = denied;
         let before = std::mem::replace(&mut participant.data_tracks.received, received);
         let received = &participant.data_tracks.received;
-        let tracks = &mut self.data_tracks.tracks;
+        let tracks = &mut self.tracks;
         for handle in before.difference(received) {
             tracks.get_mut(handle).map(|track| track.receivers.remove(&key));
         }
@@ -300,14 +318,14 @@ impl Room {
     }
 
     /// Tells a participant the handles of the data tracks that it receives.
-    pub(in crate::room) fn tell_data_handles(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.participants.get(&key) else {
+    pub(in crate::room) fn tell_handles(&self, ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) {
+        let Some(participant) = roster.get(key) else {
             return;
         };
         let received = participant.data_tracks.received.iter();
         let handles = received.filter_map(|handle| {
-            let track = self.data_tracks.tracks.get(handle)?;
-            let publisher = self.participants.get(&track.publisher)?;
+            let track = self.tracks.get(handle)?;
+            let publisher = roster.get(track.publisher)?;
             Some(DataTrackHandle {
                 handle: *handle,
                 publisher_identity: publisher.identity.clone(),
@@ -319,44 +337,14 @@ impl Room {
     }
 
     /// A participant that came back is told its handles again.
-    pub(in crate::room) fn tell_data_handles_again(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let found = self.participants.get(&key);
+    pub(in crate::room) fn tell_handles_again(&self, ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) {
+        let found = roster.get(key);
         let Some(participant) = found else { return };
         for handle in &participant.data_tracks.denied {
-            self.send_data_permission(ctx, participant, *handle);
+            self.send_permission(ctx, roster, participant, *handle);
         }
         if !participant.data_tracks.received.is_empty() {
-            self.tell_data_handles(ctx, key);
-        }
-    }
-
-    /// A packet of a frame goes to everybody who subscribed to its track, with the handle that
-    /// they know the track by.
-    pub(super) fn pass_on_frame(
-        &mut self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        mut data: DataMessage,
-        message: MessageId,
-    ) {
-        let DataContent::Frame { handle: named, .. } = &mut data.content else {
-            return;
-        };
-        let published = self.participants.get(&key).map(|found| &found.data_tracks.published);
-        let Some((handle, _)) = published.and_then(|published| published.get(named)) else {
-            return ctx.count(Counter::BadDataPacket);
-        };
-        let receivers = self.data_tracks.tracks.get(handle).map(|track| &track.receivers);
-        let peers = receivers.into_iter().flatten().filter_map(|receiver| {
-            let participant = self.participants.get(receiver)?;
-            let peer = participant.downlink()?;
-            let is_open = peer.channels.iter().any(|open| **open == *DATA_TRACK);
-            is_open.then_some((participant.node, peer.transport))
-        });
-        let to: Vec<_> = peers.collect();
-        if !to.is_empty() {
-            *named = *handle;
-            ctx.send(to, Some(message), &data);
+            self.tell_handles(ctx, roster, key);
         }
     }
 }

@@ -2,31 +2,40 @@
 
 use access::{Permission, VideoGrant};
 
-use crate::context::{Context, Timer};
+use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::room::Room;
 use crate::room::membership::metadata::Excess;
+use crate::room::membership::metadata::refresh_token;
+use crate::room::publishing::mute;
 use crate::{AdminError, CreateRoom, MuteTrack, Notification, ParticipantInfo, RoomInfo, TrackInfo, UpdateParticipant};
 
 impl Room {
     /// Sets a new room up; what is not said stays as the operator has it.
     pub(crate) fn set_up(&mut self, ctx: &mut Context<'_>, request: CreateRoom) -> RoomInfo {
-        let lifetime = &mut self.lifetime;
-        lifetime.empty_timeout = request.empty_timeout.unwrap_or(lifetime.empty_timeout);
-        lifetime.departure_timeout = request.departure_timeout.unwrap_or(lifetime.departure_timeout);
-        if let Some(max) = request.max_participants {
-            lifetime.participants_max = (max as usize).min(ctx.core.config.participants_max);
-        }
-        let is_new = !request.metadata.is_empty() && request.metadata != self.metadata;
-        if is_new && self.takes_metadata(request.metadata.len()) {
-            self.set_metadata(request.metadata);
+        self.lifetime.set_up(ctx, self.roster.timer(), &request);
+        let is_new = !request.metadata.is_empty() && request.metadata != self.profile.metadata();
+        if is_new && self.profile.takes_metadata(request.metadata.len()) {
+            self.profile.set_metadata(request.metadata);
             self.tell_population(ctx);
         }
-        if let Some(since) = self.empty_since {
-            let until = since + self.lifetime.grace();
-            ctx.wake(until.saturating_duration_since(ctx.now), Timer::Room(self.key));
-        }
         self.info()
+    }
+
+    /// Changes the room's metadata.
+    ///
+    /// Errors: [`AdminError::StoreFull`].
+    pub(crate) fn update_metadata_by_server(
+        &mut self,
+        ctx: &mut Context<'_>,
+        metadata: String,
+    ) -> Result<RoomInfo, AdminError> {
+        if !self.profile.takes_metadata(metadata.len()) {
+            return Err(AdminError::StoreFull);
+        }
+        self.profile.set_metadata(metadata);
+        self.tell_population(ctx);
+        Ok(self.info())
     }
 
     /// Mutes or unmutes a participant's track: its client is told, and does it.
@@ -40,21 +49,20 @@ impl Room {
         if !muted && !ctx.core.config.remote_unmute {
             return Err(AdminError::RemoteUnmuteDisabled);
         }
-        let found = self.participants.get(&key);
+        let found = self.roster.get(key);
         let participant = found.ok_or(AdminError::ParticipantNotFound)?;
         participant.track_by_sid(sid).ok_or(AdminError::TrackNotFound)?;
         let track_sid = sid.to_owned();
         participant.notify(ctx, Notification::MuteTrack { track_sid, muted });
         let sid = sid.to_owned();
-        self.mute(
-            ctx,
-            key,
-            &MuteTrack {
-                sid: sid.clone(),
-                muted,
-            },
-        );
-        let track = self.participants[&key].track_by_sid(&sid);
+        let request = MuteTrack {
+            sid: sid.clone(),
+            muted,
+        };
+        if mute(ctx, &mut self.roster, key, &request) {
+            self.announce(ctx, key);
+        }
+        let track = self.roster[key].track_by_sid(&sid);
         track.map(|track| track.info.clone()).ok_or(AdminError::TrackNotFound)
     }
 
@@ -71,17 +79,17 @@ impl Room {
                 Excess::Store => AdminError::StoreFull,
             })?;
         if let Some(permission) = request.permission {
-            if let Some(participant) = self.participants.get_mut(&key) {
+            if let Some(participant) = self.roster.get_mut(key) {
                 grant(&mut participant.claims.video, &permission);
             }
             self.set_permission(ctx, key, permission);
-            if let Some(participant) = self.participants.get(&key) {
+            if let Some(participant) = self.roster.get(key) {
                 // Others were told; it has to know what it may do as well.
                 participant.notify(ctx, Notification::Participants(vec![participant.snapshot()]));
             }
-            self.refresh_token(ctx, key);
+            refresh_token(ctx, &self.roster, key);
         }
-        let participant = self.participants.get(&key);
+        let participant = self.roster.get(key);
         participant
             .map(|participant| participant.info())
             .ok_or(AdminError::ParticipantNotFound)

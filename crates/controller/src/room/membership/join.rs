@@ -10,7 +10,8 @@ use crate::limits::CONNECT_TIMEOUT;
 use crate::negotiation::Peer;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::room::data::{DATA_TRACK, DataState, LOSSY, RELIABLE};
+use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE};
+use crate::room::membership::metadata::refresh_token_if_due;
 use crate::{
     ConnectionId, EndAction, EndReason, Event, IceProtocol, Join, Joined, Notification, ParticipantState, PeerMode,
     ServerInfo,
@@ -26,48 +27,48 @@ impl Room {
         node: NodeId,
         mut join: Join,
     ) -> ParticipantKey {
-        if let Some(old) = self.by_identity(join.claims.identity()) {
+        if let Some(old) = self.roster.by_identity(join.claims.identity()) {
             self.dismiss(ctx, old, EndReason::DuplicateIdentity, EndAction::Disconnect);
         }
         let (tracks, offer) = (std::mem::take(&mut join.tracks), join.offer.take());
         let mut participant = Participant::new(ctx, connection, node, join);
         let key = participant.key;
-        participant.protocol = self.membership.protocols.of(ctx.now, &participant.identity);
+        participant.protocol = self.protocols.of(ctx.now, &participant.identity);
         ctx.core.usage.participant_joined(&participant.api_key);
         ctx.core.nodes.participant_joined(node);
-        self.acts(key);
-        let participant_ref = self.participant_ref(key);
-        participant.greeting_time = self.charge_greeting(ctx, &participant.identity);
+        self.subscribers.acts(key);
+        let participant_ref = self.roster.participant_ref(key);
+        participant.greeting_time = self.updates.charge_greeting(ctx, &self.roster, &participant.identity);
         let patience = CONNECT_TIMEOUT + participant.greeting_time;
         participant.deadlines.connect = Some(ctx.wake(patience, Timer::Participant(participant_ref)));
         if participant.mode == PeerMode::Dual {
             self.open_subscriber(ctx, &mut participant);
         }
-        participant.pooled = self.account.hold();
-        participant.data = DataState::new(&self.data_account);
-        participant.weigh();
+        participant.data = self.data.state();
         self.greet(ctx, &mut participant);
         ctx.event(Event::Joined {
-            room: self.name.clone(),
+            room: self.profile.name().to_owned(),
             identity: participant.identity.clone(),
             connection,
         });
-        let starts_recording = participant.permission.recorder && !self.is_recorded();
-        self.participants.insert(key, participant);
-        self.review_emptiness(ctx);
+        let starts_recording = participant.permission.recorder && !self.roster.is_recorded();
+        self.roster.insert(participant);
+        let is_deserted = self.roster.is_deserted();
+        self.lifetime.review(ctx, self.roster.timer(), is_deserted);
         self.announce(ctx, key);
-        self.population_changed(ctx);
+        self.updates.population_changed(ctx, &self.roster);
         if starts_recording {
             self.tell_population(ctx);
         }
         for request in tracks {
             self.add_track(ctx, key, request);
         }
-        self.subscribe_to_everybody(ctx, key);
+        self.subscribers
+            .subscribe_to_everybody(ctx, &mut self.roster, &self.updates, key);
         if let Some(offer) = offer {
             self.take_first_offer(ctx, key, offer);
         }
-        self.refresh_token_if_due(ctx, key);
+        refresh_token_if_due(ctx, &mut self.roster, key);
         key
     }
 
@@ -105,19 +106,19 @@ impl Room {
         ctx.core
             .index
             .transports
-            .insert(transport, self.participant_ref(participant.key));
+            .insert(transport, self.roster.participant_ref(participant.key));
         ctx.command(participant.node, peer.open());
         participant.subscriber = Some(peer);
         participant.limit_downlink(ctx);
-        self.pending.negotiations.insert(participant.key);
+        self.subscribers.negotiate(participant.key);
     }
 
     /// The first message: everything there is to know.
     fn greet(&mut self, ctx: &mut Context<'_>, participant: &mut Participant) {
         let visible = ctx.core.config.visible;
         let others = self
-            .participants
-            .values()
+            .roster
+            .all()
             .filter(|other| other.is_visible(visible))
             .map(Participant::snapshot)
             .collect();

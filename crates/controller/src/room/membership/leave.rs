@@ -1,24 +1,21 @@
 //! Going out.
 
-use std::collections::BTreeMap;
-
 use southbound::Command;
 use wire::MediaKind;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
-use crate::room::Room;
 use crate::room::data::{DataState, Leaver, OwnDataTracks};
-use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantInfo, ParticipantState};
-
-/// Departures kept for those who are away.
-const DEPARTED_MAX: usize = 256;
+use crate::room::events::{self, track_change};
+use crate::room::roster::Roster;
+use crate::room::{Room, subscribing};
+use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantState, RoomChange};
 
 impl Room {
     /// Puts a participant out and tells it why and what to do now.
     pub(crate) fn dismiss(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: EndReason, action: EndAction) {
-        let Some(participant) = self.participants.get(&key) else {
+        let Some(participant) = self.roster.get(key) else {
             return;
         };
         participant.notify(ctx, Notification::Ended { reason, action });
@@ -27,14 +24,14 @@ impl Room {
 
     /// Removes a participant with everything it published and received.
     pub(crate) fn remove(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: EndReason) {
-        let Some(mut participant) = self.participants.remove(&key) else {
+        let Some(mut participant) = self.roster.remove(key) else {
             return;
         };
         ctx.core.usage.participant_left(&participant.api_key);
         ctx.core.nodes.participant_left(participant.node);
-        self.pending.negotiations.remove(&key);
-        self.end_calls_to(ctx, key);
-        self.forget_data_tracks(ctx, &participant);
+        self.subscribers.forget(key);
+        self.data.calls.end_to(ctx, key);
+        self.data.tracks.forget(ctx, &mut self.roster, &participant);
         if let Some(connection) = participant.connection() {
             ctx.out.push(Output::End {
                 connection,
@@ -48,55 +45,40 @@ impl Room {
         }
         for subscription in participant.subscriptions.iter() {
             ctx.core.index.subscriptions.remove(&subscription.id);
-            self.pending.demands.insert(subscription.track);
+            self.subscribers.demand(subscription.track);
         }
         for (id, track) in &participant.tracks {
             for id in track.ids() {
                 ctx.core.index.tracks.remove(&id);
             }
-            self.track_sids.remove(track.sid());
-            self.end_subscriptions_to(ctx, *id);
+            self.publications.remove(track.sid());
+            self.subscribers.end_subscriptions_to(ctx, &mut self.roster, *id);
         }
-        self.population_changed(ctx);
-        if participant.permission.recorder && !self.is_recorded() {
+        self.updates.population_changed(ctx, &self.roster);
+        if participant.permission.recorder && !self.roster.is_recorded() {
             self.tell_population(ctx);
         }
         self.speaking.forget(key);
         if participant.tracks.values().any(|track| track.kind == MediaKind::Audio) {
-            self.choose_voices(ctx);
+            self.speaking.choose_voices(ctx, &self.roster);
         }
         for track in participant.tracks.values().filter(|track| track.media.is_some()) {
-            self.emit_unpublished(ctx, &participant, track);
+            self.emit(ctx, || track_change(&participant, track, RoomChange::TrackUnpublished));
         }
         let had_joined = participant.state == ParticipantState::Active;
         self.tell_departure(ctx, &mut participant, reason);
-        self.emit_departure(ctx, &participant, had_joined, reason);
+        self.emit(ctx, || Some(events::departed(&participant, had_joined, reason)));
         if reason == EndReason::ClientInitiated {
-            self.remember_sender(ctx, &participant);
+            remember_sender(ctx, &self.roster, &participant);
         }
         let identity = std::mem::take(&mut participant.identity);
         ctx.event(Event::Left {
-            room: self.name.clone(),
+            room: self.profile.name().to_owned(),
             identity,
             reason: reason.name(),
         });
-        self.review_emptiness(ctx);
-    }
-
-    /// Its last messages are passed on in its name.
-    fn remember_sender(&self, ctx: &mut Context<'_>, participant: &Participant) {
-        let Some(peer) = &participant.publisher else {
-            return;
-        };
-        let leaver = Leaver {
-            participant_ref: self.participant_ref(participant.key),
-            sid: participant.sid.clone(),
-            identity: participant.identity.clone(),
-            permission: participant.permission.clone(),
-            data: DataState::numbered_from(participant.data.last_sequence),
-            since: ctx.now,
-        };
-        ctx.core.index.leavers.add(peer.transport, leaver);
+        let is_deserted = self.roster.is_deserted();
+        self.lifetime.review(ctx, self.roster.timer(), is_deserted);
     }
 
     fn tell_departure(&mut self, ctx: &mut Context<'_>, participant: &mut Participant, reason: EndReason) {
@@ -107,47 +89,44 @@ impl Room {
         if participant.is_visible(ctx.core.config.visible) {
             let mut info = participant.info();
             info.disconnect_reason = Some(reason);
-            self.tell_gone(ctx, participant.key, info);
+            self.updates.tell_gone(ctx, &self.roster, participant.key, info);
         }
     }
 
     /// To the others, one that they no longer see has left.
     pub(in crate::room) fn tell_disappearance(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        if let Some(participant) = self.participants.get_mut(&key) {
+        if let Some(participant) = self.roster.get_mut(key) {
             participant.version += 1;
             let mut info = participant.info();
             info.tracks.clear();
             info.data_tracks.clear();
             info.state = ParticipantState::Disconnected;
-            self.forget_denials(key);
-            self.tell_gone(ctx, key, info);
+            subscribing::forget_denials(&mut self.roster, key);
+            self.updates.tell_gone(ctx, &self.roster, key, info);
         }
-    }
-
-    fn tell_gone(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, info: ParticipantInfo) {
-        if self.is_told_later(ctx, &info.identity) {
-            self.tell_departure_later(ctx, key, info.clone());
-        } else {
-            self.charge_news(ctx, &info.identity, info.told_len());
-            self.broadcast_update(ctx, vec![info.clone().into()], Some(key));
-        }
-        if self.membership.departed.len() == DEPARTED_MAX {
-            self.membership.departed.pop_front();
-        }
-        // Participants that were away need to know who is gone, and not its last metadata.
-        let gone = ParticipantInfo {
-            metadata: String::new(),
-            attributes: BTreeMap::new(),
-            ..info
-        };
-        self.membership.departed.push_back((ctx.now, gone));
     }
 
     /// Puts everybody out: the room is over.
     pub(crate) fn close(&mut self, ctx: &mut Context<'_>, reason: EndReason) {
-        let everybody: Vec<_> = self.participants.keys().copied().collect();
+        let everybody: Vec<_> = self.roster.keys().collect();
         for key in everybody {
             self.dismiss(ctx, key, reason, EndAction::Disconnect);
         }
     }
+}
+
+/// Its last messages are passed on in its name.
+fn remember_sender(ctx: &mut Context<'_>, roster: &Roster, participant: &Participant) {
+    let Some(peer) = &participant.publisher else {
+        return;
+    };
+    let leaver = Leaver {
+        participant_ref: roster.participant_ref(participant.key),
+        sid: participant.sid.clone(),
+        identity: participant.identity.clone(),
+        permission: participant.permission.clone(),
+        data: DataState::numbered_from(participant.data.last_sequence),
+        since: ctx.now,
+    };
+    ctx.core.index.leavers.add(peer.transport, leaver);
 }

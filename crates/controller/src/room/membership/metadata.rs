@@ -10,7 +10,8 @@ use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
 use crate::participant::{Participant, TOKENS};
 use crate::room::Room;
-use crate::room::store::{ATTRIBUTE_OVERHEAD, STORE_FULL, texts_len};
+use crate::room::roster::Roster;
+use crate::room::roster::{ATTRIBUTE_OVERHEAD, STORE_FULL, texts_len};
 use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
 /// How long a refreshed token is good for at least.
@@ -35,12 +36,12 @@ impl Room {
         key: ParticipantKey,
         request: UpdateMetadata,
     ) {
-        let Some(participant) = self.participants.get(&key) else {
+        let Some(participant) = self.roster.get(key) else {
             return;
         };
         if !participant.permission.update_metadata {
             let text = "the token does not allow changing one's own metadata";
-            return self.refuse(
+            return self.roster.refuse(
                 ctx,
                 key,
                 RefusalReason::NotAllowed,
@@ -54,7 +55,7 @@ impl Room {
                 Excess::Attributes => "attributes too long",
                 Excess::Store => STORE_FULL,
             };
-            return self.refuse(
+            return self.roster.refuse(
                 ctx,
                 key,
                 RefusalReason::LimitExceeded,
@@ -62,7 +63,7 @@ impl Room {
                 Request::UpdateMetadata(request),
             );
         }
-        if let Some(participant) = self.participants.get(&key) {
+        if let Some(participant) = self.roster.get(key) {
             participant.notify(ctx, Notification::Accepted(Request::UpdateMetadata(request)));
         }
     }
@@ -79,7 +80,7 @@ impl Room {
         metadata: &str,
         changes: &BTreeMap<String, String>,
     ) -> Result<(), Excess> {
-        let Some(participant) = self.participants.get(&key) else {
+        let Some(participant) = self.roster.get(key) else {
             return Ok(());
         };
         let before = texts_len(&participant.name, &participant.metadata, &participant.attributes);
@@ -88,74 +89,74 @@ impl Room {
             return Err(Excess::Attributes);
         }
         let more = change.texts_len.saturating_sub(before);
-        if more > 0 && !self.takes(key, more) {
+        if more > 0 && !self.roster.takes(key, more) {
             return Err(Excess::Store);
         }
         if !change.is_new {
             return Ok(());
         }
-        if let Some(participant) = self.participants.get_mut(&key) {
+        if let Some(participant) = self.roster.get_mut(key) {
             change_text(&mut participant.name, name);
             change_text(&mut participant.metadata, metadata);
             change_attributes(&mut participant.attributes, changes);
         }
         // The news before the answer: a client that reads the answer first would base its next
         // change on what was before.
-        self.announce_to_all(ctx, key);
-        self.refresh_token_soon(ctx, key);
+        self.updates.announce_to_all(ctx, &mut self.roster, key);
+        refresh_token_soon(ctx, &mut self.roster, key);
         Ok(())
     }
+}
 
-    /// Sends a new token after a change. A client that changes all the time gets one a second.
-    fn refresh_token_soon(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let participant_ref = self.participant_ref(key);
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
-        };
-        if participant.token_budget.take(ctx.now, TOKENS, 1.0) {
-            return self.refresh_token(ctx, key);
-        }
-        let soon = Duration::from_secs(1) / TOKENS.per_second;
-        if participant.deadlines.refresh > ctx.now + soon {
-            participant.deadlines.refresh = ctx.wake(soon, Timer::Participant(participant_ref));
-        }
+/// Sends a new token after a change. A client that changes all the time gets one a second.
+fn refresh_token_soon(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
+    let participant_ref = roster.participant_ref(key);
+    let Some(participant) = roster.get_mut(key) else {
+        return;
+    };
+    if participant.token_budget.take(ctx.now, TOKENS, 1.0) {
+        return refresh_token(ctx, roster, key);
     }
-
-    /// Sends a new token if it is time again.
-    pub(in crate::room) fn refresh_token_if_due(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let participant_ref = self.participant_ref(key);
-        let found = self.participants.get_mut(&key);
-        if let Some(participant) = found.filter(|found| ctx.now >= found.deadlines.refresh) {
-            participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(participant_ref));
-            participant.token_budget.take(ctx.now, TOKENS, 1.0);
-            self.refresh_token(ctx, key);
-        }
+    let soon = Duration::from_secs(1) / TOKENS.per_second;
+    if participant.deadlines.refresh > ctx.now + soon {
+        participant.deadlines.refresh = ctx.wake(soon, Timer::Participant(participant_ref));
     }
+}
 
-    /// Sends a token by which a client that starts over is what it is now. It is good for as long
-    /// as the one the application signed, and long enough to be followed by the next in any case.
-    pub(in crate::room) fn refresh_token(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.participants.get(&key) else {
-            return;
-        };
-        let expires = (ctx.unix() + TOKEN_LIFETIME).as_secs();
-        let claims = Claims {
-            exp: Some(participant.claims.exp.unwrap_or(0).max(expires)),
-            nbf: None,
-            // The call needs none of these, so a refreshed token does not carry them on.
-            sip: None,
-            agent: None,
-            inference: None,
-            observability: None,
-            sha256: String::new(),
-            name: participant.name.clone(),
-            metadata: participant.metadata.clone(),
-            attributes: participant.attributes.clone(),
-            ..participant.claims.clone()
-        };
-        if let Some(token) = sign(&claims, &ctx.core.config.keys) {
-            participant.notify(ctx, Notification::Token(token));
-        }
+/// Sends a new token if it is time again.
+pub(in crate::room) fn refresh_token_if_due(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
+    let participant_ref = roster.participant_ref(key);
+    let found = roster.get_mut(key);
+    if let Some(participant) = found.filter(|found| ctx.now >= found.deadlines.refresh) {
+        participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(participant_ref));
+        participant.token_budget.take(ctx.now, TOKENS, 1.0);
+        refresh_token(ctx, roster, key);
+    }
+}
+
+/// Sends a token by which a client that starts over is what it is now. It is good for as long
+/// as the one the application signed, and long enough to be followed by the next in any case.
+pub(in crate::room) fn refresh_token(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) {
+    let Some(participant) = roster.get(key) else {
+        return;
+    };
+    let expires = (ctx.unix() + TOKEN_LIFETIME).as_secs();
+    let claims = Claims {
+        exp: Some(participant.claims.exp.unwrap_or(0).max(expires)),
+        nbf: None,
+        // The call needs none of these, so a refreshed token does not carry them on.
+        sip: None,
+        agent: None,
+        inference: None,
+        observability: None,
+        sha256: String::new(),
+        name: participant.name.clone(),
+        metadata: participant.metadata.clone(),
+        attributes: participant.attributes.clone(),
+        ..participant.claims.clone()
+    };
+    if let Some(token) = sign(&claims, &ctx.core.config.keys) {
+        participant.notify(ctx, Notification::Token(token));
     }
 }
 

@@ -3,8 +3,11 @@
 use super::join::server_info;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::participant::{Link, Participant, SimulatedFault};
-use crate::room::Room;
+use crate::participant::{Link, SimulatedFault};
+use crate::room::membership::metadata::refresh_token;
+use crate::room::negotiating::restart_subscriber;
+use crate::room::quality::send_quality;
+use crate::room::{Room, subscribing};
 use crate::subscription::Settings;
 use crate::{
     ConnectionId, EndAction, EndCause, EndReason, Event, Notification, Output, Resume, Resumed, SyncState,
@@ -12,15 +15,6 @@ use crate::{
 };
 
 impl Room {
-    /// The participant a client says it is, if it is still here and may be it.
-    pub(crate) fn returning(&self, resume: &Resume) -> Option<ParticipantKey> {
-        let found = self
-            .participants
-            .values()
-            .find(|participant| participant.identity == resume.claims.identity())?;
-        (found.sid == resume.sid && found.mode == resume.mode).then_some(found.key)
-    }
-
     /// Swaps the connection and tells everything that may have been missed. Media is not touched,
     /// except that both sides restart ICE.
     pub(crate) fn resume(
@@ -30,10 +24,10 @@ impl Room {
         connection: ConnectionId,
         resume: Resume,
     ) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
-        self.pending.actor = Some(key);
+        self.subscribers.acts(key);
         let away_since = match participant.link {
             Link::Attached(old) => {
                 ctx.out.push(Output::End {
@@ -51,7 +45,7 @@ impl Room {
             return self.break_connection(ctx, key, connection);
         }
         ctx.event(Event::Resumed {
-            room: self.name.clone(),
+            room: self.profile.name().to_owned(),
             identity: participant.identity.clone(),
             connection,
         });
@@ -61,42 +55,30 @@ impl Room {
             last_sequence: participant.data.last_sequence,
         };
         participant.notify(ctx, Notification::Resumed(resumed));
-        self.pending.returning = Some(key);
-        self.charge_greeting(ctx, resume.claims.identity());
+        self.subscribers.set_returning(Some(key));
+        self.updates
+            .charge_greeting(ctx, &self.roster, resume.claims.identity());
         self.take_rights(ctx, key, resume.claims);
-        self.tell_what_was_missed(ctx, key, away_since);
+        self.updates.tell_missed(ctx, &self.roster, key, away_since);
+        self.subscribers.set_returning(None);
+        self.subscribers
+            .tell_track_permissions_again(ctx, &mut self.roster, key);
+        self.roster.notify(ctx, key, Notification::Room(self.info()));
+        send_quality(ctx, &self.roster, key);
+        subscribing::send_pauses(ctx, &self.roster, key);
         if simulated_fault == Some(SimulatedFault::Disconnect) {
             return self.break_connection(ctx, key, connection);
         }
-        self.restart_subscriber(ctx, key);
-        self.pending.negotiations.insert(key);
+        restart_subscriber(ctx, &mut self.roster, key);
+        self.subscribers.negotiate(key);
         if let Some(state) = resume.sync_state {
             self.take_sync_state(ctx, key, state);
         }
         if let Some(offer) = resume.offer {
             self.take_offer(ctx, key, offer);
         }
-        self.tell_data_handles_again(ctx, key);
-        self.refresh_token(ctx, key);
-    }
-
-    fn tell_what_was_missed(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, away_since: std::time::Instant) {
-        let visible = self
-            .participants
-            .values()
-            .filter(|other| other.key == key || other.is_visible(ctx.core.config.visible));
-        let mut infos: Vec<_> = visible.map(Participant::snapshot).collect();
-        for (_, info) in self.membership.departed.iter().filter(|(at, _)| *at >= away_since) {
-            if !infos.iter().any(|known| known.identity == info.identity) {
-                infos.push(info.clone().into());
-            }
-        }
-        self.participants[&key].notify(ctx, Notification::Participants(infos));
-        self.pending.returning = None;
-        self.tell_track_permissions_again(ctx, key);
-        self.send_room(ctx, key);
-        self.send_quality(ctx, key);
-        self.send_pauses(ctx, key);
+        self.data.tracks.tell_handles_again(ctx, &self.roster, key);
+        refresh_token(ctx, &self.roster, key);
     }
 
     fn break_connection(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, connection: ConnectionId) {
@@ -109,7 +91,7 @@ impl Room {
 
     /// The view that a client has of its session when it comes back.
     pub(in crate::room) fn take_sync_state(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, state: SyncState) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         let mut published = state.published_sids.iter();
@@ -129,8 +111,15 @@ impl Room {
             self.update_subscription(ctx, key, UpdateSubscription { track_sids, subscribe });
         }
         for sid in state.disabled_sids.iter().take(crate::limits::REQUEST_TRACKS_MAX) {
-            self.set_settings(ctx, key, sid, Settings::disabled());
+            self.subscribers.set_settings(
+                ctx,
+                &mut self.roster,
+                &self.publications,
+                key,
+                sid,
+                Settings::disabled(),
+            );
         }
-        self.replay_data(ctx, key);
+        crate::room::data::replay(ctx, &mut self.roster, key);
     }
 }

@@ -14,7 +14,7 @@ impl Room {
     /// Name, metadata and attributes stay as they were set in the call.
     pub(in crate::room) fn take_rights(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mut claims: Claims) {
         let permission = Permission::of(&claims);
-        if let Some(participant) = self.participants.get_mut(&key) {
+        if let Some(participant) = self.roster.get_mut(key) {
             take_texts(&mut claims);
             participant.claims = claims;
             // Its kind is of the claims, and others may be told of it without another change.
@@ -30,8 +30,8 @@ impl Room {
         key: ParticipantKey,
         permission: Permission,
     ) {
-        let was_recorded = self.is_recorded();
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let was_recorded = self.roster.is_recorded();
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         let before = std::mem::replace(&mut participant.permission, permission);
@@ -48,24 +48,32 @@ impl Room {
             self.take_off_air(ctx, key, track);
         }
         if !publishes_data {
-            self.forbid_data_tracks(ctx, key);
+            self.data.tracks.forbid(ctx, &mut self.roster, key);
         }
         if hidden && !before.hidden {
             self.tell_disappearance(ctx, key);
         }
         self.announce(ctx, key);
-        self.reconcile_all(ctx, key);
-        self.update_receivers_of_data(ctx);
-        self.review_emptiness(ctx);
-        self.population_changed(ctx);
-        if self.is_recorded() != was_recorded {
+        // Begins and ends its subscriptions, and those to it, as its rights now are.
+        self.subscribers
+            .subscribe_to_everybody(ctx, &mut self.roster, &self.updates, key);
+        let tracks: Vec<_> = self.roster[key].tracks.keys().copied().collect();
+        for track in tracks {
+            self.subscribers
+                .offer_to_everybody(ctx, &mut self.roster, &self.updates, key, track);
+        }
+        self.data.tracks.update_receivers(ctx, &mut self.roster);
+        let is_deserted = self.roster.is_deserted();
+        self.lifetime.review(ctx, self.roster.timer(), is_deserted);
+        self.updates.population_changed(ctx, &self.roster);
+        if self.roster.is_recorded() != was_recorded {
             self.tell_population(ctx);
         }
     }
 
     /// Ends a track that its publisher may no longer send.
     fn take_off_air(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, track: TrackId) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         let Some(found) = participant.tracks.get(&track) else {
@@ -80,14 +88,5 @@ impl Room {
         }
         participant.notify(ctx, Notification::TrackUnpublished { track_sid });
         self.unpublish(ctx, key, track);
-    }
-
-    /// Begins and ends subscriptions of a participant, and to it, as its rights now are.
-    fn reconcile_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        self.subscribe_to_everybody(ctx, key);
-        let tracks: Vec<_> = self.participants[&key].tracks.keys().copied().collect();
-        for track in tracks {
-            self.offer_to_everybody(ctx, key, track);
-        }
     }
 }

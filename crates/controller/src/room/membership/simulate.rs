@@ -9,11 +9,11 @@ use crate::{Counter, EndAction, EndCause, EndReason, IceProtocol, Notification, 
 impl Room {
     /// The failure happens to the participant that asks for it, and to nobody else.
     pub(in crate::room) fn simulate(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, scenario: Option<Scenario>) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         match scenario {
-            Some(Scenario::Speaker) => self.pretend_to_speak(ctx, key),
+            Some(Scenario::Speaker) => self.speaking.pretend_to_speak(ctx, &self.roster, key),
             Some(Scenario::ServerLeave) => self.dismiss(ctx, key, EndReason::ServerShutdown, EndAction::Disconnect),
             Some(Scenario::FullReconnect) => self.dismiss(ctx, key, EndReason::ClientInitiated, EndAction::Reconnect),
             Some(Scenario::NodeFailure) => self.vanish(ctx, key),
@@ -34,7 +34,7 @@ impl Room {
                     IceProtocol::Tls if !has_tls => IceProtocol::Tcp,
                     protocol => protocol,
                 };
-                let protocols = &mut self.membership.protocols;
+                let protocols = &mut self.protocols;
                 protocols.remember(ctx.now, &participant.identity, protocol);
             }
             Some(Scenario::DownlinkLimit(limit)) => {
@@ -47,7 +47,7 @@ impl Room {
 
     /// As if the server had crashed: the connection breaks, and who comes back is not known.
     fn vanish(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         if let Some(connection) = participant.connection() {

@@ -5,6 +5,9 @@ use crate::ids::ParticipantKey;
 use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
 use crate::participant::Link;
 use crate::room::Room;
+use crate::room::membership::metadata::refresh_token_if_due;
+use crate::room::publishing::falling_demands;
+use crate::room::roster::Roster;
 use crate::{Counter, EndAction, EndReason};
 
 /// The consequence of a deadline that has passed.
@@ -15,57 +18,26 @@ enum Overdue {
 
 impl Room {
     pub(crate) fn wake_participant(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        self.acts(key);
-        match self.overdue(ctx, key) {
+        self.subscribers.acts(key);
+        match overdue(ctx, &self.roster, key) {
             Some(Overdue::Removal(reason)) => return self.remove(ctx, key, reason),
             Some(Overdue::Restart(reason)) => return self.dismiss(ctx, key, reason, EndAction::Reconnect),
             None => {}
         }
         self.answer_first_offer_if_due(ctx, key);
-        self.refresh_token_if_due(ctx, key);
+        refresh_token_if_due(ctx, &mut self.roster, key);
         self.update_track_permissions_as_asked(ctx, key);
-        self.review_demands(key);
-        self.pending.negotiations.insert(key);
-    }
-
-    fn overdue(&self, ctx: &mut Context<'_>, key: ParticipantKey) -> Option<Overdue> {
-        let participant = self.participants.get(&key)?;
-        if participant
-            .deadlines
-            .connect
-            .is_some_and(|deadline| deadline <= ctx.now)
-        {
-            ctx.count(Counter::NeverConnected);
-            return Some(Overdue::Restart(EndReason::JoinFailure));
+        for track in falling_demands(&self.roster, key) {
+            self.subscribers.demand(track);
         }
-        let pending = participant.subscriber.as_ref().and_then(|peer| peer.offering.pending);
-        let patience = NEGOTIATION_TIMEOUT + participant.reading_time();
-        match participant.link {
-            Link::Attached(_) if pending.is_some_and(|pending| pending.since + patience <= ctx.now) => {
-                Some(Overdue::Restart(EndReason::StateMismatch))
-            }
-            Link::Detached { since } => {
-                let silent = participant
-                    .silent_since
-                    .is_some_and(|silent| silent + SILENCE_TIMEOUT <= ctx.now);
-                let gone = silent && since + SILENCE_TIMEOUT <= ctx.now;
-                let long_gone = since + RESUME_TIMEOUT <= ctx.now;
-                (gone || long_gone).then_some(Overdue::Removal(EndReason::SignalClose))
-            }
-            Link::Attached(_) => {
-                let goodbye = participant.deadlines.goodbye;
-                goodbye
-                    .is_some_and(|deadline| deadline <= ctx.now)
-                    .then_some(Overdue::Restart(EndReason::ConnectionTimeout))
-            }
-        }
+        self.subscribers.negotiate(key);
     }
 
     /// The signalling connection is gone. A participant whose media never flowed is gone as well;
     /// others may come back.
     pub(crate) fn detach(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let participant_ref = self.participant_ref(key);
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let participant_ref = self.roster.participant_ref(key);
+        let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
         participant.link = Link::Detached { since: ctx.now };
@@ -77,15 +49,44 @@ impl Room {
     }
 
     pub(crate) fn wake(&mut self, ctx: &mut Context<'_>) {
-        self.give_up_calls(ctx);
-        self.notice_silence(ctx);
-        self.tell_population_if_due(ctx);
+        self.data.calls.give_up(ctx);
+        self.speaking.notice_silence(ctx, &self.roster);
+        if self.updates.is_census_due(ctx.now) {
+            self.tell_population(ctx);
+        }
         self.tick_if_due(ctx);
     }
+}
 
-    /// Whether the room has been empty for as long as rooms may be.
-    pub(crate) fn is_over(&self, ctx: &Context<'_>) -> bool {
-        self.empty_since
-            .is_some_and(|since| since + self.lifetime.grace() <= ctx.now)
+fn overdue(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) -> Option<Overdue> {
+    let participant = roster.get(key)?;
+    if participant
+        .deadlines
+        .connect
+        .is_some_and(|deadline| deadline <= ctx.now)
+    {
+        ctx.count(Counter::NeverConnected);
+        return Some(Overdue::Restart(EndReason::JoinFailure));
+    }
+    let pending = participant.subscriber.as_ref().and_then(|peer| peer.offering.pending);
+    let patience = NEGOTIATION_TIMEOUT + participant.reading_time();
+    match participant.link {
+        Link::Attached(_) if pending.is_some_and(|pending| pending.since + patience <= ctx.now) => {
+            Some(Overdue::Restart(EndReason::StateMismatch))
+        }
+        Link::Detached { since } => {
+            let silent = participant
+                .silent_since
+                .is_some_and(|silent| silent + SILENCE_TIMEOUT <= ctx.now);
+            let gone = silent && since + SILENCE_TIMEOUT <= ctx.now;
+            let long_gone = since + RESUME_TIMEOUT <= ctx.now;
+            (gone || long_gone).then_some(Overdue::Removal(EndReason::SignalClose))
+        }
+        Link::Attached(_) => {
+            let goodbye = participant.deadlines.goodbye;
+            goodbye
+                .is_some_and(|deadline| deadline <= ctx.now)
+                .then_some(Overdue::Restart(EndReason::ConnectionTimeout))
+        }
     }
 }

@@ -2,3 +2,5 @@
 
 mod negotiate;
 mod renegotiate;
+
+pub(in crate::room) use self::renegotiate::{renegotiate, restart_subscriber};

@@ -9,7 +9,9 @@ use crate::ids::ParticipantKey;
 use crate::limits::FIRST_OFFER_WAIT;
 use crate::negotiation::{Answered, Change, NegotiationError, Peer};
 use crate::participant::{Asked, FirstOffer, Participant};
-use crate::room::Room;
+use crate::room::publishing::claim;
+use crate::room::roster::Roster;
+use crate::room::{Room, subscribing};
 use crate::subscription::SubscriptionState;
 use crate::{Counter, Description, EndAction, EndReason, Event, LocalDescription, Notification, PeerMode};
 
@@ -17,39 +19,17 @@ impl Room {
     /// A client offers: on its only peer connection, or on the one it publishes on.
     pub(in crate::room) fn take_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
         let id = offer.id;
-        let taken = self.without_flaws(ctx, key, offer);
+        let taken = without_flaws(ctx, &self.roster, key, offer);
         if let Err(error) = taken.and_then(|offer| self.try_offer(ctx, key, &offer, id)) {
             self.give_up(ctx, key, &error);
         }
     }
 
-    /// The content of a client's description. Lines that had to be left out are counted and logged.
-    fn without_flaws(
-        &self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        description: Description,
-    ) -> Result<SessionDescription, NegotiationError> {
-        let (description, left_out) = description.read?;
-        if left_out.lines > 0 {
-            ctx.count(Counter::LinesLeftOut);
-        }
-        if left_out.sections > 0 {
-            ctx.count(Counter::SectionsLeftOut);
-        }
-        let connection = self.participants.get(&key).and_then(Participant::connection);
-        if let Some(connection) = connection.filter(|_| !left_out.is_empty()) {
-            let what = left_out.to_string();
-            ctx.event(Event::Misbehaved { connection, what });
-        }
-        Ok(description)
-    }
-
     /// The offer that came with joining. It is answered when the client can take the answer: at
     /// once, or once it shows by a message that it has got so far.
     pub(in crate::room) fn take_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
-        let participant_ref = self.participant_ref(key);
-        let found = self.participants.get_mut(&key);
+        let participant_ref = self.roster.participant_ref(key);
+        let found = self.roster.get_mut(key);
         let Some(participant) = found.filter(|found| found.traits.applies_offer_after_greeting) else {
             return self.take_offer(ctx, key, offer);
         };
@@ -59,14 +39,14 @@ impl Room {
 
     /// Answers the offer that came with joining, if that has not been done.
     pub(in crate::room) fn answer_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let found = self.participants.get_mut(&key);
+        let found = self.roster.get_mut(key);
         if let Some(first) = found.and_then(|found| found.first_offer.take()) {
             self.take_offer(ctx, key, first.offer);
         }
     }
 
     pub(in crate::room) fn answer_first_offer_if_due(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let first = self.participants.get(&key).and_then(|found| found.first_offer.as_ref());
+        let first = self.roster.get(key).and_then(|found| found.first_offer.as_ref());
         if first.is_some_and(|first| first.until <= ctx.now) {
             self.answer_first_offer(ctx, key);
         }
@@ -79,11 +59,11 @@ impl Room {
         offer: &SessionDescription,
         id: u32,
     ) -> Result<(), NegotiationError> {
-        let Some(node) = self.node_of(ctx, key) else {
+        let Some(node) = self.roster.node_of(ctx, key) else {
             return Ok(());
         };
-        self.open_publisher(ctx, key);
-        let Some(participant) = self.participants.get_mut(&key) else {
+        open_publisher(ctx, &mut self.roster, key);
+        let Some(participant) = self.roster.get_mut(key) else {
             return Ok(());
         };
         let (may_publish, mode) = (participant.permission.publish, participant.mode);
@@ -103,13 +83,13 @@ impl Room {
         for change in changes {
             self.apply(ctx, key, change);
         }
-        self.claim(key);
+        claim(&mut self.roster, key);
         let placed = if mode == PeerMode::Single {
-            self.place_subscriptions(key, false)
+            subscribing::place_subscriptions(&mut self.roster, key, false)
         } else {
             Vec::new()
         };
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let Some(participant) = self.roster.get_mut(key) else {
             return Ok(());
         };
         let Some(peer) = participant.publisher.as_mut() else {
@@ -127,63 +107,33 @@ impl Room {
         let arrivals = peer.sections.iter();
         let arrivals = arrivals.filter_map(|section| Some((section.mid, section.uplink()?.track)));
         let arrivals: Vec<_> = arrivals.collect();
-        self.tell_publishers_first(ctx, key);
-        self.participants[&key].notify(ctx, Notification::Answer(answer));
+        self.updates.tell_publishers_first(ctx, &self.roster, key);
+        self.roster[key].notify(ctx, Notification::Answer(answer));
         for (mid, track) in arrivals {
             self.arrive(ctx, key, mid, track);
         }
         for subscription in placed {
-            self.activate(ctx, key, subscription);
+            self.subscribers.activate(ctx, &mut self.roster, key, subscription);
         }
-        self.review_decoders(ctx, key);
-        self.pending.negotiations.insert(key);
+        self.subscribers
+            .review_decoders(ctx, &mut self.roster, &self.updates, key);
+        self.subscribers.negotiate(key);
         Ok(())
-    }
-
-    fn open_publisher(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let participant_ref = self.participant_ref(key);
-        let Some(participant) = self
-            .participants
-            .get_mut(&key)
-            .filter(|found| found.publisher.is_none())
-        else {
-            return;
-        };
-        let transport = ctx.core.ids.transport();
-        // The client opens the data channels here, and uses them both ways when there is no other
-        // connection.
-        let peer = Peer::new(
-            transport,
-            &mut ctx.core.random,
-            Vec::new(),
-            participant.traits.disabled_codecs,
-            participant.protocol,
-            participant.port_index,
-        );
-        ctx.core.index.transports.insert(transport, participant_ref);
-        ctx.command(participant.node, peer.open());
-        participant.publisher = Some(peer);
-        participant.limit_downlink(ctx);
-        crate::room::data::send_early(ctx, participant);
     }
 
     fn apply(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, change: Change) {
         match change {
             Change::Ended(track) => self.unpublish(ctx, key, track),
             Change::Restarted => {
-                let Some(peer) = self
-                    .participants
-                    .get_mut(&key)
-                    .and_then(|found| found.publisher.as_mut())
-                else {
+                let Some(peer) = self.roster.get_mut(key).and_then(|found| found.publisher.as_mut()) else {
                     return;
                 };
                 peer.restart(&mut ctx.core.random);
                 let open = peer.open();
-                self.command(ctx, key, open);
+                self.roster.command(ctx, key, open);
             }
             Change::Unplaced(id) => {
-                let Some(participant) = self.participants.get_mut(&key) else {
+                let Some(participant) = self.roster.get_mut(key) else {
                     return;
                 };
                 let Some(subscription) = participant.subscriptions.get_mut(id) else {
@@ -200,7 +150,7 @@ impl Room {
 
     /// A client answers the offer on the peer connection it receives on.
     pub(in crate::room) fn take_answer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, answer: Description) {
-        let Some(peer) = self.participants.get(&key).and_then(|found| found.subscriber.as_ref()) else {
+        let Some(peer) = self.roster.get(key).and_then(|found| found.subscriber.as_ref()) else {
             return ctx.count(Counter::StaleDescription);
         };
         // Clients from before offers had numbers answer with 0.
@@ -208,11 +158,11 @@ impl Room {
         if !peer.offering.pending.is_some_and(|pending| expected(pending.id)) {
             return ctx.count(Counter::StaleDescription);
         }
-        let read = match self.without_flaws(ctx, key, answer) {
+        let read = match without_flaws(ctx, &self.roster, key, answer) {
             Ok(read) => read,
             Err(error) => return self.give_up(ctx, key, &error),
         };
-        let receiving = self.participants.get_mut(&key);
+        let receiving = self.roster.get_mut(key);
         let Some(peer) = receiving.and_then(|found| found.subscriber.as_mut()) else {
             return;
         };
@@ -221,21 +171,22 @@ impl Room {
             Err(error) => return self.give_up(ctx, key, &error),
         };
         if let Some(command) = peer.connect() {
-            self.command(ctx, key, command);
+            self.roster.command(ctx, key, command);
         }
         for subscription in answered {
             match subscription {
-                Answered::Taken(id) => self.activate(ctx, key, id),
-                Answered::Refused(id) => self.refuse_subscription(ctx, key, id),
+                Answered::Taken(id) => self.subscribers.activate(ctx, &mut self.roster, key, id),
+                Answered::Refused(id) => self.subscribers.refuse_subscription(ctx, &mut self.roster, key, id),
             }
         }
-        self.review_decoders(ctx, key);
+        self.subscribers
+            .review_decoders(ctx, &mut self.roster, &self.updates, key);
         if self
-            .participants
-            .get(&key)
+            .roster
+            .get(key)
             .is_some_and(|found| found.subscriber.as_ref().is_some_and(|peer| peer.offering.needed))
         {
-            self.pending.negotiations.insert(key);
+            self.subscribers.negotiate(key);
         }
     }
 
@@ -243,7 +194,7 @@ impl Room {
     /// start over.
     fn give_up(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, error: &NegotiationError) {
         ctx.count(Counter::BadDescription);
-        if let Some(connection) = self.participants.get(&key).and_then(Participant::connection) {
+        if let Some(connection) = self.roster.get(key).and_then(Participant::connection) {
             ctx.event(Event::Misbehaved {
                 connection,
                 what: error.to_string(),
@@ -251,6 +202,51 @@ impl Room {
         }
         self.dismiss(ctx, key, EndReason::StateMismatch, EndAction::Reconnect);
     }
+}
+
+/// The content of a client's description. Lines that had to be left out are counted and logged.
+fn without_flaws(
+    ctx: &mut Context<'_>,
+    roster: &Roster,
+    key: ParticipantKey,
+    description: Description,
+) -> Result<SessionDescription, NegotiationError> {
+    let (description, left_out) = description.read?;
+    if left_out.lines > 0 {
+        ctx.count(Counter::LinesLeftOut);
+    }
+    if left_out.sections > 0 {
+        ctx.count(Counter::SectionsLeftOut);
+    }
+    let connection = roster.get(key).and_then(Participant::connection);
+    if let Some(connection) = connection.filter(|_| !left_out.is_empty()) {
+        let what = left_out.to_string();
+        ctx.event(Event::Misbehaved { connection, what });
+    }
+    Ok(description)
+}
+
+fn open_publisher(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
+    let participant_ref = roster.participant_ref(key);
+    let Some(participant) = roster.get_mut(key).filter(|found| found.publisher.is_none()) else {
+        return;
+    };
+    let transport = ctx.core.ids.transport();
+    // The client opens the data channels here, and uses them both ways when there is no other
+    // connection.
+    let peer = Peer::new(
+        transport,
+        &mut ctx.core.random,
+        Vec::new(),
+        participant.traits.disabled_codecs,
+        participant.protocol,
+        participant.port_index,
+    );
+    ctx.core.index.transports.insert(transport, participant_ref);
+    ctx.command(participant.node, peer.open());
+    participant.publisher = Some(peer);
+    participant.limit_downlink(ctx);
+    crate::room::data::send_early(ctx, participant);
 }
 
 /// The media sections that a client has yet to add, after an offer that added this many. Any offer

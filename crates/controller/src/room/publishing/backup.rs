@@ -9,65 +9,45 @@ use southbound::{Command, TrackId};
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
-use crate::room::Room;
-use crate::subscription::SubscriptionState;
+use crate::room::publishing::Addition;
+use crate::room::roster::Roster;
 use crate::track::{Version, named_codec};
 use crate::{AddTrack, Notification, RefusalReason};
 
-impl Room {
-    /// A client announces the second codec of a track. Like a track it is answered at once.
-    pub(in crate::room) fn add_backup(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: &AddTrack) {
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
-        };
-        let Some(track) = participant.track_by_sid_mut(&request.sid) else {
-            return;
-        };
-        track.announce_backup(request);
-        let track_has_arrived = track.media.is_some();
-        let published = Notification::TrackPublished {
-            cid: request.cid.clone(),
-            track: track.info.clone(),
-        };
-        participant.notify(ctx, published);
-        if track_has_arrived {
-            self.announce(ctx, key);
-        }
-        // Its media section may have come first.
-        for (mid, track) in self.claim(key) {
-            self.arrive(ctx, key, mid, track);
-        }
-    }
+/// A client announces the second codec of a track. Like a track it is answered at once.
+pub(in crate::room) fn add_backup(
+    ctx: &mut Context<'_>,
+    participant: &mut Participant,
+    request: &AddTrack,
+) -> Option<Addition> {
+    let track = participant.track_by_sid_mut(&request.sid)?;
+    track.announce_backup(request);
+    let is_news = track.media.is_some();
+    let published = Notification::TrackPublished {
+        cid: request.cid.clone(),
+        track: track.info.clone(),
+    };
+    participant.notify(ctx, published);
+    Some(Addition { is_news })
+}
 
-    /// The second codec is no longer sent. Its receivers begin anew, and wait for it if nothing
-    /// else will do.
-    pub(in crate::room) fn lose_backup(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, name: TrackId) {
-        let Some(participant) = self.participants.get_mut(&publisher) else {
-            return;
-        };
-        let found = participant
-            .tracks
-            .values_mut()
-            .find(|track| track.version(name) == Some(Version::Backup));
-        let Some((track, backup)) = found.and_then(|track| Some((track.id, track.backup.as_mut()?))) else {
-            return;
-        };
-        backup.cid = None;
-        if backup.media.take().is_none() {
-            return;
-        }
-        ctx.command(participant.node, Command::Unpublish { track: name });
-        self.pending.demands.insert(track);
-        for receiver in self.others(publisher) {
-            let subscription = self.participants[&receiver].subscriptions.to(track);
-            if let Some((id, SubscriptionState::Active(_, Version::Backup))) =
-                subscription.map(|found| (found.id, found.state))
-            {
-                self.end_subscription(ctx, receiver, id);
-                self.reconcile(ctx, receiver, publisher, track);
-            }
-        }
-    }
+/// The second codec is no longer sent. Returns its track, if it was sent.
+pub(in crate::room) fn lose_backup(
+    ctx: &mut Context<'_>,
+    roster: &mut Roster,
+    publisher: ParticipantKey,
+    name: TrackId,
+) -> Option<TrackId> {
+    let participant = roster.get_mut(publisher)?;
+    let found = participant
+        .tracks
+        .values_mut()
+        .find(|track| track.version(name) == Some(Version::Backup));
+    let (track, backup) = found.and_then(|track| Some((track.id, track.backup.as_mut()?)))?;
+    backup.cid = None;
+    backup.media.take()?;
+    ctx.command(participant.node, Command::Unpublish { track: name });
+    Some(track)
 }
 
 /// Whether a request that names a track of its sender's may be for that track's second codec.

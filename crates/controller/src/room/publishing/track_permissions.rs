@@ -4,7 +4,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::TrackPermissions;
 use crate::room::Room;
-use crate::room::store::{STORE_FULL, list_len};
+use crate::room::roster::{STORE_FULL, list_len};
 use crate::{RefusalReason, Request, UpdateTrackPermissions};
 
 /// About what a receiver is sent for each track that it may have from now on, or no longer, in
@@ -20,26 +20,22 @@ impl Room {
         publisher: ParticipantKey,
         request: UpdateTrackPermissions,
     ) {
-        let participant_ref = self.participant_ref(publisher);
-        let Some(identity) = self.participants.get(&publisher).map(|found| found.identity.clone()) else {
+        let participant_ref = self.roster.participant_ref(publisher);
+        let Some(identity) = self.roster.get(publisher).map(|found| found.identity.clone()) else {
             return;
         };
-        let opens = self.news_open_at(ctx, &identity);
-        let participant = self
-            .participants
-            .get_mut(&publisher)
-            .expect("it was there a moment ago");
+        let opens = self.updates.news_open_at(ctx, &identity);
+        let participant = self.roster.get_mut(publisher).expect("it was there a moment ago");
         // The latest list replaces one that waits.
         participant.track_permissions_asked = None;
         participant.weigh();
-        if !self.takes(publisher, list_len(&request)) {
+        if !self.roster.takes(publisher, list_len(&request)) {
             let request = Request::UpdateTrackPermissions(request);
-            return self.refuse(ctx, publisher, RefusalReason::LimitExceeded, STORE_FULL, request);
+            return self
+                .roster
+                .refuse(ctx, publisher, RefusalReason::LimitExceeded, STORE_FULL, request);
         }
-        let participant = self
-            .participants
-            .get_mut(&publisher)
-            .expect("it was there a moment ago");
+        let participant = self.roster.get_mut(publisher).expect("it was there a moment ago");
         if let Some(opens) = opens {
             participant.track_permissions_asked = Some(request);
             participant.weigh();
@@ -48,7 +44,7 @@ impl Room {
         }
         let tracks = participant.tracks.len() + participant.data_tracks.published.len();
         let told = tracks * UPDATE_LEN;
-        self.charge_news(ctx, &identity, told);
+        self.updates.charge_news(ctx, &self.roster, &identity, told);
         self.set_track_permissions(ctx, publisher, request);
     }
 
@@ -58,7 +54,7 @@ impl Room {
         ctx: &mut Context<'_>,
         publisher: ParticipantKey,
     ) {
-        let found = self.participants.get_mut(&publisher);
+        let found = self.roster.get_mut(publisher);
         if let Some(request) = found.and_then(|found| found.track_permissions_asked.take()) {
             self.update_track_permissions(ctx, publisher, request);
         }
@@ -75,8 +71,8 @@ impl Room {
         } else {
             let entries = request.permissions.into_iter();
             let named = entries.filter_map(|entry| {
-                let identity = match self.by_sid(&entry.participant_sid) {
-                    Some(key) => self.participants[&key].identity.clone(),
+                let identity = match self.roster.by_sid(&entry.participant_sid) {
+                    Some(key) => self.roster[key].identity.clone(),
                     None => entry.participant_identity,
                 };
                 let tracks = (!entry.all_tracks).then(|| entry.track_sids.into_iter().collect());
@@ -84,7 +80,7 @@ impl Room {
             });
             TrackPermissions::Only(named.collect())
         };
-        let Some(participant) = self.participants.get_mut(&publisher) else {
+        let Some(participant) = self.roster.get_mut(publisher) else {
             return;
         };
         participant.track_permissions_stated |= track_permissions != TrackPermissions::Everybody;
@@ -95,15 +91,16 @@ impl Room {
             .values()
             .map(|track| (track.id, track.sid().to_owned()))
             .collect();
-        for receiver in self.others(publisher) {
+        for receiver in self.roster.others(publisher) {
             for (track, track_sid) in &tracks {
-                let identity = &self.participants[&receiver].identity;
+                let identity = &self.roster[receiver].identity;
                 if before.admits(identity, track_sid) != after.admits(identity, track_sid) {
-                    self.reconcile(ctx, receiver, publisher, *track);
+                    self.subscribers
+                        .reconcile(ctx, &mut self.roster, &self.updates, receiver, publisher, *track);
                 }
             }
         }
-        self.weigh(publisher);
-        self.update_receivers_of_data(ctx);
+        self.roster.weigh(publisher);
+        self.data.tracks.update_receivers(ctx, &mut self.roster);
     }
 }

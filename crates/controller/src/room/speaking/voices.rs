@@ -8,44 +8,41 @@ use wire::MediaKind;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::room::Room;
+use crate::room::roster::Roster;
+use crate::room::speaking::Speaking;
 use crate::room::speaking::levels::Speaker;
 use crate::track::Track;
 
-impl Room {
+impl Speaking {
     /// Remembers how loud every microphone was in the last interval.
     pub(in crate::room) fn hear_voices(&mut self, heard: &[(ParticipantKey, AudioActivity)]) {
-        if let Some(voices) = &mut self.speaking.voices {
+        if let Some(voices) = &mut self.voices {
             let levels = heard.iter().map(|(_, activity)| (activity.track, activity.level));
             voices.hear(levels.collect());
         }
     }
 
     /// Has the voices sent that a large room hears, and no others. In a small one all are.
-    pub(in crate::room) fn choose_voices(&mut self, ctx: &mut Context<'_>) {
-        let Some(voices) = &mut self.speaking.voices else {
+    pub(in crate::room) fn choose_voices(&mut self, ctx: &mut Context<'_>, roster: &Roster) {
+        let Some(voices) = &mut self.voices else {
             return;
         };
-        let tracks = self
-            .participants
-            .values()
-            .flat_map(|participant| participant.tracks.values());
+        let tracks = roster.all().flat_map(|participant| participant.tracks.values());
         let microphones: Vec<_> = tracks.filter(|track| is_voice(track)).map(|track| track.id).collect();
         for (track, held) in voices.choose(ctx.now, &microphones) {
             let forwarding = !held;
-            self.command_about(ctx, track, Command::SetForwarding { track, forwarding });
+            roster.command_about(ctx, track, Command::SetForwarding { track, forwarding });
         }
     }
 
     /// Tells the agent whose pictures go with the loudest voices, when that has changed.
-    pub(in crate::room) fn rank_speakers(&mut self, ctx: &mut Context<'_>) {
-        let speaking: Vec<Speaker> = self.speaking.speakers.speaking().collect();
-        self.speaking.order.update(ctx.now, &speaking);
+    pub(in crate::room) fn rank_speakers(&mut self, ctx: &mut Context<'_>, roster: &Roster) {
+        let speaking: Vec<Speaker> = self.speakers.speaking().collect();
+        self.order.update(ctx.now, &speaking);
         let mut places: BTreeMap<TrackId, u8> = BTreeMap::new();
-        for (place, key) in (0..).zip(self.speaking.order.places()) {
-            let tracks = self
-                .participants
-                .get(key)
+        for (place, key) in (0..).zip(self.order.places()) {
+            let tracks = roster
+                .get(*key)
                 .into_iter()
                 .flat_map(|participant| participant.tracks.values());
             let pictures = tracks
@@ -53,18 +50,15 @@ impl Room {
                 .flat_map(|track| track.all_media());
             places.extend(pictures.map(|media| (media.publication.track, place)));
         }
-        let before = std::mem::replace(&mut self.speaking.ranks, places);
-        for (track, place) in &self.speaking.ranks {
+        let before = std::mem::replace(&mut self.ranks, places);
+        for (track, place) in &self.ranks {
             if before.get(track) != Some(place) {
                 let rank = Some(*place);
-                self.command_about(ctx, *track, Command::SetSpeakerRank { track: *track, rank });
+                roster.command_about(ctx, *track, Command::SetSpeakerRank { track: *track, rank });
             }
         }
-        for track in before
-            .into_keys()
-            .filter(|track| !self.speaking.ranks.contains_key(track))
-        {
-            self.command_about(ctx, track, Command::SetSpeakerRank { track, rank: None });
+        for track in before.into_keys().filter(|track| !self.ranks.contains_key(track)) {
+            roster.command_about(ctx, track, Command::SetSpeakerRank { track, rank: None });
         }
     }
 }

@@ -8,7 +8,9 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Down, Downlink, Section, codecs};
 use crate::participant::Participant;
-use crate::room::Room;
+use crate::room::roster::Roster;
+use crate::room::subscribing::Subscribers;
+use crate::room::updates::Updates;
 use crate::subscription::{Subscription, SubscriptionState};
 use crate::track::{Track, Version};
 use crate::{Notification, SubscriptionError};
@@ -21,95 +23,50 @@ struct Delivery<'a> {
     track: &'a Track,
 }
 
-impl Room {
-    /// Gives waiting subscriptions a media section: on a connection we offer a free one or a new
-    /// one, on one the client offers a free one if there is any. Returns those that got one.
-    pub(in crate::room) fn place_subscriptions(
-        &mut self,
-        receiver: ParticipantKey,
-        may_add: bool,
-    ) -> Vec<SubscriptionId> {
-        let Some(participant) = self.participants.get(&receiver) else {
-            return Vec::new();
-        };
-        let waiting = participant.subscriptions.waiting().map(|subscription| subscription.id);
-        let waiting: Vec<_> = waiting.collect();
-        waiting
-            .into_iter()
-            .filter(|id| self.place_subscription(receiver, *id, may_add).is_some())
-            .collect()
-    }
-
-    fn place_subscription(&mut self, receiver: ParticipantKey, id: SubscriptionId, may_add: bool) -> Option<()> {
-        let delivery = self.delivery(receiver, id)?;
-        let kind = delivery.subscription.kind;
-        let (by_stream, by_track) = (delivery.msid_by_stream(), delivery.msid_by_track());
-        let (cname, track_sid) = (delivery.publisher.sid.clone(), delivery.track.sid().to_owned());
-        let stereo = delivery.track.audio_wish().stereo;
-        let sent = delivery.track.all_media().flat_map(|media| &media.formats);
-        let rare = codecs::rare(sent);
-        let participant = self.participants.get_mut(&receiver)?;
-        let peer = participant.downlink_mut()?;
-        let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
-        let section: &mut Section = if may_add {
-            peer.section_for(kind, &track_sid)
-        } else {
-            // One that the peer sends on as well is taken when there is no other.
-            let free = peer.sections.iter_mut().filter(|section| section.is_free_for(kind));
-            free.min_by_key(|section| !section.is_silent())?
-        };
-        let is_first = !may_add || *section.first_track.get_or_insert_with(|| track_sid.clone()) == track_sid;
-        let mid = section.mid;
-        section.sides_mut()?.down = Down::Track(Downlink {
-            subscription: id,
-            ssrc,
-            repair,
-            msid: by_stream.filter(|_| is_first).unwrap_or(by_track),
-            cname,
-            track_sid,
-            stereo,
-            rare,
-        });
-        participant.subscriptions.get_mut(id)?.state = SubscriptionState::Offered(mid);
-        Some(())
-    }
-
+impl Subscribers {
     /// Both sides agree on a subscription's section: the agent may send, in a codec the receiver
     /// can decode.
-    pub(in crate::room) fn activate(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
-        let Some(subscription) = self.subscription(receiver, id) else {
+    pub(in crate::room) fn activate(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        receiver: ParticipantKey,
+        id: SubscriptionId,
+    ) {
+        let Some(subscription) = subscription(roster, receiver, id) else {
             return;
         };
         let (SubscriptionState::Offered(mid) | SubscriptionState::Awaiting(mid)) = subscription.state else {
             return;
         };
         let (publisher, track) = (subscription.publisher, subscription.track);
-        let state = match self.delivery(receiver, id).map(|delivery| delivery.choice(mid)) {
+        let state = match delivery(roster, receiver, id).map(|delivery| delivery.choice(mid)) {
             Some(Choice::Version(version)) => SubscriptionState::Active(mid, version),
             Some(Choice::NotYet) => SubscriptionState::Awaiting(mid),
-            Some(Choice::None) | None => return self.refuse_subscription(ctx, receiver, id),
+            Some(Choice::None) | None => return self.refuse_subscription(ctx, roster, receiver, id),
         };
-        if let Some(subscription) = self
-            .participants
-            .get_mut(&receiver)
+        if let Some(subscription) = roster
+            .get_mut(receiver)
             .and_then(|found| found.subscriptions.get_mut(id))
         {
             subscription.state = state;
         }
-        self.pending.demands.insert(track);
-        self.send_subscription(ctx, receiver, id);
-        self.tell_first_subscription(ctx, publisher, track);
-    }
-
-    fn subscription(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<&Subscription> {
-        self.participants.get(&receiver)?.subscriptions.get(id)
+        self.demand(track);
+        send_subscription(ctx, roster, receiver, id);
+        tell_first_subscription(ctx, roster, publisher, track);
     }
 
     /// Begins anew the subscriptions of which what is sent can no longer be decoded: their receiver
     /// may still take the other codec. One that is under way cannot change, since what is on an
     /// SSRC has one codec for good.
-    pub(in crate::room) fn review_decoders(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey) {
-        let Some(participant) = self.participants.get(&receiver) else {
+    pub(in crate::room) fn review_decoders(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
+        receiver: ParticipantKey,
+    ) {
+        let Some(participant) = roster.get(receiver) else {
             return;
         };
         let active = participant.subscriptions.iter();
@@ -118,23 +75,11 @@ impl Room {
             .map(|subscription| (subscription.id, subscription.publisher, subscription.track))
             .collect();
         for (id, publisher, track) in active {
-            if self.describe(receiver, id).is_none() {
-                self.end_subscription(ctx, receiver, id);
-                self.reconcile(ctx, receiver, publisher, track);
+            if describe(roster, receiver, id).is_none() {
+                self.end_subscription(ctx, roster, receiver, id);
+                self.reconcile(ctx, roster, updates, receiver, publisher, track);
             }
         }
-    }
-
-    fn tell_first_subscription(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, track: TrackId) {
-        let Some(publisher) = self.participants.get_mut(&publisher) else {
-            return;
-        };
-        let Some(track) = publisher.tracks.get_mut(&track).filter(|track| !track.subscribed) else {
-            return;
-        };
-        track.subscribed = true;
-        let track_sid = track.sid().to_owned();
-        publisher.notify(ctx, Notification::TrackSubscribed { track_sid });
     }
 
     /// The receiver cannot decode what the publisher sends. The wish is turned into its opposite,
@@ -142,30 +87,19 @@ impl Room {
     pub(in crate::room) fn refuse_subscription(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         receiver: ParticipantKey,
         id: SubscriptionId,
     ) {
-        let Some(delivery) = self.delivery(receiver, id) else {
+        let Some(delivery) = delivery(roster, receiver, id) else {
             return;
         };
         let track_sid = delivery.track.sid().to_owned();
-        self.end_subscription(ctx, receiver, id);
-        let participant = self.participants.get_mut(&receiver).expect("it was there a moment ago");
+        self.end_subscription(ctx, roster, receiver, id);
+        let participant = roster.get_mut(receiver).expect("it was there a moment ago");
         participant.subscription_overrides.insert(track_sid.clone(), false);
         let error = SubscriptionError::CodecUnsupported;
         participant.notify(ctx, Notification::SubscriptionFailed { track_sid, error });
-    }
-
-    /// Tells the agent how a subscription is now.
-    pub(in crate::room) fn send_subscription(
-        &self,
-        ctx: &mut Context<'_>,
-        receiver: ParticipantKey,
-        id: SubscriptionId,
-    ) {
-        if let Some(command) = self.describe(receiver, id) {
-            self.command(ctx, receiver, Command::Subscribe(command));
-        }
     }
 
     /// A track arrives differently now in one of its codecs: what the receivers of that were told
@@ -173,62 +107,144 @@ impl Room {
     pub(in crate::room) fn refresh_subscriptions_to(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
         publisher: ParticipantKey,
         track: TrackId,
         version: Version,
     ) {
-        for receiver in self.others(publisher) {
-            let found = self.participants[&receiver].subscriptions.to(track);
+        for receiver in roster.others(publisher) {
+            let found = roster[receiver].subscriptions.to(track);
             let Some(subscription) = found.filter(|found| found.version() == version) else {
                 continue;
             };
             let (id, state) = (subscription.id, subscription.state);
             match state {
-                SubscriptionState::Awaiting(_) => self.activate(ctx, receiver, id),
-                SubscriptionState::Active(..) if self.describe(receiver, id).is_none() => {
-                    self.review_decoders(ctx, receiver)
+                SubscriptionState::Awaiting(_) => self.activate(ctx, roster, receiver, id),
+                SubscriptionState::Active(..) if describe(roster, receiver, id).is_none() => {
+                    self.review_decoders(ctx, roster, updates, receiver)
                 }
-                _ => self.send_subscription(ctx, receiver, id),
+                _ => send_subscription(ctx, roster, receiver, id),
             }
         }
     }
+}
 
-    fn delivery(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<Delivery<'_>> {
-        let receiver = self.participants.get(&receiver)?;
-        let subscription = receiver.subscriptions.get(id)?;
-        let publisher = self.participants.get(&subscription.publisher)?;
-        let track = publisher.tracks.get(&subscription.track)?;
-        Some(Delivery {
-            receiver,
-            subscription,
-            publisher,
-            track,
-        })
-    }
+/// Gives waiting subscriptions a media section: on a connection we offer a free one or a new
+/// one, on one the client offers a free one if there is any. Returns those that got one.
+pub(in crate::room) fn place_subscriptions(
+    roster: &mut Roster,
+    receiver: ParticipantKey,
+    may_add: bool,
+) -> Vec<SubscriptionId> {
+    let Some(participant) = roster.get(receiver) else {
+        return Vec::new();
+    };
+    let waiting = participant.subscriptions.waiting().map(|subscription| subscription.id);
+    let waiting: Vec<_> = waiting.collect();
+    waiting
+        .into_iter()
+        .filter(|id| place_subscription(roster, receiver, *id, may_add).is_some())
+        .collect()
+}
 
-    /// An active subscription in the terms of the agent; `None` when receiver and publisher have no
-    /// codec in common.
-    fn describe(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<southbound::Subscription> {
-        let delivery = self.delivery(receiver, id)?;
-        let SubscriptionState::Active(mid, version) = delivery.subscription.state else {
-            return None;
-        };
-        let media = delivery.track.media_in(version)?;
-        let peer = delivery.receiver.downlink()?;
-        let section = peer.section(mid)?;
-        let downlink = section.downlink()?;
-        Some(southbound::Subscription {
-            subscription: id,
-            transport: peer.transport,
-            track: media.publication.track,
-            ssrc: downlink.ssrc,
-            rtx: section.repair(downlink),
-            mid: mid.written(),
-            formats: media.formats_for(section.formats())?,
-            settings: delivery.subscription.settings.wanted(media),
-            fill: delivery.receiver.traits.learns_tracks_by_packets,
-        })
+fn place_subscription(roster: &mut Roster, receiver: ParticipantKey, id: SubscriptionId, may_add: bool) -> Option<()> {
+    let delivery = delivery(roster, receiver, id)?;
+    let kind = delivery.subscription.kind;
+    let (by_stream, by_track) = (delivery.msid_by_stream(), delivery.msid_by_track());
+    let (cname, track_sid) = (delivery.publisher.sid.clone(), delivery.track.sid().to_owned());
+    let stereo = delivery.track.audio_wish().stereo;
+    let sent = delivery.track.all_media().flat_map(|media| &media.formats);
+    let rare = codecs::rare(sent);
+    let participant = roster.get_mut(receiver)?;
+    let peer = participant.downlink_mut()?;
+    let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
+    let section: &mut Section = if may_add {
+        peer.section_for(kind, &track_sid)
+    } else {
+        // One that the peer sends on as well is taken when there is no other.
+        let free = peer.sections.iter_mut().filter(|section| section.is_free_for(kind));
+        free.min_by_key(|section| !section.is_silent())?
+    };
+    let is_first = !may_add || *section.first_track.get_or_insert_with(|| track_sid.clone()) == track_sid;
+    let mid = section.mid;
+    section.sides_mut()?.down = Down::Track(Downlink {
+        subscription: id,
+        ssrc,
+        repair,
+        msid: by_stream.filter(|_| is_first).unwrap_or(by_track),
+        cname,
+        track_sid,
+        stereo,
+        rare,
+    });
+    participant.subscriptions.get_mut(id)?.state = SubscriptionState::Offered(mid);
+    Some(())
+}
+
+fn subscription(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Option<&Subscription> {
+    roster.get(receiver)?.subscriptions.get(id)
+}
+
+fn tell_first_subscription(ctx: &mut Context<'_>, roster: &mut Roster, publisher: ParticipantKey, track: TrackId) {
+    let Some(publisher) = roster.get_mut(publisher) else {
+        return;
+    };
+    let Some(track) = publisher.tracks.get_mut(&track).filter(|track| !track.subscribed) else {
+        return;
+    };
+    track.subscribed = true;
+    let track_sid = track.sid().to_owned();
+    publisher.notify(ctx, Notification::TrackSubscribed { track_sid });
+}
+
+/// Tells the agent how a subscription is now.
+pub(in crate::room) fn send_subscription(
+    ctx: &mut Context<'_>,
+    roster: &Roster,
+    receiver: ParticipantKey,
+    id: SubscriptionId,
+) {
+    if let Some(command) = describe(roster, receiver, id) {
+        roster.command(ctx, receiver, Command::Subscribe(command));
     }
+}
+
+fn delivery(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Option<Delivery<'_>> {
+    let receiver = roster.get(receiver)?;
+    let subscription = receiver.subscriptions.get(id)?;
+    let publisher = roster.get(subscription.publisher)?;
+    let track = publisher.tracks.get(&subscription.track)?;
+    Some(Delivery {
+        receiver,
+        subscription,
+        publisher,
+        track,
+    })
+}
+
+/// An active subscription in the terms of the agent; `None` when receiver and publisher have no
+/// codec in common.
+fn describe(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Option<southbound::Subscription> {
+    let delivery = delivery(roster, receiver, id)?;
+    let SubscriptionState::Active(mid, version) = delivery.subscription.state else {
+        return None;
+    };
+    let media = delivery.track.media_in(version)?;
+    let peer = delivery.receiver.downlink()?;
+    let section = peer.section(mid)?;
+    let downlink = section.downlink()?;
+    Some(southbound::Subscription {
+        subscription: id,
+        transport: peer.transport,
+        track: media.publication.track,
+        ssrc: downlink.ssrc,
+        rtx: section.repair(downlink),
+        mid: mid.written(),
+        formats: media.formats_for(section.formats())?,
+        settings: delivery.subscription.settings.wanted(media),
+        fill: delivery.receiver.traits.learns_tracks_by_packets,
+    })
 }
 
 /// In which codec a receiver can have a track.

@@ -9,26 +9,30 @@ use southbound::TrackId;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::SUBSCRIPTIONS_MAX;
-use crate::room::Room;
+use crate::room::roster::Roster;
+use crate::room::subscribing::Subscribers;
+use crate::room::updates::Updates;
 use crate::{Counter, Notification};
 
-impl Room {
+impl Subscribers {
     /// Tells a receiver whether it may have a track, if that is not what it takes for granted or
     /// was told last.
     pub(in crate::room) fn tell_track_permission(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
         receiver: ParticipantKey,
         publisher: ParticipantKey,
         track: TrackId,
     ) {
-        if self.has_news(publisher) || self.pending.returning == Some(receiver) {
+        if updates.has_news(publisher) || self.returning == Some(receiver) {
             return;
         }
-        let Some(allowed) = self.track_permission(receiver, publisher, track) else {
+        let Some(allowed) = track_permission(roster, receiver, publisher, track) else {
             return;
         };
-        let Some(to) = self.participants.get_mut(&receiver) else {
+        let Some(to) = roster.get_mut(receiver) else {
             return;
         };
         match (allowed, to.denied.contains(&track)) {
@@ -37,36 +41,47 @@ impl Room {
             (false, false) => _ = to.denied.insert(track),
             (true, false) | (false, true) => return,
         }
-        self.send_track_permission(ctx, receiver, publisher, track, allowed);
+        send_track_permission(ctx, roster, receiver, publisher, track, allowed);
     }
 
     /// Tells everybody the permissions of a participant's tracks that they were not told yet.
-    pub(in crate::room) fn tell_track_permissions_of(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey) {
-        let found = self.participants.get(&publisher);
+    pub(in crate::room) fn tell_track_permissions_of(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
+        publisher: ParticipantKey,
+    ) {
+        let found = roster.get(publisher);
         let Some(found) = found.filter(|found| found.track_permissions_stated) else {
             return;
         };
         let tracks: Vec<_> = found.tracks.keys().copied().collect();
-        for receiver in self.others(publisher) {
+        for receiver in roster.others(publisher) {
             for track in &tracks {
-                self.tell_track_permission(ctx, receiver, publisher, *track);
+                self.tell_track_permission(ctx, roster, updates, receiver, publisher, *track);
             }
         }
     }
 
     /// Tells a participant that comes back all permissions that may have changed: it may have
     /// missed some.
-    pub(in crate::room) fn tell_track_permissions_again(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey) {
-        let publishers = self.participants.values();
+    pub(in crate::room) fn tell_track_permissions_again(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        receiver: ParticipantKey,
+    ) {
+        let publishers = roster.all();
         let stated = publishers.filter(|publisher| publisher.track_permissions_stated);
         let tracks: Vec<_> = stated
             .flat_map(|publisher| publisher.tracks.keys().map(|track| (publisher.key, *track)))
             .collect();
         for (publisher, track) in tracks {
-            let Some(allowed) = self.track_permission(receiver, publisher, track) else {
+            let Some(allowed) = track_permission(roster, receiver, publisher, track) else {
                 continue;
             };
-            let Some(to) = self.participants.get_mut(&receiver) else {
+            let Some(to) = roster.get_mut(receiver) else {
                 return;
             };
             match allowed {
@@ -74,53 +89,58 @@ impl Room {
                 false if to.denied.len() < SUBSCRIPTIONS_MAX => _ = to.denied.insert(track),
                 false => continue,
             }
-            self.send_track_permission(ctx, receiver, publisher, track, allowed);
+            send_track_permission(ctx, roster, receiver, publisher, track, allowed);
         }
     }
+}
 
-    /// Nobody sees a participant any more. Clients that see it again begin with the permissions
-    /// that they take for granted.
-    pub(in crate::room) fn forget_denials(&mut self, publisher: ParticipantKey) {
-        let Some(found) = self.participants.get(&publisher) else {
-            return;
-        };
-        let tracks: Vec<_> = found.tracks.keys().copied().collect();
-        for participant in self.participants.values_mut() {
-            for track in &tracks {
-                participant.denied.remove(track);
-            }
+/// Nobody sees a participant any more. Clients that see it again begin with the permissions
+/// that they take for granted.
+pub(in crate::room) fn forget_denials(roster: &mut Roster, publisher: ParticipantKey) {
+    let Some(found) = roster.get(publisher) else {
+        return;
+    };
+    let tracks: Vec<_> = found.tracks.keys().copied().collect();
+    for participant in roster.all_mut() {
+        for track in &tracks {
+            participant.denied.remove(track);
         }
     }
+}
 
-    /// Whether a publisher lets a receiver have a track; `None` for tracks that the receiver does
-    /// not know of or has no right to ask for.
-    fn track_permission(&self, receiver: ParticipantKey, publisher: ParticipantKey, track: TrackId) -> Option<bool> {
-        let to = self.participants.get(&receiver)?;
-        let from = self.participants.get(&publisher)?;
-        let track = from.tracks.get(&track).filter(|track| track.media.is_some())?;
-        let is_known = receiver != publisher && !from.permission.hidden && to.permission.subscribe;
-        is_known.then(|| from.admits(to, track.sid()))
-    }
+/// Whether a publisher lets a receiver have a track; `None` for tracks that the receiver does
+/// not know of or has no right to ask for.
+fn track_permission(
+    roster: &Roster,
+    receiver: ParticipantKey,
+    publisher: ParticipantKey,
+    track: TrackId,
+) -> Option<bool> {
+    let to = roster.get(receiver)?;
+    let from = roster.get(publisher)?;
+    let track = from.tracks.get(&track).filter(|track| track.media.is_some())?;
+    let is_known = receiver != publisher && !from.permission.hidden && to.permission.subscribe;
+    is_known.then(|| from.admits(to, track.sid()))
+}
 
-    fn send_track_permission(
-        &self,
-        ctx: &mut Context<'_>,
-        receiver: ParticipantKey,
-        publisher: ParticipantKey,
-        track: TrackId,
-        allowed: bool,
-    ) {
-        let (Some(to), Some(from)) = (self.participants.get(&receiver), self.participants.get(&publisher)) else {
-            return;
-        };
-        let Some(track) = from.tracks.get(&track) else {
-            return;
-        };
-        let permission = Notification::TrackPermission {
-            participant_sid: from.sid.clone(),
-            track_sid: track.sid().to_owned(),
-            allowed,
-        };
-        to.notify(ctx, permission);
-    }
+fn send_track_permission(
+    ctx: &mut Context<'_>,
+    roster: &Roster,
+    receiver: ParticipantKey,
+    publisher: ParticipantKey,
+    track: TrackId,
+    allowed: bool,
+) {
+    let (Some(to), Some(from)) = (roster.get(receiver), roster.get(publisher)) else {
+        return;
+    };
+    let Some(track) = from.tracks.get(&track) else {
+        return;
+    };
+    let permission = Notification::TrackPermission {
+        participant_sid: from.sid.clone(),
+        track_sid: track.sid().to_owned(),
+        allowed,
+    };
+    to.notify(ctx, permission);
 }

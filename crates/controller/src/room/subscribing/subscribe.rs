@@ -6,20 +6,30 @@ use super::deliver::release;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{REQUEST_TRACKS_MAX, SUBSCRIPTIONS_MAX};
-use crate::room::Room;
+use crate::room::publishing::Publications;
+use crate::room::roster::Roster;
+use crate::room::subscribing::Subscribers;
+use crate::room::subscribing::deliver::send_subscription;
+use crate::room::updates::Updates;
 use crate::subscription::{Settings, Subscription, SubscriptionState};
+use crate::track::Version;
 use crate::{Counter, Notification, SubscriptionError, TrackSettings, UpdateSubscription};
 
-impl Room {
+impl Subscribers {
     /// A newcomer gets what everybody publishes, as far as it wants and may.
-    pub(in crate::room) fn subscribe_to_everybody(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey) {
-        let tracks: Vec<_> = self
-            .participants
-            .values()
+    pub(in crate::room) fn subscribe_to_everybody(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
+        receiver: ParticipantKey,
+    ) {
+        let tracks: Vec<_> = roster
+            .all()
             .flat_map(|publisher| publisher.tracks.keys().map(|track| (publisher.key, *track)))
             .collect();
         for (publisher, track) in tracks {
-            self.reconcile(ctx, receiver, publisher, track);
+            self.reconcile(ctx, roster, updates, receiver, publisher, track);
         }
     }
 
@@ -27,11 +37,13 @@ impl Room {
     pub(in crate::room) fn offer_to_everybody(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
         publisher: ParticipantKey,
         track: TrackId,
     ) {
-        for receiver in self.others(publisher) {
-            self.reconcile(ctx, receiver, publisher, track);
+        for receiver in roster.others(publisher) {
+            self.reconcile(ctx, roster, updates, receiver, publisher, track);
         }
     }
 
@@ -39,51 +51,40 @@ impl Room {
     pub(in crate::room) fn reconcile(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
         receiver: ParticipantKey,
         publisher: ParticipantKey,
         track: TrackId,
     ) {
-        self.tell_track_permission(ctx, receiver, publisher, track);
-        let Some(participant) = self.participants.get(&receiver) else {
+        self.tell_track_permission(ctx, roster, updates, receiver, publisher, track);
+        let Some(participant) = roster.get(receiver) else {
             return;
         };
         let existing = participant.subscriptions.to(track).map(|subscription| subscription.id);
-        match (self.should_have(receiver, publisher, track), existing) {
-            (true, None) if !self.is_held(publisher) => self.begin_subscription(ctx, receiver, publisher, track),
-            (false, Some(subscription)) => self.end_subscription(ctx, receiver, subscription),
+        match (should_have(roster, receiver, publisher, track), existing) {
+            (true, None) if !updates.is_held(publisher) => {
+                self.begin_subscription(ctx, roster, receiver, publisher, track)
+            }
+            (false, Some(subscription)) => self.end_subscription(ctx, roster, receiver, subscription),
             _ => {}
         }
-    }
-
-    fn should_have(&self, receiver: ParticipantKey, publisher: ParticipantKey, track: TrackId) -> bool {
-        let (Some(to), Some(from)) = (self.participants.get(&receiver), self.participants.get(&publisher)) else {
-            return false;
-        };
-        let Some(track) = from.tracks.get(&track).filter(|track| track.media.is_some()) else {
-            return false;
-        };
-        let wanted = to
-            .subscription_overrides
-            .get(track.sid())
-            .copied()
-            .unwrap_or(to.auto_subscribe);
-        let allowed = to.permission.subscribe && from.admits(to, track.sid());
-        wanted && allowed && receiver != publisher && !from.permission.hidden
     }
 
     fn begin_subscription(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         receiver: ParticipantKey,
         publisher: ParticipantKey,
         track: TrackId,
     ) {
-        let found = self.participants.get(&publisher);
+        let found = roster.get(publisher);
         let Some(kind) = found.and_then(|found| found.tracks.get(&track)).map(|track| track.kind) else {
             return;
         };
-        let participant_ref = self.participant_ref(receiver);
-        let Some(participant) = self.participants.get_mut(&receiver) else {
+        let participant_ref = roster.participant_ref(receiver);
+        let Some(participant) = roster.get_mut(receiver) else {
             return;
         };
         if participant.subscriptions.len() >= SUBSCRIPTIONS_MAX {
@@ -101,35 +102,58 @@ impl Room {
             paused: false,
         };
         participant.subscriptions.insert(subscription);
-        self.pending.demands.insert(track);
+        self.demand(track);
         ctx.core.index.subscriptions.insert(id, participant_ref);
-        self.pending.negotiations.insert(receiver);
+        self.negotiate(receiver);
     }
 
     pub(in crate::room) fn end_subscription(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         receiver: ParticipantKey,
         id: SubscriptionId,
     ) {
-        let Some(participant) = self.participants.get_mut(&receiver) else {
+        let Some(participant) = roster.get_mut(receiver) else {
             return;
         };
         let Some(subscription) = participant.subscriptions.remove(id) else {
             return;
         };
         ctx.core.index.subscriptions.remove(&id);
-        self.pending.demands.insert(subscription.track);
+        self.demand(subscription.track);
         if let SubscriptionState::Active(..) = subscription.state {
             ctx.command(participant.node, Command::Unsubscribe { subscription: id });
         }
         release(participant, id);
-        self.pending.negotiations.insert(receiver);
+        self.negotiate(receiver);
+    }
+
+    /// The second codec of a track is no longer sent. Its receivers begin anew, and wait for it if
+    /// nothing else will do.
+    pub(in crate::room) fn lose_backup(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
+        publisher: ParticipantKey,
+        track: TrackId,
+    ) {
+        self.demand(track);
+        for receiver in roster.others(publisher) {
+            let subscription = roster[receiver].subscriptions.to(track);
+            if let Some((id, SubscriptionState::Active(_, Version::Backup))) =
+                subscription.map(|found| (found.id, found.state))
+            {
+                self.end_subscription(ctx, roster, receiver, id);
+                self.reconcile(ctx, roster, updates, receiver, publisher, track);
+            }
+        }
     }
 
     /// The agent ends the subscriptions of a track that ends, so there is nothing to tell it.
-    pub(in crate::room) fn end_subscriptions_to(&mut self, ctx: &mut Context<'_>, track: TrackId) {
-        for (key, participant) in &mut self.participants {
+    pub(in crate::room) fn end_subscriptions_to(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, track: TrackId) {
+        for participant in roster.all_mut() {
             participant.denied.remove(&track);
             let Some(id) = participant.subscriptions.to(track).map(|subscription| subscription.id) else {
                 continue;
@@ -137,7 +161,7 @@ impl Room {
             participant.subscriptions.remove(id);
             ctx.core.index.subscriptions.remove(&id);
             release(participant, id);
-            self.pending.negotiations.insert(*key);
+            self.negotiate(participant.key);
         }
     }
 
@@ -145,13 +169,16 @@ impl Room {
     pub(crate) fn update_subscription(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
+        publications: &Publications,
         receiver: ParticipantKey,
         request: UpdateSubscription,
     ) {
         for sid in request.track_sids.into_iter().take(REQUEST_TRACKS_MAX) {
-            let Some((publisher, track)) = self.track_sids.get(&sid).copied() else {
+            let Some((publisher, track)) = publications.find(&sid) else {
                 if request.subscribe
-                    && let Some(participant) = self.participants.get(&receiver)
+                    && let Some(participant) = roster.get(receiver)
                 {
                     let failed = Notification::SubscriptionFailed {
                         track_sid: sid,
@@ -161,52 +188,46 @@ impl Room {
                 }
                 continue;
             };
-            if let Some(participant) = self.participants.get_mut(&receiver) {
+            if let Some(participant) = roster.get_mut(receiver) {
                 participant.subscription_overrides.insert(sid, request.subscribe);
                 // Clients that ask for a track take it as permitted until they are told otherwise.
                 if request.subscribe {
                     participant.denied.remove(&track);
                 }
             }
-            self.reconcile(ctx, receiver, publisher, track);
+            self.reconcile(ctx, roster, updates, receiver, publisher, track);
         }
-        self.forget_old_overrides(receiver);
-    }
-
-    /// Wishes about tracks that are gone are dropped, so that the list is never longer than the
-    /// tracks of the room.
-    fn forget_old_overrides(&mut self, receiver: ParticipantKey) {
-        if let Some(participant) = self.participants.get_mut(&receiver) {
-            participant
-                .subscription_overrides
-                .retain(|sid, _| self.track_sids.contains_key(sid));
-        }
+        forget_old_overrides(roster, publications, receiver);
     }
 
     /// A client says how well it wants tracks.
     pub(in crate::room) fn update_track_settings(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        publications: &Publications,
         receiver: ParticipantKey,
         request: &TrackSettings,
     ) {
         let settings = Settings::from_request(request);
         for sid in request.track_sids.iter().take(REQUEST_TRACKS_MAX) {
-            self.set_settings(ctx, receiver, sid, settings);
+            self.set_settings(ctx, roster, publications, receiver, sid, settings);
         }
     }
 
     pub(in crate::room) fn set_settings(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        publications: &Publications,
         receiver: ParticipantKey,
         sid: &str,
         settings: Settings,
     ) {
-        let Some((_, track)) = self.track_sids.get(sid).copied() else {
+        let Some((_, track)) = publications.find(sid) else {
             return;
         };
-        let Some(participant) = self.participants.get_mut(&receiver) else {
+        let Some(participant) = roster.get_mut(receiver) else {
             return;
         };
         let Some(id) = participant.subscriptions.to(track).map(|subscription| subscription.id) else {
@@ -219,7 +240,33 @@ impl Room {
             return;
         }
         subscription.settings = settings;
-        self.pending.demands.insert(track);
-        self.send_subscription(ctx, receiver, id);
+        self.demand(track);
+        send_subscription(ctx, roster, receiver, id);
+    }
+}
+
+fn should_have(roster: &Roster, receiver: ParticipantKey, publisher: ParticipantKey, track: TrackId) -> bool {
+    let (Some(to), Some(from)) = (roster.get(receiver), roster.get(publisher)) else {
+        return false;
+    };
+    let Some(track) = from.tracks.get(&track).filter(|track| track.media.is_some()) else {
+        return false;
+    };
+    let wanted = to
+        .subscription_overrides
+        .get(track.sid())
+        .copied()
+        .unwrap_or(to.auto_subscribe);
+    let allowed = to.permission.subscribe && from.admits(to, track.sid());
+    wanted && allowed && receiver != publisher && !from.permission.hidden
+}
+
+/// Wishes about tracks that are gone are dropped, so that the list is never longer than the
+/// tracks of the room.
+fn forget_old_overrides(roster: &mut Roster, publications: &Publications, receiver: ParticipantKey) {
+    if let Some(participant) = roster.get_mut(receiver) {
+        participant
+            .subscription_overrides
+            .retain(|sid, _| publications.find(sid).is_some());
     }
 }

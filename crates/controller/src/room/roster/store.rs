@@ -10,7 +10,7 @@ use crate::UpdateTrackPermissions;
 use crate::ids::ParticipantKey;
 use crate::limits::{STORE_POOL_MAX, STORE_SHARE};
 use crate::participant::{Participant, TrackPermissions};
-use crate::room::Room;
+use crate::room::roster::Roster;
 
 /// The answer to a request that would store more than the room keeps.
 pub(in crate::room) const STORE_FULL: &str = "the room stores no more for its participants";
@@ -41,10 +41,10 @@ impl Participant {
     }
 }
 
-impl Room {
+impl Roster {
     /// Whether a participant may store so many bytes more.
     pub(in crate::room) fn takes(&self, key: ParticipantKey, more: usize) -> bool {
-        let stored = self.participants.get(&key).map_or(0, |participant| participant.stored);
+        let stored = self.get(key).map_or(0, |participant| participant.stored);
         self.pool_takes(Some(key), stored + more)
     }
 
@@ -55,7 +55,7 @@ impl Room {
 
     /// Counts anew what a participant stores.
     pub(in crate::room) fn weigh(&mut self, key: ParticipantKey) {
-        if let Some(participant) = self.participants.get_mut(&key) {
+        if let Some(participant) = self.get_mut(key) {
             participant.weigh();
         }
     }
@@ -65,22 +65,11 @@ impl Room {
         if beyond == 0 {
             return true;
         }
-        let had = key.and_then(|key| self.participants.get(&key));
+        let had = key.and_then(|key| self.get(key));
         let had = had.map_or(0, |participant| participant.pooled.bytes());
-        let all: usize = self.participants.values().map(|other| other.pooled.bytes()).sum();
+        let all: usize = self.all().map(|other| other.pooled.bytes()).sum();
         let pooled = all - had + beyond;
         pooled <= STORE_POOL_MAX && self.account.takes(pooled, beyond.saturating_sub(had))
-    }
-
-    /// Whether the room may have metadata of this length.
-    pub(crate) fn takes_metadata(&self, len: usize) -> bool {
-        self.account.takes(len, len.saturating_sub(self.metadata_held.bytes()))
-    }
-
-    /// Stores metadata of the room.
-    pub(crate) fn set_metadata(&mut self, metadata: String) {
-        self.metadata_held.set(metadata.len());
-        self.metadata = metadata;
     }
 }
 

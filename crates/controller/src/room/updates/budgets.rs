@@ -12,7 +12,8 @@ use crate::limits::{
     GREETING_BURST, GREETING_PER_SECOND, GREETING_READ_RATE, NEWS_BURST, NEWS_MESSAGE_MIN, NEWS_PER_SECOND,
     NEWS_REMEMBERED_MAX,
 };
-use crate::room::Room;
+use crate::room::roster::Roster;
+use crate::room::updates::Updates;
 
 const NEWS: Rate = Rate {
     per_second: NEWS_PER_SECOND,
@@ -24,30 +25,30 @@ const GREETINGS: Rate = Rate {
     burst: GREETING_BURST,
 };
 
-impl Room {
+impl Updates {
     /// When the others may hear of this identity again; `None` when they may now.
     pub(in crate::room) fn news_open_at(&self, ctx: &Context<'_>, identity: &str) -> Option<Instant> {
-        self.membership.news.open_at(ctx.now, NEWS, identity)
+        self.news.open_at(ctx.now, NEWS, identity)
     }
 
     /// Each of the others is told this many bytes about an identity. A message costs each receiver
     /// more than its bytes, so short ones count as [`NEWS_MESSAGE_MIN`].
-    pub(in crate::room) fn charge_news(&mut self, ctx: &Context<'_>, identity: &str, len: usize) {
+    pub(in crate::room) fn charge_news(&mut self, ctx: &Context<'_>, roster: &Roster, identity: &str, len: usize) {
         let len = len.max(NEWS_MESSAGE_MIN);
-        let max = self.participants.len() + NEWS_REMEMBERED_MAX;
-        self.membership.news.charge(ctx.now, NEWS, identity, len, max);
+        let max = roster.len() + NEWS_REMEMBERED_MAX;
+        self.news.charge(ctx.now, NEWS, identity, len, max);
     }
 
     /// Whether an identity comes in more often than the size of the room permits.
     pub(crate) fn is_greeted_too_often(&self, now: Instant, identity: &str) -> bool {
-        self.membership.greetings.open_at(now, GREETINGS, identity).is_some()
+        self.greetings.open_at(now, GREETINGS, identity).is_some()
     }
 
     /// An identity is told of everybody. Returns how long its client may take to read that.
-    pub(in crate::room) fn charge_greeting(&mut self, ctx: &Context<'_>, identity: &str) -> Duration {
-        let len: usize = self.participants.values().map(|other| other.stored).sum();
-        let max = self.participants.len() + NEWS_REMEMBERED_MAX;
-        self.membership.greetings.charge(ctx.now, GREETINGS, identity, len, max);
+    pub(in crate::room) fn charge_greeting(&mut self, ctx: &Context<'_>, roster: &Roster, identity: &str) -> Duration {
+        let len: usize = roster.all().map(|other| other.stored).sum();
+        let max = roster.len() + NEWS_REMEMBERED_MAX;
+        self.greetings.charge(ctx.now, GREETINGS, identity, len, max);
         Duration::from_millis((len as u64 * 1000) / u64::from(GREETING_READ_RATE))
     }
 }

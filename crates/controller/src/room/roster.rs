@@ -1,0 +1,239 @@
+//! Everybody in a room.
+
+mod store;
+
+use std::collections::BTreeMap;
+use std::ops::Index;
+use std::time::Instant;
+
+use access::{Claims, ParticipantKind};
+use slots::Account;
+use southbound::{Command, Node, NodeId, TrackId};
+
+use crate::context::{Context, ParticipantRef, Timer};
+use crate::ids::{ParticipantKey, RoomKey};
+use crate::limits::PARTICIPANTS_MAX;
+use crate::participant::Participant;
+use crate::{Config, Counter, Notification, Output, RefusalReason, Request, Resume};
+
+pub(crate) use self::store::texts_len;
+pub(in crate::room) use self::store::{ATTRIBUTE_OVERHEAD, STORE_FULL, list_len};
+
+/// A room of more participants than this is large.
+const LARGE_FROM: usize = 50;
+
+/// The participants of a room, in the order they joined.
+pub(crate) struct Roster {
+    room: RoomKey,
+    participants: BTreeMap<ParticipantKey, Participant>,
+    /// Of what participants store beyond their shares.
+    account: Account,
+}
+
+impl Roster {
+    pub(in crate::room) fn new(room: RoomKey, account: Account) -> Self {
+        Self {
+            room,
+            participants: BTreeMap::new(),
+            account,
+        }
+    }
+
+    pub(crate) fn get(&self, key: ParticipantKey) -> Option<&Participant> {
+        self.participants.get(&key)
+    }
+
+    pub(in crate::room) fn get_mut(&mut self, key: ParticipantKey) -> Option<&mut Participant> {
+        self.participants.get_mut(&key)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Participant> + Clone {
+        self.participants.values()
+    }
+
+    pub(in crate::room) fn all_mut(&mut self) -> impl Iterator<Item = &mut Participant> {
+        self.participants.values_mut()
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = ParticipantKey> {
+        self.participants.keys().copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.participants.len()
+    }
+
+    /// Whether updates to everybody are batched.
+    pub(in crate::room) fn is_large(&self) -> bool {
+        self.participants.len() > LARGE_FROM
+    }
+
+    pub(in crate::room) fn insert(&mut self, mut participant: Participant) {
+        participant.pooled = self.account.hold();
+        participant.weigh();
+        self.participants.insert(participant.key, participant);
+    }
+
+    pub(in crate::room) fn remove(&mut self, key: ParticipantKey) -> Option<Participant> {
+        self.participants.remove(&key)
+    }
+
+    pub(in crate::room) fn others(&self, key: ParticipantKey) -> Vec<ParticipantKey> {
+        self.keys().filter(|other| *other != key).collect()
+    }
+
+    pub(crate) fn by_identity(&self, identity: &str) -> Option<ParticipantKey> {
+        let found = self.all().find(|participant| participant.identity == identity);
+        found.map(|found| found.key)
+    }
+
+    pub(in crate::room) fn by_sid(&self, sid: &str) -> Option<ParticipantKey> {
+        let found = self.all().find(|participant| participant.sid == sid);
+        found.map(|found| found.key)
+    }
+
+    /// The participant a client says it is, if it is still here and may be it.
+    pub(crate) fn returning(&self, resume: &Resume) -> Option<ParticipantKey> {
+        let found = self
+            .all()
+            .find(|participant| participant.identity == resume.claims.identity())?;
+        (found.sid == resume.sid && found.mode == resume.mode).then_some(found.key)
+    }
+
+    pub(in crate::room) fn participant_ref(&self, participant: ParticipantKey) -> ParticipantRef {
+        ParticipantRef {
+            room: self.room,
+            participant,
+        }
+    }
+
+    pub(crate) fn room(&self) -> RoomKey {
+        self.room
+    }
+
+    /// The timer of the room.
+    pub(in crate::room) fn timer(&self) -> Timer {
+        Timer::Room(self.room)
+    }
+
+    /// Whether nobody is here whom the room stays for.
+    pub(in crate::room) fn is_deserted(&self) -> bool {
+        self.all().all(Participant::is_dependent)
+    }
+
+    /// Whether somebody records, seen or not.
+    pub(in crate::room) fn is_recorded(&self) -> bool {
+        self.all().any(|participant| participant.permission.recorder)
+    }
+
+    /// Whether it takes nobody who is not in it. `max` is the room's own limit; agents and
+    /// recorders do not count for it, and are bounded together with all others.
+    pub(in crate::room) fn is_full(&self, config: &Config, max: usize, is_dependent: bool) -> bool {
+        let others = self.all().filter(|other| !other.is_dependent());
+        self.participants.len() >= config.participants_max.max(PARTICIPANTS_MAX)
+            || (!is_dependent && others.count() >= max.min(config.participants_max))
+    }
+
+    /// The participant whose media should have connected longest ago, to be removed for somebody
+    /// else. One that counts for the room's own limit gives way to another that does.
+    pub(crate) fn unconnected(&self, now: Instant, is_dependent: bool) -> Option<ParticipantKey> {
+        let alike = self
+            .all()
+            .filter(|participant| is_dependent || !participant.is_dependent());
+        let idle = alike.filter_map(|participant| Some((participant.idle_since(now)?, participant.key)));
+        idle.min().map(|(_, key)| key)
+    }
+
+    /// Whether the identity of a token is taken: an agent replaces no other participant, so that a
+    /// worker cannot take somebody's place.
+    pub(crate) fn is_taken(&self, claims: &Claims) -> bool {
+        let mut same = self
+            .all()
+            .filter(|participant| participant.identity == claims.identity());
+        let is_agent = |claims: &Claims| claims.participant_kind() == ParticipantKind::Agent;
+        is_agent(claims) && same.any(|participant| !is_agent(&participant.claims))
+    }
+
+    /// The node that its participants are on, if there are any.
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        self.all().next().map(|participant| participant.node)
+    }
+
+    /// The node of a participant, while it is there.
+    pub(in crate::room) fn node_of(&self, ctx: &Context<'_>, key: ParticipantKey) -> Option<Node> {
+        let participant = self.get(key)?;
+        ctx.core.nodes.get(participant.node).cloned()
+    }
+
+    /// Commands the node of a participant.
+    pub(in crate::room) fn command(&self, ctx: &mut Context<'_>, key: ParticipantKey, command: Command) {
+        if let Some(participant) = self.get(key) {
+            ctx.command(participant.node, command);
+        }
+    }
+
+    /// Commands the node that a track arrives at. Of one that is gone there is nothing to say.
+    pub(in crate::room) fn command_about(&self, ctx: &mut Context<'_>, track: TrackId, command: Command) {
+        if let Some(publisher) = ctx.core.index.tracks.get(&track).copied() {
+            self.command(ctx, publisher.participant, command);
+        }
+    }
+
+    /// Tells a participant something, while it is there.
+    pub(in crate::room) fn notify(&self, ctx: &mut Context<'_>, key: ParticipantKey, notification: Notification) {
+        if let Some(participant) = self.get(key) {
+            participant.notify(ctx, notification);
+        }
+    }
+
+    /// Tells a client that a request is not granted.
+    pub(in crate::room) fn refuse(
+        &self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        reason: RefusalReason,
+        message: &'static str,
+        request: Request,
+    ) {
+        ctx.count(match reason {
+            RefusalReason::NotFound => Counter::NotFound,
+            RefusalReason::LimitExceeded => Counter::LimitExceeded,
+            RefusalReason::NotAllowed
+            | RefusalReason::UnsupportedType
+            | RefusalReason::InvalidRequest
+            | RefusalReason::InvalidHandle
+            | RefusalReason::InvalidName
+            | RefusalReason::DuplicateHandle
+            | RefusalReason::DuplicateName => Counter::NotAllowed,
+        });
+        let refused = Notification::Refused {
+            request,
+            reason,
+            message,
+        };
+        self.notify(ctx, key, refused);
+    }
+}
+
+/// Tells several participants the same; those without a connection are left out.
+pub(in crate::room) fn notify_many<'a>(
+    ctx: &mut Context<'_>,
+    participants: impl Iterator<Item = &'a Participant>,
+    notification: Notification,
+) {
+    let connections: Vec<_> = participants.filter_map(Participant::connection).collect();
+    if !connections.is_empty() {
+        ctx.out.push(Output::NotifyMany {
+            connections,
+            notification,
+        });
+    }
+}
+
+impl Index<ParticipantKey> for Roster {
+    type Output = Participant;
+
+    fn index(&self, key: ParticipantKey) -> &Participant {
+        &self.participants[&key]
+    }
+}
