@@ -40,9 +40,9 @@ fn each_layer_switch_is_reported_with_the_layers_before_and_after() {
             .iter()
             .all(|(subscription, ..)| *subscription == SubscriptionId(500))
     );
-    let encodings = switches.iter().map(|(_, _, to)| to.encoding);
+    let mut encodings = switches.iter().map(|(_, _, to)| to.encoding);
     assert_eq!(encodings.clone().max(), Some(2), "{switches:?}");
-    assert_eq!(encodings.last(), Some(1), "{switches:?}");
+    assert_eq!(encodings.next_back(), Some(1), "{switches:?}");
     world.close_all();
 }
 
