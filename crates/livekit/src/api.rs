@@ -79,7 +79,7 @@ impl Reply {
     pub fn told_len(&self) -> usize {
         match self {
             Self::Admin(reply) => reply.told_len(),
-            Self::Dispatch(_) => 0,
+            Self::Dispatch(reply) => reply.told_len(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use controller::AgentRequest;
 use livekit_protocol as proto;
 use livekit_protocol::JobRestartPolicy;
+use prost::Message as _;
 
 use super::names::JobKey;
 use crate::limits::{ATTRIBUTES_MAX, CID_MAX, DEPLOYMENT_MAX, DISPATCHES_MAX, METADATA_MAX};
@@ -56,6 +57,16 @@ pub enum DispatchReply {
     One(Box<proto::AgentDispatch>),
     /// Dispatches, in the order of their creation.
     All(Vec<proto::AgentDispatch>),
+}
+
+impl DispatchReply {
+    /// The bytes that the answer takes.
+    pub(crate) fn told_len(&self) -> usize {
+        match self {
+            Self::One(dispatch) => dispatch.encoded_len(),
+            Self::All(dispatches) => dispatches.iter().map(proto::AgentDispatch::encoded_len).sum(),
+        }
+    }
 }
 
 /// Why a request was not done. Nothing has changed then.

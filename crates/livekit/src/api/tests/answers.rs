@@ -3,6 +3,7 @@
 use controller::{AdminError, AgentRequest, PerformRpc, RoomInfo, RpcError};
 
 use super::*;
+use crate::agents::DispatchReply;
 
 #[test]
 fn answers_in_json_name_every_field_as_the_protocol_does() {
@@ -120,4 +121,15 @@ fn a_token_may_set_up_the_room_it_creates() {
     };
     assert_eq!(with(said), Ok(expected));
     assert!(with(json!({"maxParticipants": "many"})).is_err());
+}
+
+#[test]
+fn the_length_of_a_list_of_dispatches_is_told() {
+    let dispatch = proto::AgentDispatch {
+        metadata: "m".repeat(60_000),
+        ..proto::AgentDispatch::default()
+    };
+    let reply = || Reply::from(DispatchReply::All(vec![dispatch.clone(); 64]));
+    let written = protobuf("ListRooms").write(reply());
+    assert!((written.len() - 64 * 8..=written.len()).contains(&reply().told_len()));
 }
