@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the form of the tree: line widths, file and folder sizes, old names, sentences, imports, glossary.
+"""Checks the form of the tree: widths, sizes of files, folders and types, old names, sentences, imports, glossary.
 
 Usage: scripts/tidy/check.py [--prune | --all]. Prints offences as `rule path:line: detail`.
 `allow` beside this file counts the offences that are older than their rule, by rule and folder of
@@ -14,11 +14,15 @@ from collections import Counter
 from pathlib import Path
 
 import imports
+import methods
 
 DOC_WIDTH = 100
 COMMENT_WIDTH = 100
 FILE_LINES = 400
 FOLDER_FILES = 25
+METHODS = 60
+# A comment of so few words says hardly more than the name that it belongs to.
+COMMENT_WORDS = 3
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -32,6 +36,8 @@ CLAUSE = re.compile(r"^(Who|Whoever|Whose|What|Whatever|Where|Wherever)\b")
 COMMIT = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 # A front end speaks the protocol, and so do clients that test and measure it.
 PROTOCOL_USERS = ("crates/livekit/", "verify/", "eval/")
+# Rules whose entries in `allow` are for one thing, with its size.
+WHOLE = ("file", "folder", "loop", "methods")
 GLOSSARY = "docs/glossary.md"
 # The folders of modules in the glossary's last column; all others are those of crates.
 MODULES = {name: f"backends/{name}/src" for name in ("afxdp", "ebpf", "gcm", "layered", "p4", "udp")}
@@ -51,6 +57,7 @@ def offences():
         yield "loop", folder, 0, f"{len(names)} modules import each other: {', '.join(names)}"
     for manifest, name in imports.against_order(ROOT):
         yield "order", manifest, 0, name
+    yield from methods.large(paths, ROOT, METHODS)
     for path in paths:
         suffix = Path(path).suffix
         if suffix not in SOURCES | HASHES | {".md"}:
@@ -66,6 +73,8 @@ def offences():
         yield from in_comments(path, lines, r"\s*(//[/!]?|/?\*+)( |$)" if suffix in SLASHES else r"\s*#+( |$)")
         if suffix in (".rs", ".c", ".h"):
             yield from in_code(path, lines, words)
+        if suffix == ".rs":
+            yield from short_comments(path, lines)
 
 
 def in_document(path, lines):
@@ -113,6 +122,15 @@ def in_comments(path, lines, comment):
             paragraph.append((number, text))
 
 
+def short_comments(path, lines):
+    """Comments of items that hardly say more than the item's name, as "Its name."."""
+    for before, line, after in zip([""] + lines, lines, lines[1:] + [""]):
+        is_alone = not re.match(r"\s*///", before) and not re.match(r"\s*///", after)
+        text = re.match(r"\s*/// (.*)", line) if is_alone else None
+        if text and len(text.group(1).split()) <= COMMENT_WORDS:
+            yield "short", path, 0, text.group(1)
+
+
 def sentences(path, paragraph):
     """Sentences that begin with a clause about who, what or where; questions may."""
     text, begins = "", []
@@ -141,7 +159,7 @@ def in_code(path, lines, words):
 
 def place(rule, path):
     """The part of the tree that an entry of the allow list is for."""
-    return path if rule in ("file", "folder", "loop") else "/".join(Path(path).parts[:2])
+    return path if rule in WHOLE else "/".join(Path(path).parts[:2])
 
 
 def main():
@@ -154,7 +172,7 @@ def main():
     for rule, path, line, detail in offences():
         key = rule, place(rule, path)
         # A file, a folder or a loop must not grow, however large it is already.
-        found[key] += int(detail.split()[0]) if rule in ("file", "folder", "loop") else 1
+        found[key] += int(detail.split()[0]) if rule in WHOLE else 1
         reports.setdefault(key, []).append(f"{rule} {path}:{line}: {detail}")
     if "--all" in sys.argv:
         print("\n".join(text for texts in reports.values() for text in texts))

@@ -19,11 +19,12 @@ def loops(paths, root):
             crates[head].append(path)
     for crate, files in crates.items():
         modules = {module_of(crate, path): path for path in files}
+        exports = exported(root / modules[()], modules) if () in modules else {}
         arrows = defaultdict(lambda: defaultdict(set))
         for module, path in modules.items():
             text = re.split(r"#\[cfg\(test\)\]\s*mod tests\b", (root / path).read_text())[0]
             text = re.sub(r"//.*", "", text)
-            for target in targets(text, module, modules):
+            for target in targets(text, module, modules, exports):
                 common = 0
                 while common < min(len(module), len(target)) and module[common] == target[common]:
                     common += 1
@@ -54,8 +55,21 @@ def module_of(crate, path):
     return tuple(parts)
 
 
-def targets(text, module, modules):
-    """The modules that a text imports from."""
+def exported(root_file, modules):
+    """The modules that the names of a crate's root come from: name to module."""
+    text = re.sub(r"//.*", "", root_file.read_text())
+    exports = {}
+    for found in re.finditer(r"^(?:pub(?:\([\w: ]+\))? )?use\s+((?:crate::|self::)?\w[^;]*);", text, re.M):
+        for path in spread(re.sub(r"\s+as\s+", "=", found.group(1)).replace("\n", "").replace(" ", "")):
+            path, _, alias = path.partition("=")
+            parts = tuple(part for part in path.split("::") if part not in ("crate", "self"))
+            if parts[:1] in modules:
+                exports[alias or parts[-1]] = parts[:-1]
+    return exports
+
+
+def targets(text, module, modules, exports):
+    """The modules that a text imports from; a name of the crate's root counts as its module."""
     for found in USE.finditer(text):
         for path in spread(re.sub(r"\s+", "", found.group(1))):
             parts = path.split("::")
@@ -67,6 +81,8 @@ def targets(text, module, modules):
                     base = base[:-1] if parts[0] == "super" else base
                     parts = parts[1:]
             full = base + tuple(parts)
+            if full[:1] not in modules and full[:1]:
+                full = exports.get(full[0], full)
             while full and full not in modules:
                 full = full[:-1]
             if full and full != module:
