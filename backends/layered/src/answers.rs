@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use dataplane::{Event, RelayTraffic, WriteId};
+use dataplane::{Event, OffloadedTraffic, RelayTraffic, WriteId};
 
 /// The counts of a relay in one place or several, at some time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,9 +30,17 @@ struct Expected {
 }
 
 impl Part {
-    /// From what a place says.
+    /// From what an offload says.
     pub(crate) fn new(traffic: Option<(RelayTraffic, Option<Instant>)>) -> Self {
-        traffic.map_or_else(Part::default, |(traffic, last)| Part(traffic, last))
+        let Some((traffic, last)) = traffic else {
+            return Part::default();
+        };
+        let offloaded = OffloadedTraffic {
+            packets: traffic.packets,
+            bytes: traffic.bytes,
+            dropped: traffic.dropped,
+        };
+        Part(RelayTraffic { offloaded, ..traffic }, last)
     }
 
     /// Both together.
@@ -41,6 +49,11 @@ impl Part {
             packets: self.0.packets + other.0.packets,
             bytes: self.0.bytes + other.0.bytes,
             dropped: self.0.dropped + other.0.dropped,
+            offloaded: OffloadedTraffic {
+                packets: self.0.offloaded.packets + other.0.offloaded.packets,
+                bytes: self.0.offloaded.bytes + other.0.offloaded.bytes,
+                dropped: self.0.offloaded.dropped + other.0.offloaded.dropped,
+            },
         };
         Part(traffic, self.1.max(other.1))
     }

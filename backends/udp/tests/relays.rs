@@ -224,6 +224,7 @@ fn the_last_report_counts_everything() {
         packets: 10,
         bytes: 200,
         dropped: 10,
+        ..RelayTraffic::default()
     };
     assert_eq!((at, traffic), (a, expected));
     assert!(last.is_some_and(|last| last >= before && last <= Instant::now()));

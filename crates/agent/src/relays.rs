@@ -244,6 +244,11 @@ impl Relays {
                 packets: traffic.packets,
                 bytes: traffic.bytes,
                 errors: traffic.dropped,
+                offloaded: relay::Offloaded {
+                    packets: traffic.offloaded.packets,
+                    bytes: traffic.offloaded.bytes,
+                    errors: traffic.offloaded.dropped,
+                },
             };
             let idle = last.map(|last| cx.now.saturating_duration_since(last));
             tell(cx, RelayNotice::Traffic { at, traffic, idle });

@@ -301,6 +301,19 @@ pub struct RelayTraffic {
     pub bytes: u64,
     /// Datagrams that were dropped.
     pub dropped: u64,
+    /// The part of all this that an offload did, such as the kernel.
+    pub offloaded: OffloadedTraffic,
+}
+
+/// The part of a relay's traffic that did not reach the base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OffloadedTraffic {
+    /// Datagrams that went on.
+    pub packets: u64,
+    /// Their bytes of UDP payload, on arrival.
+    pub bytes: u64,
+    /// Datagrams that were dropped.
+    pub dropped: u64,
 }
 
 /// One RTP packet that arrived.

@@ -37,8 +37,8 @@ pub mod table;
 pub use capabilities::{Capabilities, RewritingModes};
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{
-    Arrival, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics, StreamStatistics,
-    WriteError,
+    Arrival, Clock, DataPlane, Departure, Event, Inject, OffloadedTraffic, PuntKind, RelayTraffic, ReplicaStatistics,
+    StreamStatistics, WriteError,
 };
 pub use feedback::FeedbackClass;
 pub use model::{Egress, Ingress, Model};

@@ -182,9 +182,14 @@ impl Statistics {
 
     /// A port reported its traffic since it was opened, which was `before` at its last report.
     pub(crate) fn relayed(&mut self, before: Traffic, traffic: Traffic) {
-        self.relayed.packets += traffic.packets.saturating_sub(before.packets);
-        self.relayed.bytes += traffic.bytes.saturating_sub(before.bytes);
-        self.relayed.errors += traffic.errors.saturating_sub(before.errors);
+        let total = &mut self.relayed;
+        total.packets += traffic.packets.saturating_sub(before.packets);
+        total.bytes += traffic.bytes.saturating_sub(before.bytes);
+        total.errors += traffic.errors.saturating_sub(before.errors);
+        let (part, traffic, before) = (&mut total.offloaded, traffic.offloaded, before.offloaded);
+        part.packets += traffic.packets.saturating_sub(before.packets);
+        part.bytes += traffic.bytes.saturating_sub(before.bytes);
+        part.errors += traffic.errors.saturating_sub(before.errors);
     }
 
     /// The ports to ask for their traffic now, of all that relay.

@@ -1,6 +1,6 @@
 //! Notices about relayed calls.
 
-use southbound::relay::{Refusal, RelayNotice, Report, Traffic};
+use southbound::relay::{Offloaded, Refusal, RelayNotice, Report, Traffic};
 
 use crate::enums::Numbered;
 use crate::fields::{fraction, read, read_optional, required};
@@ -32,6 +32,9 @@ fn variant(notice: RelayNotice) -> Variant {
             bytes: traffic.bytes,
             errors: traffic.errors,
             idle: idle.map(Into::into),
+            offloaded_packets: traffic.offloaded.packets,
+            offloaded_bytes: traffic.offloaded.bytes,
+            offloaded_errors: traffic.offloaded.errors,
         }),
         RelayNotice::Quality { at, ssrc, report } => Variant::Quality(v1::RelayQuality {
             at: Some(at.into()),
@@ -64,6 +67,11 @@ impl TryFrom<v1::RelayNotice> for RelayNotice {
                     packets: traffic.packets,
                     bytes: traffic.bytes,
                     errors: traffic.errors,
+                    offloaded: Offloaded {
+                        packets: traffic.offloaded_packets,
+                        bytes: traffic.offloaded_bytes,
+                        errors: traffic.offloaded_errors,
+                    },
                 },
                 idle: read_optional(traffic.idle)?,
             },

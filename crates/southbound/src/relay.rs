@@ -169,6 +169,19 @@ pub struct Traffic {
     pub bytes: u64,
     /// Packets that were dropped.
     pub errors: u64,
+    /// The part of all this that was done in the kernel, or by another offload.
+    pub offloaded: Offloaded,
+}
+
+/// The part of the traffic that the node's own process did not see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offloaded {
+    /// Packets that were forwarded.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that were dropped.
+    pub errors: u64,
 }
 
 /// How well a stream was received.

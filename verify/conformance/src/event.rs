@@ -1,6 +1,6 @@
 //! Events from a device to the agent.
 
-use dataplane::Event;
+use dataplane::{Event, OffloadedTraffic, RelayTraffic};
 
 use crate::text::EventPattern;
 
@@ -22,6 +22,14 @@ pub fn flatten(event: Event) -> Vec<Event> {
                 departures: vec![departure],
             })
             .collect(),
+        Event::RelayTraffic { at, traffic, last } => {
+            // Each device has its own division between base and offloads.
+            let traffic = RelayTraffic {
+                offloaded: OffloadedTraffic::default(),
+                ..traffic
+            };
+            vec![Event::RelayTraffic { at, traffic, last }]
+        }
         other => vec![other],
     }
 }

@@ -269,6 +269,7 @@ impl Offload for RelayOffload {
             packets: counted.packets,
             bytes: counted.bytes,
             dropped: counted.dropped,
+            ..RelayTraffic::default()
         };
         let last = (counted.packets > 0).then(|| self.table.tables.nanoseconds(counted.last));
         Some((traffic, last.flatten().map(|last| self.clock.instant(last))))

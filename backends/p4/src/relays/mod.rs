@@ -336,7 +336,7 @@ fn counted(desk: &Desk<'_>, at: SocketAddr, index: u16) -> Counted {
     let traffic = RelayTraffic {
         packets: count.packets,
         bytes: count.bytes.saturating_sub(count.packets * headers),
-        dropped: 0,
+        ..RelayTraffic::default()
     };
     (traffic, count.last)
 }

@@ -7,8 +7,8 @@ use crate::calls::Calls;
 use crate::counters::Counter;
 use crate::statistics::{Command, Ended, Interval, Pool, Proxy, Snapshot, Span};
 
-/// rtpengine's statistics, except for transcoding and the division of traffic between user space
-/// and kernel. Fractions are texts with six digits, as in rtpengine.
+/// rtpengine's statistics, except for transcoding. Traffic of any offload counts as the kernel's.
+/// Fractions are texts with six digits, as in rtpengine.
 pub(super) fn of(calls: &mut Calls, now: Instant) -> Dictionary {
     calls.statistics.rounds.watch(now);
     let snapshot = calls.snapshot(now);
@@ -30,14 +30,21 @@ pub(super) fn of(calls: &mut Calls, now: Instant) -> Dictionary {
 
 fn current(snapshot: &Snapshot) -> Dictionary {
     let sessions = snapshot.calls as u64;
+    let (rates, kernel) = (snapshot.rates, snapshot.rates.offloaded);
     Dictionary::default()
         .with("sessionsown", sessions)
         .with("sessionsforeign", 0_u64)
         .with("sessionstotal", sessions)
         .with("transcodedmedia", 0_u64)
-        .with("packetrate", snapshot.rates.packets)
-        .with("byterate", snapshot.rates.bytes)
-        .with("errorrate", snapshot.rates.errors)
+        .with("packetrate_user", rates.packets.saturating_sub(kernel.packets))
+        .with("byterate_user", rates.bytes.saturating_sub(kernel.bytes))
+        .with("errorrate_user", rates.errors.saturating_sub(kernel.errors))
+        .with("packetrate_kernel", kernel.packets)
+        .with("byterate_kernel", kernel.bytes)
+        .with("errorrate_kernel", kernel.errors)
+        .with("packetrate", rates.packets)
+        .with("byterate", rates.bytes)
+        .with("errorrate", rates.errors)
 }
 
 fn total(calls: &Calls, snapshot: &Snapshot) -> Dictionary {
@@ -49,6 +56,7 @@ fn total(calls: &Calls, snapshot: &Snapshot) -> Dictionary {
         silent,
         ..
     } = snapshot.ended;
+    let (relayed, kernel) = (snapshot.relayed, snapshot.relayed.offloaded);
     Dictionary::default()
         .with("uptime", snapshot.uptime.as_secs().to_string())
         .with("managedsessions", count(Counter::CallsBegun))
@@ -62,9 +70,15 @@ fn total(calls: &Calls, snapshot: &Snapshot) -> Dictionary {
         .with("offertimeoutsessions", count(Counter::CallsOfferTimeout))
         .with("regularterminatedsessions", count(Counter::CallsEnded))
         .with("forcedterminatedsessions", 0_u64)
-        .with("relayedpackets", snapshot.relayed.packets)
-        .with("relayedpacketerrors", snapshot.relayed.errors)
-        .with("relayedbytes", snapshot.relayed.bytes)
+        .with("relayedpackets_user", relayed.packets.saturating_sub(kernel.packets))
+        .with("relayedpacketerrors_user", relayed.errors.saturating_sub(kernel.errors))
+        .with("relayedbytes_user", relayed.bytes.saturating_sub(kernel.bytes))
+        .with("relayedpackets_kernel", kernel.packets)
+        .with("relayedpacketerrors_kernel", kernel.errors)
+        .with("relayedbytes_kernel", kernel.bytes)
+        .with("relayedpackets", relayed.packets)
+        .with("relayedpacketerrors", relayed.errors)
+        .with("relayedbytes", relayed.bytes)
         .with("zerowaystreams", silent)
         .with("onewaystreams", one_way)
         .with("avgcallduration", fraction(snapshot.ended.mean()))

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use southbound::relay::Traffic;
+use southbound::relay::{Offloaded, Traffic};
 
 use crate::limits::{RATE_PORTS_AT_ONCE, RATE_PORTS_EVERY, RATE_ROUND, RATES_WATCHED};
 
@@ -17,6 +17,8 @@ pub struct Rates {
     pub bytes: u64,
     /// Dropped packets a second.
     pub errors: u64,
+    /// The part of all this that was done in the kernel, or by another offload.
+    pub offloaded: Offloaded,
 }
 
 /// Rounds in which ports are asked.
@@ -88,6 +90,11 @@ impl Rates {
             packets: rate(before.packets, now.packets),
             bytes: rate(before.bytes, now.bytes),
             errors: rate(before.errors, now.errors),
+            offloaded: Offloaded {
+                packets: rate(before.offloaded.packets, now.offloaded.packets),
+                bytes: rate(before.offloaded.bytes, now.offloaded.bytes),
+                errors: rate(before.offloaded.errors, now.offloaded.errors),
+            },
         }
     }
 }

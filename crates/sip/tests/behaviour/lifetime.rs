@@ -13,6 +13,7 @@ fn traffic(setup: &mut Setup, address: std::net::SocketAddr, packets: u64) {
         packets,
         bytes: packets * 172,
         errors: 1,
+        ..Traffic::default()
     };
     let idle = Some(Duration::ZERO);
     setup.tell(Input::Notice(RelayNotice::Traffic {

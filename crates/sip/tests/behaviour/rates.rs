@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sip::ng::value::{Dictionary, Value};
-use southbound::relay::Traffic;
+use southbound::relay::{Offloaded, Traffic};
 
 use crate::support::*;
 
@@ -25,6 +25,7 @@ fn rates_are_those_of_the_last_round_while_somebody_watches() {
                 packets,
                 bytes: 172 * packets,
                 errors: 0,
+                ..Traffic::default()
             };
             setup.relays(answer, traffic);
             setup.pass(Duration::from_secs(1));
@@ -38,4 +39,51 @@ fn rates_are_those_of_the_last_round_while_somebody_watches() {
     talk(&mut setup, 200);
     assert_eq!(rate(&mut setup, "packetrate"), Some(0), "nobody has watched");
     assert_eq!(rate(&mut setup, "errorrate"), Some(0));
+}
+
+#[test]
+fn traffic_is_divided_between_user_space_and_kernel() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call().map(|sdp| local(&sdp));
+    rate(&mut setup, "packetrate");
+    let mut packets = 0;
+    for _ in 0..15 {
+        packets += 50;
+        let offloaded = Offloaded {
+            packets: packets - packets / 5,
+            bytes: 172 * (packets - packets / 5),
+            errors: 2,
+        };
+        let traffic = Traffic {
+            packets,
+            bytes: 172 * packets,
+            errors: 3,
+            offloaded,
+        };
+        setup.relays(answer, traffic);
+        setup.pass(Duration::from_secs(1));
+    }
+    let rates = [
+        "packetrate_user",
+        "packetrate_kernel",
+        "byterate_user",
+        "byterate_kernel",
+    ];
+    let rates = rates.map(|name| rate(&mut setup, name));
+    assert_eq!(rates, [Some(10), Some(40), Some(10 * 172), Some(40 * 172)]);
+    setup.pass(Duration::from_secs(5));
+    let reply = setup.ask(Dictionary::default().with("command", "statistics"));
+    let total = dictionary(&reply, &["statistics", "totalstatistics"]);
+    let total = |name: &str| total.value(name).and_then(Value::integer);
+    for (name, value) in [
+        ("relayedpackets", 750),
+        ("relayedpackets_user", 150),
+        ("relayedpackets_kernel", 600),
+        ("relayedbytes_user", 150 * 172),
+        ("relayedbytes_kernel", 600 * 172),
+        ("relayedpacketerrors_user", 1),
+        ("relayedpacketerrors_kernel", 2),
+    ] {
+        assert_eq!(total(name), Some(value), "{name}");
+    }
 }

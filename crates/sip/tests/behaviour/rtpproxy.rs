@@ -154,6 +154,7 @@ fn queries_tell_time_and_packets() {
             packets,
             bytes: packets * 172,
             errors,
+            ..Traffic::default()
         };
         let idle = Some(Duration::ZERO);
         setup.tell(Input::Notice(RelayNotice::Traffic {

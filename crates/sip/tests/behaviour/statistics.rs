@@ -27,6 +27,7 @@ fn arrived(setup: &mut Setup, at: std::net::SocketAddr, packets: u64) {
         packets,
         bytes: 172 * packets,
         errors: 0,
+        ..Traffic::default()
     };
     let idle = Some(Duration::ZERO);
     setup.tell(Input::Notice(RelayNotice::Traffic { at, traffic, idle }));

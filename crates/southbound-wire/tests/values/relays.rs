@@ -3,7 +3,7 @@
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use southbound::relay::{Accept, Entry, Hop, Keys, Refusal, RelayCommand, RelayNotice, Report, Traffic};
+use southbound::relay::{Accept, Entry, Hop, Keys, Offloaded, Refusal, RelayCommand, RelayNotice, Report, Traffic};
 
 use crate::parts;
 use crate::parts::address;
@@ -25,15 +25,26 @@ pub(crate) fn notice() -> impl Strategy<Value = RelayNotice> {
         address().prop_map(|at| RelayNotice::Opened { at }),
         (address(), refusal).prop_map(|(at, why)| RelayNotice::Refused { at, why }),
         (address(), address()).prop_map(|(at, from)| RelayNotice::Source { at, from }),
-        (address(), any::<[u64; 3]>(), option::of(parts::duration())).prop_map(
-            |(at, [packets, bytes, errors], idle)| RelayNotice::Traffic {
-                at,
-                traffic: Traffic { packets, bytes, errors },
-                idle,
-            }
-        ),
+        (address(), traffic(), option::of(parts::duration())).prop_map(|(at, traffic, idle)| RelayNotice::Traffic {
+            at,
+            traffic,
+            idle,
+        }),
         (address(), any::<u32>(), report()).prop_map(|(at, ssrc, report)| RelayNotice::Quality { at, ssrc, report }),
     ]
+}
+
+fn traffic() -> impl Strategy<Value = Traffic> {
+    any::<[u64; 6]>().prop_map(|[packets, bytes, errors, some, of_them, too]| Traffic {
+        packets,
+        bytes,
+        errors,
+        offloaded: Offloaded {
+            packets: some,
+            bytes: of_them,
+            errors: too,
+        },
+    })
 }
 
 fn report() -> impl Strategy<Value = Report> {
