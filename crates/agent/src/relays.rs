@@ -8,6 +8,7 @@
 mod entry;
 mod port;
 mod secure;
+mod traffic;
 mod watch;
 
 use std::collections::{BTreeSet, HashMap};
@@ -240,16 +241,7 @@ impl Relays {
         last: Option<Instant>,
     ) {
         if self.has(at) {
-            let traffic = relay::Traffic {
-                packets: traffic.packets,
-                bytes: traffic.bytes,
-                errors: traffic.dropped,
-                offloaded: relay::Offloaded {
-                    packets: traffic.offloaded.packets,
-                    bytes: traffic.offloaded.bytes,
-                    errors: traffic.offloaded.dropped,
-                },
-            };
+            let traffic = traffic::reported(&traffic);
             let idle = last.map(|last| cx.now.saturating_duration_since(last));
             tell(cx, RelayNotice::Traffic { at, traffic, idle });
         }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use wire::codec::Layer;
 use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
-use crate::{Capabilities, Counters, LegId, Path, ReplicaId, ReplicaSnapshot, Statistics, StreamKey, Update};
+use crate::{
+    Capabilities, Counters, LegId, Path, RelayTraffic, ReplicaId, ReplicaSnapshot, Statistics, StreamKey, Update,
+};
 
 /// The agent's handle on a device that forwards media by table. Devices differ only in speed:
 /// [`Model`](crate::Model) defines their behaviour.
@@ -290,30 +292,6 @@ pub enum Event {
         /// When the last forwarded datagram arrived.
         last: Option<Instant>,
     },
-}
-
-/// The traffic of a relay since it was first written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RelayTraffic {
-    /// Datagrams that went on.
-    pub packets: u64,
-    /// Their bytes of UDP payload, on arrival.
-    pub bytes: u64,
-    /// Datagrams that were dropped.
-    pub dropped: u64,
-    /// The part of all this that an offload did, such as the kernel.
-    pub offloaded: OffloadedTraffic,
-}
-
-/// The part of a relay's traffic that did not reach the base.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OffloadedTraffic {
-    /// Datagrams that went on.
-    pub packets: u64,
-    /// Their bytes of UDP payload, on arrival.
-    pub bytes: u64,
-    /// Datagrams that were dropped.
-    pub dropped: u64,
 }
 
 /// One RTP packet that arrived.

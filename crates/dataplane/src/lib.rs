@@ -37,14 +37,13 @@ pub mod table;
 pub use capabilities::{Capabilities, RewritingModes};
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{
-    Arrival, Clock, DataPlane, Departure, Event, Inject, OffloadedTraffic, PuntKind, RelayTraffic, ReplicaStatistics,
-    StreamStatistics, WriteError,
+    Arrival, Clock, DataPlane, Departure, Event, Inject, PuntKind, ReplicaStatistics, StreamStatistics, WriteError,
 };
 pub use feedback::FeedbackClass;
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Answer, Offload, Reason, Refused, WriteId, Written};
 pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};
-pub use relay::{Accept, Hop, Relay, RelayProtection};
+pub use relay::{Accept, Hop, OffloadedTraffic, Relay, RelayProtection, RelayTraffic};
 pub use replica_offload::{Candidate, ReplicaOffload};
 pub use snapshot::{Decided, ReplicaSnapshot};
 pub use statistics::{Family, Sample, Statistics};

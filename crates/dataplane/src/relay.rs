@@ -90,3 +90,27 @@ pub struct Hop {
     /// the system's.
     pub tos: Option<u8>,
 }
+
+/// The traffic of a relay since it was first written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RelayTraffic {
+    /// Datagrams that went on.
+    pub packets: u64,
+    /// Their bytes of UDP payload, on arrival.
+    pub bytes: u64,
+    /// Datagrams that were dropped.
+    pub dropped: u64,
+    /// The part of all this that an offload did, such as the kernel.
+    pub offloaded: OffloadedTraffic,
+}
+
+/// The part of a relay's traffic that did not reach the base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OffloadedTraffic {
+    /// Datagrams that went on.
+    pub packets: u64,
+    /// Their bytes of UDP payload, on arrival.
+    pub bytes: u64,
+    /// Datagrams that were dropped.
+    pub dropped: u64,
+}

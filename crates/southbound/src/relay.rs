@@ -178,7 +178,7 @@ pub struct Traffic {
 pub struct Offloaded {
     /// Packets that were forwarded.
     pub packets: u64,
-    /// Their bytes.
+    /// Their bytes of UDP payload, on arrival.
     pub bytes: u64,
     /// Packets that were dropped.
     pub errors: u64,
