@@ -10,8 +10,7 @@ use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
 use crate::participant::{Participant, TOKENS};
 use crate::room::Room;
-use crate::room::roster::Roster;
-use crate::room::roster::{ATTRIBUTE_OVERHEAD, STORE_FULL, texts_len};
+use crate::room::roster::{ATTRIBUTE_OVERHEAD, Roster, STORE_FULL, texts_len};
 use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
 /// How long a refreshed token is good for at least.

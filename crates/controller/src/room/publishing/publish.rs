@@ -183,14 +183,7 @@ pub(in crate::room) fn mute(
     };
     let node = participant.node;
     let Some(track) = participant.track_by_sid_mut(&request.sid) else {
-        let text = "no track with this id";
-        roster.refuse(
-            ctx,
-            key,
-            RefusalReason::NotFound,
-            text,
-            Request::MuteTrack(request.clone()),
-        );
+        refuse_unknown_track(ctx, roster, key, Request::MuteTrack(request.clone()));
         return false;
     };
     if track.info.muted == request.muted {
@@ -201,6 +194,10 @@ pub(in crate::room) fn mute(
         ctx.command(node, Command::Publish(media.publication.clone()));
     }
     track.media.is_some()
+}
+
+fn refuse_unknown_track(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey, request: Request) {
+    roster.refuse(ctx, key, RefusalReason::NotFound, "no track with this id", request);
 }
 
 /// Takes what a client says of a sound of its own. Returns whether others are to hear of it.
@@ -214,14 +211,7 @@ pub(in crate::room) fn update_audio(
         return false;
     };
     let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
-        let text = "no track with this id";
-        roster.refuse(
-            ctx,
-            key,
-            RefusalReason::NotFound,
-            text,
-            Request::UpdateAudioTrack(request),
-        );
+        refuse_unknown_track(ctx, roster, key, Request::UpdateAudioTrack(request));
         return false;
     };
     let is_new = track.info.audio_features != request.features;
@@ -240,14 +230,7 @@ pub(in crate::room) fn update_video(
         return false;
     };
     let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
-        let text = "no track with this id";
-        roster.refuse(
-            ctx,
-            key,
-            RefusalReason::NotFound,
-            text,
-            Request::UpdateVideoTrack(request),
-        );
+        refuse_unknown_track(ctx, roster, key, Request::UpdateVideoTrack(request));
         return false;
     };
     let size = (request.width, request.height);
