@@ -1,18 +1,18 @@
 //! Offers of jobs to workers, and assignments.
 
-use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 use controller::ConnectionId;
 use livekit_protocol as proto;
 use livekit_protocol::server_message::Message;
 
-use super::job::{Assignment, Job, Stage, WorkerKind};
+use super::job::{Assignment, Stage, WorkerKind};
 use super::names::JobKey;
 use super::output::{Counter, Event, Output};
+use super::timers::Timer;
 use super::token;
 use super::worker::STRIKES_MAX;
-use super::workers::{Timer, Workers};
+use super::workers::Workers;
 use crate::infos;
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
 
@@ -26,27 +26,6 @@ pub(super) const JOIN_MAX: Duration = Duration::from_secs(60);
 const DECLINED_FOR: Duration = Duration::from_secs(30);
 
 impl Workers {
-    /// Has a job wait for a worker.
-    pub(super) fn queue(&mut self, key: JobKey) {
-        if let Some(job) = self.jobs.get_mut(&key) {
-            job.stage = Stage::Waiting { until: None };
-            self.waiting.entry(job.kind.clone()).or_default().insert(key);
-        }
-    }
-
-    /// Takes a job out of those that wait to be offered.
-    pub(super) fn unqueue(&mut self, key: JobKey) {
-        let Some(kind) = self.jobs.get(&key).map(|job| &job.kind) else {
-            return;
-        };
-        if let Some(keys) = self.waiting.get_mut(kind) {
-            keys.remove(&key);
-            if keys.is_empty() {
-                self.waiting.remove(kind);
-            }
-        }
-    }
-
     /// Offers waiting jobs of a kind, as long as there are workers that may have more.
     pub(super) fn offer_waiting(&mut self, now: Instant, kind: &WorkerKind, out: &mut Vec<Output>) {
         let mut last = None;
@@ -55,10 +34,7 @@ impl Workers {
             .values()
             .any(|worker| worker.is_of(kind) && worker.is_open())
         {
-            let after = last.map_or(Bound::Unbounded, Bound::Excluded);
-            let waiting = self.waiting.get(kind);
-            let next = waiting.and_then(|keys| keys.range((after, Bound::Unbounded)).next().copied());
-            let Some(key) = next else {
+            let Some(key) = self.jobs.next_waiting(kind, last) else {
                 return;
             };
             last = Some(key);
@@ -70,7 +46,7 @@ impl Workers {
 
     /// The worker with the greatest weight of those that may have a job and have not declined it.
     fn choose(&self, kind: &WorkerKind, key: JobKey) -> Option<ConnectionId> {
-        let job = self.jobs.get(&key)?;
+        let job = self.jobs.get(key)?;
         let workers = self.workers.iter().filter(|(connection, worker)| {
             let may = worker.is_of(kind) && worker.is_open() && worker.rooms.admits(&job.room);
             may && !job.declined.contains(*connection)
@@ -80,9 +56,9 @@ impl Workers {
     }
 
     fn offer(&mut self, now: Instant, key: JobKey, connection: ConnectionId, out: &mut Vec<Output>) {
-        self.unqueue(key);
-        let (unix, until) = (self.unix(now), now + OFFER_MAX);
-        let (Some(worker), Some(job)) = (self.workers.get_mut(&connection), self.jobs.get_mut(&key)) else {
+        self.jobs.unqueue(key);
+        let (unix, until) = (self.clock.unix(now), now + OFFER_MAX);
+        let (Some(worker), Some(job)) = (self.workers.get_mut(&connection), self.jobs.get_mut(key)) else {
             return;
         };
         worker.offers.insert(key);
@@ -93,7 +69,7 @@ impl Workers {
         job.worker_id = worker.id.clone();
         (job.started, job.updated) = (unix, unix);
         let resuming = job.restarts > 0;
-        self.wake(until, Timer::Job(key));
+        self.timers.insert(until, Timer::Job(key));
         let request = proto::AvailabilityRequest {
             job: self.told(key),
             resuming,
@@ -103,7 +79,7 @@ impl Workers {
 
     /// A job in the protocol's form.
     pub(super) fn told(&self, key: JobKey) -> Option<proto::Job> {
-        let job = self.jobs.get(&key)?;
+        let job = self.jobs.get(key)?;
         let room = self.rooms.get(&job.room)?;
         let dispatch = room.dispatch(&job.dispatch)?;
         Some(job.told(infos::room(room.info.clone()), dispatch))
@@ -118,7 +94,7 @@ impl Workers {
         is_taken: &dyn Fn(&str, &str) -> bool,
         out: &mut Vec<Output>,
     ) {
-        let Some((key, kind)) = self.offered(&answer.job_id, connection) else {
+        let Some((key, kind)) = self.jobs.offered(&answer.job_id, connection) else {
             // Late answers are usual: the job may be with another worker, or over.
             out.push(Output::Count(Counter::UnknownJob));
             return;
@@ -140,24 +116,18 @@ impl Workers {
         self.offer_waiting(now, &kind, out);
     }
 
-    fn offered(&self, id: &str, connection: ConnectionId) -> Option<(JobKey, WorkerKind)> {
-        let key = *self.by_id.get(id)?;
-        let job = self.jobs.get(&key)?;
-        (job.offered_to() == Some(connection)).then(|| (key, job.kind.clone()))
-    }
-
     /// A worker would not have a job, or did not answer.
     pub(super) fn decline(&mut self, now: Instant, key: JobKey, connection: ConnectionId) {
         if let Some(worker) = self.workers.get_mut(&connection) {
             worker.offers.remove(&key);
         }
-        self.queue(key);
+        self.jobs.queue(key);
         let until = now + DECLINED_FOR;
-        if let Some(job) = self.jobs.get_mut(&key) {
+        if let Some(job) = self.jobs.get_mut(key) {
             job.declined.insert(connection);
             job.stage = Stage::Waiting { until: Some(until) };
         }
-        self.wake(until, Timer::Job(key));
+        self.timers.insert(until, Timer::Job(key));
     }
 
     /// Whether an agent may be as its worker describes it. It must not take the identity of
@@ -175,20 +145,14 @@ impl Workers {
             && answer.participant_name.len() <= NAME_MAX
             && answer.participant_metadata.len() <= METADATA_MAX
             && attributes <= ATTRIBUTES_MAX;
-        let room = self.jobs.get(&key).and_then(|job| self.rooms.get(&job.room));
+        let room = self.jobs.get(key).and_then(|job| self.rooms.get(&job.room));
         let is_taken = room.is_none_or(|room| {
             let mut others = room.jobs().filter(|other| *other != key);
             is_taken(&room.info.name, identity)
                 || room.has_identity(identity)
-                || others.any(|other| self.is_agent(other, identity))
+                || others.any(|other| self.jobs.is_agent(other, identity))
         });
         fits && !is_taken
-    }
-
-    /// Whether the agent of a job has this identity.
-    pub(super) fn is_agent(&self, key: JobKey, identity: &str) -> bool {
-        let assignment = self.jobs.get(&key).and_then(Job::assignment);
-        assignment.is_some_and(|assignment| assignment.identity == identity)
     }
 
     fn assign(
@@ -205,7 +169,7 @@ impl Workers {
             return;
         };
         let until = now + JOIN_MAX;
-        let (Some(worker), Some(job)) = (self.workers.get_mut(&connection), self.jobs.get_mut(&key)) else {
+        let (Some(worker), Some(job)) = (self.workers.get_mut(&connection), self.jobs.get_mut(key)) else {
             return;
         };
         worker.offers.remove(&key);
@@ -221,7 +185,7 @@ impl Workers {
             room: job.room.clone(),
             worker: worker.id.clone(),
         }));
-        self.wake(until, Timer::Job(key));
+        self.timers.insert(until, Timer::Job(key));
         out.push(Output::Count(Counter::Assigned));
         let assignment = proto::JobAssignment {
             job: self.told(key),
@@ -238,7 +202,7 @@ impl Workers {
         connection: ConnectionId,
         said: proto::AvailabilityResponse,
     ) -> Option<String> {
-        let (worker, job) = (self.workers.get(&connection)?, self.jobs.get(&key)?);
+        let (worker, job) = (self.workers.get(&connection)?, self.jobs.get(key)?);
         let registration = worker.registration.as_ref()?;
         let agent = token::Agent {
             room: &job.room,
@@ -247,19 +211,19 @@ impl Workers {
             permission: &registration.permission,
             said,
         };
-        token::sign(agent, &self.keys, self.unix(now))
+        token::sign(agent, &self.keys, self.clock.unix(now))
     }
 
     /// A job may have waited long enough.
     pub(super) fn job_due(&mut self, now: Instant, key: JobKey, out: &mut Vec<Output>) {
-        let Some(job) = self.jobs.get_mut(&key) else {
+        let Some(job) = self.jobs.get_mut(key) else {
             return;
         };
         let kind = job.kind.clone();
         match &job.stage {
             Stage::Waiting { until: Some(until) } if *until <= now => {
                 job.declined.clear();
-                self.queue(key);
+                self.jobs.queue(key);
             }
             Stage::Offered { worker, until } if *until <= now => {
                 let worker = *worker;

@@ -8,8 +8,9 @@ use livekit_protocol as proto;
 use livekit_protocol::JobRestartPolicy;
 use prost::Message as _;
 
+use super::jobs::Jobs;
 use super::names::JobKey;
-use crate::limits::{ATTRIBUTES_MAX, CID_MAX, DEPLOYMENT_MAX, DISPATCHES_MAX, METADATA_MAX};
+use crate::limits::{ATTRIBUTES_MAX, CID_MAX, DEPLOYMENT_MAX, DISPATCHES_MAX, ENDED_JOBS_MAX, METADATA_MAX};
 
 /// A request for agents in a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +147,16 @@ pub(super) fn check_deployment(name: &str) -> Result<(), &'static str> {
 }
 
 impl Dispatch {
+    /// Takes out the oldest ended job, if there are too many.
+    pub(super) fn take_oldest_ended(&mut self, jobs: &Jobs) -> Option<JobKey> {
+        let is_ended = |key: &JobKey| jobs.is_ended(*key);
+        if self.jobs.iter().filter(|key| is_ended(key)).count() <= ENDED_JOBS_MAX {
+            return None;
+        }
+        let oldest = self.jobs.iter().position(is_ended)?;
+        Some(self.jobs.remove(oldest))
+    }
+
     /// About the bytes that are kept of a request for an agent.
     pub(super) fn len_of(agent: &AgentRequest) -> usize {
         const OVERHEAD: usize = 256;

@@ -8,11 +8,12 @@ use livekit_protocol::JobStatus;
 use livekit_protocol::server_message::Message;
 
 use super::assigning::JOIN_MAX;
-use super::job::{Job, Stage};
+use super::job::Stage;
 use super::names::JobKey;
 use super::output::{Counter, Event, Output};
-use super::workers::{Timer, Workers};
-use crate::limits::{ENDED_JOBS_MAX, TEXT_MAX, WORKER_JOBS_MAX};
+use super::timers::Timer;
+use super::workers::Workers;
+use crate::limits::{TEXT_MAX, WORKER_JOBS_MAX};
 
 /// How long an agent that was lost may take to join again, while its worker is connected.
 const REJOIN_MAX: Duration = Duration::from_secs(10);
@@ -31,8 +32,8 @@ impl Workers {
     /// Ends a job: well, if there is no error.
     pub(super) fn end(&mut self, now: Instant, key: JobKey, error: &str, out: &mut Vec<Output>) {
         self.detach(key);
-        let unix = self.unix(now);
-        let Some(job) = self.jobs.get_mut(&key) else {
+        let unix = self.clock.unix(now);
+        let Some(job) = self.jobs.get_mut(key) else {
             return;
         };
         job.stage = Stage::Ended {
@@ -50,37 +51,22 @@ impl Workers {
             error: job.error.clone(),
         }));
         let (room, dispatch) = (job.room.clone(), job.dispatch.clone());
-        self.forget_ended(&room, &dispatch);
-    }
-
-    /// Leaves out the oldest ended jobs of a dispatch that has too many.
-    fn forget_ended(&mut self, room: &str, dispatch: &str) {
-        let Some(dispatch) = self.rooms.get_mut(room).and_then(|room| room.dispatch_mut(dispatch)) else {
-            return;
-        };
-        let jobs = &self.jobs;
-        let is_ended = |key: &JobKey| jobs.get(key).is_none_or(Job::is_ended);
-        if dispatch.jobs.iter().filter(|key| is_ended(key)).count() <= ENDED_JOBS_MAX {
-            return;
-        }
-        if let Some(index) = dispatch.jobs.iter().position(is_ended) {
-            let key = dispatch.jobs.remove(index);
-            self.remove_job(key);
+        let dispatch = self.rooms.get_mut(&room).and_then(|room| room.dispatch_mut(&dispatch));
+        if let Some(oldest) = dispatch.and_then(|dispatch| dispatch.take_oldest_ended(&self.jobs)) {
+            self.remove_job(oldest);
         }
     }
 
     /// Forgets a job.
     pub(super) fn remove_job(&mut self, key: JobKey) {
         self.detach(key);
-        if let Some(job) = self.jobs.remove(&key) {
-            self.by_id.remove(&job.id);
-        }
+        self.jobs.remove(key);
     }
 
     /// Takes a job from its worker and out of those that wait.
     fn detach(&mut self, key: JobKey) {
-        self.unqueue(key);
-        let Some(job) = self.jobs.get(&key) else {
+        self.jobs.unqueue(key);
+        let Some(job) = self.jobs.get(key) else {
             return;
         };
         let assigned = job.assignment().and_then(|assignment| assignment.worker);
@@ -93,7 +79,7 @@ impl Workers {
 
     /// Tells the worker of a job to end it.
     pub(super) fn terminate(&self, key: JobKey, out: &mut Vec<Output>) {
-        let Some(job) = self.jobs.get(&key) else {
+        let Some(job) = self.jobs.get(key) else {
             return;
         };
         if let Some(worker) = job.assignment().and_then(|assignment| assignment.worker) {
@@ -113,8 +99,8 @@ impl Workers {
             return;
         }
         self.detach(key);
-        let unix = self.unix(now);
-        let Some(job) = self.jobs.get_mut(&key) else {
+        let unix = self.clock.unix(now);
+        let Some(job) = self.jobs.get_mut(key) else {
             return;
         };
         let backoff = Duration::from_secs(1 << job.restarts.min(5)).min(BACKOFF_MAX);
@@ -130,12 +116,12 @@ impl Workers {
             room: job.room.clone(),
             error: job.error.clone(),
         }));
-        self.wake(until, Timer::Job(key));
+        self.timers.insert(until, Timer::Job(key));
     }
 
     /// Whether the job is still wanted, and has not failed too often.
     fn may_restart(&self, key: JobKey) -> bool {
-        let Some(job) = self.jobs.get(&key) else {
+        let Some(job) = self.jobs.get(key) else {
             return false;
         };
         let Some(room) = self.rooms.get(&job.room) else {
@@ -157,8 +143,12 @@ impl Workers {
         update: proto::UpdateJobStatus,
         out: &mut Vec<Output>,
     ) {
-        let key = self.by_id.get(&update.job_id).copied();
-        let key = key.filter(|key| self.has_job(connection, *key));
+        let key = self.jobs.key_of(&update.job_id);
+        let key = key.filter(|key| {
+            self.workers
+                .get(&connection)
+                .is_some_and(|worker| worker.jobs.contains(key))
+        });
         let Some(key) = key else {
             out.push(Output::Count(Counter::UnknownJob));
             return;
@@ -172,8 +162,8 @@ impl Workers {
             Ok(JobStatus::JsFailed) if error.is_empty() => self.fail(now, key, "the agent failed", out),
             Ok(JobStatus::JsFailed) => self.fail(now, key, &error, out),
             Ok(JobStatus::JsPending | JobStatus::JsRunning) => {
-                let unix = self.unix(now);
-                if let Some(job) = self.jobs.get_mut(&key) {
+                let unix = self.clock.unix(now);
+                if let Some(job) = self.jobs.get_mut(key) {
                     job.updated = unix;
                 }
             }
@@ -181,20 +171,17 @@ impl Workers {
         }
     }
 
-    fn has_job(&self, connection: ConnectionId, key: JobKey) -> bool {
-        let worker = self.workers.get(&connection);
-        worker.is_some_and(|worker| worker.jobs.contains(&key))
-    }
-
     /// A worker that came back reports the jobs whose agents it runs.
     pub(super) fn adopt(&mut self, now: Instant, connection: ConnectionId, ids: Vec<String>, out: &mut Vec<Output>) {
         for id in ids.into_iter().take(WORKER_JOBS_MAX) {
-            let Some(key) = self.by_id.get(&id).copied() else {
+            let Some(key) = self.jobs.key_of(&id) else {
                 // An agent of a room that this server does not know of may still be of use.
                 out.push(Output::Count(Counter::UnknownJob));
                 continue;
             };
-            if !self.has_job(connection, key) && !self.adopt_one(now, connection, key) {
+            let worker = self.workers.get(&connection);
+            let has_job = worker.is_some_and(|worker| worker.jobs.contains(&key));
+            if !has_job && !self.adopt_one(now, connection, key) {
                 // The job is with another worker, or over.
                 self.send_termination(connection, id, out);
             }
@@ -202,7 +189,7 @@ impl Workers {
     }
 
     fn adopt_one(&mut self, now: Instant, connection: ConnectionId, key: JobKey) -> bool {
-        let (Some(worker), Some(job)) = (self.workers.get_mut(&connection), self.jobs.get_mut(&key)) else {
+        let (Some(worker), Some(job)) = (self.workers.get_mut(&connection), self.jobs.get_mut(key)) else {
             return false;
         };
         if !worker.is_of(&job.kind) {
@@ -219,16 +206,17 @@ impl Workers {
         }
         job.worker_id = id;
         worker.jobs.insert(key);
-        self.wake(until, Timer::Job(key));
+        self.timers.insert(until, Timer::Job(key));
         true
     }
 
     /// An agent is in the room.
     pub(super) fn agent_joined(&mut self, room: &str, info: &ParticipantInfo) {
-        let Some(key) = self.job_of_agent(room, &info.identity) else {
+        let room = self.rooms.get(room);
+        let Some(key) = room.and_then(|room| self.jobs.of_agent(room, &info.identity)) else {
             return;
         };
-        let Some(assignment) = self.jobs.get_mut(&key).and_then(Job::assignment_mut) else {
+        let Some(assignment) = self.jobs.assignment_mut(key) else {
             return;
         };
         assignment.sid = Some(info.sid.clone());
@@ -248,10 +236,11 @@ impl Workers {
         had_joined: bool,
         out: &mut Vec<Output>,
     ) {
-        let Some(key) = self.job_of_agent(room, &info.identity) else {
+        let room = self.rooms.get(room);
+        let Some(key) = room.and_then(|room| self.jobs.of_agent(room, &info.identity)) else {
             return;
         };
-        let Some(assignment) = self.jobs.get_mut(&key).and_then(Job::assignment_mut) else {
+        let Some(assignment) = self.jobs.assignment_mut(key) else {
             return;
         };
         if assignment.sid.as_ref() != had_joined.then_some(&info.sid) {
@@ -272,31 +261,28 @@ impl Workers {
                 // One that has never joined has a limit from its assignment.
                 let until = assignment.until.unwrap_or(now + REJOIN_MAX);
                 assignment.until = Some(until);
-                self.wake(until, Timer::Job(key));
+                self.timers.insert(until, Timer::Job(key));
             }
             _ => self.fail(now, key, "the worker and its agent are lost", out),
         }
     }
 
-    fn job_of_agent(&self, room: &str, identity: &str) -> Option<JobKey> {
-        self.rooms.get(room)?.jobs().find(|key| self.is_agent(*key, identity))
-    }
-
     /// Has an agent leave whose job is over.
     pub(super) fn dismiss_agent(&mut self, now: Instant, key: JobKey, out: &mut Vec<Output>) {
         self.terminate(key, out);
-        let Some(job) = self.jobs.get(&key) else {
+        let Some(job) = self.jobs.get(key) else {
             return;
         };
         if let Some(assignment) = job.assignment() {
             let removal = Timer::Removal(job.room.clone(), assignment.identity.clone());
-            self.wake(now + LEAVE_MAX, removal);
+            self.timers.insert(now + LEAVE_MAX, removal);
         }
     }
 
     /// An agent has to have left, unless another job has its identity by now.
     pub(super) fn removal_due(&self, room: String, identity: String, out: &mut Vec<Output>) {
-        if self.has_room(&room) && self.job_of_agent(&room, &identity).is_none() {
+        let of_room = self.rooms.get(&room);
+        if of_room.is_some_and(|room| self.jobs.of_agent(room, &identity).is_none()) {
             out.push(Output::Remove { room, identity });
         }
     }

@@ -57,7 +57,7 @@ impl Workers {
     fn pong(&self, now: Instant, connection: ConnectionId, ping: proto::WorkerPing, out: &mut Vec<Output>) {
         let pong = proto::WorkerPong {
             last_timestamp: ping.timestamp,
-            timestamp: self.unix(now).as_millis() as i64,
+            timestamp: self.clock.unix(now).as_millis() as i64,
         };
         self.send(connection, Message::Pong(pong), out);
     }

@@ -109,7 +109,7 @@ impl Workers {
         }
         let jobs = &self.jobs;
         let is_over = |key: &JobKey| {
-            let job = jobs.get(key).filter(|job| job.is_about(Some(sid)));
+            let job = jobs.get(*key).filter(|job| job.is_about(Some(sid)));
             job.is_some_and(|job| matches!(job.stage, Stage::Waiting { .. } | Stage::Offered { .. }))
         };
         let mut over = Vec::new();
@@ -125,7 +125,7 @@ impl Workers {
     /// Adds a dispatch to a room, and begins its jobs. Returns its id; `None` where there is no
     /// room of this name or it takes no more.
     fn dispatch(&mut self, now: Instant, name: &str, agent: AgentRequest, out: &mut Vec<Output>) -> Option<String> {
-        let created = self.unix(now);
+        let created = self.clock.unix(now);
         let room = self.rooms.get_mut(name).filter(|room| room.takes(&agent))?;
         let id = self.names.next("AD_");
         room.dispatches.push(Dispatch {
@@ -212,7 +212,6 @@ impl Workers {
 
     /// Begins a job, unless the dispatch has it.
     fn begin_job(&mut self, name: &str, dispatch: &str, kind: &WorkerKind, target: Target) {
-        let key = JobKey(self.begun);
         let sid = target.as_ref().map(|target| target.sid.as_str());
         let Some(room) = self.rooms.get_mut(name) else {
             return;
@@ -221,14 +220,12 @@ impl Workers {
             return;
         };
         let jobs = &self.jobs;
-        let mut same = dispatch.jobs.iter().filter_map(|key| jobs.get(key));
+        let mut same = dispatch.jobs.iter().filter_map(|key| jobs.get(*key));
         if same.any(|job| job.kind == *kind && job.is_about(sid)) {
             return;
         }
-        dispatch.jobs.push(key);
-        let id = self.names.next("AJ_");
-        let job = Job {
-            id: id.clone(),
+        let key = self.jobs.begin(Job {
+            id: self.names.next("AJ_"),
             room: name.to_owned(),
             dispatch: dispatch.id.clone(),
             kind: kind.clone(),
@@ -241,11 +238,8 @@ impl Workers {
             started: Duration::ZERO,
             updated: Duration::ZERO,
             ended: Duration::ZERO,
-        };
-        self.begun += 1;
-        self.by_id.insert(id, key);
-        self.jobs.insert(key, job);
-        self.queue(key);
+        });
+        dispatch.jobs.push(key);
     }
 
     /// Does a request of the API.
@@ -299,7 +293,7 @@ impl Workers {
         let dispatch = room.dispatch(id).ok_or(DispatchError::DispatchNotFound)?;
         let mut told = self.told_dispatch(name, dispatch);
         if let Some(state) = &mut told.state {
-            state.deleted_at = self.unix(now).as_nanos() as i64;
+            state.deleted_at = self.clock.unix(now).as_nanos() as i64;
         }
         let jobs = dispatch.jobs.clone();
         for key in jobs {

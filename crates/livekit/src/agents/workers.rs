@@ -11,11 +11,13 @@ use livekit_protocol::{JobType, ServerMessage};
 use prost::Message as _;
 use slots::{SlotPool, Storage};
 
-use super::job::{Job, WorkerKind};
+use super::job::WorkerKind;
+use super::jobs::Jobs;
 use super::names::{JobKey, Names};
 use super::output::{Counter, Event, Output};
 use super::room::Room;
 use super::shares::{self, Holder};
+use super::timers::{Timer, Timers};
 use super::worker::Worker;
 use crate::frame::{Frame, Ledger};
 use crate::limits::DISPATCHES_KEPT_MAX;
@@ -35,28 +37,11 @@ pub struct Workers {
     pub(super) workers: BTreeMap<ConnectionId, Worker>,
     pub(super) slots: SlotPool<Holder>,
     pub(super) rooms: BTreeMap<String, Room>,
-    pub(super) jobs: BTreeMap<JobKey, Job>,
-    /// Jobs by the ids that workers know.
-    pub(super) by_id: BTreeMap<String, JobKey>,
-    /// Jobs to be offered, in the order they began.
-    pub(super) waiting: BTreeMap<WorkerKind, BTreeSet<JobKey>>,
-    /// How many jobs there have been.
-    pub(super) begun: u64,
-    timers: BTreeSet<(Instant, Timer)>,
+    pub(super) jobs: Jobs,
+    pub(super) timers: Timers,
     ledger: Ledger,
     /// Of dispatches.
     pub(super) storage: Storage,
-}
-
-/// The subject of a timer. A timer that fires for nothing does no harm, so none is cancelled.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Timer {
-    /// A worker has to be registered.
-    Registration(ConnectionId),
-    /// A job waits for something.
-    Job(JobKey),
-    /// An agent has to have left: its room and its identity.
-    Removal(String, String),
 }
 
 impl Workers {
@@ -69,11 +54,8 @@ impl Workers {
             workers: BTreeMap::new(),
             slots: SlotPool::new(shares::LIMITS),
             rooms: BTreeMap::new(),
-            jobs: BTreeMap::new(),
-            by_id: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            begun: 0,
-            timers: BTreeSet::new(),
+            jobs: Jobs::default(),
+            timers: Timers::default(),
             ledger: Ledger::default(),
             storage: Storage::new(DISPATCHES_KEPT_MAX),
         }
@@ -129,7 +111,7 @@ impl Workers {
         }
         let id = self.names.next("AW_");
         self.workers.insert(connection, Worker::new(id, claims, entry.slot));
-        self.wake(now + REGISTER_MAX, Timer::Registration(connection));
+        self.timers.insert(now + REGISTER_MAX, Timer::Registration(connection));
     }
 
     /// A connection ended, whoever ended it.
@@ -139,7 +121,7 @@ impl Workers {
         };
         self.slots.leave(worker.slot);
         for key in worker.offers {
-            self.queue(key);
+            self.jobs.queue(key);
         }
         for key in worker.jobs {
             self.keep_for_worker(now, key);
@@ -152,7 +134,7 @@ impl Workers {
 
     /// The worker of a job is lost. It may come back and report the job.
     fn keep_for_worker(&mut self, now: Instant, key: JobKey) {
-        let Some(assignment) = self.jobs.get_mut(&key).and_then(Job::assignment_mut) else {
+        let Some(assignment) = self.jobs.assignment_mut(key) else {
             return;
         };
         assignment.worker = None;
@@ -160,39 +142,29 @@ impl Workers {
             let grace = now + LOST_GRACE;
             let until = assignment.until.map_or(grace, |until| until.min(grace));
             assignment.until = Some(until);
-            self.wake(until, Timer::Job(key));
+            self.timers.insert(until, Timer::Job(key));
         }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.first().map(|(at, _)| *at)
+        self.timers.first()
     }
 
     /// Does what has become due.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Output>) {
-        while self.timers.first().is_some_and(|(at, _)| *at <= now) {
-            match self.timers.pop_first() {
-                Some((_, Timer::Registration(connection))) => {
+        while let Some(timer) = self.timers.pop_due(now) {
+            match timer {
+                Timer::Registration(connection) => {
                     let worker = self.workers.get(&connection);
                     if worker.is_some_and(|worker| worker.registration.is_none()) {
                         self.close(now, connection, 1008, Counter::Unregistered, out);
                     }
                 }
-                Some((_, Timer::Job(key))) => self.job_due(now, key, out),
-                Some((_, Timer::Removal(room, identity))) => self.removal_due(room, identity, out),
-                None => return,
+                Timer::Job(key) => self.job_due(now, key, out),
+                Timer::Removal(room, identity) => self.removal_due(room, identity, out),
             }
         }
-    }
-
-    pub(super) fn wake(&mut self, at: Instant, timer: Timer) {
-        self.timers.insert((at, timer));
-    }
-
-    /// Since 1970-01-01 UTC.
-    pub(super) fn unix(&self, now: Instant) -> Duration {
-        self.clock.unix(now)
     }
 
     /// Ends the connection of a worker, for a reason that is counted.
