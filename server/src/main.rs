@@ -6,6 +6,8 @@
 //! [`controller_task`] runs the controller on a task with its [`frontends`], which [`http`] feeds
 //! from [`clients`], and [`sip`] is the same for calls of SIP proxies.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 mod clients;
 mod config;

@@ -1,5 +1,7 @@
 //! C to BPF, by clang, for the build scripts of what has programs for the kernel.
 
+#![forbid(unsafe_code)]
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -12,6 +12,8 @@
 //! Source: Carlucci et al., "Congestion Control for Web Real-Time Communication", IEEE/ACM ToN
 //! 2017; draft-ietf-rmcat-gcc-02; draft-holmer-rmcat-transport-wide-cc-extensions-01.
 
+#![forbid(unsafe_code)]
+
 pub mod estimator;
 
 mod acknowledged;

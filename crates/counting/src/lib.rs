@@ -3,6 +3,8 @@
 //! Every refusal of input has a counter of its own name, in every part of the system; this is what
 //! they have in common.
 
+#![forbid(unsafe_code)]
+
 /// Makes an enum `Counter` and a struct `Counters` out of a list of names.
 ///
 /// ```

@@ -19,6 +19,8 @@
 //!    extensions.
 //! 5. **protect, emit**: with the receiver's keys, from the local address the receiver chose.
 
+#![forbid(unsafe_code)]
+
 mod boxed;
 pub mod capabilities;
 pub mod counter;

@@ -4,6 +4,8 @@
 //! licence, unchanged. Their comments are the reference of the messages. [`p4info`] reads the
 //! description of a program in the form in which the compiler writes it.
 
+#![forbid(unsafe_code)]
+
 /// The output of the build script.
 #[allow(
     missing_docs,

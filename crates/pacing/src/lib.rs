@@ -5,6 +5,8 @@
 //! time of the next look. It reads no clock, and does not depend on the type of packets or their
 //! transmission.
 
+#![forbid(unsafe_code)]
+
 pub mod limits;
 mod pacer;
 mod probe;

@@ -10,6 +10,8 @@
 //! Source: Michel et al., "Scalable Video Conferencing Using SDN Principles" (Scallop), SIGCOMM
 //! 2025, section 7.
 
+#![forbid(unsafe_code)]
+
 pub mod rewriter;
 
 mod exact;

@@ -11,6 +11,8 @@
 //! `replies` are the answers that wait or are repeated; `ng` and `rtpproxy` turn commands into what
 //! `calls` does.
 
+#![forbid(unsafe_code)]
+
 pub mod limits;
 pub mod ng;
 pub mod quality;

@@ -12,6 +12,8 @@
 //! alone, tables and packets to the agent alone. Of them only the names of rooms appear here, where
 //! several controllers may own one after the other ([`RoomMessage`]).
 
+#![forbid(unsafe_code)]
+
 mod capabilities;
 mod command;
 mod epoch;

@@ -5,6 +5,8 @@
 //! receiver that asks for every missing packet, and [`spread`] summarises several such calls.
 //! `figures18-20` is the capacity of its switch: [`scallop`].
 
+#![forbid(unsafe_code)]
+
 pub mod call;
 pub mod loss;
 pub mod plot;

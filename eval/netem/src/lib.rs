@@ -5,6 +5,8 @@
 //! a direction follows from the seed. [`Link`] is one direction, without socket or clock.
 //! [`Schedule`] has the changes with their times, [`Port`] is an interface.
 
+#![forbid(unsafe_code)]
+
 mod conditions;
 mod link;
 mod loss;

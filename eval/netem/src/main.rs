@@ -1,5 +1,7 @@
 //! `weir-netem`: the cable as a program.
 
+#![forbid(unsafe_code)]
+
 mod input;
 
 use std::error::Error;

@@ -3,7 +3,7 @@
 //!
 //! Read `plan` for the loads, `way` for the SFUs, `matching` and `summary` for the figures.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod capture;
 mod entries;

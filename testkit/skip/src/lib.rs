@@ -1,5 +1,7 @@
 //! The line of a test that is skipped.
 
+#![forbid(unsafe_code)]
+
 use std::fmt::Display;
 use std::io::{Write, stderr};
 

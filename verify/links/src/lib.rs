@@ -8,6 +8,8 @@
 //! `cargo run -p links --release --example report` plays all of them and writes the table and the
 //! plots of `docs/bandwidth.md`.
 
+#![forbid(unsafe_code)]
+
 pub mod capacity;
 pub mod flow;
 pub mod judge;
