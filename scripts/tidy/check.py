@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the form of the tree: widths, sizes of files, folders and types, old names, sentences, imports, glossary.
+"""Checks the form of the tree: widths, sizes of files, folders and types, old names, sentences, imports, links,
+glossary.
 
 Usage: scripts/tidy/check.py [--prune | --all]. Prints offences as `rule path:line: detail`.
 `allow` beside this file counts the offences that are older than their rule, by rule and folder of
@@ -14,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import imports
+import links
 import methods
 
 DOC_WIDTH = 100
@@ -65,6 +67,7 @@ def offences():
         lines = (ROOT / path).read_text().splitlines()
         if suffix == ".md":
             yield from in_document(path, lines)
+            yield from links.dangling(path, "\n".join(lines), ROOT)
             if path == GLOSSARY:
                 yield from in_glossary(path, lines)
             continue

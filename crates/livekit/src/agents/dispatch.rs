@@ -8,7 +8,6 @@ use livekit_protocol as proto;
 use livekit_protocol::JobRestartPolicy;
 use prost::Message as _;
 
-use super::jobs::Jobs;
 use super::names::JobKey;
 use crate::limits::{ATTRIBUTES_MAX, CID_MAX, DEPLOYMENT_MAX, DISPATCHES_MAX, ENDED_JOBS_MAX, METADATA_MAX};
 
@@ -148,12 +147,11 @@ pub(super) fn check_deployment(name: &str) -> Result<(), &'static str> {
 
 impl Dispatch {
     /// Takes out the oldest ended job, if there are too many.
-    pub(super) fn take_oldest_ended(&mut self, jobs: &Jobs) -> Option<JobKey> {
-        let is_ended = |key: &JobKey| jobs.is_ended(*key);
-        if self.jobs.iter().filter(|key| is_ended(key)).count() <= ENDED_JOBS_MAX {
+    pub(super) fn take_oldest_ended(&mut self, is_ended: impl Fn(JobKey) -> bool) -> Option<JobKey> {
+        if self.jobs.iter().filter(|key| is_ended(**key)).count() <= ENDED_JOBS_MAX {
             return None;
         }
-        let oldest = self.jobs.iter().position(is_ended)?;
+        let oldest = self.jobs.iter().position(|key| is_ended(*key))?;
         Some(self.jobs.remove(oldest))
     }
 

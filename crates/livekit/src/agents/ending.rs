@@ -52,7 +52,7 @@ impl Workers {
         }));
         let (room, dispatch) = (job.room.clone(), job.dispatch.clone());
         let dispatch = self.rooms.get_mut(&room).and_then(|room| room.dispatch_mut(&dispatch));
-        if let Some(oldest) = dispatch.and_then(|dispatch| dispatch.take_oldest_ended(&self.jobs)) {
+        if let Some(oldest) = dispatch.and_then(|dispatch| dispatch.take_oldest_ended(|key| self.jobs.is_ended(key))) {
             self.remove_job(oldest);
         }
     }

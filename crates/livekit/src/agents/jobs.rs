@@ -9,11 +9,10 @@ use super::job::{Assignment, Job, Stage, WorkerKind};
 use super::names::JobKey;
 use super::room::Room;
 
-/// All jobs.
+/// All jobs, by their keys and by the ids that workers know.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     jobs: BTreeMap<JobKey, Job>,
-    /// By the ids that workers know.
     by_id: BTreeMap<String, JobKey>,
     /// Jobs to be offered, in the order they began.
     waiting: BTreeMap<WorkerKind, BTreeSet<JobKey>>,
@@ -45,7 +44,6 @@ impl Jobs {
         key
     }
 
-    /// Forgets a job.
     pub(super) fn remove(&mut self, key: JobKey) {
         self.unqueue(key);
         if let Some(job) = self.jobs.remove(&key) {
