@@ -203,6 +203,7 @@ impl DataPlane for InlinePlane {
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
         match what {
             Inject::Datagram { path, bytes } if self.relays.send(path, bytes) => {}
+            Inject::Receive { at, path, bytes } if self.relays.receive(at, path, bytes) => {}
             Inject::ReportRelay { at } => self.relays.report(at),
             what => self.control.inject(what),
         }

@@ -258,6 +258,8 @@ impl DataPlane for UdpPlane {
         let mut relays = self.relays.as_mut().map(|running| &mut running.relays);
         match what {
             Inject::Datagram { path, bytes } if relays.as_mut().is_some_and(|relays| relays.send(path, bytes)) => {}
+            Inject::Receive { at, path, bytes }
+                if relays.as_mut().is_some_and(|relays| relays.receive(at, path, bytes)) => {}
             Inject::ReportRelay { at } => drop(relays.map(|relays| relays.report(at))),
             what => self.control.inject(what),
         }

@@ -14,12 +14,14 @@ use southbound::{Capabilities, Command, Node, NodeId, Notice, RewritingModes, Tr
 use crate::channels::Letter;
 use crate::config::Config;
 use crate::context::handshake_queue::HandshakeQueue;
+use crate::context::protected_media::ProtectedMedia;
 use crate::context::{Context, Shared};
 use crate::counters::{Counter, Counters};
 use crate::dtls::Identity;
 use crate::ledger::Ledger;
 use crate::limits::TRANSPORTS_MAX;
 use crate::media::{Current, Media, UnmappedStream};
+use crate::owner::Owner;
 use crate::receivers::Receiver;
 use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
@@ -55,6 +57,7 @@ impl Agent {
             timers: Timers::default(),
             counters: Counters::default(),
             handshakes: HandshakeQueue::default(),
+            protected_media: ProtectedMedia::default(),
             failures: VecDeque::new(),
             ledger: Ledger::new(node),
         };
@@ -151,6 +154,10 @@ impl Agent {
                 PuntKind::Stun => self.relays.receive_stun(cx, path, &bytes),
                 PuntKind::Dtls => self.relays.receive_dtls(cx, path, bytes),
                 PuntKind::Rtcp => self.relays.receive_rtcp(cx, at.min(cx.now), path.local, &bytes),
+                PuntKind::Protected => {
+                    let keying = self.relays.keying(path.local);
+                    cx.keep_protected(Owner::Relay(path.local), keying, at, path, bytes);
+                }
             },
             Event::RelaySource { at, from } => self.relays.source(cx, at, from),
             Event::RelayTraffic { at, traffic, last } => self.relays.traffic(cx, at, traffic, last),
@@ -180,6 +187,18 @@ impl Agent {
             } => {
                 if let Some(leg) = leg {
                     self.media.rtcp(cx, at.min(cx.now), leg, &bytes);
+                }
+            }
+            Event::Punt {
+                kind: PuntKind::Protected,
+                at,
+                path,
+                leg,
+                bytes,
+            } => {
+                if let Some(transport) = leg.and_then(|leg| self.transports.by_leg(leg)) {
+                    let keying = self.transports.keying(transport);
+                    cx.keep_protected(Owner::Transport(transport), keying, at, path, bytes);
                 }
             }
             Event::UnknownStream {

@@ -1,6 +1,7 @@
 //! State that every part of the agent may use while it handles one input.
 
 pub(crate) mod handshake_queue;
+pub(crate) mod protected_media;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ use crate::ledger::Ledger;
 use crate::limits::HANDSHAKE_FAILURES_MAX;
 use crate::timers::{Timer, Timers};
 use handshake_queue::HandshakeQueue;
+use protected_media::ProtectedMedia;
 
 /// Interval of routine work, done for many transports together: each round wakes the agent and the
 /// workers once, for any number of transports.
@@ -30,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// Handshakes that wait to be computed.
     pub(crate) handshakes: HandshakeQueue,
+    /// Media that arrived before the keys that open it.
+    pub(crate) protected_media: ProtectedMedia,
     /// Handshakes that failed and are not logged yet.
     pub(crate) failures: VecDeque<HandshakeFailure>,
     /// Messages on their way from one peer to others.

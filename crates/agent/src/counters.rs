@@ -36,6 +36,9 @@ counting::counters! {
         DtlsTooEarly = "dtls_too_early",
         /// DTLS during the computation of a handshake, beyond the limit.
         DtlsTooMany = "dtls_too_many",
+        /// Media before the keys, without a handshake under way, too old by its end, or beyond the
+        /// limit.
+        MediaTooEarly = "media_too_early",
         /// DTLS from a peer that agreed to none.
         DtlsUnexpected = "dtls_unexpected",
         /// DTLS still under way when its transport was closed.

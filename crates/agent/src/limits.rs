@@ -27,6 +27,12 @@ pub const HANDSHAKE_FAILURES_MAX: usize = 64;
 /// that waits until the stream in its place is silent.
 pub const STREAM_CHANGES_MAX: u32 = 16;
 
+/// Owners of handshakes of whom media is kept that arrived before the keys.
+pub const PROTECTED_MEDIA_OWNERS_MAX: usize = 256;
+
+/// How long media is kept that arrived before the keys. Later it is of no use to a receiver.
+pub const PROTECTED_MEDIA_MAX: Duration = Duration::from_millis(500);
+
 /// Datagrams of DTLS kept for a handshake while earlier ones are computed; later ones are dropped,
 /// and the peer repeats them.
 pub const HANDSHAKE_DATAGRAMS_MAX: usize = 16;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use southbound::TransportId;
 
 /// The owner of a handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     /// A transport's.
     Transport(TransportId),

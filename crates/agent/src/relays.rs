@@ -6,6 +6,7 @@
 //! follows from its order and from the state of its own port and of its egress port.
 
 mod entry;
+mod keying;
 mod port;
 mod secure;
 mod traffic;

@@ -11,6 +11,7 @@ use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportI
 
 use crate::channels::Letter;
 use crate::context::Context;
+use crate::context::protected_media::Keying;
 use crate::counters::Counter;
 use crate::departed::Departed;
 use crate::dtls::Identity;
@@ -88,8 +89,17 @@ impl Transports {
         self.all.is_empty() && names == [0; 4]
     }
 
+    /// How far the keys of a transport have come.
+    pub(crate) fn keying(&self, transport: TransportId) -> Keying {
+        match self.all.get(&transport).map(|entry| &entry.transport) {
+            Some(transport) if transport.is_keyed() => Keying::Done,
+            Some(transport) if transport.is_half_open() => Keying::UnderWay,
+            _ => Keying::Absent,
+        }
+    }
+
     /// The transport of a leg.
-    fn by_leg(&self, leg: LegId) -> Option<TransportId> {
+    pub(crate) fn by_leg(&self, leg: LegId) -> Option<TransportId> {
         self.by_leg.get(&leg).copied()
     }
 

@@ -20,6 +20,8 @@ counting::counters! {
         PuntedDtls = "punted_dtls",
         /// RTCP handed to the agent, unprotected.
         PuntedRtcp = "punted_rtcp",
+        /// RTP and RTCP that arrived before the keys, handed to the agent as it is.
+        PuntedProtected = "punted_protected",
         /// First packets of streams that are not in the table, handed to the agent by description.
         PuntedStream = "punted_stream",
         /// Media packets that arrived as retransmissions and were unwrapped.
@@ -41,7 +43,7 @@ counting::counters! {
         NoDestination = "no_destination",
         /// Dropped: not RTP, RTCP or retransmission by its own fields.
         Malformed = "malformed",
-        /// Dropped: the leg, or this side of the relay, has no keys yet.
+        /// Dropped: the leg, or this side of the relay, has no keys yet, and enough is kept for it.
         NoKeys = "no_keys",
         /// Dropped: wrong authentication tag.
         Unauthenticated = "unauthenticated",

@@ -79,6 +79,16 @@ pub enum WriteError {
 /// A request of the control plane to send something.
 #[derive(Clone, Copy, Debug)]
 pub enum Inject<'a> {
+    /// A datagram that arrived before, and that the device takes in as though it arrived again: one
+    /// that was [punted](PuntKind::Protected) for want of keys.
+    Receive {
+        /// The time at which it arrived first.
+        at: Instant,
+        /// The addresses between which it arrived.
+        path: Path,
+        /// The UDP payload, as it arrived.
+        bytes: &'a [u8],
+    },
     /// A datagram that is sent unchanged: STUN, DTLS. The path need not be any leg's.
     Datagram {
         /// From where to where.
@@ -188,6 +198,10 @@ pub enum PuntKind {
     /// RTCP from a leg, authenticated and in clear; or a copy of RTCP that a relay forwards, in
     /// clear unless it is protected from end to end.
     Rtcp,
+    /// RTP or RTCP as it arrived, of a leg or at a relay that has no keys yet: a peer sends as soon
+    /// as its side of the handshake is over. Of each entry up to
+    /// [`PROTECTED_PUNTS_MAX`](crate::limits::PROTECTED_PUNTS_MAX) until it has keys.
+    Protected,
 }
 
 /// A message of a device to the agent.

@@ -15,6 +15,10 @@ pub const EARLY_PACKETS_MAX: usize = 512;
 /// A later one is forgotten with everything after it, which is counted like that.
 pub const EARLY_MAX: Duration = Duration::from_millis(500);
 
+/// How many datagrams of a leg, or of a relay, that has no keys yet are handed to the agent; those
+/// beyond are dropped as [`NoKeys`](crate::Counter::NoKeys).
+pub const PROTECTED_PUNTS_MAX: usize = 32;
+
 /// How many packets of one video stream are kept for retransmission: about two seconds at 2 Mbit/s.
 pub const CACHE_VIDEO: u64 = 512;
 

@@ -40,7 +40,7 @@ use crate::invariants::Invariants;
 use crate::peers::Opened;
 use crate::rtp::hex;
 use crate::text::print_datagram;
-use crate::{Datagram, Device, Injection, Observation, Step};
+use crate::{Datagram, Device, Injection, Observation, Send, Step};
 
 /// The counts of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
@@ -288,6 +288,10 @@ fn apply(device: &mut dyn Device, now: Instant, step: &Step) -> Result<(), datap
         Step::Wait(_) => {}
         Step::Write(update) => return device.write(now, update.clone()),
         Step::Send(send) => device.packet(now, send.path, &send.bytes),
+        Step::Receive(Send { path, bytes, .. }) => {
+            let (at, path) = (now, *path);
+            device.inject(now, Inject::Receive { at, path, bytes });
+        }
         Step::Inject(injection) => device.inject(now, injection.as_inject()),
     }
     Ok(())

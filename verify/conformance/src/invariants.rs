@@ -60,7 +60,7 @@ impl Invariants {
     pub fn observe(&mut self, step: &Step, observation: &Observation) -> Result<(), String> {
         match step {
             Step::Write(update) if observation.written.is_ok() => self.apply(update),
-            Step::Send(send) => self.arrived(send),
+            Step::Send(send) | Step::Receive(send) => self.arrived(send),
             Step::Inject(Injection::Resend(id, sequences)) => {
                 if let Some(replica) = self.replicas.get_mut(id) {
                     replica.asked(sequences);

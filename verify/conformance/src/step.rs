@@ -15,6 +15,8 @@ pub enum Step {
     Write(Update),
     /// A datagram arrives.
     Send(Send),
+    /// The agent gives a datagram that arrived before back to the device ([`Inject::Receive`]).
+    Receive(Send),
     /// The agent injects something.
     Inject(Injection),
 }

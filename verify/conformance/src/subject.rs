@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use backend_udp::srtp::OpenError;
-use dataplane::{Counters, Event, Path, WriteError};
+use dataplane::{Counters, Event, Inject, Path, WriteError};
 
 use crate::event::{flatten, order};
 use crate::peers::Opened;
@@ -58,6 +58,11 @@ impl Subject {
             Step::Send(send) => {
                 let bytes = self.peers.on_the_wire(send);
                 self.device.packet(self.now, send.path, &bytes);
+            }
+            Step::Receive(send) => {
+                let (at, path) = (self.now, send.path);
+                let bytes = &self.peers.on_the_wire(send);
+                self.device.inject(self.now, Inject::Receive { at, path, bytes });
             }
             Step::Inject(injection) => self.device.inject(self.now, injection.as_inject()),
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use dataplane::{Counter, Counters, Event, Path, WriteError};
+use dataplane::{Counter, Counters, Event, Inject, Path, WriteError};
 
 use crate::event::{flatten, matches};
 use crate::rtp::hex;
@@ -130,6 +130,11 @@ impl Run<'_> {
             Step::Send(send) => {
                 let bytes = self.peers.on_the_wire(send);
                 self.device.packet(self.now, send.path, &bytes);
+            }
+            Step::Receive(send) => {
+                let (at, path) = (self.now, send.path);
+                let bytes = &self.peers.on_the_wire(send);
+                self.device.inject(self.now, Inject::Receive { at, path, bytes });
             }
             Step::Inject(injection) => self.device.inject(self.now, injection.as_inject()),
         }

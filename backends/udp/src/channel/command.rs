@@ -1,5 +1,7 @@
 //! Commands of the control handle to a shard.
 
+use std::time::Instant;
+
 use dataplane::{Leg, LegId, Path, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 use pacing::Probe;
 use wire::PayloadType;
@@ -40,6 +42,8 @@ pub(crate) enum ShardCommand {
     Listen(StreamKey, usize),
     /// Send this as it is.
     Datagram(Path, Box<[u8]>),
+    /// To the owner of the leg: take in a datagram that arrived then.
+    Receive(Path, Instant, Box<[u8]>),
     /// To the owner.
     SetPace(LegId, Option<u64>),
     /// To the owner.

@@ -178,7 +178,7 @@ fn reserved(kind: PuntKind, of: usize) -> usize {
     match kind {
         PuntKind::Stun => 0,
         PuntKind::Dtls => of / RESERVED / 2,
-        PuntKind::Rtcp => of / RESERVED,
+        PuntKind::Rtcp | PuntKind::Protected => of / RESERVED,
     }
 }
 

@@ -16,6 +16,11 @@ impl Control {
                 let shard = self.index.owner_of_path(&path).or_else(heard_by).unwrap_or(0);
                 (shard, ShardCommand::Datagram(path, bytes.into()))
             }
+            Inject::Receive { at, path, bytes } => {
+                // Any shard can count one that is of no leg.
+                let shard = self.index.owner_of_path(&path).unwrap_or(0);
+                (shard, ShardCommand::Receive(path, at, bytes.into()))
+            }
             Inject::Rtcp { leg, bytes } => match self.index.owner_of_leg(leg) {
                 Some(owner) => (owner, ShardCommand::Rtcp(leg, bytes.into())),
                 None => return self.counters.count(Counter::NotReady),

@@ -248,6 +248,7 @@ mod tests {
             ingress_protection: Unprotect::Clear,
             rtp: None,
             rtcp: None,
+            protected_punts: 0,
             traffic: RelayTraffic::default(),
             last: None,
             is_gone: false,

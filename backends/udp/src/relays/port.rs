@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dataplane::limits::DATAGRAM_MAX;
+use dataplane::limits::{DATAGRAM_MAX, PROTECTED_PUNTS_MAX};
 use dataplane::{Accept, Counter, Path, PuntKind, RelayTraffic};
 use wire::{PacketKind, RtpPacket};
 
@@ -34,6 +34,8 @@ pub(super) struct Port<D> {
     pub(super) ingress_protection: Unprotect,
     pub(super) rtp: Option<Destination<D>>,
     pub(super) rtcp: Option<Destination<D>>,
+    /// Datagrams that were punted since it had keys.
+    pub(super) protected_punts: usize,
     pub(super) traffic: RelayTraffic,
     pub(super) last: Option<Instant>,
     /// Whether its relay shard has removed it.
@@ -171,6 +173,14 @@ impl<D> Port<D> {
             self.filter.learn(context, path);
         }
         match kind {
+            PacketKind::Rtp | PacketKind::Rtcp if matches!(self.ingress_protection, Unprotect::Pending) => {
+                if self.protected_punts >= PROTECTED_PUNTS_MAX {
+                    return Err(Counter::NoKeys);
+                }
+                self.protected_punts += 1;
+                context.punt(path, PuntKind::Protected, &buffer[..len]);
+                return Ok(Done::Punted);
+            }
             PacketKind::Dtls if self.terminated => {
                 context.punt(path, PuntKind::Dtls, &buffer[..len]);
                 return Ok(Done::Punted);
@@ -190,9 +200,6 @@ impl<D> Port<D> {
         buffer: &mut [u8],
         len: usize,
     ) -> Result<(), Counter> {
-        if let Unprotect::Pending = self.ingress_protection {
-            return Err(Counter::NoKeys);
-        }
         // Padding cannot be checked where packets pass protected.
         let packet = RtpPacket::parse_protected(&buffer[..len]).map_err(|_| Counter::Malformed)?;
         let header_len = packet.header_len();
@@ -221,9 +228,6 @@ impl<D> Port<D> {
         buffer: &mut [u8],
         len: usize,
     ) -> Result<(), Counter> {
-        if let Unprotect::Pending = self.ingress_protection {
-            return Err(Counter::NoKeys);
-        }
         if len < RTCP_MIN {
             return Err(Counter::Malformed);
         }
@@ -306,6 +310,7 @@ impl PacketContext<'_> {
             PuntKind::Stun => Counter::PuntedStun,
             PuntKind::Dtls => Counter::PuntedDtls,
             PuntKind::Rtcp => Counter::PuntedRtcp,
+            PuntKind::Protected => Counter::PuntedProtected,
         };
         let punted = PuntedRef {
             kind,

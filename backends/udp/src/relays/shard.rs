@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use dataplane::{Accept, Counter, RelayTraffic};
+use dataplane::{Accept, Counter, Path, RelayTraffic};
 use rtrb::Consumer;
 
 use super::port::{Destination, LockedPort, PacketContext, Port, SourceFilter, Unprotect, lock};
-use super::{Immediate, RelaySocket};
+use super::{BUFFER, Immediate, RelaySocket};
 use crate::channel::CounterPage;
 use crate::channel::Report;
 use crate::channel::Reports;
@@ -33,6 +33,12 @@ pub(crate) enum RelayShardCommand<D> {
     Remove(SocketAddr),
     /// Reports a relay's traffic.
     Report(SocketAddr),
+    /// Takes in a datagram that arrived before.
+    Receive {
+        at: Instant,
+        path: Path,
+        datagram: Box<[u8]>,
+    },
 }
 
 /// The value of a relay.
@@ -155,7 +161,23 @@ impl<D: RelaySocket> ShardRelays<D> {
             RelayShardCommand::Socket { relay, local, socket } => self.socket_changed(relay, local, socket),
             RelayShardCommand::Remove(at) => self.remove(at, registry),
             RelayShardCommand::Report(at) => self.report(at),
+            RelayShardCommand::Receive { at, path, datagram } => self.receive(at, path, &datagram),
         }
+    }
+
+    fn receive(&mut self, at: Instant, path: Path, datagram: &[u8]) {
+        let Some(place) = self.place_of(path.local) else {
+            return;
+        };
+        let mut buffer = [0; BUFFER];
+        let len = datagram.len().min(BUFFER);
+        buffer[..len].copy_from_slice(&datagram[..len]);
+        let mut context = PacketContext {
+            now: at,
+            reports: &mut self.reports,
+            counters: &self.counters,
+        };
+        lock(&self.slots[place].port).packet(&mut context, &mut Immediate, path.remote, &mut buffer, len);
     }
 
     fn set(&mut self, at: SocketAddr, entry: RelayEntry<D>, registry: &mut impl SocketRegistry<D>) {
@@ -166,6 +188,9 @@ impl<D: RelaySocket> ShardRelays<D> {
                 port.terminated = entry.terminated;
                 if let Some(mut ingress_protection) = entry.ingress_protection {
                     ingress_protection.follow(&port.ingress_protection);
+                    if !matches!(ingress_protection, Unprotect::Pending) {
+                        port.protected_punts = 0;
+                    }
                     port.ingress_protection = ingress_protection;
                 }
                 port.rtp = entry.rtp;
@@ -179,6 +204,7 @@ impl<D: RelaySocket> ShardRelays<D> {
                     ingress_protection: entry.ingress_protection.unwrap_or(Unprotect::Pending),
                     rtp: entry.rtp,
                     rtcp: entry.rtcp,
+                    protected_punts: 0,
                     traffic: RelayTraffic::default(),
                     last: None,
                     is_gone: false,

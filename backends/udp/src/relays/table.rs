@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use dataplane::limits::KEYS_PER_RELAY_MAX;
 use dataplane::{Counter, Counters, Event, Hop, MasterKey, Path, Relay, RelayProtection, WriteError};
@@ -132,6 +133,18 @@ impl<S: SocketFactory> Relays<S> {
         if let Some(record) = self.records.get(&at) {
             self.shards[record.shard].post(RelayShardCommand::Report(at));
         }
+    }
+
+    /// Has a relay take in a datagram that arrived before; false when `path` ends at none.
+    pub(crate) fn receive(&mut self, at: Instant, path: Path, datagram: &[u8]) -> bool {
+        let Some(record) = self.records.get(&path.local) else {
+            return false;
+        };
+        let datagram = datagram.into();
+        if !self.shards[record.shard].try_send(RelayShardCommand::Receive { at, path, datagram }) {
+            self.counters.count(Counter::WorkerQueueFull);
+        }
+        true
     }
 
     /// Sends a datagram of the agent from a relay's port; false when `path` starts at none.

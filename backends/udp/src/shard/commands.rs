@@ -47,6 +47,7 @@ impl Shard {
             }
             ShardCommand::SetPace(leg, pace) => self.set_pace(now, leg, pace),
             ShardCommand::Probe(leg, probe) => self.probe(now, leg, probe),
+            ShardCommand::Receive(path, at, bytes) => self.receive_late(now, at, path, &bytes),
             ShardCommand::Datagram(path, bytes) => self.egress.runs.push_loose(path, &bytes),
             ShardCommand::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
             ShardCommand::Resend(replica, sequences) => self.resend(now, replica, &sequences),

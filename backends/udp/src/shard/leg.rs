@@ -28,6 +28,8 @@ pub(crate) struct LegState {
     /// Sorted by id.
     pub(crate) replicas: Vec<(ReplicaId, usize)>,
     pub(crate) unknown: Vec<UnknownStream>,
+    /// Datagrams that were punted since it had keys.
+    pub(crate) protected_punts: usize,
     pub(crate) transport_sequence: u16,
     /// The egress run of the current batch.
     pub(crate) run: RunKey,
@@ -64,6 +66,7 @@ impl LegState {
             streams: Vec::new(),
             replicas: Vec::new(),
             unknown: Vec::new(),
+            protected_punts: 0,
             transport_sequence: 0,
             run: RunKey::default(),
             pace: None,
@@ -77,6 +80,9 @@ impl LegState {
                 Some(keys) => keys.change(ingress, egress),
                 None => self.keys = Some(Keys::new(ingress, egress)),
             }
+        }
+        if entry.protection != Protection::Pending {
+            self.protected_punts = 0;
         }
         self.entry = entry;
     }

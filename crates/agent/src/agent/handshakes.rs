@@ -42,10 +42,18 @@ impl Agent {
             shared: &mut self.shared,
         };
         let mut changes = Vec::new();
-        match done.owner {
-            Owner::Transport(transport) => self.transports.handshaken(cx, transport, done, &mut changes),
-            Owner::Relay(at) => self.relays.handshaken(cx, at, done),
-        }
+        let owner = done.owner;
+        let keying = match owner {
+            Owner::Transport(transport) => {
+                self.transports.handshaken(cx, transport, done, &mut changes);
+                self.transports.keying(transport)
+            }
+            Owner::Relay(at) => {
+                self.relays.handshaken(cx, at, done);
+                self.relays.keying(at)
+            }
+        };
+        cx.settle_protected(owner, keying);
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
 

@@ -89,6 +89,11 @@ impl Secure {
         self.keyed.as_ref().map(|keyed| &keyed.ingress)
     }
 
+    /// Whether a handshake is under way.
+    pub(super) fn is_half_open(&self) -> bool {
+        matches!(self.state, State::Handshake(_))
+    }
+
     /// The key that encrypts packets to the party.
     pub(super) fn egress(&self) -> Option<&MasterKey> {
         self.keyed.as_ref().map(|keyed| &keyed.egress)

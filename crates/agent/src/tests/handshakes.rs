@@ -3,6 +3,7 @@
 use super::world::*;
 use crate::Counter;
 use crate::limits::{HANDSHAKE_DATAGRAMS_MAX, HANDSHAKES_WAITING_MAX};
+use dataplane::DataPlane as _;
 use southbound::{CloseReason, Command, DtlsRole, Fingerprint, HashFunction, Notice, OpenTransport, TransportId};
 
 const FIRST: TransportId = TransportId(1);
@@ -121,5 +122,53 @@ fn more_than_may_wait_begin_later() {
     assert_eq!(keyed(&world), HANDSHAKES_WAITING_MAX + 2 - put_off);
     world.advance(150);
     assert_eq!(keyed(&world), HANDSHAKES_WAITING_MAX + 2);
+    world.close_all();
+}
+
+/// RTP of a stream that nobody knows.
+const MEDIA: [u8; 13] = [0x80, 111, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x12, 1];
+
+#[test]
+fn media_that_arrives_before_the_keys_is_taken_in_after_them() {
+    let (mut world, peer) = waiting();
+    let path = world.peers[peer].path;
+    world.deliver(path, MEDIA.to_vec());
+    world.advance(400);
+    world.idle_hands = true;
+    world.settle();
+    assert!(world.peers[peer].keys.is_some());
+    let counters = world.model.counters();
+    assert_eq!(counters[dataplane::Counter::PuntedProtected], 1);
+    assert_eq!(
+        counters[dataplane::Counter::PuntedStream],
+        1,
+        "the packet was looked at"
+    );
+    assert_eq!(world.count(Counter::MediaTooEarly), 0);
+    world.close_all();
+}
+
+#[test]
+fn media_that_is_old_when_there_are_keys_is_dropped() {
+    let (mut world, peer) = waiting();
+    let path = world.peers[peer].path;
+    world.deliver(path, MEDIA.to_vec());
+    world.live(600);
+    world.idle_hands = true;
+    world.settle();
+    assert!(world.peers[peer].keys.is_some());
+    assert_eq!(world.model.counters()[dataplane::Counter::PuntedStream], 0);
+    assert_eq!(world.count(Counter::MediaTooEarly), 1);
+    world.close_all();
+}
+
+#[test]
+fn media_of_a_peer_without_a_handshake_is_dropped() {
+    let mut world = World::new();
+    let peer = world.add_peer(DtlsRole::Server, Vec::new());
+    world.check(peer, true);
+    let path = world.peers[peer].path;
+    world.deliver(path, MEDIA.to_vec());
+    assert_eq!(world.count(Counter::MediaTooEarly), 1);
     world.close_all();
 }

@@ -8,7 +8,7 @@ use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPa
 use super::frame::Frame;
 use super::stream::{MediaPacket, StreamState};
 use super::{Description, Egress, Ingress, Model};
-use crate::limits::{DATAGRAM_MAX, UNKNOWN_STREAMS_MAX};
+use crate::limits::{DATAGRAM_MAX, PROTECTED_PUNTS_MAX, UNKNOWN_STREAMS_MAX};
 use crate::{Arrival, Counter, Event, LegId, Protection, PuntKind, StreamKey, Verdict};
 
 /// A received packet after its retransmission is unwrapped.
@@ -52,7 +52,7 @@ impl Model {
             (PacketKind::Rtp | PacketKind::Rtcp, Some(leg))
                 if self.legs[&leg].entry.protection == Protection::Pending =>
             {
-                Verdict::Drop(Counter::NoKeys)
+                self.without_keys(now, leg, arrival)
             }
             (PacketKind::Rtcp, Some(leg)) => self.rtcp(now, leg, arrival, out),
             (PacketKind::Rtp, Some(leg)) => match RtpPacket::parse(arrival.bytes) {
@@ -60,6 +60,16 @@ impl Model {
                 Err(_) => Verdict::Drop(Counter::Malformed),
             },
         }
+    }
+
+    /// A packet of a leg that has no keys yet.
+    fn without_keys(&mut self, now: Instant, leg: LegId, arrival: Ingress<'_>) -> Verdict {
+        let punts = &mut self.legs.get_mut(&leg).expect("matched").protected_punts;
+        if *punts >= PROTECTED_PUNTS_MAX {
+            return Verdict::Drop(Counter::NoKeys);
+        }
+        *punts += 1;
+        self.punt(now, arrival, Some(leg), PuntKind::Protected, Counter::PuntedProtected)
     }
 
     pub(super) fn punt(

@@ -78,6 +78,8 @@ struct LegState {
     /// SSRCs its replicas use or ever used: their keystreams are spent.
     ssrcs_used: BTreeSet<Ssrc>,
     unknown_streams: BTreeSet<Description>,
+    /// Datagrams that were punted since it had keys.
+    protected_punts: usize,
     transport_sequence: u16,
     /// To which legs its RTCP is forwarded.
     feedback: BTreeMap<FeedbackClass, LegId>,
@@ -151,6 +153,11 @@ impl DataPlane for Model {
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
         match what {
+            Inject::Receive { at, path, bytes } => {
+                let mut sent = Vec::new();
+                self.packet(at, Ingress { path, bytes }, &mut sent);
+                self.injected.extend(sent);
+            }
             Inject::Datagram { path, bytes } => {
                 self.injected.push(Egress {
                     leg: None,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use wire::{PacketKind, RtpPacket, Ssrc};
 
 use super::{Egress, Ingress, Model};
-use crate::limits::{DATAGRAM_MAX, KEYS_PER_RELAY_MAX, REORDER_MAX, SSRCS_PER_KEY_MAX};
+use crate::limits::{DATAGRAM_MAX, KEYS_PER_RELAY_MAX, PROTECTED_PUNTS_MAX, REORDER_MAX, SSRCS_PER_KEY_MAX};
 use crate::{
     Accept, Counter, Event, Hop, MasterKey, PuntKind, Relay, RelayProtection, RelayTraffic, Verdict, WriteError,
 };
@@ -22,6 +22,8 @@ pub(super) struct RelayState {
     sealed_with: Vec<MasterKey>,
     /// The last reported source.
     told: Option<SocketAddr>,
+    /// Datagrams that were punted since it had keys.
+    protected_punts: usize,
     traffic: RelayTraffic,
     last: Option<Instant>,
 }
@@ -66,6 +68,10 @@ impl Model {
                 .as_ref()
                 .filter(|old| old.entry.accept == entry.accept)
                 .and_then(|old| old.told),
+            protected_punts: old
+                .as_ref()
+                .filter(|_| entry.ingress_protection == RelayProtection::Pending)
+                .map_or(0, |old| old.protected_punts),
             traffic: old.as_ref().map_or_else(RelayTraffic::default, |old| old.traffic),
             last: old.and_then(|old| old.last),
             entry,
@@ -119,9 +125,12 @@ impl Model {
         let verdict = match onward {
             Err(reason) => Verdict::Drop(reason),
             Ok(Onward::Punted(kind, counter)) => self.punt(now, arrival, None, kind, counter),
-            Ok(Onward::Along(kind, hop)) => self.pass(now, arrival, kind, hop, out),
+            Ok(Onward::Along(kind, ref hop)) => self.pass(now, arrival, kind, hop.clone(), out),
         };
         let state = self.relays.get_mut(&arrival.path.local).expect("it arrived there");
+        if let Ok(Onward::Punted(PuntKind::Protected, _)) = onward {
+            state.protected_punts += 1;
+        }
         match verdict {
             Verdict::Forward => {
                 state.traffic.packets += 1;
@@ -135,11 +144,8 @@ impl Model {
     }
 
     fn onward(&self, arrival: Ingress<'_>) -> Result<Onward, Counter> {
-        let relay = &self
-            .relays
-            .get(&arrival.path.local)
-            .ok_or(Counter::UnknownSource)?
-            .entry;
+        let state = self.relays.get(&arrival.path.local).ok_or(Counter::UnknownSource)?;
+        let relay = &state.entry;
         if arrival.bytes.len() > DATAGRAM_MAX {
             return Err(Counter::Oversized);
         }
@@ -158,7 +164,10 @@ impl Model {
         }
         let hop = match kind {
             PacketKind::Rtp | PacketKind::Rtcp if relay.ingress_protection == RelayProtection::Pending => {
-                return Err(Counter::NoKeys);
+                return match state.protected_punts < PROTECTED_PUNTS_MAX {
+                    true => Ok(Onward::Punted(PuntKind::Protected, Counter::PuntedProtected)),
+                    false => Err(Counter::NoKeys),
+                };
             }
             // Whether padding is right is not seen from outside, where packets pass protected.
             PacketKind::Rtp if RtpPacket::parse_protected(arrival.bytes).is_err() => return Err(Counter::Malformed),

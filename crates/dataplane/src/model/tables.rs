@@ -9,7 +9,7 @@ use super::replica::ReplicaState;
 use super::stream::StreamState;
 use super::{LegState, Model};
 use crate::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX};
-use crate::{Leg, LegId, Replica, ReplicaId, Stream, StreamKey, Update, WriteError};
+use crate::{Leg, LegId, Protection, Replica, ReplicaId, Stream, StreamKey, Update, WriteError};
 
 impl Model {
     pub(super) fn apply(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
@@ -44,12 +44,19 @@ impl Model {
             return Err(WriteError::PathTaken);
         }
         match self.legs.entry(id) {
-            Entry::Occupied(mut old) => old.get_mut().entry = entry,
+            Entry::Occupied(mut old) => {
+                let old = old.get_mut();
+                if entry.protection != Protection::Pending {
+                    old.protected_punts = 0;
+                }
+                old.entry = entry;
+            }
             Entry::Vacant(new) => {
                 new.insert(LegState {
                     entry,
                     ssrcs_used: Default::default(),
                     unknown_streams: Default::default(),
+                    protected_punts: 0,
                     transport_sequence: 0,
                     feedback: Default::default(),
                 });

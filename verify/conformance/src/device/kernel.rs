@@ -204,6 +204,14 @@ impl Device for KernelDevice {
                 let at = self.real(at);
                 self.plane.inject(now, Inject::ReportRelay { at });
             }
+            Inject::Receive { at, path, bytes } => {
+                let path = self.real_path(path);
+                let before = self.relayed();
+                self.plane.inject(now, Inject::Receive { at, path, bytes });
+                if self.relayed() > before {
+                    self.passed.insert(path.local, now);
+                }
+            }
             Inject::Datagram { path, bytes } => {
                 let path = self.real_path(path);
                 self.plane.inject(now, Inject::Datagram { path, bytes });

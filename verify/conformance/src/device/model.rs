@@ -171,6 +171,9 @@ impl Device for ModelDevice {
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        if let Inject::Receive { at, path, bytes } = what {
+            return self.packet(at, path, bytes);
+        }
         self.model.inject(now, what);
         let egress = self.model.take_injected();
         self.collect(egress);

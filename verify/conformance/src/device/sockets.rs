@@ -1,6 +1,7 @@
 //! Back ends as they run: threads and sockets, on the loopback interface or between two namespaces.
 
 mod addresses;
+mod judged;
 mod running;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,7 @@ use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update
 use layered::RelayLayer;
 use veth::Pair;
 
+use judged::{resends, verdicts};
 use running::Running;
 
 use super::free::once_free;
@@ -233,6 +235,7 @@ impl SocketDevice {
             Counter::PuntedStun,
             Counter::PuntedDtls,
             Counter::PuntedRtcp,
+            Counter::PuntedProtected,
             Counter::PuntedStream,
         ];
         let punted: u64 = punts.iter().map(|counter| counters[*counter]).sum();
@@ -270,29 +273,6 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// At least as much as how many datagrams were judged: each counts as something besides received.
-fn verdicts(counters: &Counters) -> u64 {
-    let only_on_the_way = [Counter::Received, Counter::Recovered];
-    let judged = counters
-        .iter()
-        .filter(|(counter, _)| !only_on_the_way.contains(counter));
-    judged.map(|(_, count)| count).sum()
-}
-
-/// How many questions for a retransmission were answered, one way or the other.
-fn resends(counters: &Counters) -> u64 {
-    use Counter::{NoRetransmission, NotInCache, NotNegotiated, NotReady, ReplicaOversized, Resent};
-    let answers = [
-        Resent,
-        NotInCache,
-        NoRetransmission,
-        NotNegotiated,
-        NotReady,
-        ReplicaOversized,
-    ];
-    answers.iter().map(|counter| counters[*counter]).sum()
-}
-
 impl Device for SocketDevice {
     fn name(&self) -> String {
         format!("{}, {:?}", self.name, self.family)
@@ -325,6 +305,12 @@ impl Device for SocketDevice {
                 self.injected += 1;
                 self.plane.inject(now, Inject::Datagram { path, bytes });
                 self.settle(QUIET, |_, _| true);
+            }
+            Inject::Receive { path, bytes, .. } => {
+                let (at, path) = (clock(), self.real(path));
+                let judged = verdicts(&before) + 1;
+                self.plane.inject(now, Inject::Receive { at, path, bytes });
+                self.settle(QUIET, |counters, _| verdicts(counters) >= judged);
             }
             Inject::Resend { sequences, .. } => {
                 self.plane.inject(now, what);

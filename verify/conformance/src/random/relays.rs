@@ -213,7 +213,11 @@ impl Generator {
             94 => vec![0x80; self.rng.random_range(1_499..1_503)],
             _ => self.noise(),
         };
-        Some(Step::Send(Send { path, bytes, tampered }))
+        let send = Send { path, bytes, tampered };
+        Some(match self.rng.random_bool(0.05) {
+            true => Step::Receive(send),
+            false => Step::Send(send),
+        })
     }
 
     /// The next packet of an SSRC, or a lost, repeated or very old one.

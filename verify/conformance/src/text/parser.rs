@@ -87,6 +87,7 @@ impl Parser {
             }
             "wait" => Statement::Do(Step::Wait(duration(words.word("a time")?)?)),
             "send" => Statement::Do(Step::Send(self.send(&mut words)?)),
+            "receive" => Statement::Do(Step::Receive(self.send(&mut words)?)),
             "expect" if words.eat("nothing") => Statement::ExpectNothing,
             "expect" => {
                 let path = self.names.path(words.word("a peer")?);

@@ -12,7 +12,7 @@ use super::relay;
 use super::snapshot;
 use crate::rtp::{RtpFields, hex};
 use crate::step::seed_of;
-use crate::{Injection, Step};
+use crate::{Injection, Send, Step};
 
 /// A history as the text of a vector without expectations.
 pub fn print_history(title: &str, steps: &[Step]) -> String {
@@ -28,14 +28,8 @@ fn print_step(step: &Step, names: &Names) -> String {
     match step {
         Step::Wait(time) => format!("wait {}us", time.as_micros()),
         Step::Write(update) => print_update(update, names),
-        Step::Send(send) => {
-            let tampered = if send.tampered { " tampered" } else { "" };
-            format!(
-                "send {}{tampered} {}",
-                names.of_path(send.path),
-                print_datagram(&send.bytes)
-            )
-        }
+        Step::Send(send) => print_send("send", send, names),
+        Step::Receive(send) => print_send("receive", send, names),
         Step::Inject(Injection::Datagram(path, bytes)) => {
             format!("inject datagram {} {}", names.of_path(*path), hex(bytes))
         }
@@ -75,6 +69,12 @@ fn print_step(step: &Step, names: &Names) -> String {
             format!("resend {} {}", names.of_replica(*replica), sequences.join(" "))
         }
     }
+}
+
+fn print_send(verb: &str, send: &Send, names: &Names) -> String {
+    let tampered = if send.tampered { " tampered" } else { "" };
+    let datagram = print_datagram(&send.bytes);
+    format!("{verb} {}{tampered} {datagram}", names.of_path(send.path))
 }
 
 /// A datagram as fields if they are complete, in hexadecimal otherwise.

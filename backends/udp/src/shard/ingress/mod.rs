@@ -8,7 +8,7 @@ pub(crate) mod open_frames;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dataplane::limits::DATAGRAM_MAX;
+use dataplane::limits::{DATAGRAM_MAX, PROTECTED_PUNTS_MAX};
 use dataplane::{Counter, Path, Protection, PuntKind};
 use wire::{MediaKind, PacketKind, RtpPacket};
 
@@ -81,7 +81,12 @@ impl Shard {
             (PacketKind::Rtp | PacketKind::Rtcp, Some(place))
                 if self.tables.legs[place].entry.protection == Protection::Pending =>
             {
-                return Err(Counter::NoKeys);
+                let punts = &mut self.tables.legs[place].protected_punts;
+                if *punts >= PROTECTED_PUNTS_MAX {
+                    return Err(Counter::NoKeys);
+                }
+                *punts += 1;
+                self.punt(at, path, Some(place), PuntKind::Protected, datagram);
             }
             (PacketKind::Rtcp, Some(leg)) => self.rtcp(at, path, leg, datagram)?,
             (PacketKind::Rtp, Some(leg)) => self.rtp((now, at), leg, datagram)?,
@@ -94,6 +99,7 @@ impl Shard {
             PuntKind::Stun => Counter::PuntedStun,
             PuntKind::Dtls => Counter::PuntedDtls,
             PuntKind::Rtcp => Counter::PuntedRtcp,
+            PuntKind::Protected => Counter::PuntedProtected,
         };
         let leg = place.map(|place| self.tables.legs[place].id);
         let may_wait = kind == PuntKind::Rtcp && only_reports(bytes);

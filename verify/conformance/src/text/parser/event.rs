@@ -83,7 +83,8 @@ impl Parser {
             "stun" => (PuntKind::Stun, &STUN[..]),
             "dtls" => (PuntKind::Dtls, &DTLS[..]),
             "rtcp" => (PuntKind::Rtcp, &RTCP[..]),
-            other => return problem(format!("`{other}` is not stun, dtls or rtcp")),
+            "protected" => (PuntKind::Protected, &RTCP[..]),
+            other => return problem(format!("`{other}` is not stun, dtls, rtcp or protected")),
         };
         let path = self.names.path(words.word("a peer")?);
         let leg = words.eat("leg").then(|| words.word("a leg")).transpose()?;
