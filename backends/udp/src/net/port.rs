@@ -196,7 +196,8 @@ mod tests {
     /// closing it when the port is wanted again.
     #[test]
     fn a_port_whose_socket_is_being_closed_is_free_after_a_short_wait() {
-        let at = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        // An address of its own: other tests get ports of the usual one at any time.
+        let at = std::net::UdpSocket::bind("127.77.0.1:0").unwrap().local_addr().unwrap();
         for _ in 0..2_000 {
             let socket = Arc::new(PortSocket::open(at).unwrap());
             let watch = PortWatch::new(&socket);
