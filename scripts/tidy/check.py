@@ -23,6 +23,8 @@ COMMENT_WIDTH = 100
 FILE_LINES = 400
 FOLDER_FILES = 25
 METHODS = 60
+# Of types that once were one object in many files.
+METHODS_OF = {"crates/controller::Room": 39}
 # A comment of so few words says hardly more than the name that it belongs to.
 COMMENT_WORDS = 3
 
@@ -59,7 +61,7 @@ def offences():
         yield "loop", folder, 0, f"{len(names)} modules import each other: {', '.join(names)}"
     for manifest, name in imports.against_order(ROOT):
         yield "order", manifest, 0, name
-    yield from methods.large(paths, ROOT, METHODS)
+    yield from methods.large(paths, ROOT, METHODS, METHODS_OF)
     for path in paths:
         suffix = Path(path).suffix
         if suffix not in SOURCES | HASHES | {".md"}:

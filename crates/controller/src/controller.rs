@@ -117,8 +117,9 @@ impl Controller {
                     });
                 }
                 Timer::Room(key) => {
-                    self.in_room(now, key, out, Room::wake);
-                    self.remove_if_over(now, key, out);
+                    if self.in_room(now, key, out, Room::wake) == Some(true) {
+                        self.remove_deserted(now, key, out);
+                    }
                 }
             }
         }
@@ -252,12 +253,10 @@ impl Controller {
         key
     }
 
-    fn remove_if_over(&mut self, now: Instant, key: RoomKey, out: &mut Vec<Output>) {
-        if self.in_room(now, key, out, |room, ctx| room.is_over(ctx)) == Some(true) {
-            // Agents and recorders may be left in it.
-            self.in_room(now, key, out, |room, ctx| room.close(ctx, EndReason::RoomDeleted));
-            self.forget_room(now, key, out);
-        }
+    fn remove_deserted(&mut self, now: Instant, key: RoomKey, out: &mut Vec<Output>) {
+        // Agents and recorders may be left in it.
+        self.in_room(now, key, out, |room, ctx| room.close(ctx, EndReason::RoomDeleted));
+        self.forget_room(now, key, out);
     }
 
     fn forget_room(&mut self, now: Instant, key: RoomKey, out: &mut Vec<Output>) {

@@ -1,5 +1,7 @@
 //! One person, or program, in a room.
 
+mod track_permissions;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -20,6 +22,8 @@ use crate::{
     ClientTraits, ConnectionId, Description, IceProtocol, Join, Notification, Output, ParticipantInfo,
     ParticipantSnapshot, ParticipantState, PeerMode, UpdateTrackPermissions, Visible,
 };
+
+pub(crate) use self::track_permissions::TrackPermissions;
 
 /// New tokens of a participant that changes, at most.
 pub(crate) const TOKENS: Rate = Rate {
@@ -122,28 +126,6 @@ pub(crate) struct Asked {
     pub(crate) at: Instant,
     pub(crate) audios: usize,
     pub(crate) videos: usize,
-}
-
-/// The receivers that a participant's tracks are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum TrackPermissions {
-    #[default]
-    Everybody,
-    /// These, by identity: all tracks, or the ones listed by id.
-    Only(BTreeMap<String, Option<BTreeSet<String>>>),
-}
-
-impl TrackPermissions {
-    pub(crate) fn admits(&self, identity: &str, track_sid: &str) -> bool {
-        match self {
-            Self::Everybody => true,
-            Self::Only(list) => match list.get(identity) {
-                Some(Some(tracks)) => tracks.contains(track_sid),
-                Some(None) => true,
-                None => false,
-            },
-        }
-    }
 }
 
 /// When something must have happened.
@@ -308,6 +290,31 @@ impl Participant {
         }
     }
 
+    /// Takes the claims of another token of its. Name, metadata and attributes stay as they were
+    /// set in the call.
+    pub(crate) fn take_claims(&mut self, mut claims: Claims) {
+        take_texts(&mut claims);
+        self.claims = claims;
+        // Its kind is of the claims, and others may be told of it without another change.
+        drop(self.snapshot.take());
+    }
+
+    /// The permissions for its tracks that it stated before the others could hear of it again.
+    pub(crate) fn take_postponed_permissions(&mut self) -> Option<UpdateTrackPermissions> {
+        self.track_permissions_asked.take()
+    }
+
+    /// The offer it joined with, if it has not been answered.
+    pub(crate) fn take_first_offer(&mut self) -> Option<Description> {
+        self.first_offer.take().map(|first| first.offer)
+    }
+
+    /// The same once it has waited for long enough.
+    pub(crate) fn take_overdue_first_offer(&mut self, now: Instant) -> Option<Description> {
+        let is_due = self.first_offer.as_ref().is_some_and(|first| first.until <= now);
+        is_due.then(|| self.take_first_offer()).flatten()
+    }
+
     /// The peer connection it receives on.
     pub(crate) fn downlink(&self) -> Option<&Peer> {
         match self.mode {
@@ -372,7 +379,7 @@ impl Participant {
 
 /// Takes what may change out of the claims, which are kept: nobody would read a second copy of it.
 /// Returns the name.
-pub(crate) fn take_texts(claims: &mut Claims) -> String {
+fn take_texts(claims: &mut Claims) -> String {
     (claims.metadata, claims.attributes) = Default::default();
     std::mem::take(&mut claims.name)
 }

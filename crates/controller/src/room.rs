@@ -18,14 +18,13 @@ mod updates;
 
 use std::time::Instant;
 
-use southbound::{AudioActivity, MessageId, TransportId};
+use southbound::{AudioActivity, MessageId};
 
-use self::data::Data;
+use self::data::{Data, Messages};
 use self::lifetime::Lifetime;
 use self::membership::protocols::Protocols;
-use self::negotiating::renegotiate;
 use self::profile::RoomProfile;
-use self::publishing::{Publications, tell_demand};
+use self::publishing::Publications;
 use self::roster::Roster;
 pub(crate) use self::roster::texts_len;
 use self::speaking::Speaking;
@@ -33,7 +32,7 @@ use self::subscribing::Subscribers;
 use self::updates::Updates;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::{AdminError, AdminRequestId, Config, DataMessage, PerformRpc, RoomInfo, UpdateSubscription};
+use crate::{DataMessage, RoomInfo, UpdateSubscription};
 
 /// One room.
 pub(crate) struct Room {
@@ -53,7 +52,7 @@ impl Room {
     pub(crate) fn new(ctx: &mut Context<'_>, name: String, api_key: &str) -> Self {
         let account = ctx.core.storage.account(api_key);
         let data_account = ctx.core.data_storage.account(api_key);
-        let roster = Roster::new(ctx.core.ids.room(), account.clone());
+        let roster = Roster::new(ctx.core.ids.room(), account.clone(), ctx.core.config.participants_max);
         Self {
             profile: RoomProfile::new(ctx, name, api_key, account),
             lifetime: Lifetime::new(ctx.now, &ctx.core.config),
@@ -80,52 +79,13 @@ impl Room {
     pub(crate) fn settle(&mut self, ctx: &mut Context<'_>) {
         let postponed = self.subscribers.postponed(self.roster.is_large());
         self.updates.postpone(ctx, &self.roster, postponed);
-        while let Some(key) = self.subscribers.next_negotiation() {
-            renegotiate(ctx, &mut self.roster, &self.updates, key);
-        }
-        while let Some(track) = self.subscribers.next_demand() {
-            tell_demand(ctx, &mut self.roster, track);
-        }
-    }
-
-    /// Tells everybody else how a participant is now.
-    fn announce(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        self.updates.announce(ctx, &mut self.roster, key);
+        self.subscribers.settle(ctx, &mut self.roster, &self.updates);
     }
 
     /// Tells everybody about the room now.
     fn tell_population(&mut self, ctx: &mut Context<'_>) {
         let info = self.info();
         self.updates.tell_population(ctx, &self.roster, info);
-    }
-
-    /// Does what waited for a tick, if it is time.
-    fn tick_if_due(&mut self, ctx: &mut Context<'_>) {
-        let Some(tick) = self.updates.tick_if_due(ctx, &self.roster) else {
-            return;
-        };
-        for key in tick.released {
-            let tracks: Vec<_> = self.roster[key].tracks.keys().copied().collect();
-            for track in tracks {
-                self.subscribers
-                    .offer_to_everybody(ctx, &mut self.roster, &self.updates, key, track);
-            }
-        }
-        for key in tick.told {
-            self.subscribers
-                .tell_track_permissions_of(ctx, &mut self.roster, &self.updates, key);
-        }
-        for key in tick.negotiations {
-            renegotiate(ctx, &mut self.roster, &self.updates, key);
-        }
-        for track in tick.demands {
-            tell_demand(ctx, &mut self.roster, track);
-        }
-    }
-
-    /// Whether an identity comes in more often than the size of the room permits.
-    pub(crate) fn is_greeted_too_often(&self, now: Instant, identity: &str) -> bool {
-        self.updates.is_greeted_too_often(now, identity)
     }
 
     pub(crate) fn info(&self) -> RoomInfo {
@@ -144,15 +104,9 @@ impl Room {
         self.data.take(ctx, &mut self.roster, key, data, message);
     }
 
-    /// The same of a participant that has left since it sent it.
-    pub(crate) fn take_last_data(
-        &mut self,
-        ctx: &mut Context<'_>,
-        transport: TransportId,
-        data: Option<Box<DataMessage>>,
-        message: MessageId,
-    ) {
-        Data::take_last(ctx, &mut self.roster, transport, data, message);
+    /// Messages of others than its participants.
+    pub(crate) fn messages(&mut self) -> Messages<'_> {
+        self.data.messages(&mut self.roster)
     }
 
     /// A client, or an administrator for it, asks for tracks, or asks not to have them.
@@ -172,33 +126,14 @@ impl Room {
         );
     }
 
-    /// An administrator sends a message.
-    pub(crate) fn send_data(&mut self, ctx: &mut Context<'_>, message: &DataMessage) {
-        data::send(ctx, &mut self.roster, message);
-    }
-
-    /// Calls a method of a participant. The answer comes later.
-    ///
-    /// Errors: the call was not made.
-    pub(crate) fn call(
-        &mut self,
-        ctx: &mut Context<'_>,
-        to: ParticipantKey,
-        request_id: AdminRequestId,
-        request: PerformRpc,
-    ) -> Result<(), AdminError> {
-        self.data.calls.call(ctx, &mut self.roster, to, request_id, request)
-    }
-
     /// Takes the audio levels of this room's tracks in the last interval.
     pub(crate) fn take_audio(&mut self, ctx: &mut Context<'_>, heard: &[(ParticipantKey, AudioActivity)]) {
         self.speaking.take_audio(ctx, &self.roster, heard);
     }
 
-    /// Whether it takes nobody who is not in it.
-    pub(crate) fn is_full(&self, config: &Config, is_dependent: bool) -> bool {
-        self.roster
-            .is_full(config, self.lifetime.participants_max, is_dependent)
+    /// Whether an identity comes in more often than the size of the room permits.
+    pub(crate) fn is_greeted_too_often(&self, now: Instant, identity: &str) -> bool {
+        self.updates.is_greeted_too_often(now, identity)
     }
 
     /// Tells the agent the limits of downlinks, where they are others than before.
@@ -206,10 +141,5 @@ impl Room {
         for participant in self.roster.all_mut().filter(|found| concerns(&found.api_key)) {
             participant.limit_downlink(ctx);
         }
-    }
-
-    /// Whether the room has been empty for as long as rooms may be.
-    pub(crate) fn is_over(&self, ctx: &Context<'_>) -> bool {
-        self.lifetime.is_over(ctx.now)
     }
 }

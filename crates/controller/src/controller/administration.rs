@@ -200,7 +200,7 @@ impl Controller {
             }),
             len,
         };
-        self.in_room(now, key, out, |room, ctx| room.send_data(ctx, &data));
+        self.in_room(now, key, out, |room, ctx| room.messages().send(ctx, &data));
         Ok(AdminReply::Done)
     }
 
@@ -219,7 +219,7 @@ impl Controller {
             .find(&call.room, &call.identity)
             .ok_or(AdminError::ParticipantNotFound)?;
         let called = self.in_room(now, key, out, |room, ctx| {
-            room.call(ctx, found.participant, request_id, call)
+            room.messages().call(ctx, found.participant, request_id, call)
         });
         called.unwrap_or(Err(AdminError::RoomNotFound))
     }

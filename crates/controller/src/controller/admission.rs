@@ -121,7 +121,7 @@ impl Controller {
             return;
         }
         let idle = room.and_then(|room| {
-            let is_full = room.is_full(&self.core.config, is_dependent(claims));
+            let is_full = room.roster().is_full(&self.core.config, is_dependent(claims));
             is_full
                 .then(|| room.roster().unconnected(now, is_dependent(claims)))
                 .flatten()
@@ -178,7 +178,9 @@ impl Controller {
             // The participant is replaced.
             Some(room) if room.roster().by_identity(identity).is_some() => return Ok(()),
             _ if self.core.is_draining => return Err(JoinError::Draining),
-            Some(room) if room.is_full(config, is_dependent) && !gives_way(room) => return Err(JoinError::RoomFull),
+            Some(room) if room.roster().is_full(config, is_dependent) && !gives_way(room) => {
+                return Err(JoinError::RoomFull);
+            }
             Some(_) => {}
             None if !config.auto_create && !creates => return Err(JoinError::NoSuchRoom),
             None if self.rooms.len() >= ROOMS_MAX => return Err(JoinError::TooManyRooms),

@@ -72,7 +72,7 @@ impl Controller {
         } else if let Some(leaver) = index.leavers.get_mut(now, transport) {
             let key = leaver.participant_ref.room;
             self.in_room(now, key, out, |room, ctx| {
-                room.take_last_data(ctx, transport, data, message)
+                room.messages().take_last(ctx, transport, data, message)
             });
         } else {
             out.push(Output::Count(Counter::StaleNotice));

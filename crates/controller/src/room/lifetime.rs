@@ -1,18 +1,17 @@
-//! Limits of one room.
+//! How long one room stays.
 
 use std::time::{Duration, Instant};
 
 use crate::context::{Context, Timer};
 use crate::{Config, CreateRoom};
 
-/// How long a room stays and how many it takes.
+/// How long a room stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::room) struct Lifetime {
     /// How long it stays while nobody has joined. Agents and recorders do not count.
     pub(in crate::room) empty_timeout: Duration,
     /// How long it stays after the last participant left, agents and recorders apart.
     pub(in crate::room) departure_timeout: Duration,
-    pub(in crate::room) participants_max: usize,
     /// Somebody has joined it.
     was_joined: bool,
     /// When the last participant left; `None` while somebody is there. Agents and recorders do not
@@ -26,20 +25,16 @@ impl Lifetime {
         Self {
             empty_timeout: config.empty_timeout,
             departure_timeout: config.departure_timeout,
-            participants_max: config.participants_max,
             was_joined: false,
             empty_since: Some(now),
         }
     }
 
-    /// Takes the limits that a room is created with; what is not said stays as the operator has
+    /// Takes the times that a room is created with; what is not said stays as the operator has
     /// it.
     pub(in crate::room) fn set_up(&mut self, ctx: &mut Context<'_>, timer: Timer, request: &CreateRoom) {
         self.empty_timeout = request.empty_timeout.unwrap_or(self.empty_timeout);
         self.departure_timeout = request.departure_timeout.unwrap_or(self.departure_timeout);
-        if let Some(max) = request.max_participants {
-            self.participants_max = (max as usize).min(ctx.core.config.participants_max);
-        }
         if let Some(since) = self.empty_since {
             let until = since + self.grace();
             ctx.wake(until.saturating_duration_since(ctx.now), timer);

@@ -7,7 +7,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::negotiation::{Peer, PeerState};
-use crate::participant::Link;
+use crate::participant::{Link, Participant};
 use crate::room::data::RELIABLE;
 use crate::room::events;
 use crate::room::quality::{send_quality, take_quality};
@@ -28,7 +28,11 @@ impl Room {
                     peer.channels.push(label);
                 }
             }
-            Notice::ChannelClosed { transport, label, why } => self.channel_closed(ctx, key, transport, &label, why),
+            Notice::ChannelClosed { transport, label, why } => {
+                if let Some(participant) = self.roster.get_mut(key) {
+                    channel_closed(ctx, self.profile.name(), participant, transport, &label, why);
+                }
+            }
             Notice::Quality { transport, quality } => take_quality(ctx, &mut self.roster, key, transport, quality),
             Notice::Paused { subscription, paused } => {
                 subscribing::take_pause(ctx, &mut self.roster, key, subscription, paused)
@@ -42,27 +46,6 @@ impl Room {
             | Notice::Refused { .. }
             | Notice::Observation(_)
             | Notice::Relay(_) => {}
-        }
-    }
-
-    fn channel_closed(
-        &mut self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        transport: TransportId,
-        label: &str,
-        why: ChannelEnd,
-    ) {
-        let room = self.profile.name().to_owned();
-        let Some(participant) = self.roster.get_mut(key) else {
-            return;
-        };
-        if why == ChannelEnd::TooSlow && label == RELIABLE {
-            let identity = participant.identity.clone();
-            ctx.event(Event::DataTooSlow { room, identity });
-        }
-        if let Some(peer) = participant.peers_mut().find(|peer| peer.transport == transport) {
-            peer.channels.retain(|open| **open != *label);
         }
     }
 
@@ -81,7 +64,7 @@ impl Room {
         if is_awaited && participant.state != ParticipantState::Active {
             participant.deadlines.connect = None;
             participant.state = ParticipantState::Active;
-            self.announce(ctx, key);
+            self.updates.announce(ctx, &mut self.roster, key);
             self.speaking.send_speakers(ctx, &self.roster, key);
             send_quality(ctx, &self.roster, key);
             self.data.tracks.begin_subscriptions(ctx, &mut self.roster, key);
@@ -122,6 +105,23 @@ fn peer_mut(roster: &mut Roster, key: ParticipantKey, transport: TransportId) ->
         .get_mut(key)?
         .peers_mut()
         .find(|peer| peer.transport == transport)
+}
+
+fn channel_closed(
+    ctx: &mut Context<'_>,
+    room: &str,
+    participant: &mut Participant,
+    transport: TransportId,
+    label: &str,
+    why: ChannelEnd,
+) {
+    if why == ChannelEnd::TooSlow && label == RELIABLE {
+        let (room, identity) = (room.to_owned(), participant.identity.clone());
+        ctx.event(Event::DataTooSlow { room, identity });
+    }
+    if let Some(peer) = participant.peers_mut().find(|peer| peer.transport == transport) {
+        peer.channels.retain(|open| **open != *label);
+    }
 }
 
 fn transport_disconnected(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey, transport: TransportId) {

@@ -65,7 +65,7 @@ impl RoomProfile {
             name: self.name.clone(),
             empty_timeout: lifetime.empty_timeout,
             departure_timeout: lifetime.departure_timeout,
-            max_participants: lifetime.participants_max as u32,
+            max_participants: roster.participants_max() as u32,
             created: self.created,
             metadata: self.metadata.clone(),
             num_participants: counted.count() as u32,

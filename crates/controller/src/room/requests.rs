@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Room, publishing};
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::participant::Participant;
 use crate::room::data::{get_blob, store_blob};
 use crate::room::roster::Roster;
 use crate::{EndReason, Notification, Ping, Request};
@@ -13,15 +14,24 @@ impl Room {
     pub(crate) fn request(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: Request) {
         self.subscribers.acts(key);
         // Its first request shows that it has taken the greeting in, and applied its offer.
-        self.answer_first_offer(ctx, key);
+        let found = self.roster.get_mut(key);
+        if let Some(offer) = found.and_then(Participant::take_first_offer) {
+            self.take_offer(ctx, key, offer);
+        }
         match request {
             Request::Offer(offer) => self.take_offer(ctx, key, offer),
-            Request::Answer(answer) => self.take_answer(ctx, key, answer),
+            Request::Answer(answer) => {
+                let subscribers = &mut self.subscribers;
+                let taken = subscribers.take_answer(ctx, &mut self.roster, &self.updates, key, answer);
+                if let Err(error) = taken {
+                    self.give_up(ctx, key, &error);
+                }
+            }
             Request::AddTrack(request) => self.add_track(ctx, key, request),
             Request::MuteTrack(request) => {
                 let is_news = publishing::mute(ctx, &mut self.roster, key, &request);
                 if is_news {
-                    self.announce(ctx, key);
+                    self.updates.announce(ctx, &mut self.roster, key);
                 }
             }
             Request::UpdateSubscription(request) => self.update_subscription(ctx, key, request),
@@ -31,35 +41,35 @@ impl Room {
             }
             Request::UpdateLayers(request) => {
                 if let Some((mid, track)) = publishing::update_layers(ctx, &mut self.roster, key, request) {
-                    self.announce(ctx, key);
+                    self.updates.announce(ctx, &mut self.roster, key);
                     self.arrive(ctx, key, mid, track);
                 }
             }
             Request::UpdateTrackPermissions(request) => self.update_track_permissions(ctx, key, request),
             Request::SyncState(state) => self.take_sync_state(ctx, key, state),
-            Request::UpdateMetadata(request) => self.update_metadata(ctx, key, request),
+            Request::UpdateMetadata(request) => self.updates.update_metadata(ctx, &mut self.roster, key, request),
             Request::UpdateAudioTrack(request) => {
                 let is_news = publishing::update_audio(ctx, &mut self.roster, key, request);
                 if is_news {
-                    self.announce(ctx, key);
+                    self.updates.announce(ctx, &mut self.roster, key);
                 }
             }
             Request::UpdateVideoTrack(request) => {
                 let is_news = publishing::update_video(ctx, &mut self.roster, key, request);
                 if is_news {
-                    self.announce(ctx, key);
+                    self.updates.announce(ctx, &mut self.roster, key);
                 }
             }
             Request::PublishDataTrack(request) => {
                 let published = self.data.tracks.publish(ctx, &mut self.roster, key, request);
                 if let Some(handle) = published {
-                    self.announce(ctx, key);
+                    self.updates.announce(ctx, &mut self.roster, key);
                     self.data.tracks.offer(ctx, &mut self.roster, key, handle);
                 }
             }
             Request::UnpublishDataTrack(handle) => {
                 if self.data.tracks.unpublish(ctx, &mut self.roster, key, handle) {
-                    self.announce(ctx, key);
+                    self.updates.announce(ctx, &mut self.roster, key);
                 }
             }
             Request::UpdateDataSubscription(updates) => {

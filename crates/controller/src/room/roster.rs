@@ -26,15 +26,18 @@ const LARGE_FROM: usize = 50;
 pub(crate) struct Roster {
     room: RoomKey,
     participants: BTreeMap<ParticipantKey, Participant>,
+    /// The most participants it takes, agents and recorders apart.
+    participants_max: usize,
     /// Of what participants store beyond their shares.
     account: Account,
 }
 
 impl Roster {
-    pub(in crate::room) fn new(room: RoomKey, account: Account) -> Self {
+    pub(in crate::room) fn new(room: RoomKey, account: Account, participants_max: usize) -> Self {
         Self {
             room,
             participants: BTreeMap::new(),
+            participants_max,
             account,
         }
     }
@@ -126,12 +129,21 @@ impl Roster {
         self.all().any(|participant| participant.permission.recorder)
     }
 
-    /// Whether it takes nobody who is not in it. `max` is the room's own limit; agents and
-    /// recorders do not count for it, and are bounded together with all others.
-    pub(in crate::room) fn is_full(&self, config: &Config, max: usize, is_dependent: bool) -> bool {
+    pub(in crate::room) fn participants_max(&self) -> usize {
+        self.participants_max
+    }
+
+    /// Limits the room to so many participants, and to as many as the operator permits.
+    pub(in crate::room) fn limit(&mut self, config: &Config, max: u32) {
+        self.participants_max = (max as usize).min(config.participants_max);
+    }
+
+    /// Whether it takes nobody who is not in it. Agents and recorders do not count for the room's
+    /// own limit, and are bounded together with all others.
+    pub(crate) fn is_full(&self, config: &Config, is_dependent: bool) -> bool {
         let others = self.all().filter(|other| !other.is_dependent());
         self.participants.len() >= config.participants_max.max(PARTICIPANTS_MAX)
-            || (!is_dependent && others.count() >= max.min(config.participants_max))
+            || (!is_dependent && others.count() >= self.participants_max.min(config.participants_max))
     }
 
     /// The participant whose media should have connected longest ago, to be removed for somebody

@@ -18,7 +18,7 @@ impl Room {
             return;
         };
         if addition.is_news {
-            self.announce(ctx, key);
+            self.updates.announce(ctx, &mut self.roster, key);
         }
         // Its media section may have come first.
         for (mid, track) in claim(&mut self.roster, key) {
@@ -37,7 +37,7 @@ impl Room {
             self.speaking.choose_voices(ctx, &self.roster);
         }
         if arrival.is_new || arrival.is_told_anew {
-            self.announce(ctx, key);
+            self.updates.announce(ctx, &mut self.roster, key);
         }
         if arrival.is_new && version == Version::Primary {
             self.emit(ctx, || {
@@ -64,7 +64,7 @@ impl Room {
         if removed.media.is_some() {
             self.subscribers.end_subscriptions_to(ctx, &mut self.roster, track);
             self.speaking.choose_voices(ctx, &self.roster);
-            self.announce(ctx, key);
+            self.updates.announce(ctx, &mut self.roster, key);
             if let Some(participant) = self.roster.get(key) {
                 self.emit(ctx, || {
                     track_change(participant, &removed, RoomChange::TrackUnpublished)

@@ -12,13 +12,19 @@ use calls::Calls;
 pub(crate) use leavers::{Leaver, Leavers};
 
 pub(in crate::room) use blobs::{get_blob, store_blob};
-pub(in crate::room) use pass_on::{replay, send, send_early};
+pub(in crate::room) use pass_on::{replay, send_early};
 pub(crate) use state::DataState;
 pub use state::{DATA_TRACK, LOSSY, RELIABLE};
 use tracks::DataTracks;
 pub(crate) use tracks::OwnDataTracks;
 
 use slots::Account;
+use southbound::{MessageId, TransportId};
+
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::room::roster::Roster;
+use crate::{AdminError, AdminRequestId, DataMessage, PerformRpc};
 
 /// The messages of a room: calls that wait for an answer, data tracks, and packets that are kept.
 #[derive(Debug)]
@@ -29,7 +35,49 @@ pub(in crate::room) struct Data {
     account: Account,
 }
 
+/// The messages of a room with everybody that they may be for.
+pub(crate) struct Messages<'a> {
+    data: &'a mut Data,
+    roster: &'a mut Roster,
+}
+
+impl Messages<'_> {
+    /// A participant that has left sent a message before.
+    pub(crate) fn take_last(
+        self,
+        ctx: &mut Context<'_>,
+        transport: TransportId,
+        data: Option<Box<DataMessage>>,
+        message: MessageId,
+    ) {
+        pass_on::take_last(ctx, self.roster, transport, data, message);
+    }
+
+    /// An administrator sends a message.
+    pub(crate) fn send(self, ctx: &mut Context<'_>, message: &DataMessage) {
+        pass_on::send(ctx, self.roster, message);
+    }
+
+    /// Calls a method of a participant. The answer comes later.
+    ///
+    /// Errors: the call was not made.
+    pub(crate) fn call(
+        self,
+        ctx: &mut Context<'_>,
+        to: ParticipantKey,
+        request_id: AdminRequestId,
+        request: PerformRpc,
+    ) -> Result<(), AdminError> {
+        self.data.calls.call(ctx, self.roster, to, request_id, request)
+    }
+}
+
 impl Data {
+    /// Those of a room, with its participants.
+    pub(in crate::room) fn messages<'a>(&'a mut self, roster: &'a mut Roster) -> Messages<'a> {
+        Messages { data: self, roster }
+    }
+
     /// Of a room with this account.
     pub(in crate::room) fn new(account: Account) -> Self {
         Self {

@@ -54,32 +54,32 @@ impl Data {
             participant.data.keep(ctx.now, destinations, *data);
         }
     }
+}
 
-    /// The same of a participant that has left since it sent it.
-    pub(in crate::room) fn take_last(
-        ctx: &mut Context<'_>,
-        roster: &mut Roster,
-        transport: TransportId,
-        data: Option<Box<DataMessage>>,
-        message: MessageId,
-    ) {
-        let Some(leaver) = ctx.core.index.leavers.get_mut(ctx.now, transport) else {
-            return;
-        };
-        let key = leaver.participant_ref.participant;
-        let sender = Sender {
-            sid: &leaver.sid,
-            identity: &leaver.identity,
-            permission: &leaver.permission,
-            data: &mut leaver.data,
-        };
-        let taken = sender
-            .take(data)
-            .and_then(|data| Ok((checked_destinations(roster, &data)?, data)));
-        match taken {
-            Ok((destinations, data)) => pass_on(ctx, roster, Some(key), &destinations, &data, Some(message)),
-            Err(counter) => ctx.count(counter),
-        }
+/// A participant that has left sent a message before.
+pub(super) fn take_last(
+    ctx: &mut Context<'_>,
+    roster: &mut Roster,
+    transport: TransportId,
+    data: Option<Box<DataMessage>>,
+    message: MessageId,
+) {
+    let Some(leaver) = ctx.core.index.leavers.get_mut(ctx.now, transport) else {
+        return;
+    };
+    let key = leaver.participant_ref.participant;
+    let sender = Sender {
+        sid: &leaver.sid,
+        identity: &leaver.identity,
+        permission: &leaver.permission,
+        data: &mut leaver.data,
+    };
+    let taken = sender
+        .take(data)
+        .and_then(|data| Ok((checked_destinations(roster, &data)?, data)));
+    match taken {
+        Ok((destinations, data)) => pass_on(ctx, roster, Some(key), &destinations, &data, Some(message)),
+        Err(counter) => ctx.count(counter),
     }
 }
 
@@ -93,7 +93,7 @@ fn checked_destinations(roster: &Roster, data: &DataMessage) -> Result<Vec<Strin
 }
 
 /// An administrator sends a message.
-pub(in crate::room) fn send(ctx: &mut Context<'_>, roster: &mut Roster, data: &DataMessage) {
+pub(super) fn send(ctx: &mut Context<'_>, roster: &mut Roster, data: &DataMessage) {
     let destinations = destinations(roster, data);
     pass_on(ctx, roster, None, &destinations, data, None);
 }

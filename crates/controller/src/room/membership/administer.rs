@@ -14,6 +14,9 @@ impl Room {
     /// Sets a new room up; what is not said stays as the operator has it.
     pub(crate) fn set_up(&mut self, ctx: &mut Context<'_>, request: CreateRoom) -> RoomInfo {
         self.lifetime.set_up(ctx, self.roster.timer(), &request);
+        if let Some(max) = request.max_participants {
+            self.roster.limit(&ctx.core.config, max);
+        }
         let is_new = !request.metadata.is_empty() && request.metadata != self.profile.metadata();
         if is_new && self.profile.takes_metadata(request.metadata.len()) {
             self.profile.set_metadata(request.metadata);
@@ -60,7 +63,7 @@ impl Room {
             muted,
         };
         if mute(ctx, &mut self.roster, key, &request) {
-            self.announce(ctx, key);
+            self.updates.announce(ctx, &mut self.roster, key);
         }
         let track = self.roster[key].track_by_sid(&sid);
         track.map(|track| track.info.clone()).ok_or(AdminError::TrackNotFound)
@@ -73,7 +76,9 @@ impl Room {
         key: ParticipantKey,
         request: UpdateParticipant,
     ) -> Result<ParticipantInfo, AdminError> {
-        self.change_metadata(ctx, key, &request.name, &request.metadata, &request.attributes)
+        let (updates, roster) = (&mut self.updates, &mut self.roster);
+        updates
+            .change_metadata(ctx, roster, key, &request.name, &request.metadata, &request.attributes)
             .map_err(|excess| match excess {
                 Excess::Attributes => AdminError::InvalidArgument("attributes size exceeds limits"),
                 Excess::Store => AdminError::StoreFull,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use southbound::{Channel, NodeId};
 
-use crate::context::{Context, Timer};
+use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::negotiation::Peer;
@@ -12,9 +12,11 @@ use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE};
 use crate::room::membership::metadata::refresh_token_if_due;
+use crate::room::negotiating::keep_first_offer;
+use crate::room::roster::Roster;
 use crate::{
     ConnectionId, EndAction, EndReason, Event, IceProtocol, Join, Joined, Notification, ParticipantState, PeerMode,
-    ServerInfo,
+    RoomInfo, ServerInfo,
 };
 
 impl Room {
@@ -42,10 +44,11 @@ impl Room {
         let patience = CONNECT_TIMEOUT + participant.greeting_time;
         participant.deadlines.connect = Some(ctx.wake(patience, Timer::Participant(participant_ref)));
         if participant.mode == PeerMode::Dual {
-            self.open_subscriber(ctx, &mut participant);
+            open_subscriber(ctx, participant_ref, &mut participant);
+            self.subscribers.negotiate(key);
         }
         participant.data = self.data.state();
-        self.greet(ctx, &mut participant);
+        greet(ctx, &self.roster, self.info(), &mut participant);
         ctx.event(Event::Joined {
             room: self.profile.name().to_owned(),
             identity: participant.identity.clone(),
@@ -55,7 +58,7 @@ impl Room {
         self.roster.insert(participant);
         let is_deserted = self.roster.is_deserted();
         self.lifetime.review(ctx, self.roster.timer(), is_deserted);
-        self.announce(ctx, key);
+        self.updates.announce(ctx, &mut self.roster, key);
         self.updates.population_changed(ctx, &self.roster);
         if starts_recording {
             self.tell_population(ctx);
@@ -65,78 +68,74 @@ impl Room {
         }
         self.subscribers
             .subscribe_to_everybody(ctx, &mut self.roster, &self.updates, key);
-        if let Some(offer) = offer {
-            self.take_first_offer(ctx, key, offer);
+        if let Some(offer) = offer
+            && let Some(offer) = keep_first_offer(ctx, &mut self.roster, key, offer)
+        {
+            self.take_offer(ctx, key, offer);
         }
         refresh_token_if_due(ctx, &mut self.roster, key);
         key
     }
+}
 
-    /// The peer connection a client waits for before it calls itself connected, with the data
-    /// channels that everything is sent on.
-    fn open_subscriber(&mut self, ctx: &mut Context<'_>, participant: &mut Participant) {
-        let transport = ctx.core.ids.transport();
-        let channels = vec![
-            Channel {
-                label: Arc::from(RELIABLE),
-                ordered: true,
-                retransmits_max: None,
-            },
-            Channel {
-                label: Arc::from(LOSSY),
-                ordered: false,
-                retransmits_max: Some(0),
-            },
-            Channel {
-                label: Arc::from(DATA_TRACK),
-                ordered: false,
-                retransmits_max: Some(0),
-            },
-        ];
-        let mut peer = Peer::new(
-            transport,
-            &mut ctx.core.random,
-            channels,
-            participant.traits.disabled_codecs,
-            participant.protocol,
-            participant.port_index,
-        );
-        peer.add_data_section();
-        peer.offering.needed = true;
-        ctx.core
-            .index
-            .transports
-            .insert(transport, self.roster.participant_ref(participant.key));
-        ctx.command(participant.node, peer.open());
-        participant.subscriber = Some(peer);
-        participant.limit_downlink(ctx);
-        self.subscribers.negotiate(participant.key);
-    }
+/// The peer connection a client waits for before it calls itself connected, with the data
+/// channels that everything is sent on.
+fn open_subscriber(ctx: &mut Context<'_>, participant_ref: ParticipantRef, participant: &mut Participant) {
+    let transport = ctx.core.ids.transport();
+    let channels = vec![
+        Channel {
+            label: Arc::from(RELIABLE),
+            ordered: true,
+            retransmits_max: None,
+        },
+        Channel {
+            label: Arc::from(LOSSY),
+            ordered: false,
+            retransmits_max: Some(0),
+        },
+        Channel {
+            label: Arc::from(DATA_TRACK),
+            ordered: false,
+            retransmits_max: Some(0),
+        },
+    ];
+    let mut peer = Peer::new(
+        transport,
+        &mut ctx.core.random,
+        channels,
+        participant.traits.disabled_codecs,
+        participant.protocol,
+        participant.port_index,
+    );
+    peer.add_data_section();
+    peer.offering.needed = true;
+    ctx.core.index.transports.insert(transport, participant_ref);
+    ctx.command(participant.node, peer.open());
+    participant.subscriber = Some(peer);
+    participant.limit_downlink(ctx);
+}
 
-    /// The first message: everything there is to know.
-    fn greet(&mut self, ctx: &mut Context<'_>, participant: &mut Participant) {
-        let visible = ctx.core.config.visible;
-        let others = self
-            .roster
-            .all()
-            .filter(|other| other.is_visible(visible))
-            .map(Participant::snapshot)
-            .collect();
-        participant.version += 1;
-        let mut room = self.info();
-        room.num_participants += u32::from(!participant.is_dependent());
-        room.active_recording |= participant.permission.recorder;
-        let joined = Joined {
-            room,
-            participant: participant.info(),
-            others,
-            mode: participant.mode,
-            disabled_codecs: participant.traits.disabled_codecs,
-            server: server_info(ctx, participant),
-        };
-        participant.notify(ctx, Notification::Joined(Box::new(joined)));
-        participant.state = ParticipantState::Joined;
-    }
+/// The first message: everything there is to know.
+fn greet(ctx: &mut Context<'_>, roster: &Roster, mut room: RoomInfo, participant: &mut Participant) {
+    let visible = ctx.core.config.visible;
+    let others = roster
+        .all()
+        .filter(|other| other.is_visible(visible))
+        .map(Participant::snapshot)
+        .collect();
+    participant.version += 1;
+    room.num_participants += u32::from(!participant.is_dependent());
+    room.active_recording |= participant.permission.recorder;
+    let joined = Joined {
+        room,
+        participant: participant.info(),
+        others,
+        mode: participant.mode,
+        disabled_codecs: participant.traits.disabled_codecs,
+        server: server_info(ctx, participant),
+    };
+    participant.notify(ctx, Notification::Joined(Box::new(joined)));
+    participant.state = ParticipantState::Joined;
 }
 
 /// The server for a participant.

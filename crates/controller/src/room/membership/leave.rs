@@ -6,10 +6,10 @@ use wire::MediaKind;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
-use crate::room::data::{DataState, Leaver, OwnDataTracks};
+use crate::room::Room;
+use crate::room::data::{DataState, Leaver};
 use crate::room::events::{self, track_change};
 use crate::room::roster::Roster;
-use crate::room::{Room, subscribing};
 use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantState, RoomChange};
 
 impl Room {
@@ -66,7 +66,7 @@ impl Room {
             self.emit(ctx, || track_change(&participant, track, RoomChange::TrackUnpublished));
         }
         let had_joined = participant.state == ParticipantState::Active;
-        self.tell_departure(ctx, &mut participant, reason);
+        self.updates.tell_departure(ctx, &self.roster, &mut participant, reason);
         self.emit(ctx, || Some(events::departed(&participant, had_joined, reason)));
         if reason == EndReason::ClientInitiated {
             remember_sender(ctx, &self.roster, &participant);
@@ -79,31 +79,6 @@ impl Room {
         });
         let is_deserted = self.roster.is_deserted();
         self.lifetime.review(ctx, self.roster.timer(), is_deserted);
-    }
-
-    fn tell_departure(&mut self, ctx: &mut Context<'_>, participant: &mut Participant, reason: EndReason) {
-        participant.state = ParticipantState::Disconnected;
-        participant.version += 1;
-        participant.tracks.clear();
-        participant.data_tracks = OwnDataTracks::default();
-        if participant.is_visible(ctx.core.config.visible) {
-            let mut info = participant.info();
-            info.disconnect_reason = Some(reason);
-            self.updates.tell_gone(ctx, &self.roster, participant.key, info);
-        }
-    }
-
-    /// To the others, one that they no longer see has left.
-    pub(in crate::room) fn tell_disappearance(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        if let Some(participant) = self.roster.get_mut(key) {
-            participant.version += 1;
-            let mut info = participant.info();
-            info.tracks.clear();
-            info.data_tracks.clear();
-            info.state = ParticipantState::Disconnected;
-            subscribing::forget_denials(&mut self.roster, key);
-            self.updates.tell_gone(ctx, &self.roster, key, info);
-        }
     }
 
     /// Puts everybody out: the room is over.

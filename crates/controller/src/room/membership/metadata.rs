@@ -9,8 +9,8 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
 use crate::participant::{Participant, TOKENS};
-use crate::room::Room;
 use crate::room::roster::{ATTRIBUTE_OVERHEAD, Roster, STORE_FULL, texts_len};
+use crate::room::updates::Updates;
 use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
 /// How long a refreshed token is good for at least.
@@ -26,43 +26,34 @@ pub(in crate::room) enum Excess {
     Store,
 }
 
-impl Room {
+impl Updates {
     /// A client changes its name, metadata or attributes; empty ones stay as they are, empty
     /// attribute values are removed.
     pub(in crate::room) fn update_metadata(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         key: ParticipantKey,
         request: UpdateMetadata,
     ) {
-        let Some(participant) = self.roster.get(key) else {
+        let Some(participant) = roster.get(key) else {
             return;
         };
         if !participant.permission.update_metadata {
             let text = "the token does not allow changing one's own metadata";
-            return self.roster.refuse(
-                ctx,
-                key,
-                RefusalReason::NotAllowed,
-                text,
-                Request::UpdateMetadata(request),
-            );
+            let request = Request::UpdateMetadata(request);
+            return roster.refuse(ctx, key, RefusalReason::NotAllowed, text, request);
         }
-        let changed = self.change_metadata(ctx, key, &request.name, &request.metadata, &request.attributes);
+        let changed = self.change_metadata(ctx, roster, key, &request.name, &request.metadata, &request.attributes);
         if let Err(excess) = changed {
             let text = match excess {
                 Excess::Attributes => "attributes too long",
                 Excess::Store => STORE_FULL,
             };
-            return self.roster.refuse(
-                ctx,
-                key,
-                RefusalReason::LimitExceeded,
-                text,
-                Request::UpdateMetadata(request),
-            );
+            let request = Request::UpdateMetadata(request);
+            return roster.refuse(ctx, key, RefusalReason::LimitExceeded, text, request);
         }
-        if let Some(participant) = self.roster.get(key) {
+        if let Some(participant) = roster.get(key) {
             participant.notify(ctx, Notification::Accepted(Request::UpdateMetadata(request)));
         }
     }
@@ -74,12 +65,13 @@ impl Room {
     pub(in crate::room) fn change_metadata(
         &mut self,
         ctx: &mut Context<'_>,
+        roster: &mut Roster,
         key: ParticipantKey,
         name: &str,
         metadata: &str,
         changes: &BTreeMap<String, String>,
     ) -> Result<(), Excess> {
-        let Some(participant) = self.roster.get(key) else {
+        let Some(participant) = roster.get(key) else {
             return Ok(());
         };
         let before = texts_len(&participant.name, &participant.metadata, &participant.attributes);
@@ -88,21 +80,21 @@ impl Room {
             return Err(Excess::Attributes);
         }
         let more = change.texts_len.saturating_sub(before);
-        if more > 0 && !self.roster.takes(key, more) {
+        if more > 0 && !roster.takes(key, more) {
             return Err(Excess::Store);
         }
         if !change.is_new {
             return Ok(());
         }
-        if let Some(participant) = self.roster.get_mut(key) {
+        if let Some(participant) = roster.get_mut(key) {
             change_text(&mut participant.name, name);
             change_text(&mut participant.metadata, metadata);
             change_attributes(&mut participant.attributes, changes);
         }
         // The news before the answer: a client that reads the answer first would base its next
         // change on what was before.
-        self.updates.announce_to_all(ctx, &mut self.roster, key);
-        refresh_token_soon(ctx, &mut self.roster, key);
+        self.announce_to_all(ctx, roster, key);
+        refresh_token_soon(ctx, roster, key);
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Coming back on a new connection, with the media still flowing.
 
+use access::Permission;
+
 use super::join::server_info;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
@@ -42,7 +44,8 @@ impl Room {
         participant.asked = None;
         let simulated_fault = participant.simulated_fault.take();
         if simulated_fault == Some(SimulatedFault::DisconnectSilently) {
-            return self.break_connection(ctx, key, connection);
+            break_connection(ctx, connection);
+            return self.detach(ctx, key);
         }
         ctx.event(Event::Resumed {
             room: self.profile.name().to_owned(),
@@ -58,7 +61,11 @@ impl Room {
         self.subscribers.set_returning(Some(key));
         self.updates
             .charge_greeting(ctx, &self.roster, resume.claims.identity());
-        self.take_rights(ctx, key, resume.claims);
+        let permission = Permission::of(&resume.claims);
+        if let Some(participant) = self.roster.get_mut(key) {
+            participant.take_claims(resume.claims);
+        }
+        self.set_permission(ctx, key, permission);
         self.updates.tell_missed(ctx, &self.roster, key, away_since);
         self.subscribers.set_returning(None);
         self.subscribers
@@ -67,7 +74,8 @@ impl Room {
         send_quality(ctx, &self.roster, key);
         subscribing::send_pauses(ctx, &self.roster, key);
         if simulated_fault == Some(SimulatedFault::Disconnect) {
-            return self.break_connection(ctx, key, connection);
+            break_connection(ctx, connection);
+            return self.detach(ctx, key);
         }
         restart_subscriber(ctx, &mut self.roster, key);
         self.subscribers.negotiate(key);
@@ -79,14 +87,6 @@ impl Room {
         }
         self.data.tracks.tell_handles_again(ctx, &self.roster, key);
         refresh_token(ctx, &self.roster, key);
-    }
-
-    fn break_connection(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, connection: ConnectionId) {
-        ctx.out.push(Output::End {
-            connection,
-            cause: EndCause::SimulatedFault,
-        });
-        self.detach(ctx, key);
     }
 
     /// The view that a client has of its session when it comes back.
@@ -122,4 +122,12 @@ impl Room {
         }
         crate::room::data::replay(ctx, &mut self.roster, key);
     }
+}
+
+/// Ends a connection as a test asked for.
+pub(super) fn break_connection(ctx: &mut Context<'_>, connection: ConnectionId) {
+    ctx.out.push(Output::End {
+        connection,
+        cause: EndCause::SimulatedFault,
+    });
 }

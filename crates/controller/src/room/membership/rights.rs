@@ -1,28 +1,16 @@
 //! Coming back with another token: its bearer may now do what that one says.
 
-use access::{Claims, Permission};
+use access::Permission;
 use southbound::TrackId;
 
 use crate::Notification;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Section, Up};
-use crate::participant::take_texts;
-use crate::room::Room;
+use crate::room::roster::Roster;
+use crate::room::{Room, subscribing};
 
 impl Room {
-    /// Name, metadata and attributes stay as they were set in the call.
-    pub(in crate::room) fn take_rights(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mut claims: Claims) {
-        let permission = Permission::of(&claims);
-        if let Some(participant) = self.roster.get_mut(key) {
-            take_texts(&mut claims);
-            participant.claims = claims;
-            // Its kind is of the claims, and others may be told of it without another change.
-            drop(participant.snapshot.take());
-        }
-        self.set_permission(ctx, key, permission);
-    }
-
     /// Ends what a participant may no longer do, and begins what it may do now.
     pub(in crate::room) fn set_permission(
         &mut self,
@@ -45,15 +33,17 @@ impl Room {
             .filter(|track| !participant.permission.may_publish(track.info.source));
         let publishes_data = participant.permission.publish_data;
         for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
-            self.take_off_air(ctx, key, track);
+            take_off_air(ctx, &mut self.roster, key, track);
+            self.unpublish(ctx, key, track);
         }
         if !publishes_data {
             self.data.tracks.forbid(ctx, &mut self.roster, key);
         }
         if hidden && !before.hidden {
-            self.tell_disappearance(ctx, key);
+            subscribing::forget_denials(&mut self.roster, key);
+            self.updates.tell_disappearance(ctx, &mut self.roster, key);
         }
-        self.announce(ctx, key);
+        self.updates.announce(ctx, &mut self.roster, key);
         // Begins and ends its subscriptions, and those to it, as its rights now are.
         self.subscribers
             .subscribe_to_everybody(ctx, &mut self.roster, &self.updates, key);
@@ -70,23 +60,22 @@ impl Room {
             self.tell_population(ctx);
         }
     }
+}
 
-    /// Ends a track that its publisher may no longer send.
-    fn take_off_air(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, track: TrackId) {
-        let Some(participant) = self.roster.get_mut(key) else {
-            return;
-        };
-        let Some(found) = participant.tracks.get(&track) else {
-            return;
-        };
-        let (ids, track_sid): (Vec<_>, _) = (found.ids().collect(), found.sid().to_owned());
-        let sections = participant.publisher.iter_mut().flat_map(|peer| &mut peer.sections);
-        for sides in sections.filter_map(Section::sides_mut) {
-            if matches!(sides.up, Up::Track(uplink) if ids.contains(&uplink.track)) {
-                sides.up = Up::Forbidden;
-            }
+/// Closes the media sections of a track that its publisher may no longer send. The caller ends it.
+fn take_off_air(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey, track: TrackId) {
+    let Some(participant) = roster.get_mut(key) else {
+        return;
+    };
+    let Some(found) = participant.tracks.get(&track) else {
+        return;
+    };
+    let (ids, track_sid): (Vec<_>, _) = (found.ids().collect(), found.sid().to_owned());
+    let sections = participant.publisher.iter_mut().flat_map(|peer| &mut peer.sections);
+    for sides in sections.filter_map(Section::sides_mut) {
+        if matches!(sides.up, Up::Track(uplink) if ids.contains(&uplink.track)) {
+            sides.up = Up::Forbidden;
         }
-        participant.notify(ctx, Notification::TrackUnpublished { track_sid });
-        self.unpublish(ctx, key, track);
     }
+    participant.notify(ctx, Notification::TrackUnpublished { track_sid });
 }

@@ -4,7 +4,8 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::{Link, SimulatedFault};
 use crate::room::Room;
-use crate::{Counter, EndAction, EndCause, EndReason, IceProtocol, Notification, Output, Scenario, TurnServer};
+use crate::room::membership::resume::break_connection;
+use crate::{Counter, EndAction, EndReason, IceProtocol, Notification, Scenario, TurnServer};
 
 impl Room {
     /// The failure happens to the participant that asks for it, and to nobody else.
@@ -16,7 +17,14 @@ impl Room {
             Some(Scenario::Speaker) => self.speaking.pretend_to_speak(ctx, &self.roster, key),
             Some(Scenario::ServerLeave) => self.dismiss(ctx, key, EndReason::ServerShutdown, EndAction::Disconnect),
             Some(Scenario::FullReconnect) => self.dismiss(ctx, key, EndReason::ClientInitiated, EndAction::Reconnect),
-            Some(Scenario::NodeFailure) => self.vanish(ctx, key),
+            // As if the server had crashed: the connection breaks, and who comes back is not known.
+            Some(Scenario::NodeFailure) => {
+                if let Some(connection) = participant.connection() {
+                    break_connection(ctx, connection);
+                    participant.link = Link::Detached { since: ctx.now };
+                }
+                self.remove(ctx, key, EndReason::StateMismatch);
+            }
             // There is no other node to move to; what a move looks like to a client is to resume
             // and find its session.
             Some(Scenario::Migration) => {
@@ -43,20 +51,5 @@ impl Room {
             }
             None => ctx.count(Counter::NotAllowed),
         }
-    }
-
-    /// As if the server had crashed: the connection breaks, and who comes back is not known.
-    fn vanish(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.roster.get_mut(key) else {
-            return;
-        };
-        if let Some(connection) = participant.connection() {
-            ctx.out.push(Output::End {
-                connection,
-                cause: EndCause::SimulatedFault,
-            });
-            participant.link = Link::Detached { since: ctx.now };
-        }
-        self.remove(ctx, key, EndReason::StateMismatch);
     }
 }

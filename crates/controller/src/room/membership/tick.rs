@@ -3,7 +3,7 @@
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
-use crate::participant::Link;
+use crate::participant::{Link, Participant};
 use crate::room::Room;
 use crate::room::membership::metadata::refresh_token_if_due;
 use crate::room::publishing::falling_demands;
@@ -24,9 +24,15 @@ impl Room {
             Some(Overdue::Restart(reason)) => return self.dismiss(ctx, key, reason, EndAction::Reconnect),
             None => {}
         }
-        self.answer_first_offer_if_due(ctx, key);
+        let found = self.roster.get_mut(key);
+        if let Some(offer) = found.and_then(|found| found.take_overdue_first_offer(ctx.now)) {
+            self.take_offer(ctx, key, offer);
+        }
         refresh_token_if_due(ctx, &mut self.roster, key);
-        self.update_track_permissions_as_asked(ctx, key);
+        let found = self.roster.get_mut(key);
+        if let Some(request) = found.and_then(Participant::take_postponed_permissions) {
+            self.update_track_permissions(ctx, key, request);
+        }
         for track in falling_demands(&self.roster, key) {
             self.subscribers.demand(track);
         }
@@ -48,13 +54,18 @@ impl Room {
         ctx.wake(RESUME_TIMEOUT, Timer::Participant(participant_ref));
     }
 
-    pub(crate) fn wake(&mut self, ctx: &mut Context<'_>) {
+    /// Does what the room's timer is for. Returns whether the room has been empty for as long as
+    /// rooms may be.
+    pub(crate) fn wake(&mut self, ctx: &mut Context<'_>) -> bool {
         self.data.calls.give_up(ctx);
         self.speaking.notice_silence(ctx, &self.roster);
         if self.updates.is_census_due(ctx.now) {
             self.tell_population(ctx);
         }
-        self.tick_if_due(ctx);
+        if let Some(tick) = self.updates.tick_if_due(ctx, &self.roster) {
+            self.subscribers.carry_out(ctx, &mut self.roster, &self.updates, tick);
+        }
+        self.lifetime.is_over(ctx.now)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Session descriptions in and out.
 
-use southbound::Command;
+use southbound::{Command, SubscriptionId};
 use wire::MediaKind;
 use wire::sdp::SessionDescription;
 
@@ -9,9 +9,11 @@ use crate::ids::ParticipantKey;
 use crate::limits::FIRST_OFFER_WAIT;
 use crate::negotiation::{Answered, Change, NegotiationError, Peer};
 use crate::participant::{Asked, FirstOffer, Participant};
+use crate::room::Room;
 use crate::room::publishing::claim;
 use crate::room::roster::Roster;
-use crate::room::{Room, subscribing};
+use crate::room::subscribing::{Subscribers, place_subscriptions};
+use crate::room::updates::Updates;
 use crate::subscription::SubscriptionState;
 use crate::{Counter, Description, EndAction, EndReason, Event, LocalDescription, Notification, PeerMode};
 
@@ -22,33 +24,6 @@ impl Room {
         let taken = without_flaws(ctx, &self.roster, key, offer);
         if let Err(error) = taken.and_then(|offer| self.try_offer(ctx, key, &offer, id)) {
             self.give_up(ctx, key, &error);
-        }
-    }
-
-    /// The offer that came with joining. It is answered when the client can take the answer: at
-    /// once, or once it shows by a message that it has got so far.
-    pub(in crate::room) fn take_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
-        let participant_ref = self.roster.participant_ref(key);
-        let found = self.roster.get_mut(key);
-        let Some(participant) = found.filter(|found| found.traits.applies_offer_after_greeting) else {
-            return self.take_offer(ctx, key, offer);
-        };
-        let until = ctx.wake(FIRST_OFFER_WAIT, Timer::Participant(participant_ref));
-        participant.first_offer = Some(FirstOffer { offer, until });
-    }
-
-    /// Answers the offer that came with joining, if that has not been done.
-    pub(in crate::room) fn answer_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let found = self.roster.get_mut(key);
-        if let Some(first) = found.and_then(|found| found.first_offer.take()) {
-            self.take_offer(ctx, key, first.offer);
-        }
-    }
-
-    pub(in crate::room) fn answer_first_offer_if_due(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let first = self.roster.get(key).and_then(|found| found.first_offer.as_ref());
-        if first.is_some_and(|first| first.until <= ctx.now) {
-            self.answer_first_offer(ctx, key);
         }
     }
 
@@ -81,11 +56,15 @@ impl Room {
         };
         participant.asked = still_asked(participant.asked, count(MediaKind::Audio), count(MediaKind::Video));
         for change in changes {
-            self.apply(ctx, key, change);
+            match change {
+                Change::Ended(track) => self.unpublish(ctx, key, track),
+                Change::Restarted => restart_publisher(ctx, &mut self.roster, key),
+                Change::Unplaced(id) => withdraw(ctx, &mut self.roster, key, id),
+            }
         }
         claim(&mut self.roster, key);
         let placed = if mode == PeerMode::Single {
-            subscribing::place_subscriptions(&mut self.roster, key, false)
+            place_subscriptions(&mut self.roster, key, false)
         } else {
             Vec::new()
         };
@@ -121,78 +100,9 @@ impl Room {
         Ok(())
     }
 
-    fn apply(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, change: Change) {
-        match change {
-            Change::Ended(track) => self.unpublish(ctx, key, track),
-            Change::Restarted => {
-                let Some(peer) = self.roster.get_mut(key).and_then(|found| found.publisher.as_mut()) else {
-                    return;
-                };
-                peer.restart(&mut ctx.core.random);
-                let open = peer.open();
-                self.roster.command(ctx, key, open);
-            }
-            Change::Unplaced(id) => {
-                let Some(participant) = self.roster.get_mut(key) else {
-                    return;
-                };
-                let Some(subscription) = participant.subscriptions.get_mut(id) else {
-                    return;
-                };
-                if let SubscriptionState::Active(..) =
-                    std::mem::replace(&mut subscription.state, SubscriptionState::Waiting)
-                {
-                    ctx.command(participant.node, Command::Unsubscribe { subscription: id });
-                }
-            }
-        }
-    }
-
-    /// A client answers the offer on the peer connection it receives on.
-    pub(in crate::room) fn take_answer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, answer: Description) {
-        let Some(peer) = self.roster.get(key).and_then(|found| found.subscriber.as_ref()) else {
-            return ctx.count(Counter::StaleDescription);
-        };
-        // Clients from before offers had numbers answer with 0.
-        let expected = |pending: u32| answer.id == 0 || answer.id == pending;
-        if !peer.offering.pending.is_some_and(|pending| expected(pending.id)) {
-            return ctx.count(Counter::StaleDescription);
-        }
-        let read = match without_flaws(ctx, &self.roster, key, answer) {
-            Ok(read) => read,
-            Err(error) => return self.give_up(ctx, key, &error),
-        };
-        let receiving = self.roster.get_mut(key);
-        let Some(peer) = receiving.and_then(|found| found.subscriber.as_mut()) else {
-            return;
-        };
-        let answered = match peer.take_answer(&read) {
-            Ok(answered) => answered,
-            Err(error) => return self.give_up(ctx, key, &error),
-        };
-        if let Some(command) = peer.connect() {
-            self.roster.command(ctx, key, command);
-        }
-        for subscription in answered {
-            match subscription {
-                Answered::Taken(id) => self.subscribers.activate(ctx, &mut self.roster, key, id),
-                Answered::Refused(id) => self.subscribers.refuse_subscription(ctx, &mut self.roster, key, id),
-            }
-        }
-        self.subscribers
-            .review_decoders(ctx, &mut self.roster, &self.updates, key);
-        if self
-            .roster
-            .get(key)
-            .is_some_and(|found| found.subscriber.as_ref().is_some_and(|peer| peer.offering.needed))
-        {
-            self.subscribers.negotiate(key);
-        }
-    }
-
     /// A description that cannot be used leaves no common state to go on from, so the client has to
     /// start over.
-    fn give_up(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, error: &NegotiationError) {
+    pub(in crate::room) fn give_up(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, error: &NegotiationError) {
         ctx.count(Counter::BadDescription);
         if let Some(connection) = self.roster.get(key).and_then(Participant::connection) {
             ctx.event(Event::Misbehaved {
@@ -201,6 +111,92 @@ impl Room {
             });
         }
         self.dismiss(ctx, key, EndReason::StateMismatch, EndAction::Reconnect);
+    }
+}
+
+impl Subscribers {
+    /// A client answers the offer on the peer connection it receives on.
+    ///
+    /// Errors: the answer cannot be used.
+    pub(in crate::room) fn take_answer(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
+        key: ParticipantKey,
+        answer: Description,
+    ) -> Result<(), NegotiationError> {
+        let peer = roster.get(key).and_then(|found| found.subscriber.as_ref());
+        // Clients from before offers had numbers answer with 0.
+        let expected = |pending: u32| answer.id == 0 || answer.id == pending;
+        let pending = peer.and_then(|peer| peer.offering.pending);
+        if !pending.is_some_and(|pending| expected(pending.id)) {
+            ctx.count(Counter::StaleDescription);
+            return Ok(());
+        }
+        let read = without_flaws(ctx, roster, key, answer)?;
+        let receiving = roster.get_mut(key);
+        let Some(peer) = receiving.and_then(|found| found.subscriber.as_mut()) else {
+            return Ok(());
+        };
+        let answered = peer.take_answer(&read)?;
+        if let Some(command) = peer.connect() {
+            roster.command(ctx, key, command);
+        }
+        for subscription in answered {
+            match subscription {
+                Answered::Taken(id) => self.activate(ctx, roster, key, id),
+                Answered::Refused(id) => self.refuse_subscription(ctx, roster, key, id),
+            }
+        }
+        self.review_decoders(ctx, roster, updates, key);
+        let peer = roster.get(key).and_then(|found| found.subscriber.as_ref());
+        if peer.is_some_and(|peer| peer.offering.needed) {
+            self.negotiate(key);
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the offer that came with joining until the client can take its answer, and returns it if
+/// that is now.
+pub(in crate::room) fn keep_first_offer(
+    ctx: &mut Context<'_>,
+    roster: &mut Roster,
+    key: ParticipantKey,
+    offer: Description,
+) -> Option<Description> {
+    let participant_ref = roster.participant_ref(key);
+    let found = roster.get_mut(key);
+    let Some(participant) = found.filter(|found| found.traits.applies_offer_after_greeting) else {
+        return Some(offer);
+    };
+    let until = ctx.wake(FIRST_OFFER_WAIT, Timer::Participant(participant_ref));
+    participant.first_offer = Some(FirstOffer { offer, until });
+    None
+}
+
+/// The client has restarted ICE on the connection it publishes on.
+fn restart_publisher(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
+    let Some(peer) = roster.get_mut(key).and_then(|found| found.publisher.as_mut()) else {
+        return;
+    };
+    peer.restart(&mut ctx.core.random);
+    let open = peer.open();
+    roster.command(ctx, key, open);
+}
+
+/// A subscription has lost its media section, and waits for another.
+fn withdraw(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey, id: SubscriptionId) {
+    let Some(participant) = roster.get_mut(key) else {
+        return;
+    };
+    let Some(subscription) = participant.subscriptions.get_mut(id) else {
+        return;
+    };
+    let before = std::mem::replace(&mut subscription.state, SubscriptionState::Waiting);
+    if let SubscriptionState::Active(..) = before {
+        ctx.command(participant.node, Command::Unsubscribe { subscription: id });
     }
 }
 

@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use self::accounts::Accounts;
 use self::batching::Batch;
+pub(in crate::room) use self::batching::Tick;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
+use crate::room::data::OwnDataTracks;
 use crate::room::roster::Roster;
 use crate::room::roster::notify_many;
-use crate::{Notification, ParticipantInfo, ParticipantSnapshot, RoomInfo};
+use crate::{EndReason, Notification, ParticipantInfo, ParticipantSnapshot, ParticipantState, RoomInfo};
 
 /// How long a change of numbers may wait for others.
 const CENSUS_DELAY: Duration = Duration::from_secs(1);
@@ -89,14 +91,44 @@ impl Updates {
         notify_many(ctx, roster.all(), Notification::Room(info));
     }
 
-    /// To the others, a participant is gone, in these words.
-    pub(in crate::room) fn tell_gone(
+    /// A participant has left the room, which has it no longer.
+    pub(in crate::room) fn tell_departure(
         &mut self,
         ctx: &mut Context<'_>,
         roster: &Roster,
-        key: ParticipantKey,
-        info: ParticipantInfo,
+        participant: &mut Participant,
+        reason: EndReason,
     ) {
+        participant.state = ParticipantState::Disconnected;
+        participant.version += 1;
+        participant.tracks.clear();
+        participant.data_tracks = OwnDataTracks::default();
+        if participant.is_visible(ctx.core.config.visible) {
+            let mut info = participant.info();
+            info.disconnect_reason = Some(reason);
+            self.tell_gone(ctx, roster, participant.key, info);
+        }
+    }
+
+    /// To the others, one that they no longer see has left.
+    pub(in crate::room) fn tell_disappearance(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        key: ParticipantKey,
+    ) {
+        if let Some(participant) = roster.get_mut(key) {
+            participant.version += 1;
+            let mut info = participant.info();
+            info.tracks.clear();
+            info.data_tracks.clear();
+            info.state = ParticipantState::Disconnected;
+            self.tell_gone(ctx, roster, key, info);
+        }
+    }
+
+    /// To the others, a participant is gone, in these words.
+    fn tell_gone(&mut self, ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey, info: ParticipantInfo) {
         if self.is_told_later(ctx, roster, &info.identity) {
             self.tell_departure_later(ctx, roster, key, info.clone());
         } else {

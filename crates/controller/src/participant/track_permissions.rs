@@ -1,0 +1,25 @@
+//! The receivers that a participant's tracks are for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The receivers that a participant's tracks are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TrackPermissions {
+    #[default]
+    Everybody,
+    /// These, by identity: all tracks, or the ones listed by id.
+    Only(BTreeMap<String, Option<BTreeSet<String>>>),
+}
+
+impl TrackPermissions {
+    pub(crate) fn admits(&self, identity: &str, track_sid: &str) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Only(list) => match list.get(identity) {
+                Some(Some(tracks)) => tracks.contains(track_sid),
+                Some(None) => true,
+                None => false,
+            },
+        }
+    }
+}
