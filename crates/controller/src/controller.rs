@@ -134,7 +134,7 @@ impl Controller {
         };
         for participant in self.rooms.values().flat_map(|room| room.roster().all()) {
             population.participants += 1;
-            population.publications += participant.tracks.len();
+            population.publications += participant.publications.tracks.len();
             population.subscriptions += participant.subscriptions.len();
         }
         population

@@ -26,7 +26,6 @@ use self::membership::protocols::Protocols;
 use self::profile::RoomProfile;
 use self::publishing::Publications;
 use self::roster::Roster;
-pub(crate) use self::roster::texts_len;
 use self::speaking::Speaking;
 use self::subscribing::Subscribers;
 use self::updates::Updates;
@@ -138,7 +137,7 @@ impl Room {
 
     /// Tells the agent the limits of downlinks, where they are others than before.
     pub(crate) fn limit_downlinks(&mut self, ctx: &mut Context<'_>, concerns: impl Fn(&str) -> bool) {
-        for participant in self.roster.all_mut().filter(|found| concerns(&found.api_key)) {
+        for participant in self.roster.all_mut().filter(|found| concerns(&found.rights.api_key)) {
             participant.limit_downlink(ctx);
         }
     }

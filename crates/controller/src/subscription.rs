@@ -1,11 +1,12 @@
 //! One participant's wishes for tracks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use southbound::{SubscriptionId, SubscriptionSettings, TrackId};
 use wire::{MediaKind, Mid};
 
 use crate::ids::ParticipantKey;
+use crate::limits::SUBSCRIPTIONS_MAX;
 use crate::publication_media::PublicationMedia;
 use crate::track::Version;
 use crate::{TrackSettings, VideoQuality};
@@ -34,14 +35,67 @@ impl Subscription {
     }
 }
 
-/// The subscriptions of one participant: one for a track.
+/// The subscriptions of one participant, at most one for a track, and its wishes for tracks.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     by_id: BTreeMap<SubscriptionId, Subscription>,
     by_track: BTreeMap<TrackId, SubscriptionId>,
+    /// It wants each track without asking.
+    automatic: bool,
+    /// Tracks it asked for, or asked not to have, by the track's id.
+    wishes: BTreeMap<String, bool>,
+    /// Tracks of others that it was told it may not have.
+    denied: BTreeSet<TrackId>,
 }
 
 impl Subscriptions {
+    /// None yet, of one that wants each track without asking, or of one that does not.
+    pub(crate) fn new(automatic: bool) -> Self {
+        Self {
+            automatic,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the participant wants each track without asking.
+    pub(crate) fn are_automatic(&self) -> bool {
+        self.automatic
+    }
+
+    /// Whether the participant wants a track.
+    pub(crate) fn wants(&self, track_sid: &str) -> bool {
+        self.wishes.get(track_sid).copied().unwrap_or(self.automatic)
+    }
+
+    /// Takes what the participant asked for of one track.
+    pub(crate) fn wish(&mut self, track_sid: String, wanted: bool) {
+        self.wishes.insert(track_sid, wanted);
+    }
+
+    /// Forgets what it asked for of tracks that are gone.
+    pub(crate) fn retain_wishes(&mut self, is_there: impl Fn(&str) -> bool) {
+        self.wishes.retain(|track_sid, _| is_there(track_sid));
+    }
+
+    /// Whether the participant was told that it may not have a track.
+    pub(crate) fn is_denied(&self, track: TrackId) -> bool {
+        self.denied.contains(&track)
+    }
+
+    /// The participant is told that it may not have a track; `false` if there are too many of them.
+    pub(crate) fn deny(&mut self, track: TrackId) -> bool {
+        let fits = self.denied.len() < SUBSCRIPTIONS_MAX;
+        if fits {
+            self.denied.insert(track);
+        }
+        fits
+    }
+
+    /// The participant takes a track as permitted.
+    pub(crate) fn permit(&mut self, track: TrackId) {
+        self.denied.remove(&track);
+    }
+
     pub(crate) fn insert(&mut self, subscription: Subscription) {
         self.by_track.insert(subscription.track, subscription.id);
         self.by_id.insert(subscription.id, subscription);

@@ -10,8 +10,8 @@ use super::Controller;
 use crate::context::Core;
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::ROOMS_MAX;
-use crate::participant::is_dependent;
-use crate::room::{Room, texts_len};
+use crate::participant::{is_dependent, texts_len};
+use crate::room::Room;
 use crate::{Counter, EndAction, EndReason, Output};
 
 /// Why nobody can join as the rooms are now.
@@ -108,7 +108,7 @@ impl Controller {
     pub fn kind_of(&self, room: &str, identity: &str) -> Option<ParticipantKind> {
         let found = self.find(room, identity)?;
         let participant = self.rooms.get(&found.room)?.roster().get(found.participant)?;
-        Some(participant.claims.participant_kind())
+        Some(participant.rights.claims.participant_kind())
     }
 
     /// Removes participants who have not connected, where there would be no place for somebody who
@@ -150,7 +150,7 @@ impl Controller {
             let participants = room.roster().all();
             participants.map(|participant| (*key, participant))
         });
-        let of_key = everybody.filter(|(_, participant)| participant.api_key == api_key);
+        let of_key = everybody.filter(|(_, participant)| participant.rights.api_key == api_key);
         let idle = of_key.filter_map(|(key, participant)| Some((participant.idle_since(now)?, key, participant.key)));
         idle.min().map(|(_, key, participant)| (key, participant))
     }

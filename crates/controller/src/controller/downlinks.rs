@@ -54,9 +54,9 @@ impl Controller {
 fn downlink(room: &Room, participant: &Participant) -> Option<Downlink> {
     let subscriptions = participant.subscriptions.iter();
     Some(Downlink {
-        transport: participant.downlink()?.transport,
+        transport: participant.media.downlink()?.transport,
         room: room.profile().name().to_owned(),
-        identity: participant.identity.clone(),
+        identity: participant.profile.identity.clone(),
         subscriptions: subscriptions
             .filter_map(|subscription| Some((subscription.id, subscribed(room, subscription)?)))
             .collect(),
@@ -65,10 +65,10 @@ fn downlink(room: &Room, participant: &Participant) -> Option<Downlink> {
 
 fn subscribed(room: &Room, subscription: &Subscription) -> Option<Subscribed> {
     let publisher = room.roster().get(subscription.publisher)?;
-    let track = publisher.tracks.get(&subscription.track)?;
+    let track = publisher.publications.tracks.get(&subscription.track)?;
     Some(Subscribed {
         track: track.sid().to_owned(),
-        publisher: publisher.identity.clone(),
+        publisher: publisher.profile.identity.clone(),
         source: track.info.source.name().to_owned(),
     })
 }

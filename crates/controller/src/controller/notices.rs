@@ -44,7 +44,7 @@ impl Controller {
             return out.push(Output::Count(Counter::StaleNotice));
         }
         let rooms = self.rooms.iter().flat_map(|(key, room)| {
-            let there = room.roster().all().filter(|participant| participant.node == node);
+            let there = room.roster().all().filter(|participant| participant.media.node == node);
             there.map(|participant| (*key, participant.key))
         });
         let lost: Vec<_> = rooms.collect();
@@ -97,7 +97,7 @@ impl Controller {
     fn is_on(&self, participant_ref: ParticipantRef, node: NodeId) -> bool {
         let room = self.rooms.get(&participant_ref.room);
         let participant = room.and_then(|room| room.roster().get(participant_ref.participant));
-        participant.is_some_and(|participant| participant.node == node)
+        participant.is_some_and(|participant| participant.media.node == node)
     }
 
     /// The participant that a notice is about.

@@ -26,7 +26,7 @@ impl Room {
 
 /// The media of a participant connected for the first time: it joined, and its tracks are there.
 pub(in crate::room) fn joined(participant: &Participant) -> impl Iterator<Item = RoomChange> {
-    let arrived = participant.tracks.values().filter(|track| track.media.is_some());
+    let arrived = participant.publications.arrived();
     let published = arrived.filter_map(|track| track_change(participant, track, RoomChange::TrackPublished));
     std::iter::once(RoomChange::ParticipantJoined(participant.info())).chain(published)
 }
@@ -48,13 +48,13 @@ pub(in crate::room) fn track_change(
     track: &Track,
     change: fn(Publisher, Box<TrackInfo>) -> RoomChange,
 ) -> Option<RoomChange> {
-    let is_known = publisher.state == ParticipantState::Active;
+    let is_known = publisher.profile.state == ParticipantState::Active;
     is_known.then(|| change(names(publisher), Box::new(track.info.clone())))
 }
 
 fn names(publisher: &Participant) -> Publisher {
     Publisher {
-        sid: publisher.sid.clone(),
-        identity: publisher.identity.clone(),
+        sid: publisher.profile.sid.clone(),
+        identity: publisher.profile.identity.clone(),
     }
 }

@@ -57,13 +57,20 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
-        if participant.peers().all(|peer| peer.state != PeerState::Disconnected) {
-            participant.silent_since = None;
+        if participant
+            .media
+            .peers()
+            .all(|peer| peer.state != PeerState::Disconnected)
+        {
+            participant.media.silent_since = None;
         }
-        let is_awaited = participant.downlink().is_some_and(|peer| peer.transport == transport);
-        if is_awaited && participant.state != ParticipantState::Active {
-            participant.deadlines.connect = None;
-            participant.state = ParticipantState::Active;
+        let is_awaited = participant
+            .media
+            .downlink()
+            .is_some_and(|peer| peer.transport == transport);
+        if is_awaited && participant.profile.state != ParticipantState::Active {
+            participant.signalling.deadlines.connect = None;
+            participant.profile.state = ParticipantState::Active;
             self.updates.announce(ctx, &mut self.roster, key);
             self.speaking.send_speakers(ctx, &self.roster, key);
             send_quality(ctx, &self.roster, key);
@@ -79,11 +86,12 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
-        match (participant.link, reason) {
+        match (participant.signalling.link(), reason) {
             (Link::Detached { .. }, CloseReason::Peer) => return self.remove(ctx, key, EndReason::SignalClose),
             (Link::Attached(_), CloseReason::Peer) => {
                 // Clients that leave may close their transport before they say so.
-                participant.deadlines.goodbye = Some(ctx.wake(GOODBYE_TIMEOUT, Timer::Participant(participant_ref)));
+                participant.signalling.deadlines.goodbye =
+                    Some(ctx.wake(GOODBYE_TIMEOUT, Timer::Participant(participant_ref)));
                 return;
             }
             _ => {}
@@ -101,10 +109,7 @@ impl Room {
 }
 
 fn peer_mut(roster: &mut Roster, key: ParticipantKey, transport: TransportId) -> Option<&mut Peer> {
-    roster
-        .get_mut(key)?
-        .peers_mut()
-        .find(|peer| peer.transport == transport)
+    roster.get_mut(key)?.media.peer_mut(transport)
 }
 
 fn channel_closed(
@@ -116,10 +121,10 @@ fn channel_closed(
     why: ChannelEnd,
 ) {
     if why == ChannelEnd::TooSlow && label == RELIABLE {
-        let (room, identity) = (room.to_owned(), participant.identity.clone());
+        let (room, identity) = (room.to_owned(), participant.profile.identity.clone());
         ctx.event(Event::DataTooSlow { room, identity });
     }
-    if let Some(peer) = participant.peers_mut().find(|peer| peer.transport == transport) {
+    if let Some(peer) = participant.media.peer_mut(transport) {
         peer.channels.retain(|open| **open != *label);
     }
 }
@@ -132,6 +137,6 @@ fn transport_disconnected(ctx: &mut Context<'_>, roster: &mut Roster, key: Parti
     peer.state = PeerState::Disconnected;
     ctx.wake(SILENCE_TIMEOUT, Timer::Participant(participant_ref));
     if let Some(participant) = roster.get_mut(key) {
-        participant.silent_since.get_or_insert(ctx.now);
+        participant.media.silent_since.get_or_insert(ctx.now);
     }
 }

@@ -21,9 +21,9 @@ pub(super) fn take_quality(
     let Some((quality, score)) = participant.quality.measure(ctx.now, transport, measured) else {
         return;
     };
-    let info = info(&participant.sid, quality, score);
+    let info = info(&participant.profile.sid, quality, score);
     let participant = &roster[key];
-    let publishes = !participant.tracks.is_empty();
+    let publishes = !participant.publications.tracks.is_empty();
     let receivers = roster
         .all()
         .filter(|receiver| publishes && receiver.subscriptions.include(key));
@@ -42,7 +42,7 @@ pub(super) fn send_quality(ctx: &mut Context<'_>, roster: &Roster, key: Particip
         .filter(concerns)
         .filter_map(|participant| Some((participant, participant.quality.told()?)));
     let updates: Vec<_> = told
-        .map(|(participant, (quality, score))| info(&participant.sid, quality, score))
+        .map(|(participant, (quality, score))| info(&participant.profile.sid, quality, score))
         .collect();
     if !updates.is_empty() {
         receiver.notify(ctx, Notification::ConnectionQuality(updates));

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::{Room, publishing};
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::participant::Participant;
 use crate::room::data::{get_blob, store_blob};
 use crate::room::roster::Roster;
 use crate::{EndReason, Notification, Ping, Request};
@@ -15,7 +14,7 @@ impl Room {
         self.subscribers.acts(key);
         // Its first request shows that it has taken the greeting in, and applied its offer.
         let found = self.roster.get_mut(key);
-        if let Some(offer) = found.and_then(Participant::take_first_offer) {
+        if let Some(offer) = found.and_then(|found| found.media.take_first_offer()) {
             self.take_offer(ctx, key, offer);
         }
         match request {

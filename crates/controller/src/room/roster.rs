@@ -13,11 +13,10 @@ use southbound::{Command, Node, NodeId, TrackId};
 use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;
-use crate::participant::Participant;
+use crate::participant::{Participant, StoredBytes};
 use crate::{Config, Counter, Notification, Output, RefusalReason, Request, Resume};
 
-pub(crate) use self::store::texts_len;
-pub(in crate::room) use self::store::{ATTRIBUTE_OVERHEAD, STORE_FULL, list_len};
+pub(in crate::room) use self::store::{STORE_FULL, list_len};
 
 /// A room of more participants than this is large.
 const LARGE_FROM: usize = 50;
@@ -72,7 +71,7 @@ impl Roster {
     }
 
     pub(in crate::room) fn insert(&mut self, mut participant: Participant) {
-        participant.pooled = self.account.hold();
+        participant.storage = StoredBytes::new(&self.account);
         participant.weigh();
         self.participants.insert(participant.key, participant);
     }
@@ -86,12 +85,12 @@ impl Roster {
     }
 
     pub(crate) fn by_identity(&self, identity: &str) -> Option<ParticipantKey> {
-        let found = self.all().find(|participant| participant.identity == identity);
+        let found = self.all().find(|participant| participant.profile.identity == identity);
         found.map(|found| found.key)
     }
 
     pub(in crate::room) fn by_sid(&self, sid: &str) -> Option<ParticipantKey> {
-        let found = self.all().find(|participant| participant.sid == sid);
+        let found = self.all().find(|participant| participant.profile.sid == sid);
         found.map(|found| found.key)
     }
 
@@ -99,8 +98,8 @@ impl Roster {
     pub(crate) fn returning(&self, resume: &Resume) -> Option<ParticipantKey> {
         let found = self
             .all()
-            .find(|participant| participant.identity == resume.claims.identity())?;
-        (found.sid == resume.sid && found.mode == resume.mode).then_some(found.key)
+            .find(|participant| participant.profile.identity == resume.claims.identity())?;
+        (found.profile.sid == resume.sid && found.media.mode == resume.mode).then_some(found.key)
     }
 
     pub(in crate::room) fn participant_ref(&self, participant: ParticipantKey) -> ParticipantRef {
@@ -126,7 +125,7 @@ impl Roster {
 
     /// Whether somebody records, seen or not.
     pub(in crate::room) fn is_recorded(&self) -> bool {
-        self.all().any(|participant| participant.permission.recorder)
+        self.all().any(|participant| participant.rights.permission.recorder)
     }
 
     pub(in crate::room) fn participants_max(&self) -> usize {
@@ -161,26 +160,26 @@ impl Roster {
     pub(crate) fn is_taken(&self, claims: &Claims) -> bool {
         let mut same = self
             .all()
-            .filter(|participant| participant.identity == claims.identity());
+            .filter(|participant| participant.profile.identity == claims.identity());
         let is_agent = |claims: &Claims| claims.participant_kind() == ParticipantKind::Agent;
-        is_agent(claims) && same.any(|participant| !is_agent(&participant.claims))
+        is_agent(claims) && same.any(|participant| !is_agent(&participant.rights.claims))
     }
 
     /// The node that its participants are on, if there are any.
     pub(crate) fn node(&self) -> Option<NodeId> {
-        self.all().next().map(|participant| participant.node)
+        self.all().next().map(|participant| participant.media.node)
     }
 
     /// The node of a participant, while it is there.
     pub(in crate::room) fn node_of(&self, ctx: &Context<'_>, key: ParticipantKey) -> Option<Node> {
         let participant = self.get(key)?;
-        ctx.core.nodes.get(participant.node).cloned()
+        ctx.core.nodes.get(participant.media.node).cloned()
     }
 
     /// Commands the node of a participant.
     pub(in crate::room) fn command(&self, ctx: &mut Context<'_>, key: ParticipantKey, command: Command) {
         if let Some(participant) = self.get(key) {
-            ctx.command(participant.node, command);
+            ctx.command(participant.media.node, command);
         }
     }
 

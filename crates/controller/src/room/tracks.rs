@@ -42,7 +42,11 @@ impl Room {
         if arrival.is_new && version == Version::Primary {
             self.emit(ctx, || {
                 let publisher = &self.roster[key];
-                track_change(publisher, &publisher.tracks[&id], RoomChange::TrackPublished)
+                track_change(
+                    publisher,
+                    &publisher.publications.tracks[&id],
+                    RoomChange::TrackPublished,
+                )
             });
             self.subscribers
                 .offer_to_everybody(ctx, &mut self.roster, &self.updates, key, id);

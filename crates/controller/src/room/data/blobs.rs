@@ -47,7 +47,7 @@ pub(in crate::room) fn store_blob(ctx: &mut Context<'_>, roster: &mut Roster, ke
     let refused = if !roster.takes(key, more) {
         Some(STORE_FULL)
     } else {
-        let blobs = roster.get_mut(key).map(|participant| &mut participant.blobs);
+        let blobs = roster.get_mut(key).map(|participant| &mut participant.data.blobs);
         let stored = blobs.is_some_and(|blobs| blobs.store(&request.blob));
         (!stored).then_some("data blobs of the participant exceed the limit")
     };
@@ -71,7 +71,7 @@ pub(in crate::room) fn get_blob(ctx: &mut Context<'_>, roster: &Roster, key: Par
     let owner = owner.and_then(|owner| roster.get(owner));
     let seen = owner.filter(|owner| owner.key == key || owner.is_visible(Visible::Everybody));
     let found = match seen {
-        Some(owner) => owner.blobs.stored.get(&request.key).ok_or("data blob not found"),
+        Some(owner) => owner.data.blobs.stored.get(&request.key).ok_or("data blob not found"),
         None => Err("participant not found"),
     };
     let contents = match found {

@@ -31,10 +31,10 @@ impl Data {
             return;
         };
         let sender = Sender {
-            sid: &participant.sid,
-            identity: &participant.identity,
-            permission: &participant.permission,
-            data: &mut participant.data,
+            sid: &participant.profile.sid,
+            identity: &participant.profile.identity,
+            permission: &participant.rights.permission,
+            data: &mut participant.data.packets,
         };
         let taken = sender
             .take(data)
@@ -51,7 +51,7 @@ impl Data {
         pass_on(ctx, roster, Some(key), &destinations, &data, Some(message));
         if data.reliable && data.sequence > 0 {
             let participant = roster.get_mut(key).expect("it was there a moment ago");
-            participant.data.keep(ctx.now, destinations, *data);
+            participant.data.packets.keep(ctx.now, destinations, *data);
         }
     }
 }
@@ -111,9 +111,9 @@ fn destinations(roster: &Roster, data: &DataMessage) -> Vec<String> {
         destinations.clone_from(&user.destinations);
         let mut sids: Vec<_> = user.destination_sids.iter().take(DESTINATIONS_MAX).cloned().collect();
         sids.sort_unstable();
-        let is_named = |participant: &&Participant| sids.binary_search(&participant.sid).is_ok();
+        let is_named = |participant: &&Participant| sids.binary_search(&participant.profile.sid).is_ok();
         let named = roster.all().filter(is_named);
-        destinations.extend(named.map(|participant| participant.identity.clone()));
+        destinations.extend(named.map(|participant| participant.profile.identity.clone()));
         // An id nobody has must not turn a message to one into a message to all.
         destinations.append(&mut sids);
     }
@@ -131,24 +131,24 @@ fn pass_on(
     message: Option<MessageId>,
 ) {
     let is_addressed = |participant: &Participant| {
-        destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok()
+        destinations.is_empty() || destinations.binary_search(&participant.profile.identity).is_ok()
     };
     let mut to = Vec::new();
     for participant in roster.all_mut() {
         if Some(participant.key) == from || !is_addressed(participant) {
             continue;
         }
-        match (data.reliable, participant.downlink()) {
+        match (data.reliable, participant.media.downlink()) {
             // A channel that is not open yet belongs to somebody who is still joining, and what
             // must arrive waits for it.
-            (true, Some(peer)) => to.push((participant.node, peer.transport)),
+            (true, Some(peer)) => to.push((participant.media.node, peer.transport)),
             (true, None) => {
-                if !participant.data.keep_early(ctx.now, data.clone()) {
+                if !participant.data.packets.keep_early(ctx.now, data.clone()) {
                     ctx.count(Counter::EarlyDataDropped);
                 }
             }
             (false, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
-                to.push((participant.node, peer.transport));
+                to.push((participant.media.node, peer.transport));
             }
             (false, _) => {}
         }
@@ -163,13 +163,13 @@ pub(in crate::room) fn replay(ctx: &mut Context<'_>, roster: &mut Roster, key: P
     let Some(participant) = roster.get_mut(key) else {
         return;
     };
-    let received = std::mem::take(&mut participant.data.received);
+    let received = std::mem::take(&mut participant.data.packets.received);
     let participant = &roster[key];
     for publisher in roster.all().filter(|publisher| publisher.key != key) {
-        let Some(last) = received.get(&publisher.sid) else {
+        let Some(last) = received.get(&publisher.profile.sid) else {
             continue;
         };
-        for sent in publisher.data.missed_by(&participant.identity, *last) {
+        for sent in publisher.data.packets.missed_by(&participant.profile.identity, *last) {
             send_reliable(ctx, participant, &sent.message);
         }
     }
@@ -177,15 +177,15 @@ pub(in crate::room) fn replay(ctx: &mut Context<'_>, roster: &mut Roster, key: P
 
 /// A participant that has just got its connection gets what was for it before.
 pub(in crate::room) fn send_early(ctx: &mut Context<'_>, participant: &mut Participant) {
-    let early: Vec<_> = participant.data.take_early(ctx.now).collect();
+    let early: Vec<_> = participant.data.packets.take_early(ctx.now).collect();
     for data in early {
         send_reliable(ctx, participant, &data);
     }
 }
 
 fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: &DataMessage) {
-    let Some(peer) = to.downlink() else { return };
-    ctx.send([(to.node, peer.transport)], None, data);
+    let Some(peer) = to.media.downlink() else { return };
+    ctx.send([(to.media.node, peer.transport)], None, data);
 }
 
 /// The sender of messages.

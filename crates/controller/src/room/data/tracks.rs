@@ -121,8 +121,8 @@ impl DataTracks {
             return None;
         };
         let participant = roster.get_mut(key)?;
-        participant.published = true;
-        let published = &mut participant.data_tracks.published;
+        participant.publications.has_published = true;
+        let published = &mut participant.data.tracks.published;
         published.insert(own_handle, (handle, info.clone()));
         participant.notify(ctx, Notification::DataTrackPublished(info));
         Some(handle)
@@ -138,10 +138,10 @@ impl DataTracks {
     ) {
         // Somebody who is still joining gets all tracks afterwards.
         let others = roster.all_mut().filter(|other| {
-            other.key != publisher && other.state == ParticipantState::Active && other.data_tracks.wants_all
+            other.key != publisher && other.profile.state == ParticipantState::Active && other.data.tracks.wants_all
         });
         for other in others {
-            if !other.data_tracks.want(handle) {
+            if !other.data.tracks.want(handle) {
                 ctx.count(Counter::LimitExceeded);
             }
         }
@@ -158,12 +158,12 @@ impl DataTracks {
         let Some(participant) = roster.get_mut(key) else {
             return;
         };
-        if !participant.data_tracks.wants_all {
+        if !participant.data.tracks.wants_all {
             return;
         }
         let others = self.tracks.iter().filter(|(_, track)| track.publisher != key);
         for (handle, _) in others {
-            if !participant.data_tracks.want(*handle) {
+            if !participant.data.tracks.want(*handle) {
                 ctx.count(Counter::LimitExceeded);
             }
         }
@@ -184,7 +184,7 @@ impl DataTracks {
         let Some(participant) = roster.get_mut(key) else {
             return false;
         };
-        let published = &mut participant.data_tracks.published;
+        let published = &mut participant.data.tracks.published;
         let found = u16::try_from(handle).ok().and_then(|handle| published.remove(&handle));
         let Some((handle, info)) = found else {
             let text = "no data track with this handle";
@@ -202,7 +202,7 @@ impl DataTracks {
         let Some(participant) = roster.get_mut(key) else {
             return;
         };
-        let published = std::mem::take(&mut participant.data_tracks.published);
+        let published = std::mem::take(&mut participant.data.tracks.published);
         let mut handles = Vec::new();
         for (handle, info) in published.into_values() {
             handles.push(handle);
@@ -213,12 +213,12 @@ impl DataTracks {
 
     /// A participant has left with what it published and received.
     pub(in crate::room) fn forget(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, gone: &Participant) {
-        for handle in &gone.data_tracks.received {
+        for handle in &gone.data.tracks.received {
             if let Some(track) = self.tracks.get_mut(handle) {
                 track.receivers.remove(&gone.key);
             }
         }
-        let published = gone.data_tracks.published.values();
+        let published = gone.data.tracks.published.values();
         let handles: Vec<_> = published.map(|(handle, _)| *handle).collect();
         self.drop_tracks(ctx, roster, &handles);
     }
@@ -234,7 +234,8 @@ impl DataTracks {
         }
         for participant in roster.all_mut() {
             participant
-                .data_tracks
+                .data
+                .tracks
                 .wanted
                 .retain(|wanted| !handles.contains(wanted));
         }
@@ -253,7 +254,7 @@ impl DataTracks {
         let Some(participant) = roster.get_mut(key) else {
             return;
         };
-        let own = &mut participant.data_tracks;
+        let own = &mut participant.data.tracks;
         for (sid, subscribe) in updates {
             match self.sids.get(sid) {
                 None => ctx.count(Counter::NotFound),
@@ -272,7 +273,7 @@ impl DataTracks {
     /// changes something for.
     pub(in crate::room) fn update_receivers(&mut self, ctx: &mut Context<'_>, roster: &mut Roster) {
         let concerned = |participant: &&Participant| {
-            let own = &participant.data_tracks;
+            let own = &participant.data.tracks;
             !(own.wanted.is_empty() && own.received.is_empty())
         };
         let concerned = roster.all().filter(concerned);
@@ -289,24 +290,24 @@ impl DataTracks {
             return false;
         };
         let (mut received, mut denied) = (BTreeSet::new(), BTreeSet::new());
-        if participant.permission.subscribe {
-            for handle in &participant.data_tracks.wanted {
+        if participant.rights.permission.subscribe {
+            for handle in &participant.data.tracks.wanted {
                 match self.permission(roster, participant, *handle) {
                     Some(true) => _ = received.insert(*handle),
                     Some(false) => _ = denied.insert(*handle),
                     None => {}
                 }
             }
-            for handle in denied.symmetric_difference(&participant.data_tracks.denied) {
+            for handle in denied.symmetric_difference(&participant.data.tracks.denied) {
                 self.send_permission(ctx, roster, participant, *handle);
             }
         }
         let Some(participant) = roster.get_mut(key) else {
             return false;
         };
-        participant.data_tracks.denied = denied;
-        let before = std::mem::replace(&mut participant.data_tracks.received, received);
-        let received = &participant.data_tracks.received;
+        participant.data.tracks.denied = denied;
+        let before = std::mem::replace(&mut participant.data.tracks.received, received);
+        let received = &participant.data.tracks.received;
         let tracks = &mut self.tracks;
         for handle in before.difference(received) {
             tracks.get_mut(handle).map(|track| track.receivers.remove(&key));
@@ -322,14 +323,14 @@ impl DataTracks {
         let Some(participant) = roster.get(key) else {
             return;
         };
-        let received = participant.data_tracks.received.iter();
+        let received = participant.data.tracks.received.iter();
         let handles = received.filter_map(|handle| {
             let track = self.tracks.get(handle)?;
             let publisher = roster.get(track.publisher)?;
             Some(DataTrackHandle {
                 handle: *handle,
-                publisher_identity: publisher.identity.clone(),
-                publisher_sid: publisher.sid.clone(),
+                publisher_identity: publisher.profile.identity.clone(),
+                publisher_sid: publisher.profile.sid.clone(),
                 track_sid: track.sid.clone(),
             })
         });
@@ -340,10 +341,10 @@ impl DataTracks {
     pub(in crate::room) fn tell_handles_again(&self, ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) {
         let found = roster.get(key);
         let Some(participant) = found else { return };
-        for handle in &participant.data_tracks.denied {
+        for handle in &participant.data.tracks.denied {
             self.send_permission(ctx, roster, participant, *handle);
         }
-        if !participant.data_tracks.received.is_empty() {
+        if !participant.data.tracks.received.is_empty() {
             self.tell_handles(ctx, roster, key);
         }
     }
@@ -351,7 +352,7 @@ impl DataTracks {
 
 /// Checks a request for a data track and returns its handle.
 fn check(participant: &Participant, request: &PublishDataTrack) -> Result<u16, (RefusalReason, &'static str)> {
-    if !participant.permission.publish_data {
+    if !participant.rights.permission.publish_data {
         return Err((RefusalReason::NotAllowed, "does not have permission to publish data"));
     }
     let handle = u16::try_from(request.handle).ok().filter(|handle| *handle > 0);
@@ -360,7 +361,7 @@ fn check(participant: &Participant, request: &PublishDataTrack) -> Result<u16, (
         let text = "name should not be empty and should not exceed 256 characters";
         return Err((RefusalReason::InvalidName, text));
     }
-    let published = &participant.data_tracks.published;
+    let published = &participant.data.tracks.published;
     if published.contains_key(&handle) {
         let text = "a data track with same handle already exists";
         return Err((RefusalReason::DuplicateHandle, text));

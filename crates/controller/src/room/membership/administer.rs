@@ -54,7 +54,7 @@ impl Room {
         }
         let found = self.roster.get(key);
         let participant = found.ok_or(AdminError::ParticipantNotFound)?;
-        participant.track_by_sid(sid).ok_or(AdminError::TrackNotFound)?;
+        participant.publications.by_sid(sid).ok_or(AdminError::TrackNotFound)?;
         let track_sid = sid.to_owned();
         participant.notify(ctx, Notification::MuteTrack { track_sid, muted });
         let sid = sid.to_owned();
@@ -65,7 +65,7 @@ impl Room {
         if mute(ctx, &mut self.roster, key, &request) {
             self.updates.announce(ctx, &mut self.roster, key);
         }
-        let track = self.roster[key].track_by_sid(&sid);
+        let track = self.roster[key].publications.by_sid(&sid);
         track.map(|track| track.info.clone()).ok_or(AdminError::TrackNotFound)
     }
 
@@ -85,7 +85,7 @@ impl Room {
             })?;
         if let Some(permission) = request.permission {
             if let Some(participant) = self.roster.get_mut(key) {
-                grant(&mut participant.claims.video, &permission);
+                grant(&mut participant.rights.claims.video, &permission);
             }
             self.set_permission(ctx, key, permission);
             if let Some(participant) = self.roster.get(key) {

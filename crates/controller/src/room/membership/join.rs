@@ -7,7 +7,6 @@ use southbound::{Channel, NodeId};
 use crate::context::{Context, ParticipantRef, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::CONNECT_TIMEOUT;
-use crate::negotiation::Peer;
 use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE};
@@ -35,26 +34,28 @@ impl Room {
         let (tracks, offer) = (std::mem::take(&mut join.tracks), join.offer.take());
         let mut participant = Participant::new(ctx, connection, node, join);
         let key = participant.key;
-        participant.protocol = self.protocols.of(ctx.now, &participant.identity);
-        ctx.core.usage.participant_joined(&participant.api_key);
+        participant.client.protocol = self.protocols.of(ctx.now, &participant.profile.identity);
+        ctx.core.usage.participant_joined(&participant.rights.api_key);
         ctx.core.nodes.participant_joined(node);
         self.subscribers.acts(key);
         let participant_ref = self.roster.participant_ref(key);
-        participant.greeting_time = self.updates.charge_greeting(ctx, &self.roster, &participant.identity);
-        let patience = CONNECT_TIMEOUT + participant.greeting_time;
-        participant.deadlines.connect = Some(ctx.wake(patience, Timer::Participant(participant_ref)));
-        if participant.mode == PeerMode::Dual {
+        participant.signalling.greeting_time =
+            self.updates
+                .charge_greeting(ctx, &self.roster, &participant.profile.identity);
+        let patience = CONNECT_TIMEOUT + participant.signalling.greeting_time;
+        participant.signalling.deadlines.connect = Some(ctx.wake(patience, Timer::Participant(participant_ref)));
+        if participant.media.mode == PeerMode::Dual {
             open_subscriber(ctx, participant_ref, &mut participant);
             self.subscribers.negotiate(key);
         }
-        participant.data = self.data.state();
+        participant.data.packets = self.data.state();
         greet(ctx, &self.roster, self.info(), &mut participant);
         ctx.event(Event::Joined {
             room: self.profile.name().to_owned(),
-            identity: participant.identity.clone(),
+            identity: participant.profile.identity.clone(),
             connection,
         });
-        let starts_recording = participant.permission.recorder && !self.roster.is_recorded();
+        let starts_recording = participant.rights.permission.recorder && !self.roster.is_recorded();
         self.roster.insert(participant);
         let is_deserted = self.roster.is_deserted();
         self.lifetime.review(ctx, self.roster.timer(), is_deserted);
@@ -99,19 +100,12 @@ fn open_subscriber(ctx: &mut Context<'_>, participant_ref: ParticipantRef, parti
             retransmits_max: Some(0),
         },
     ];
-    let mut peer = Peer::new(
-        transport,
-        &mut ctx.core.random,
-        channels,
-        participant.traits.disabled_codecs,
-        participant.protocol,
-        participant.port_index,
-    );
+    let mut peer = participant.client.peer(transport, &mut ctx.core.random, channels);
     peer.add_data_section();
     peer.offering.needed = true;
     ctx.core.index.transports.insert(transport, participant_ref);
-    ctx.command(participant.node, peer.open());
-    participant.subscriber = Some(peer);
+    ctx.command(participant.media.node, peer.open());
+    participant.media.subscriber = Some(peer);
     participant.limit_downlink(ctx);
 }
 
@@ -123,30 +117,30 @@ fn greet(ctx: &mut Context<'_>, roster: &Roster, mut room: RoomInfo, participant
         .filter(|other| other.is_visible(visible))
         .map(Participant::snapshot)
         .collect();
-    participant.version += 1;
+    participant.profile.raise_version();
     room.num_participants += u32::from(!participant.is_dependent());
-    room.active_recording |= participant.permission.recorder;
+    room.active_recording |= participant.rights.permission.recorder;
     let joined = Joined {
         room,
         participant: participant.info(),
         others,
-        mode: participant.mode,
-        disabled_codecs: participant.traits.disabled_codecs,
+        mode: participant.media.mode,
+        disabled_codecs: participant.client.traits.disabled_codecs,
         server: server_info(ctx, participant),
     };
     participant.notify(ctx, Notification::Joined(Box::new(joined)));
-    participant.state = ParticipantState::Joined;
+    participant.profile.state = ParticipantState::Joined;
 }
 
 /// The server for a participant.
 pub(in crate::room) fn server_info(ctx: &Context<'_>, participant: &Participant) -> ServerInfo {
     let config = &ctx.core.config;
-    let Participant { sid, protocol, .. } = participant;
+    let (sid, protocol) = (&participant.profile.sid, participant.client.protocol);
     let turn = config.turn.as_ref();
-    let turn = turn.map(|turn| turn.for_participant(sid, *protocol, ctx.unix()));
+    let turn = turn.map(|turn| turn.for_participant(sid, protocol, ctx.unix()));
     ServerInfo {
         ice_servers: config.ice_servers.iter().cloned().chain(turn).collect(),
-        relay_only: *protocol == IceProtocol::Tls,
+        relay_only: protocol == IceProtocol::Tls,
         region: config.region.clone(),
         node_id: config.node_id.clone(),
     }

@@ -27,8 +27,8 @@ impl Room {
         let Some(mut participant) = self.roster.remove(key) else {
             return;
         };
-        ctx.core.usage.participant_left(&participant.api_key);
-        ctx.core.nodes.participant_left(participant.node);
+        ctx.core.usage.participant_left(&participant.rights.api_key);
+        ctx.core.nodes.participant_left(participant.media.node);
         self.subscribers.forget(key);
         self.data.calls.end_to(ctx, key);
         self.data.tracks.forget(ctx, &mut self.roster, &participant);
@@ -38,16 +38,16 @@ impl Room {
                 cause: EndCause::Session(reason),
             });
         }
-        for peer in participant.peers() {
+        for peer in participant.media.peers() {
             ctx.core.index.transports.remove(&peer.transport);
             let transport = peer.transport;
-            ctx.command(participant.node, Command::Close { transport });
+            ctx.command(participant.media.node, Command::Close { transport });
         }
         for subscription in participant.subscriptions.iter() {
             ctx.core.index.subscriptions.remove(&subscription.id);
             self.subscribers.demand(subscription.track);
         }
-        for (id, track) in &participant.tracks {
+        for (id, track) in &participant.publications.tracks {
             for id in track.ids() {
                 ctx.core.index.tracks.remove(&id);
             }
@@ -55,23 +55,28 @@ impl Room {
             self.subscribers.end_subscriptions_to(ctx, &mut self.roster, *id);
         }
         self.updates.population_changed(ctx, &self.roster);
-        if participant.permission.recorder && !self.roster.is_recorded() {
+        if participant.rights.permission.recorder && !self.roster.is_recorded() {
             self.tell_population(ctx);
         }
         self.speaking.forget(key);
-        if participant.tracks.values().any(|track| track.kind == MediaKind::Audio) {
+        if participant
+            .publications
+            .tracks
+            .values()
+            .any(|track| track.kind == MediaKind::Audio)
+        {
             self.speaking.choose_voices(ctx, &self.roster);
         }
-        for track in participant.tracks.values().filter(|track| track.media.is_some()) {
+        for track in participant.publications.arrived() {
             self.emit(ctx, || track_change(&participant, track, RoomChange::TrackUnpublished));
         }
-        let had_joined = participant.state == ParticipantState::Active;
+        let had_joined = participant.profile.state == ParticipantState::Active;
         self.updates.tell_departure(ctx, &self.roster, &mut participant, reason);
         self.emit(ctx, || Some(events::departed(&participant, had_joined, reason)));
         if reason == EndReason::ClientInitiated {
             remember_sender(ctx, &self.roster, &participant);
         }
-        let identity = std::mem::take(&mut participant.identity);
+        let identity = std::mem::take(&mut participant.profile.identity);
         ctx.event(Event::Left {
             room: self.profile.name().to_owned(),
             identity,
@@ -92,15 +97,15 @@ impl Room {
 
 /// Its last messages are passed on in its name.
 fn remember_sender(ctx: &mut Context<'_>, roster: &Roster, participant: &Participant) {
-    let Some(peer) = &participant.publisher else {
+    let Some(peer) = &participant.media.publisher else {
         return;
     };
     let leaver = Leaver {
         participant_ref: roster.participant_ref(participant.key),
-        sid: participant.sid.clone(),
-        identity: participant.identity.clone(),
-        permission: participant.permission.clone(),
-        data: DataState::numbered_from(participant.data.last_sequence),
+        sid: participant.profile.sid.clone(),
+        identity: participant.profile.identity.clone(),
+        permission: participant.rights.permission.clone(),
+        data: DataState::numbered_from(participant.data.packets.last_sequence),
         since: ctx.now,
     };
     ctx.core.index.leavers.add(peer.transport, leaver);

@@ -8,8 +8,8 @@ use access::{Claims, sign};
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
-use crate::participant::{Participant, TOKENS};
-use crate::room::roster::{ATTRIBUTE_OVERHEAD, Roster, STORE_FULL, texts_len};
+use crate::participant::TOKENS;
+use crate::room::roster::{Roster, STORE_FULL};
 use crate::room::updates::Updates;
 use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
@@ -39,7 +39,7 @@ impl Updates {
         let Some(participant) = roster.get(key) else {
             return;
         };
-        if !participant.permission.update_metadata {
+        if !participant.rights.permission.update_metadata {
             let text = "the token does not allow changing one's own metadata";
             let request = Request::UpdateMetadata(request);
             return roster.refuse(ctx, key, RefusalReason::NotAllowed, text, request);
@@ -74,12 +74,11 @@ impl Updates {
         let Some(participant) = roster.get(key) else {
             return Ok(());
         };
-        let before = texts_len(&participant.name, &participant.metadata, &participant.attributes);
-        let change = Change::of(participant, name, metadata, changes);
+        let change = participant.profile.change_of_texts(name, metadata, changes);
         if change.attributes_len > ATTRIBUTES_MAX {
             return Err(Excess::Attributes);
         }
-        let more = change.texts_len.saturating_sub(before);
+        let more = change.texts_len.saturating_sub(participant.profile.texts_len());
         if more > 0 && !roster.takes(key, more) {
             return Err(Excess::Store);
         }
@@ -87,9 +86,7 @@ impl Updates {
             return Ok(());
         }
         if let Some(participant) = roster.get_mut(key) {
-            change_text(&mut participant.name, name);
-            change_text(&mut participant.metadata, metadata);
-            change_attributes(&mut participant.attributes, changes);
+            participant.profile.change_texts(name, metadata, changes);
         }
         // The news before the answer: a client that reads the answer first would base its next
         // change on what was before.
@@ -105,12 +102,12 @@ fn refresh_token_soon(ctx: &mut Context<'_>, roster: &mut Roster, key: Participa
     let Some(participant) = roster.get_mut(key) else {
         return;
     };
-    if participant.token_budget.take(ctx.now, TOKENS, 1.0) {
+    if participant.rights.token_budget.take(ctx.now, TOKENS, 1.0) {
         return refresh_token(ctx, roster, key);
     }
     let soon = Duration::from_secs(1) / TOKENS.per_second;
-    if participant.deadlines.refresh > ctx.now + soon {
-        participant.deadlines.refresh = ctx.wake(soon, Timer::Participant(participant_ref));
+    if participant.signalling.deadlines.refresh > ctx.now + soon {
+        participant.signalling.deadlines.refresh = ctx.wake(soon, Timer::Participant(participant_ref));
     }
 }
 
@@ -118,9 +115,9 @@ fn refresh_token_soon(ctx: &mut Context<'_>, roster: &mut Roster, key: Participa
 pub(in crate::room) fn refresh_token_if_due(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
     let participant_ref = roster.participant_ref(key);
     let found = roster.get_mut(key);
-    if let Some(participant) = found.filter(|found| ctx.now >= found.deadlines.refresh) {
-        participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(participant_ref));
-        participant.token_budget.take(ctx.now, TOKENS, 1.0);
+    if let Some(participant) = found.filter(|found| ctx.now >= found.signalling.deadlines.refresh) {
+        participant.signalling.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(participant_ref));
+        participant.rights.token_budget.take(ctx.now, TOKENS, 1.0);
         refresh_token(ctx, roster, key);
     }
 }
@@ -133,7 +130,7 @@ pub(in crate::room) fn refresh_token(ctx: &mut Context<'_>, roster: &Roster, key
     };
     let expires = (ctx.unix() + TOKEN_LIFETIME).as_secs();
     let claims = Claims {
-        exp: Some(participant.claims.exp.unwrap_or(0).max(expires)),
+        exp: Some(participant.rights.claims.exp.unwrap_or(0).max(expires)),
         nbf: None,
         // The call needs none of these, so a refreshed token does not carry them on.
         sip: None,
@@ -141,68 +138,12 @@ pub(in crate::room) fn refresh_token(ctx: &mut Context<'_>, roster: &Roster, key
         inference: None,
         observability: None,
         sha256: String::new(),
-        name: participant.name.clone(),
-        metadata: participant.metadata.clone(),
-        attributes: participant.attributes.clone(),
-        ..participant.claims.clone()
+        name: participant.profile.name.clone(),
+        metadata: participant.profile.metadata.clone(),
+        attributes: participant.profile.attributes.clone(),
+        ..participant.rights.claims.clone()
     };
     if let Some(token) = sign(&claims, &ctx.core.config.keys) {
         participant.notify(ctx, Notification::Token(token));
-    }
-}
-
-/// The effect of a change of texts. It is known without copies of them, which may be long.
-struct Change {
-    is_new: bool,
-    /// The bytes of the attributes after it.
-    attributes_len: usize,
-    /// The bytes of all texts after it, as [`texts_len`] counts them.
-    texts_len: usize,
-}
-
-impl Change {
-    fn of(participant: &Participant, name: &str, metadata: &str, changes: &BTreeMap<String, String>) -> Self {
-        let known = &participant.attributes;
-        let mut change = Self {
-            is_new: false,
-            attributes_len: known.iter().map(|(name, value)| name.len() + value.len()).sum(),
-            texts_len: 0,
-        };
-        let mut number = known.len();
-        for (name, value) in changes {
-            let old = known.get(name);
-            let before = old.map_or(0, |old| name.len() + old.len());
-            let after = if value.is_empty() { 0 } else { name.len() + value.len() };
-            change.attributes_len = change.attributes_len + after - before;
-            number = number + usize::from(!value.is_empty()) - usize::from(old.is_some());
-            change.is_new |= match old {
-                Some(old) => value.is_empty() || old != value,
-                None => !value.is_empty(),
-            };
-        }
-        let mut text = |said: &str, known: &str| {
-            let after = if said.is_empty() { known } else { said };
-            change.is_new |= after != known;
-            after.len()
-        };
-        let texts = text(name, &participant.name) + text(metadata, &participant.metadata);
-        change.texts_len = texts + change.attributes_len + number * ATTRIBUTE_OVERHEAD;
-        change
-    }
-}
-
-fn change_text(known: &mut String, said: &str) {
-    if !said.is_empty() && known != said {
-        said.clone_into(known);
-    }
-}
-
-fn change_attributes(known: &mut BTreeMap<String, String>, changes: &BTreeMap<String, String>) {
-    for (name, value) in changes {
-        if value.is_empty() {
-            known.remove(name);
-        } else {
-            known.insert(name.clone(), value.clone());
-        }
     }
 }

@@ -30,7 +30,7 @@ impl Room {
             return;
         };
         self.subscribers.acts(key);
-        let away_since = match participant.link {
+        let away_since = match participant.signalling.attach(connection) {
             Link::Attached(old) => {
                 ctx.out.push(Output::End {
                     connection: old,
@@ -40,22 +40,21 @@ impl Room {
             }
             Link::Detached { since } => since,
         };
-        participant.link = Link::Attached(connection);
-        participant.asked = None;
-        let simulated_fault = participant.simulated_fault.take();
+        participant.media.requested = None;
+        let simulated_fault = participant.signalling.simulated_fault.take();
         if simulated_fault == Some(SimulatedFault::DisconnectSilently) {
             break_connection(ctx, connection);
             return self.detach(ctx, key);
         }
         ctx.event(Event::Resumed {
             room: self.profile.name().to_owned(),
-            identity: participant.identity.clone(),
+            identity: participant.profile.identity.clone(),
             connection,
         });
         let resumed = Resumed {
-            disabled_codecs: participant.traits.disabled_codecs,
+            disabled_codecs: participant.client.traits.disabled_codecs,
             server: server_info(ctx, participant),
-            last_sequence: participant.data.last_sequence,
+            last_sequence: participant.data.packets.last_sequence,
         };
         participant.notify(ctx, Notification::Resumed(resumed));
         self.subscribers.set_returning(Some(key));
@@ -95,17 +94,17 @@ impl Room {
             return;
         };
         let mut published = state.published_sids.iter();
-        let data_tracks = &participant.data_tracks.published;
+        let data_tracks = &participant.data.tracks.published;
         let has_data_track = |sid: &String| data_tracks.values().any(|(_, info)| info.sid == *sid);
-        if published.any(|sid| participant.track_by_sid(sid).is_none())
+        if published.any(|sid| participant.publications.by_sid(sid).is_none())
             || !state.published_data_sids.iter().all(has_data_track)
         {
             // It publishes what we know nothing of: there is no common state to go on from.
             return self.dismiss(ctx, key, EndReason::StateMismatch, EndAction::Reconnect);
         }
         let received = state.received.into_iter().take(crate::limits::PARTICIPANTS_MAX);
-        participant.data.received = received.collect();
-        let auto_subscribe = participant.auto_subscribe;
+        participant.data.packets.received = received.collect();
+        let auto_subscribe = participant.subscriptions.are_automatic();
         if let Some(track_sids) = state.exceptions {
             let subscribe = !auto_subscribe;
             self.update_subscription(ctx, key, UpdateSubscription { track_sids, subscribe });

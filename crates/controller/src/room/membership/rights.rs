@@ -22,16 +22,17 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
-        let before = std::mem::replace(&mut participant.permission, permission);
-        if participant.permission == before {
+        let before = std::mem::replace(&mut participant.rights.permission, permission);
+        if participant.rights.permission == before {
             return;
         }
-        let hidden = participant.permission.hidden;
+        let hidden = participant.rights.permission.hidden;
         let may_not = participant
+            .publications
             .tracks
             .values()
-            .filter(|track| !participant.permission.may_publish(track.info.source));
-        let publishes_data = participant.permission.publish_data;
+            .filter(|track| !participant.rights.permission.may_publish(track.info.source));
+        let publishes_data = participant.rights.permission.publish_data;
         for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
             take_off_air(ctx, &mut self.roster, key, track);
             self.unpublish(ctx, key, track);
@@ -47,7 +48,7 @@ impl Room {
         // Begins and ends its subscriptions, and those to it, as its rights now are.
         self.subscribers
             .subscribe_to_everybody(ctx, &mut self.roster, &self.updates, key);
-        let tracks: Vec<_> = self.roster[key].tracks.keys().copied().collect();
+        let tracks: Vec<_> = self.roster[key].publications.tracks.keys().copied().collect();
         for track in tracks {
             self.subscribers
                 .offer_to_everybody(ctx, &mut self.roster, &self.updates, key, track);
@@ -67,11 +68,15 @@ fn take_off_air(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey,
     let Some(participant) = roster.get_mut(key) else {
         return;
     };
-    let Some(found) = participant.tracks.get(&track) else {
+    let Some(found) = participant.publications.tracks.get(&track) else {
         return;
     };
     let (ids, track_sid): (Vec<_>, _) = (found.ids().collect(), found.sid().to_owned());
-    let sections = participant.publisher.iter_mut().flat_map(|peer| &mut peer.sections);
+    let sections = participant
+        .media
+        .publisher
+        .iter_mut()
+        .flat_map(|peer| &mut peer.sections);
     for sides in sections.filter_map(Section::sides_mut) {
         if matches!(sides.up, Up::Track(uplink) if ids.contains(&uplink.track)) {
             sides.up = Up::Forbidden;

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::participant::{Link, SimulatedFault};
+use crate::participant::SimulatedFault;
 use crate::room::Room;
 use crate::room::membership::resume::break_connection;
 use crate::{Counter, EndAction, EndReason, IceProtocol, Notification, Scenario, TurnServer};
@@ -21,7 +21,7 @@ impl Room {
             Some(Scenario::NodeFailure) => {
                 if let Some(connection) = participant.connection() {
                     break_connection(ctx, connection);
-                    participant.link = Link::Detached { since: ctx.now };
+                    participant.signalling.detach(ctx.now);
                 }
                 self.remove(ctx, key, EndReason::StateMismatch);
             }
@@ -31,9 +31,11 @@ impl Room {
                 let (reason, action) = (EndReason::Migration, EndAction::Resume);
                 participant.notify(ctx, Notification::Ended { reason, action });
             }
-            Some(Scenario::DisconnectOnResume) => participant.simulated_fault = Some(SimulatedFault::Disconnect),
+            Some(Scenario::DisconnectOnResume) => {
+                participant.signalling.simulated_fault = Some(SimulatedFault::Disconnect)
+            }
             Some(Scenario::DisconnectOnResumeSilently) => {
-                participant.simulated_fault = Some(SimulatedFault::DisconnectSilently)
+                participant.signalling.simulated_fault = Some(SimulatedFault::DisconnectSilently)
             }
             Some(Scenario::SwitchCandidateProtocol(protocol)) => {
                 let has_tls = ctx.core.config.turn.as_ref().is_some_and(TurnServer::has_tls);
@@ -43,10 +45,10 @@ impl Room {
                     protocol => protocol,
                 };
                 let protocols = &mut self.protocols;
-                protocols.remember(ctx.now, &participant.identity, protocol);
+                protocols.remember(ctx.now, &participant.profile.identity, protocol);
             }
             Some(Scenario::DownlinkLimit(limit)) => {
-                participant.simulated_limit = limit;
+                participant.media.simulated_limit = limit;
                 participant.limit_downlink(ctx);
             }
             None => ctx.count(Counter::NotAllowed),

@@ -3,7 +3,7 @@
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
-use crate::participant::{Link, Participant};
+use crate::participant::Link;
 use crate::room::Room;
 use crate::room::membership::metadata::refresh_token_if_due;
 use crate::room::publishing::falling_demands;
@@ -25,12 +25,12 @@ impl Room {
             None => {}
         }
         let found = self.roster.get_mut(key);
-        if let Some(offer) = found.and_then(|found| found.take_overdue_first_offer(ctx.now)) {
+        if let Some(offer) = found.and_then(|found| found.media.take_overdue_first_offer(ctx.now)) {
             self.take_offer(ctx, key, offer);
         }
         refresh_token_if_due(ctx, &mut self.roster, key);
         let found = self.roster.get_mut(key);
-        if let Some(request) = found.and_then(Participant::take_postponed_permissions) {
+        if let Some(request) = found.and_then(|found| found.publications.take_postponed_permissions()) {
             self.update_track_permissions(ctx, key, request);
         }
         for track in falling_demands(&self.roster, key) {
@@ -46,8 +46,8 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
-        participant.link = Link::Detached { since: ctx.now };
-        if !participant.has_connected() {
+        participant.signalling.detach(ctx.now);
+        if !participant.media.has_connected() {
             return self.remove(ctx, key, EndReason::SignalClose);
         }
         ctx.wake(SILENCE_TIMEOUT, Timer::Participant(participant_ref));
@@ -72,6 +72,7 @@ impl Room {
 fn overdue(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) -> Option<Overdue> {
     let participant = roster.get(key)?;
     if participant
+        .signalling
         .deadlines
         .connect
         .is_some_and(|deadline| deadline <= ctx.now)
@@ -79,14 +80,19 @@ fn overdue(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) -> Optio
         ctx.count(Counter::NeverConnected);
         return Some(Overdue::Restart(EndReason::JoinFailure));
     }
-    let pending = participant.subscriber.as_ref().and_then(|peer| peer.offering.pending);
+    let pending = participant
+        .media
+        .subscriber
+        .as_ref()
+        .and_then(|peer| peer.offering.pending);
     let patience = NEGOTIATION_TIMEOUT + participant.reading_time();
-    match participant.link {
+    match participant.signalling.link() {
         Link::Attached(_) if pending.is_some_and(|pending| pending.since + patience <= ctx.now) => {
             Some(Overdue::Restart(EndReason::StateMismatch))
         }
         Link::Detached { since } => {
             let silent = participant
+                .media
                 .silent_since
                 .is_some_and(|silent| silent + SILENCE_TIMEOUT <= ctx.now);
             let gone = silent && since + SILENCE_TIMEOUT <= ctx.now;
@@ -94,7 +100,7 @@ fn overdue(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) -> Optio
             (gone || long_gone).then_some(Overdue::Removal(EndReason::SignalClose))
         }
         Link::Attached(_) => {
-            let goodbye = participant.deadlines.goodbye;
+            let goodbye = participant.signalling.deadlines.goodbye;
             goodbye
                 .is_some_and(|deadline| deadline <= ctx.now)
                 .then_some(Overdue::Restart(EndReason::ConnectionTimeout))

@@ -7,8 +7,8 @@ use wire::sdp::SessionDescription;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::FIRST_OFFER_WAIT;
-use crate::negotiation::{Answered, Change, NegotiationError, Peer};
-use crate::participant::{Asked, FirstOffer, Participant};
+use crate::negotiation::{Answered, Change, NegotiationError};
+use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::publishing::claim;
 use crate::room::roster::Roster;
@@ -41,8 +41,8 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return Ok(());
         };
-        let (may_publish, mode) = (participant.permission.publish, participant.mode);
-        let Some(peer) = participant.publisher.as_mut() else {
+        let (may_publish, mode) = (participant.rights.permission.publish, participant.media.mode);
+        let Some(peer) = participant.media.publisher.as_mut() else {
             return Ok(());
         };
         let known = peer.sections.len();
@@ -54,7 +54,9 @@ impl Room {
                 .filter(|section| section.media_kind() == Some(kind))
                 .count()
         };
-        participant.asked = still_asked(participant.asked, count(MediaKind::Audio), count(MediaKind::Video));
+        let (audios, videos) = (count(MediaKind::Audio), count(MediaKind::Video));
+        let requested = participant.media.requested;
+        participant.media.requested = requested.and_then(|requested| requested.without(audios, videos));
         for change in changes {
             match change {
                 Change::Ended(track) => self.unpublish(ctx, key, track),
@@ -71,7 +73,7 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return Ok(());
         };
-        let Some(peer) = participant.publisher.as_mut() else {
+        let Some(peer) = participant.media.publisher.as_mut() else {
             return Ok(());
         };
         let answer = peer.answer(&node);
@@ -81,7 +83,7 @@ impl Room {
             tracks: peer.mid_to_track_id().collect(),
         };
         if let Some(command) = peer.connect() {
-            ctx.command(participant.node, command);
+            ctx.command(participant.media.node, command);
         }
         let arrivals = peer.sections.iter();
         let arrivals = arrivals.filter_map(|section| Some((section.mid, section.uplink()?.track)));
@@ -126,7 +128,7 @@ impl Subscribers {
         key: ParticipantKey,
         answer: Description,
     ) -> Result<(), NegotiationError> {
-        let peer = roster.get(key).and_then(|found| found.subscriber.as_ref());
+        let peer = roster.get(key).and_then(|found| found.media.subscriber.as_ref());
         // Clients from before offers had numbers answer with 0.
         let expected = |pending: u32| answer.id == 0 || answer.id == pending;
         let pending = peer.and_then(|peer| peer.offering.pending);
@@ -136,7 +138,7 @@ impl Subscribers {
         }
         let read = without_flaws(ctx, roster, key, answer)?;
         let receiving = roster.get_mut(key);
-        let Some(peer) = receiving.and_then(|found| found.subscriber.as_mut()) else {
+        let Some(peer) = receiving.and_then(|found| found.media.subscriber.as_mut()) else {
             return Ok(());
         };
         let answered = peer.take_answer(&read)?;
@@ -150,7 +152,7 @@ impl Subscribers {
             }
         }
         self.review_decoders(ctx, roster, updates, key);
-        let peer = roster.get(key).and_then(|found| found.subscriber.as_ref());
+        let peer = roster.get(key).and_then(|found| found.media.subscriber.as_ref());
         if peer.is_some_and(|peer| peer.offering.needed) {
             self.negotiate(key);
         }
@@ -168,17 +170,17 @@ pub(in crate::room) fn keep_first_offer(
 ) -> Option<Description> {
     let participant_ref = roster.participant_ref(key);
     let found = roster.get_mut(key);
-    let Some(participant) = found.filter(|found| found.traits.applies_offer_after_greeting) else {
+    let Some(participant) = found.filter(|found| found.client.traits.applies_offer_after_greeting) else {
         return Some(offer);
     };
     let until = ctx.wake(FIRST_OFFER_WAIT, Timer::Participant(participant_ref));
-    participant.first_offer = Some(FirstOffer { offer, until });
+    participant.media.keep_first_offer(offer, until);
     None
 }
 
 /// The client has restarted ICE on the connection it publishes on.
 fn restart_publisher(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
-    let Some(peer) = roster.get_mut(key).and_then(|found| found.publisher.as_mut()) else {
+    let Some(peer) = roster.get_mut(key).and_then(|found| found.media.publisher.as_mut()) else {
         return;
     };
     peer.restart(&mut ctx.core.random);
@@ -196,7 +198,7 @@ fn withdraw(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey, id:
     };
     let before = std::mem::replace(&mut subscription.state, SubscriptionState::Waiting);
     if let SubscriptionState::Active(..) = before {
-        ctx.command(participant.node, Command::Unsubscribe { subscription: id });
+        ctx.command(participant.media.node, Command::Unsubscribe { subscription: id });
     }
 }
 
@@ -224,35 +226,16 @@ fn without_flaws(
 
 fn open_publisher(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
     let participant_ref = roster.participant_ref(key);
-    let Some(participant) = roster.get_mut(key).filter(|found| found.publisher.is_none()) else {
+    let Some(participant) = roster.get_mut(key).filter(|found| found.media.publisher.is_none()) else {
         return;
     };
     let transport = ctx.core.ids.transport();
     // The client opens the data channels here, and uses them both ways when there is no other
     // connection.
-    let peer = Peer::new(
-        transport,
-        &mut ctx.core.random,
-        Vec::new(),
-        participant.traits.disabled_codecs,
-        participant.protocol,
-        participant.port_index,
-    );
+    let peer = participant.client.peer(transport, &mut ctx.core.random, Vec::new());
     ctx.core.index.transports.insert(transport, participant_ref);
-    ctx.command(participant.node, peer.open());
-    participant.publisher = Some(peer);
+    ctx.command(participant.media.node, peer.open());
+    participant.media.publisher = Some(peer);
     participant.limit_downlink(ctx);
     crate::room::data::send_early(ctx, participant);
-}
-
-/// The media sections that a client has yet to add, after an offer that added this many. Any offer
-/// is an answer to being asked for none.
-fn still_asked(asked: Option<Asked>, audios: usize, videos: usize) -> Option<Asked> {
-    let asked = asked?;
-    let left = Asked {
-        audios: asked.audios.saturating_sub(audios),
-        videos: asked.videos.saturating_sub(videos),
-        ..asked
-    };
-    (left.audios + left.videos > 0).then_some(left)
 }

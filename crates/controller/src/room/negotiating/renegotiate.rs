@@ -6,7 +6,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{ASK_AGAIN, NEGOTIATION_TIMEOUT};
 use crate::negotiation::{PeerState, Section};
-use crate::participant::Asked;
+use crate::participant::RequestedSections;
 use crate::room::roster::Roster;
 use crate::room::subscribing::place_subscriptions;
 use crate::room::updates::Updates;
@@ -14,7 +14,7 @@ use crate::{LocalDescription, Notification, PeerMode};
 
 /// Brings a participant's peer connection to what its subscriptions need.
 pub(in crate::room) fn renegotiate(ctx: &mut Context<'_>, roster: &mut Roster, updates: &Updates, key: ParticipantKey) {
-    match roster.get(key).map(|participant| participant.mode) {
+    match roster.get(key).map(|participant| participant.media.mode) {
         Some(PeerMode::Single) => ask_for_sections(ctx, roster, key),
         Some(PeerMode::Dual) => offer(ctx, roster, updates, key),
         None => {}
@@ -27,7 +27,12 @@ fn ask_for_sections(ctx: &mut Context<'_>, roster: &mut Roster, key: Participant
     let Some(participant) = roster.get_mut(key) else {
         return;
     };
-    let Some(peer) = participant.publisher.as_ref().filter(|peer| !peer.sections.is_empty()) else {
+    let Some(peer) = participant
+        .media
+        .publisher
+        .as_ref()
+        .filter(|peer| !peer.sections.is_empty())
+    else {
         return;
     };
     let missing = |kind| {
@@ -44,13 +49,16 @@ fn ask_for_sections(ctx: &mut Context<'_>, roster: &mut Roster, key: Participant
     if waiting_audios + waiting_videos == 0 && !releasing {
         return;
     }
-    let asked = participant.asked.filter(|asked| ctx.now < asked.at + ASK_AGAIN);
+    let asked = participant
+        .media
+        .requested
+        .filter(|asked| ctx.now < asked.at + ASK_AGAIN);
     let already = asked.map_or((0, 0), |asked| (asked.audios, asked.videos));
     let (more_audios, more_videos) = (audios.saturating_sub(already.0), videos.saturating_sub(already.1));
     if asked.is_some() && more_audios + more_videos == 0 {
         return;
     }
-    participant.asked = Some(Asked {
+    participant.media.requested = Some(RequestedSections {
         at: ctx.now,
         audios: already.0 + more_audios,
         videos: already.1 + more_videos,
@@ -73,7 +81,7 @@ fn offer(ctx: &mut Context<'_>, roster: &mut Roster, updates: &Updates, key: Par
         return;
     };
     let waiting = participant.subscriptions.waiting().next().is_some();
-    let Some(peer) = participant.subscriber.as_mut() else {
+    let Some(peer) = participant.media.subscriber.as_mut() else {
         return;
     };
     let releasing = peer.sections.iter().any(Section::is_untold);
@@ -85,7 +93,7 @@ fn offer(ctx: &mut Context<'_>, roster: &mut Roster, updates: &Updates, key: Par
     let Some(participant) = roster.get_mut(key) else {
         return;
     };
-    let Some(peer) = participant.subscriber.as_mut() else {
+    let Some(peer) = participant.media.subscriber.as_mut() else {
         return;
     };
     let (id, offer) = peer.offer(ctx.now, &node);
@@ -105,13 +113,13 @@ pub(in crate::room) fn restart_subscriber(ctx: &mut Context<'_>, roster: &mut Ro
     let Some(participant) = roster.get_mut(key) else {
         return;
     };
-    let Some(peer) = participant.subscriber.as_mut() else {
+    let Some(peer) = participant.media.subscriber.as_mut() else {
         return;
     };
     if peer.state != PeerState::New {
         peer.restart(&mut ctx.core.random);
         let open = peer.open();
-        ctx.command(participant.node, open);
+        ctx.command(participant.media.node, open);
     }
     // The answer to an offer that was out may be lost; the new offer says all of it again.
     peer.offering.pending = None;

@@ -27,7 +27,7 @@ impl Subscribers {
         tick: Tick,
     ) {
         for key in tick.released {
-            let tracks: Vec<_> = roster[key].tracks.keys().copied().collect();
+            let tracks: Vec<_> = roster[key].publications.tracks.keys().copied().collect();
             for track in tracks {
                 self.offer_to_everybody(ctx, roster, updates, key, track);
             }

@@ -20,7 +20,7 @@ pub(in crate::room) fn add_backup(
     participant: &mut Participant,
     request: &AddTrack,
 ) -> Option<Addition> {
-    let track = participant.track_by_sid_mut(&request.sid)?;
+    let track = participant.publications.by_sid_mut(&request.sid)?;
     track.announce_backup(request);
     let is_news = track.media.is_some();
     let published = Notification::TrackPublished {
@@ -40,13 +40,14 @@ pub(in crate::room) fn lose_backup(
 ) -> Option<TrackId> {
     let participant = roster.get_mut(publisher)?;
     let found = participant
+        .publications
         .tracks
         .values_mut()
         .find(|track| track.version(name) == Some(Version::Backup));
     let (track, backup) = found.and_then(|track| Some((track.id, track.backup.as_mut()?)))?;
     backup.cid = None;
     backup.media.take()?;
-    ctx.command(participant.node, Command::Unpublish { track: name });
+    ctx.command(participant.media.node, Command::Unpublish { track: name });
     Some(track)
 }
 
@@ -56,7 +57,8 @@ pub(in crate::room) fn check_backup(
     request: &AddTrack,
 ) -> Result<(), (RefusalReason, &'static str)> {
     let track = participant
-        .track_by_sid(&request.sid)
+        .publications
+        .by_sid(&request.sid)
         .ok_or((RefusalReason::NotFound, "no track with this id"))?;
     let said = request.codecs.first().and_then(|said| named_codec(track.kind, said));
     match &track.backup {

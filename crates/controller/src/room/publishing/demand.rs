@@ -26,7 +26,7 @@ pub(in crate::room) fn tell_demand(ctx: &mut Context<'_>, roster: &mut Roster, t
     let Some(publisher) = roster.get_mut(participant_ref.participant) else {
         return;
     };
-    let Some(published) = publisher.tracks.get_mut(&track) else {
+    let Some(published) = publisher.publications.tracks.get_mut(&track) else {
         return;
     };
     let LastSent { demand: told, falls_at } = published.demand;
@@ -48,14 +48,14 @@ pub(in crate::room) fn falling_demands(roster: &Roster, publisher: ParticipantKe
     let tracks = roster
         .get(publisher)
         .into_iter()
-        .flat_map(|found| found.tracks.values());
+        .flat_map(|found| found.publications.tracks.values());
     let falling = tracks.filter(|track| track.demand.falls_at.is_some());
     falling.map(|track| track.id).collect()
 }
 
 /// The demand for a track; `None` for tracks without a choice.
 fn demand_for(roster: &Roster, publisher: ParticipantKey, id: TrackId) -> Option<Demand> {
-    let track = roster.get(publisher)?.tracks.get(&id)?;
+    let track = roster.get(publisher)?.publications.tracks.get(&id)?;
     let has_choice = track.kind == MediaKind::Video || track.backup.is_some();
     if !has_choice || track.media.is_none() {
         return None;

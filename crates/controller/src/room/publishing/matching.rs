@@ -63,7 +63,7 @@ pub(in crate::room) fn announced_before<'a>(
     cid: &str,
 ) -> Option<&'a Track> {
     let is_it = |track: &&Track| !cid.is_empty() && track.media.is_none() && track.kind == kind && track.cid == cid;
-    participant.tracks.values().find(is_it)
+    participant.publications.tracks.values().find(is_it)
 }
 
 /// The peer's names for the track of a section.

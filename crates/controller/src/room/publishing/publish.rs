@@ -68,7 +68,7 @@ impl Publications {
         let track = Track::announced(
             kind,
             &request,
-            participant.traits.disabled_codecs,
+            participant.client.traits.disabled_codecs,
             &mut ctx.core.ids,
             &mut ctx.core.random,
         );
@@ -86,7 +86,7 @@ impl Publications {
         participant.notify(ctx, published);
         self.insert(track.sid(), key, id);
         let ids = track.ids();
-        participant.tracks.insert(id, track);
+        participant.publications.tracks.insert(id, track);
         participant.weigh();
         let participant_ref = roster.participant_ref(key);
         ctx.core.index.tracks.extend(ids.map(|id| (id, participant_ref)));
@@ -102,7 +102,7 @@ impl Publications {
         track: TrackId,
     ) -> Option<Track> {
         let participant = roster.get_mut(key)?;
-        let removed = participant.tracks.remove(&track)?;
+        let removed = participant.publications.tracks.remove(&track)?;
         participant.weigh();
         for id in removed.ids() {
             ctx.core.index.tracks.remove(&id);
@@ -110,7 +110,7 @@ impl Publications {
         self.remove(removed.sid());
         for media in removed.all_media() {
             let track = media.publication.track;
-            ctx.command(participant.node, Command::Unpublish { track });
+            ctx.command(participant.media.node, Command::Unpublish { track });
         }
         Some(removed)
     }
@@ -122,10 +122,10 @@ pub(in crate::room) fn claim(roster: &mut Roster, key: ParticipantKey) -> Vec<(M
     let Some(participant) = roster.get_mut(key) else {
         return Vec::new();
     };
-    let Some(peer) = participant.publisher.as_mut() else {
+    let Some(peer) = participant.media.publisher.as_mut() else {
         return Vec::new();
     };
-    let claims = matching::claims(&peer.sections, &participant.tracks);
+    let claims = matching::claims(&peer.sections, &participant.publications.tracks);
     for (mid, uplink) in &claims {
         let section = peer.sections.iter_mut().find(|section| section.mid == *mid);
         if let Some(sides) = section.and_then(Section::sides_mut) {
@@ -145,8 +145,8 @@ pub(in crate::room) fn arrive(
     name: TrackId,
 ) -> Option<Arrival> {
     let participant = roster.get_mut(key)?;
-    let peer = participant.publisher.as_ref()?;
-    let mut tracks = participant.tracks.values_mut();
+    let peer = participant.media.publisher.as_ref()?;
+    let mut tracks = participant.publications.tracks.values_mut();
     let track = tracks.find_map(|track| track.version(name).map(|version| (track, version)));
     let (Some(section), Some((track, version))) = (peer.section(mid), track) else {
         return None;
@@ -161,8 +161,8 @@ pub(in crate::room) fn arrive(
     }
     let is_told_anew = track.info != told;
     let media = track.media_in(version)?;
-    ctx.command(participant.node, Command::Publish(media.publication.clone()));
-    participant.published |= is_new;
+    ctx.command(participant.media.node, Command::Publish(media.publication.clone()));
+    participant.publications.has_published |= is_new;
     Some(Arrival {
         track: id,
         version,
@@ -181,8 +181,8 @@ pub(in crate::room) fn mute(
     let Some(participant) = roster.get_mut(key) else {
         return false;
     };
-    let node = participant.node;
-    let Some(track) = participant.track_by_sid_mut(&request.sid) else {
+    let node = participant.media.node;
+    let Some(track) = participant.publications.by_sid_mut(&request.sid) else {
         refuse_unknown_track(ctx, roster, key, Request::MuteTrack(request.clone()));
         return false;
     };
@@ -210,7 +210,7 @@ pub(in crate::room) fn update_audio(
     let Some(participant) = roster.get_mut(key) else {
         return false;
     };
-    let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
+    let Some(track) = participant.publications.by_sid_mut(&request.track_sid) else {
         refuse_unknown_track(ctx, roster, key, Request::UpdateAudioTrack(request));
         return false;
     };
@@ -229,7 +229,7 @@ pub(in crate::room) fn update_video(
     let Some(participant) = roster.get_mut(key) else {
         return false;
     };
-    let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
+    let Some(track) = participant.publications.by_sid_mut(&request.track_sid) else {
         refuse_unknown_track(ctx, roster, key, Request::UpdateVideoTrack(request));
         return false;
     };
@@ -248,7 +248,7 @@ pub(in crate::room) fn update_layers(
     request: UpdateLayers,
 ) -> Option<(Mid, TrackId)> {
     let participant = roster.get_mut(key)?;
-    let track = participant.track_by_sid_mut(&request.track_sid)?;
+    let track = participant.publications.by_sid_mut(&request.track_sid)?;
     let more = layers_len(&request.layers).saturating_sub(layers_len(&track.info.layers));
     if more > 0 && !roster.takes(key, 2 * more) {
         let request = Request::UpdateLayers(request);
@@ -256,20 +256,21 @@ pub(in crate::room) fn update_layers(
         return None;
     }
     let found = roster.get_mut(key);
-    let track = found.and_then(|participant| participant.track_by_sid_mut(&request.track_sid))?;
+    let track = found.and_then(|participant| participant.publications.by_sid_mut(&request.track_sid))?;
     track.set_layers(&request.layers);
     let mid = track.media.as_ref().map(|media| media.mid)?;
     Some((mid, track.id))
 }
 
 fn check(participant: &Participant, request: &AddTrack) -> Result<(), (RefusalReason, &'static str)> {
-    if !participant.permission.may_publish(request.source) {
+    if !participant.rights.permission.may_publish(request.source) {
         return Err((
             RefusalReason::NotAllowed,
             "the token does not allow publishing this source",
         ));
     }
-    if participant.announced() >= PENDING_TRACKS_MAX || participant.tracks.len() >= TRACKS_MAX {
+    if participant.publications.announced() >= PENDING_TRACKS_MAX || participant.publications.tracks.len() >= TRACKS_MAX
+    {
         return Err((RefusalReason::LimitExceeded, "too many tracks"));
     }
     if !request.sid.is_empty() {

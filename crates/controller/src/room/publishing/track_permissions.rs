@@ -45,10 +45,10 @@ fn open(
 ) -> Option<UpdateTrackPermissions> {
     let participant_ref = roster.participant_ref(publisher);
     let participant = roster.get_mut(publisher)?;
-    let identity = participant.identity.clone();
+    let identity = participant.profile.identity.clone();
     let opens = updates.news_open_at(ctx, &identity);
     // The latest list replaces one that waits.
-    participant.track_permissions_asked = None;
+    participant.publications.take_postponed_permissions();
     participant.weigh();
     if !roster.takes(publisher, list_len(&request)) {
         let request = Request::UpdateTrackPermissions(request);
@@ -57,12 +57,12 @@ fn open(
     }
     let participant = roster.get_mut(publisher)?;
     if let Some(opens) = opens {
-        participant.track_permissions_asked = Some(request);
+        participant.publications.postpone_permissions(request);
         participant.weigh();
         ctx.wake(opens - ctx.now, Timer::Participant(participant_ref));
         return None;
     }
-    let tracks = participant.tracks.len() + participant.data_tracks.published.len();
+    let tracks = participant.publications.tracks.len() + participant.data.tracks.published.len();
     let told = tracks * UPDATE_LEN;
     updates.charge_news(ctx, roster, &identity, told);
     Some(request)
@@ -81,7 +81,7 @@ fn permit(
         let entries = request.permissions.into_iter();
         let named = entries.filter_map(|entry| {
             let identity = match roster.by_sid(&entry.participant_sid) {
-                Some(key) => roster[key].identity.clone(),
+                Some(key) => roster[key].profile.identity.clone(),
                 None => entry.participant_identity,
             };
             let tracks = (!entry.all_tracks).then(|| entry.track_sids.into_iter().collect());
@@ -92,18 +92,17 @@ fn permit(
     let Some(participant) = roster.get_mut(publisher) else {
         return Vec::new();
     };
-    participant.track_permissions_stated |= track_permissions != TrackPermissions::Everybody;
-    let before = std::mem::replace(&mut participant.track_permissions, track_permissions);
+    let before = participant.publications.set_permissions(track_permissions);
     participant.weigh();
     let participant = &roster[publisher];
-    let after = &participant.track_permissions;
+    let after = participant.publications.permissions();
     let changes = |receiver: &Participant, track: &Track| {
-        let admits = |list: &TrackPermissions| list.admits(&receiver.identity, track.sid());
+        let admits = |list: &TrackPermissions| list.admits(&receiver.profile.identity, track.sid());
         admits(&before) != admits(after)
     };
     let receivers = roster.all().filter(|receiver| receiver.key != publisher);
     let changed = receivers.flat_map(|receiver| {
-        let tracks = participant.tracks.values();
+        let tracks = participant.publications.tracks.values();
         let changed = tracks.filter(move |track| changes(receiver, track));
         changed.map(|track| (receiver.key, track.id))
     });

@@ -4,8 +4,6 @@
 //! All of it is told to each who joins, so that the pool bounds the longest greeting. Nobody is
 //! refused because of the others as long as it stays within its share.
 
-use std::collections::BTreeMap;
-
 use crate::UpdateTrackPermissions;
 use crate::ids::ParticipantKey;
 use crate::limits::{STORE_POOL_MAX, STORE_SHARE};
@@ -18,33 +16,29 @@ pub(in crate::room) const STORE_FULL: &str = "the room stores no more for its pa
 /// About the bytes of a participant besides what it chooses, such as its id.
 const OVERHEAD: usize = 128;
 
-/// The bytes of an attribute besides its name and its value.
-pub(in crate::room) const ATTRIBUTE_OVERHEAD: usize = 8;
-
-/// The bytes of a name, metadata and attributes.
-pub(crate) fn texts_len(name: &str, metadata: &str, attributes: &BTreeMap<String, String>) -> usize {
-    let attributes = attributes.iter();
-    let attributes = attributes.map(|(name, value)| name.len() + value.len() + ATTRIBUTE_OVERHEAD);
-    name.len() + metadata.len() + attributes.sum::<usize>()
-}
-
 impl Participant {
     /// Counts anew what the room keeps for it.
     pub(in crate::room) fn weigh(&mut self) {
-        let texts = texts_len(&self.name, &self.metadata, &self.attributes);
-        let tracks: usize = self.tracks.values().map(|track| track.info.told_len()).sum();
-        let data_tracks = self.data_tracks.published.values();
+        let tracks: usize = self
+            .publications
+            .tracks
+            .values()
+            .map(|track| track.info.told_len())
+            .sum();
+        let data_tracks = self.data.tracks.published.values();
         let data_tracks: usize = data_tracks.map(|(_, info)| info.told_len()).sum();
-        let lists = self.track_permissions.len() + self.track_permissions_asked.as_ref().map_or(0, list_len);
-        self.stored = OVERHEAD + self.identity.len() + texts + tracks + data_tracks + self.blobs.bytes() + lists;
-        self.pooled.set(self.stored.saturating_sub(STORE_SHARE));
+        let postponed = self.publications.postponed_permissions();
+        let lists = self.publications.permissions().len() + postponed.map_or(0, list_len);
+        let named = OVERHEAD + self.profile.identity.len() + self.profile.texts_len();
+        self.storage
+            .set(named + tracks + data_tracks + self.data.blobs.bytes() + lists);
     }
 }
 
 impl Roster {
     /// Whether a participant may store so many bytes more.
     pub(in crate::room) fn takes(&self, key: ParticipantKey, more: usize) -> bool {
-        let stored = self.get(key).map_or(0, |participant| participant.stored);
+        let stored = self.get(key).map_or(0, |participant| participant.storage.all());
         self.pool_takes(Some(key), stored + more)
     }
 
@@ -66,8 +60,8 @@ impl Roster {
             return true;
         }
         let had = key.and_then(|key| self.get(key));
-        let had = had.map_or(0, |participant| participant.pooled.bytes());
-        let all: usize = self.all().map(|other| other.pooled.bytes()).sum();
+        let had = had.map_or(0, |participant| participant.storage.pooled());
+        let all: usize = self.all().map(|other| other.storage.pooled()).sum();
         let pooled = all - had + beyond;
         pooled <= STORE_POOL_MAX && self.account.takes(pooled, beyond.saturating_sub(had))
     }

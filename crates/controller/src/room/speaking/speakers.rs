@@ -31,7 +31,9 @@ impl Speaking {
     }
 
     fn is_muted(roster: &Roster, key: ParticipantKey, track: TrackId) -> bool {
-        let found = roster.get(key).and_then(|participant| participant.tracks.get(&track));
+        let found = roster
+            .get(key)
+            .and_then(|participant| participant.publications.tracks.get(&track));
         found.is_none_or(|track| track.info.muted)
     }
 
@@ -107,7 +109,7 @@ impl Speaking {
 
     fn speaker_info(roster: &Roster, speaker: Speaker) -> Option<SpeakerInfo> {
         Some(SpeakerInfo {
-            participant_sid: roster.get(speaker.participant)?.sid.clone(),
+            participant_sid: roster.get(speaker.participant)?.profile.sid.clone(),
             level: speaker.level,
         })
     }

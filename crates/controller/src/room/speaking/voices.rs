@@ -27,7 +27,9 @@ impl Speaking {
         let Some(voices) = &mut self.voices else {
             return;
         };
-        let tracks = roster.all().flat_map(|participant| participant.tracks.values());
+        let tracks = roster
+            .all()
+            .flat_map(|participant| participant.publications.tracks.values());
         let microphones: Vec<_> = tracks.filter(|track| is_voice(track)).map(|track| track.id).collect();
         for (track, held) in voices.choose(ctx.now, &microphones) {
             let forwarding = !held;
@@ -44,7 +46,7 @@ impl Speaking {
             let tracks = roster
                 .get(*key)
                 .into_iter()
-                .flat_map(|participant| participant.tracks.values());
+                .flat_map(|participant| participant.publications.tracks.values());
             let pictures = tracks
                 .filter(|track| is_face(track))
                 .flat_map(|track| track.all_media());

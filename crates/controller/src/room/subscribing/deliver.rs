@@ -97,7 +97,7 @@ impl Subscribers {
         let track_sid = delivery.track.sid().to_owned();
         self.end_subscription(ctx, roster, receiver, id);
         let participant = roster.get_mut(receiver).expect("it was there a moment ago");
-        participant.subscription_overrides.insert(track_sid.clone(), false);
+        participant.subscriptions.wish(track_sid.clone(), false);
         let error = SubscriptionError::CodecUnsupported;
         participant.notify(ctx, Notification::SubscriptionFailed { track_sid, error });
     }
@@ -152,12 +152,12 @@ fn place_subscription(roster: &mut Roster, receiver: ParticipantKey, id: Subscri
     let delivery = delivery(roster, receiver, id)?;
     let kind = delivery.subscription.kind;
     let (by_stream, by_track) = (delivery.msid_by_stream(), delivery.msid_by_track());
-    let (cname, track_sid) = (delivery.publisher.sid.clone(), delivery.track.sid().to_owned());
+    let (cname, track_sid) = (delivery.publisher.profile.sid.clone(), delivery.track.sid().to_owned());
     let stereo = delivery.track.audio_wish().stereo;
     let sent = delivery.track.all_media().flat_map(|media| &media.formats);
     let rare = codecs::rare(sent);
     let participant = roster.get_mut(receiver)?;
-    let peer = participant.downlink_mut()?;
+    let peer = participant.media.downlink_mut()?;
     let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
     let section: &mut Section = if may_add {
         peer.section_for(kind, &track_sid)
@@ -190,7 +190,12 @@ fn tell_first_subscription(ctx: &mut Context<'_>, roster: &mut Roster, publisher
     let Some(publisher) = roster.get_mut(publisher) else {
         return;
     };
-    let Some(track) = publisher.tracks.get_mut(&track).filter(|track| !track.subscribed) else {
+    let Some(track) = publisher
+        .publications
+        .tracks
+        .get_mut(&track)
+        .filter(|track| !track.subscribed)
+    else {
         return;
     };
     track.subscribed = true;
@@ -214,7 +219,7 @@ fn delivery(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Op
     let receiver = roster.get(receiver)?;
     let subscription = receiver.subscriptions.get(id)?;
     let publisher = roster.get(subscription.publisher)?;
-    let track = publisher.tracks.get(&subscription.track)?;
+    let track = publisher.publications.tracks.get(&subscription.track)?;
     Some(Delivery {
         receiver,
         subscription,
@@ -231,7 +236,7 @@ fn describe(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Op
         return None;
     };
     let media = delivery.track.media_in(version)?;
-    let peer = delivery.receiver.downlink()?;
+    let peer = delivery.receiver.media.downlink()?;
     let section = peer.section(mid)?;
     let downlink = section.downlink()?;
     Some(southbound::Subscription {
@@ -243,7 +248,7 @@ fn describe(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Op
         mid: mid.written(),
         formats: media.formats_for(section.formats())?,
         settings: delivery.subscription.settings.wanted(media),
-        fill: delivery.receiver.traits.learns_tracks_by_packets,
+        fill: delivery.receiver.client.traits.learns_tracks_by_packets,
     })
 }
 
@@ -258,7 +263,7 @@ enum Choice {
 impl Delivery<'_> {
     /// The first codec for whoever can decode it, the second for the others.
     fn choice(&self, mid: Mid) -> Choice {
-        let Some(section) = self.receiver.downlink().and_then(|peer| peer.section(mid)) else {
+        let Some(section) = self.receiver.media.downlink().and_then(|peer| peer.section(mid)) else {
             return Choice::None;
         };
         let decodes = |version: &Version| {
@@ -283,7 +288,7 @@ impl Delivery<'_> {
         let stream = self.track.info.stream.as_str();
         let is_plain = stream.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_fit = is_plain && (1..=STREAM_MAX).contains(&stream.len());
-        let knows = self.receiver.traits.plays_streams_in_step;
+        let knows = self.receiver.client.traits.plays_streams_in_step;
         (is_fit && knows).then(|| self.msid(stream))
     }
 
@@ -296,7 +301,7 @@ impl Delivery<'_> {
 
     fn msid(&self, behind: &str) -> Msid {
         Msid {
-            stream: format!("{}|{behind}", self.publisher.sid),
+            stream: format!("{}|{behind}", self.publisher.profile.sid),
             track: Some(self.track.sid().to_owned()),
         }
     }
@@ -305,7 +310,7 @@ impl Delivery<'_> {
 /// A section whose subscription is over. Its receiver must hear of it before it carries another
 /// track.
 pub(in crate::room) fn release(participant: &mut Participant, id: SubscriptionId) {
-    let Some(peer) = participant.downlink_mut() else {
+    let Some(peer) = participant.media.downlink_mut() else {
         return;
     };
     for sides in peer.sections.iter_mut().filter_map(Section::sides_mut) {

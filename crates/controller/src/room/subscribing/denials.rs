@@ -8,7 +8,6 @@ use southbound::TrackId;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::limits::SUBSCRIPTIONS_MAX;
 use crate::room::roster::Roster;
 use crate::room::subscribing::Subscribers;
 use crate::room::updates::Updates;
@@ -35,10 +34,10 @@ impl Subscribers {
         let Some(to) = roster.get_mut(receiver) else {
             return;
         };
-        match (allowed, to.denied.contains(&track)) {
-            (true, true) => _ = to.denied.remove(&track),
-            (false, false) if to.denied.len() >= SUBSCRIPTIONS_MAX => return ctx.count(Counter::LimitExceeded),
-            (false, false) => _ = to.denied.insert(track),
+        match (allowed, to.subscriptions.is_denied(track)) {
+            (true, true) => to.subscriptions.permit(track),
+            (false, false) if !to.subscriptions.deny(track) => return ctx.count(Counter::LimitExceeded),
+            (false, false) => {}
             (true, false) | (false, true) => return,
         }
         send_track_permission(ctx, roster, receiver, publisher, track, allowed);
@@ -53,10 +52,10 @@ impl Subscribers {
         publisher: ParticipantKey,
     ) {
         let found = roster.get(publisher);
-        let Some(found) = found.filter(|found| found.track_permissions_stated) else {
+        let Some(found) = found.filter(|found| found.publications.are_permissions_stated()) else {
             return;
         };
-        let tracks: Vec<_> = found.tracks.keys().copied().collect();
+        let tracks: Vec<_> = found.publications.tracks.keys().copied().collect();
         for receiver in roster.others(publisher) {
             for track in &tracks {
                 self.tell_track_permission(ctx, roster, updates, receiver, publisher, *track);
@@ -73,9 +72,15 @@ impl Subscribers {
         receiver: ParticipantKey,
     ) {
         let publishers = roster.all();
-        let stated = publishers.filter(|publisher| publisher.track_permissions_stated);
+        let stated = publishers.filter(|publisher| publisher.publications.are_permissions_stated());
         let tracks: Vec<_> = stated
-            .flat_map(|publisher| publisher.tracks.keys().map(|track| (publisher.key, *track)))
+            .flat_map(|publisher| {
+                publisher
+                    .publications
+                    .tracks
+                    .keys()
+                    .map(|track| (publisher.key, *track))
+            })
             .collect();
         for (publisher, track) in tracks {
             let Some(allowed) = track_permission(roster, receiver, publisher, track) else {
@@ -85,8 +90,8 @@ impl Subscribers {
                 return;
             };
             match allowed {
-                true => _ = to.denied.remove(&track),
-                false if to.denied.len() < SUBSCRIPTIONS_MAX => _ = to.denied.insert(track),
+                true => to.subscriptions.permit(track),
+                false if to.subscriptions.deny(track) => {}
                 false => continue,
             }
             send_track_permission(ctx, roster, receiver, publisher, track, allowed);
@@ -100,10 +105,10 @@ pub(in crate::room) fn forget_denials(roster: &mut Roster, publisher: Participan
     let Some(found) = roster.get(publisher) else {
         return;
     };
-    let tracks: Vec<_> = found.tracks.keys().copied().collect();
+    let tracks: Vec<_> = found.publications.tracks.keys().copied().collect();
     for participant in roster.all_mut() {
         for track in &tracks {
-            participant.denied.remove(track);
+            participant.subscriptions.permit(*track);
         }
     }
 }
@@ -118,8 +123,12 @@ fn track_permission(
 ) -> Option<bool> {
     let to = roster.get(receiver)?;
     let from = roster.get(publisher)?;
-    let track = from.tracks.get(&track).filter(|track| track.media.is_some())?;
-    let is_known = receiver != publisher && !from.permission.hidden && to.permission.subscribe;
+    let track = from
+        .publications
+        .tracks
+        .get(&track)
+        .filter(|track| track.media.is_some())?;
+    let is_known = receiver != publisher && !from.rights.permission.hidden && to.rights.permission.subscribe;
     is_known.then(|| from.admits(to, track.sid()))
 }
 
@@ -134,11 +143,11 @@ fn send_track_permission(
     let (Some(to), Some(from)) = (roster.get(receiver), roster.get(publisher)) else {
         return;
     };
-    let Some(track) = from.tracks.get(&track) else {
+    let Some(track) = from.publications.tracks.get(&track) else {
         return;
     };
     let permission = Notification::TrackPermission {
-        participant_sid: from.sid.clone(),
+        participant_sid: from.profile.sid.clone(),
         track_sid: track.sid().to_owned(),
         allowed,
     };

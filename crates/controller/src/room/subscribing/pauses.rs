@@ -50,8 +50,8 @@ pub(in crate::room) fn send_pauses(ctx: &mut Context<'_>, roster: &Roster, recei
 fn stream_state(roster: &Roster, subscription: &Subscription) -> Option<StreamState> {
     let publisher = roster.get(subscription.publisher)?;
     Some(StreamState {
-        participant_sid: publisher.sid.clone(),
-        track_sid: publisher.tracks.get(&subscription.track)?.sid().to_owned(),
+        participant_sid: publisher.profile.sid.clone(),
+        track_sid: publisher.publications.tracks.get(&subscription.track)?.sid().to_owned(),
         paused: subscription.paused,
     })
 }

@@ -26,7 +26,13 @@ impl Subscribers {
     ) {
         let tracks: Vec<_> = roster
             .all()
-            .flat_map(|publisher| publisher.tracks.keys().map(|track| (publisher.key, *track)))
+            .flat_map(|publisher| {
+                publisher
+                    .publications
+                    .tracks
+                    .keys()
+                    .map(|track| (publisher.key, *track))
+            })
             .collect();
         for (publisher, track) in tracks {
             self.reconcile(ctx, roster, updates, receiver, publisher, track);
@@ -80,7 +86,10 @@ impl Subscribers {
         track: TrackId,
     ) {
         let found = roster.get(publisher);
-        let Some(kind) = found.and_then(|found| found.tracks.get(&track)).map(|track| track.kind) else {
+        let Some(kind) = found
+            .and_then(|found| found.publications.tracks.get(&track))
+            .map(|track| track.kind)
+        else {
             return;
         };
         let participant_ref = roster.participant_ref(receiver);
@@ -123,7 +132,7 @@ impl Subscribers {
         ctx.core.index.subscriptions.remove(&id);
         self.demand(subscription.track);
         if let SubscriptionState::Active(..) = subscription.state {
-            ctx.command(participant.node, Command::Unsubscribe { subscription: id });
+            ctx.command(participant.media.node, Command::Unsubscribe { subscription: id });
         }
         release(participant, id);
         self.negotiate(receiver);
@@ -154,7 +163,7 @@ impl Subscribers {
     /// The agent ends the subscriptions of a track that ends, so there is nothing to tell it.
     pub(in crate::room) fn end_subscriptions_to(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, track: TrackId) {
         for participant in roster.all_mut() {
-            participant.denied.remove(&track);
+            participant.subscriptions.permit(track);
             let Some(id) = participant.subscriptions.to(track).map(|subscription| subscription.id) else {
                 continue;
             };
@@ -189,10 +198,10 @@ impl Subscribers {
                 continue;
             };
             if let Some(participant) = roster.get_mut(receiver) {
-                participant.subscription_overrides.insert(sid, request.subscribe);
+                participant.subscriptions.wish(sid, request.subscribe);
                 // Clients that ask for a track take it as permitted until they are told otherwise.
                 if request.subscribe {
-                    participant.denied.remove(&track);
+                    participant.subscriptions.permit(track);
                 }
             }
             self.reconcile(ctx, roster, updates, receiver, publisher, track);
@@ -249,24 +258,24 @@ fn should_have(roster: &Roster, receiver: ParticipantKey, publisher: Participant
     let (Some(to), Some(from)) = (roster.get(receiver), roster.get(publisher)) else {
         return false;
     };
-    let Some(track) = from.tracks.get(&track).filter(|track| track.media.is_some()) else {
+    let Some(track) = from
+        .publications
+        .tracks
+        .get(&track)
+        .filter(|track| track.media.is_some())
+    else {
         return false;
     };
-    let wanted = to
-        .subscription_overrides
-        .get(track.sid())
-        .copied()
-        .unwrap_or(to.auto_subscribe);
-    let allowed = to.permission.subscribe && from.admits(to, track.sid());
-    wanted && allowed && receiver != publisher && !from.permission.hidden
+    let wanted = to.subscriptions.wants(track.sid());
+    let allowed = to.rights.permission.subscribe && from.admits(to, track.sid());
+    wanted && allowed && receiver != publisher && !from.rights.permission.hidden
 }
 
 /// Wishes about tracks that are gone are dropped, so that the list is never longer than the
 /// tracks of the room.
 fn forget_old_overrides(roster: &mut Roster, publications: &Publications, receiver: ParticipantKey) {
     if let Some(participant) = roster.get_mut(receiver) {
-        participant
-            .subscription_overrides
-            .retain(|sid, _| publications.find(sid).is_some());
+        let subscriptions = &mut participant.subscriptions;
+        subscriptions.retain_wishes(|sid| publications.find(sid).is_some());
     }
 }

@@ -68,7 +68,7 @@ impl Updates {
 
     fn is_about(roster: &Roster, key: ParticipantKey, news: &News, identity: &str) -> bool {
         match news {
-            News::Changed { .. } => roster.get(key).is_some_and(|found| found.identity == identity),
+            News::Changed { .. } => roster.get(key).is_some_and(|found| found.profile.identity == identity),
             News::Left(info) => info.identity == identity,
         }
     }
@@ -77,7 +77,7 @@ impl Updates {
         let Some(participant) = roster.get(key) else {
             return;
         };
-        let opens = self.news_open_at(ctx, &participant.identity);
+        let opens = self.news_open_at(ctx, &participant.profile.identity);
         let held = opens.is_some() || self.is_held(key);
         self.batch.news.insert(key, News::Changed { held });
         self.expect_tick(ctx, roster, opens);

@@ -46,7 +46,7 @@ impl Updates {
 
     /// An identity is told of everybody. Returns how long its client may take to read that.
     pub(in crate::room) fn charge_greeting(&mut self, ctx: &Context<'_>, roster: &Roster, identity: &str) -> Duration {
-        let len: usize = roster.all().map(|other| other.stored).sum();
+        let len: usize = roster.all().map(|other| other.storage.all()).sum();
         let max = roster.len() + NEWS_REMEMBERED_MAX;
         self.greetings.charge(ctx.now, GREETINGS, identity, len, max);
         Duration::from_millis((len as u64 * 1000) / u64::from(GREETING_READ_RATE))

@@ -49,7 +49,7 @@ impl Updates {
         let Some(participant) = changed(roster, key).filter(|found| found.is_visible(visible)) else {
             return;
         };
-        let identity = participant.identity.clone();
+        let identity = participant.profile.identity.clone();
         if self.is_told_later(ctx, roster, &identity) {
             return self.tell_later(ctx, roster, key);
         }
@@ -99,10 +99,10 @@ impl Updates {
         participant: &mut Participant,
         reason: EndReason,
     ) {
-        participant.state = ParticipantState::Disconnected;
-        participant.version += 1;
-        participant.tracks.clear();
-        participant.data_tracks = OwnDataTracks::default();
+        participant.profile.state = ParticipantState::Disconnected;
+        participant.profile.raise_version();
+        participant.publications.tracks.clear();
+        participant.data.tracks = OwnDataTracks::default();
         if participant.is_visible(ctx.core.config.visible) {
             let mut info = participant.info();
             info.disconnect_reason = Some(reason);
@@ -118,7 +118,7 @@ impl Updates {
         key: ParticipantKey,
     ) {
         if let Some(participant) = roster.get_mut(key) {
-            participant.version += 1;
+            participant.profile.raise_version();
             let mut info = participant.info();
             info.tracks.clear();
             info.data_tracks.clear();
@@ -170,7 +170,7 @@ impl Updates {
 
 fn changed(roster: &mut Roster, key: ParticipantKey) -> Option<&Participant> {
     let participant = roster.get_mut(key)?;
-    participant.version += 1;
+    participant.profile.raise_version();
     participant.weigh();
     Some(participant)
 }

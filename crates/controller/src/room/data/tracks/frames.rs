@@ -22,16 +22,16 @@ impl DataTracks {
         let DataContent::Frame { handle: named, .. } = &mut data.content else {
             return;
         };
-        let published = roster.get(key).map(|found| &found.data_tracks.published);
+        let published = roster.get(key).map(|found| &found.data.tracks.published);
         let Some((handle, _)) = published.and_then(|published| published.get(named)) else {
             return ctx.count(Counter::BadDataPacket);
         };
         let receivers = self.tracks.get(handle).map(|track| &track.receivers);
         let peers = receivers.into_iter().flatten().filter_map(|receiver| {
             let participant = roster.get(*receiver)?;
-            let peer = participant.downlink()?;
+            let peer = participant.media.downlink()?;
             let is_open = peer.channels.iter().any(|open| **open == *DATA_TRACK);
-            is_open.then_some((participant.node, peer.transport))
+            is_open.then_some((participant.media.node, peer.transport))
         });
         let to: Vec<_> = peers.collect();
         if !to.is_empty() {
