@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{KindDetail, ParticipantKind, RoomNames};
 
-/// The claims of a token.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// The claims of a token. Tokens are read by [`verify`](crate::verify); what can be
+/// deserialised are claims of a token that was verified before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Claims {
     /// The API key that signed.
     pub iss: String,
@@ -71,8 +72,8 @@ pub struct Claims {
 }
 
 /// The grant for rooms.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct VideoGrant {
     /// May join [`room`](Self::room).
     pub room_join: bool,
@@ -136,8 +137,8 @@ impl VideoGrant {
 }
 
 /// The grant for telephone calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct SipGrant {
     /// May manage trunks and dispatch rules.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -148,8 +149,8 @@ pub struct SipGrant {
 }
 
 /// The grant for agents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct AgentGrant {
     /// May manage agents.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -160,7 +161,8 @@ pub struct AgentGrant {
 }
 
 /// The grant for models.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct InferenceGrant {
     /// May have models run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -168,7 +170,8 @@ pub struct InferenceGrant {
 }
 
 /// The grant for recorded measurements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ObservabilityGrant {
     /// May write them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -1,5 +1,7 @@
 //! The names that tokens have for kinds of participants and for sources of tracks.
 
+use serde::{Deserialize, Serialize};
+
 /// The kind of a participant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ParticipantKind {
@@ -69,7 +71,7 @@ impl KindDetail {
 }
 
 /// The source of a track.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TrackSource {
     /// Not said.
     #[default]

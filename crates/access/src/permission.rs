@@ -1,9 +1,10 @@
 //! The permission of a participant.
 
+use serde::{Deserialize, Serialize};
 use crate::{Claims, ParticipantKind, TrackSource};
 
 /// The permission of a participant: the grant with its blanks filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permission {
     /// It may publish media.
     pub publish: bool,

@@ -1,6 +1,7 @@
 //! Data blobs: bytes that a participant stores at the server and others read by their key.
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::DataSchema;
 
@@ -21,7 +22,7 @@ impl Blob {
 }
 
 /// The key of a data blob.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum BlobKey {
     /// A name of the application's.
     Generic(String),

@@ -6,6 +6,7 @@ mod downlinks;
 mod notices;
 mod quotas;
 mod settings;
+mod takeover;
 
 pub use admission::JoinError;
 pub use downlinks::{Downlink, Subscribed};

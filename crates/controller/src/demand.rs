@@ -1,12 +1,13 @@
 //! How much of a video is wanted.
 
+use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 use crate::VideoQuality;
 use crate::track::Version;
 
 /// The best quality anybody wants of a video, in each of its codecs; `None` for nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Demand {
     pub(crate) primary: Option<VideoQuality>,
     pub(crate) backup: Option<VideoQuality>,

@@ -29,6 +29,16 @@ impl Ssrcs {
         Self { next: random.u32() }
     }
 
+    /// Those after this one.
+    pub(crate) fn after(last: u32) -> Self {
+        Self { next: last }
+    }
+
+    /// The last of them.
+    pub(crate) fn last(&self) -> u32 {
+        self.next
+    }
+
     pub(crate) fn next(&mut self) -> Ssrc {
         const STRIDE: u32 = 0x9e37_79b9;
         self.next = self.next.wrapping_add(STRIDE);

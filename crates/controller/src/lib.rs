@@ -26,6 +26,7 @@ mod config;
 mod context;
 mod controller;
 mod demand;
+mod forms;
 mod ids;
 mod info;
 mod io;
@@ -41,6 +42,7 @@ mod request;
 mod room;
 mod room_event;
 mod rpc;
+mod saved;
 mod subscription;
 mod track;
 mod traits;
@@ -63,6 +65,7 @@ pub use info::{
 };
 pub use io::{AdminRequestId, ConnectionId, Counter, Counters, EndCause, Event, Input, Output};
 pub use message::{DataContent, DataMessage, PacketKind, UserData};
+pub use negotiation::SavedPeer;
 pub use negotiation::codecs::MIME_TYPES;
 pub use notification::{
     CodecDemand, DataTrackHandle, EndAction, EndReason, Joined, LocalDescription, Notification, QualityInfo,
@@ -77,4 +80,5 @@ pub use request::{
 pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
 pub use room_event::{Publisher, RoomChange, RoomEvent};
 pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};
+pub use saved::{RestoreError, SavedBackup, SavedParticipant, SavedSubscription, SavedTrack};
 pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

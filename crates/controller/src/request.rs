@@ -1,5 +1,6 @@
 //! Requests of participants, in no client's protocol.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use access::{Claims, TrackSource};
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// How many peer connections a client uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PeerMode {
     /// One for both directions; the client offers, we answer.
     Single,
@@ -228,7 +229,7 @@ pub struct UpdateLayers {
 }
 
 /// The receivers that a publisher's tracks are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdateTrackPermissions {
     /// Everybody may.
     pub all_participants: bool,
@@ -237,7 +238,7 @@ pub struct UpdateTrackPermissions {
 }
 
 /// The tracks that one receiver may have of a publisher.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackPermission {
     /// The receiver by its id; empty where it is named by its identity.
     pub participant_sid: String,
@@ -365,7 +366,7 @@ pub enum Scenario {
 }
 
 /// The protocol by which a client reaches the server's media.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IceProtocol {
     /// UDP where it passes, and TCP elsewhere.
     #[default]

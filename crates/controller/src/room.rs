@@ -81,12 +81,6 @@ impl Room {
         self.subscribers.settle(ctx, &mut self.roster, &self.updates);
     }
 
-    /// Tells everybody about the room now.
-    fn tell_population(&mut self, ctx: &mut Context<'_>) {
-        let info = self.info();
-        self.updates.tell_population(ctx, &self.roster, info);
-    }
-
     pub(crate) fn info(&self) -> RoomInfo {
         self.profile.info(&self.lifetime, &self.roster)
     }

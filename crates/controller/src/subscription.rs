@@ -1,5 +1,6 @@
 //! One participant's wishes for tracks.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use southbound::{SubscriptionId, SubscriptionSettings, TrackId};
@@ -65,6 +66,16 @@ impl Subscriptions {
     /// Whether the participant wants a track.
     pub(crate) fn wants(&self, track_sid: &str) -> bool {
         self.wishes.get(track_sid).copied().unwrap_or(self.automatic)
+    }
+
+    /// The wishes of the participant, by the tracks' ids.
+    pub(crate) fn wishes(&self) -> &BTreeMap<String, bool> {
+        &self.wishes
+    }
+
+    /// The tracks that the participant was told it may not have.
+    pub(crate) fn denied(&self) -> impl Iterator<Item = TrackId> {
+        self.denied.iter().copied()
     }
 
     /// Takes what the participant asked for of one track.
@@ -140,20 +151,20 @@ impl Subscriptions {
 }
 
 /// How far a subscription has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SubscriptionState {
     /// It has no media section yet.
     Waiting,
     /// It has a media section that the receiver has not agreed to yet.
-    Offered(Mid),
+    Offered(#[serde(with = "crate::forms::mid")] Mid),
     /// Its receiver needs the track's second codec, which has not come yet.
-    Awaiting(Mid),
+    Awaiting(#[serde(with = "crate::forms::mid")] Mid),
     /// The agent sends it.
-    Active(Mid, Version),
+    Active(#[serde(with = "crate::forms::mid")] Mid, Version),
 }
 
 /// How a receiver wants a track; the default is as good as possible.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Settings {
     disabled: bool,
     limit: Limit,
@@ -164,7 +175,7 @@ pub(crate) struct Settings {
 }
 
 /// How good is good enough.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Limit {
     #[default]
     None,

@@ -4,6 +4,7 @@ mod layers;
 
 use access::TrackSource;
 use environment::Random;
+use serde::{Deserialize, Serialize};
 use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
@@ -47,7 +48,7 @@ pub(crate) struct Backup {
 }
 
 /// Which of a track's codecs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Version {
     Primary,
     Backup,

@@ -1,11 +1,12 @@
 //! Traits of clients. Front ends know clients by name; the controller knows these.
 
+use serde::{Deserialize, Serialize};
 use wire::Codec;
 
 use crate::ClientCapability;
 
 /// Traits of a client. The default has none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientTraits {
     /// It applies the offer it joined with only after it has read what follows the greeting. An
     /// answer that it reads before is lost to it, and with that its connection. Others keep the
@@ -24,7 +25,7 @@ pub struct ClientTraits {
 }
 
 /// The codecs a client must do without.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisabledCodecs {
     /// It neither publishes nor receives these.
     pub everywhere: CodecSet,
@@ -45,7 +46,7 @@ impl DisabledCodecs {
 }
 
 /// Codecs, each of them once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodecSet(u32);
 
 impl CodecSet {

@@ -1,9 +1,10 @@
 //! A data track, as others are told of it.
 
 use super::{Encryption, text_len};
+use serde::{Deserialize, Serialize};
 
 /// A data track: frames of bytes, of which some may be lost.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataTrackInfo {
     /// The publisher's number for it, which is not 0. Its frames bear it.
     pub handle: u16,
@@ -20,7 +21,7 @@ pub struct DataTrackInfo {
 }
 
 /// A schema of data tracks, by name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DataSchema {
     /// Its name.
     pub name: String,
@@ -29,7 +30,7 @@ pub struct DataSchema {
 }
 
 /// The encoding of frames of a data track, or of a schema.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DataEncoding {
     /// Not stated.
     #[default]

@@ -1,5 +1,6 @@
 //! A participant, as others are told of it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ pub struct ParticipantInfo {
 }
 
 /// How far a participant has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParticipantState {
     /// It is being let in.
     Joining,
@@ -61,7 +62,7 @@ pub enum ParticipantState {
 }
 
 /// A capability of a client that others may want to know of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientCapability {
     /// Nothing: the value that stands for none.
     Unused,

@@ -1,16 +1,18 @@
 //! A published track, as others are told of it.
 
 use access::TrackSource;
+use serde::{Deserialize, Serialize};
 use wire::MediaKind;
 
 use super::text_len;
 
 /// A published track.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrackInfo {
     /// Its id.
     pub sid: String,
     /// Audio or video.
+    #[serde(with = "crate::forms::media_kind")]
     pub kind: MediaKind,
     /// Its name, which its publisher gives it.
     pub name: String,
@@ -51,7 +53,7 @@ pub struct TrackInfo {
 }
 
 /// One codec of a track.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CodecInfo {
     /// The codec, as `video/VP8`.
     pub mime_type: String,
@@ -66,7 +68,7 @@ pub struct CodecInfo {
 }
 
 /// One size of a video.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VideoLayer {
     /// How good it is among the sizes of its track.
     pub quality: VideoQuality,
@@ -87,7 +89,7 @@ pub struct VideoLayer {
 }
 
 /// How good a video is, among the sizes of its track.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum VideoQuality {
     /// The smallest.
     #[default]
@@ -101,7 +103,7 @@ pub enum VideoQuality {
 }
 
 /// How media is encrypted from end to end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encryption {
     /// Not.
     #[default]
@@ -113,7 +115,7 @@ pub enum Encryption {
 }
 
 /// A step of a publisher's audio processing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AudioFeature {
     /// It sends two channels.
     Stereo,
@@ -132,7 +134,7 @@ pub enum AudioFeature {
 }
 
 /// When a publisher sends the second codec of a video.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackupCodecPolicy {
     /// In place of the first, if it can.
     #[default]
@@ -144,7 +146,7 @@ pub enum BackupCodecPolicy {
 }
 
 /// Data that a publisher puts behind the payload of packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PacketTrailerFeature {
     /// A time stamp of the application.
     UserTimestamp,
@@ -155,7 +157,7 @@ pub enum PacketTrailerFeature {
 }
 
 /// How the sizes of a video are spread over streams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LayerMode {
     /// Not said.
     #[default]

@@ -1,6 +1,7 @@
 //! Which codecs are taken, and which of one peer's payload types mean the same as which of
 //! another's.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 use southbound::PayloadFormat;
@@ -32,7 +33,7 @@ pub const MIME_TYPES: [(&str, Codec); 9] = [
 ];
 
 /// How an audio track wants to be encoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AudioWish {
     /// Send nothing while nothing is heard.
     pub(crate) dtx: bool,

@@ -16,8 +16,11 @@ mod section;
 pub(crate) use answer::Change;
 pub(crate) use codecs::AudioWish;
 pub(crate) use offer::Answered;
+pub use peer::SavedPeer;
 pub(crate) use peer::{NegotiationError, Peer, PeerState};
 pub(crate) use section::{Down, Downlink, Section, Up, Uplink};
+#[cfg(test)]
+pub(crate) use section::{Sides, Usage};
 
 /// The SCTP port of data channels, by custom.
 const SCTP_PORT: u16 = 5000;

@@ -37,6 +37,22 @@ pub(crate) enum Answered {
     Refused(SubscriptionId),
 }
 
+impl Offering {
+    /// Goes on after an offer with this number. `needed` is whether there is something new to
+    /// offer.
+    pub(super) fn after(last_id: u32, needed: bool) -> Self {
+        Self {
+            pending: None,
+            needed,
+            last_id,
+        }
+    }
+
+    pub(super) fn last_id(&self) -> u32 {
+        self.last_id
+    }
+}
+
 impl Peer {
     /// Offers the data channels first, so that the connection exists before there is anything to
     /// receive.

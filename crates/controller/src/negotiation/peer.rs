@@ -1,5 +1,8 @@
 //! One peer connection.
 
+mod saved;
+
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,6 +15,7 @@ use southbound::{
 use wire::sdp::{Candidate, MediaSection, SdpError, SectionKind, SessionDescription, Setup};
 use wire::{ExtensionMap, Mid};
 
+pub use self::saved::SavedPeer;
 use super::offer::Offering;
 use super::remote::Agreed;
 use super::section::{Section, Terms};
@@ -44,7 +48,7 @@ pub(crate) struct Peer {
 }
 
 /// Whether media flows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PeerState {
     /// It never did.
     New,

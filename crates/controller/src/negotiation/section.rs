@@ -1,12 +1,15 @@
 //! One media section and what it is used for.
 
+mod usage;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use southbound::{Capabilities, Encoding, SubscriptionId, TrackId};
-use wire::sdp::{Direction, Extension, Format, MediaSection, Msid, RidDirection, SectionKind, SsrcGroup, SsrcLine};
+use southbound::{Capabilities, Encoding};
+use wire::sdp::{Direction, Extension, Format, MediaSection, RidDirection, SectionKind, SsrcGroup, SsrcLine};
 use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
+pub(crate) use self::usage::{Down, Downlink, Sides, Up, Uplink, Usage};
 use super::codecs::{self, AudioWish};
 use super::remote::{Agreed, essence, shared};
 use super::{Flow, SCTP_PORT, clear_rtp, extensions};
@@ -28,52 +31,6 @@ pub(crate) struct Section {
     pub(crate) first_track: Option<String>,
 }
 
-/// The use of a section.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Usage {
-    /// Media, in one direction or in both.
-    Media(Sides),
-    /// Data channels.
-    Data,
-    /// Refused, or closed by the peer for good.
-    Rejected,
-}
-
-/// The two directions of a media section. They are independent of each other: a client on pion
-/// publishes on a section that it receives on.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Sides {
-    pub(crate) up: Up,
-    pub(crate) down: Down,
-}
-
-/// The media that the peer sends on a section.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum Up {
-    #[default]
-    Nothing,
-    /// Something it has not announced yet.
-    Unclaimed,
-    /// Something it may not send.
-    Forbidden,
-    Track(Uplink),
-}
-
-/// The media that the peer gets on a section.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Down {
-    /// Nothing; a subscription may take it.
-    #[default]
-    Idle,
-    Track(Downlink),
-    /// A track that has ended. One description must say that nothing is sent before the section
-    /// carries another: a browser that never hears of the end does not notice the change.
-    Releasing {
-        /// An offer that says so is out.
-        told: bool,
-    },
-}
-
 /// The terms that a description of ours is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terms {
@@ -81,33 +38,6 @@ pub(crate) enum Terms {
     Offered,
     /// Those that are left of an offer of theirs.
     Agreed,
-}
-
-/// A track on its way up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Uplink {
-    pub(crate) track: TrackId,
-    pub(crate) audio: AudioWish,
-    /// The codec its publisher asked for.
-    pub(crate) codec: Option<Codec>,
-}
-
-/// A track on its way down.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Downlink {
-    pub(crate) subscription: SubscriptionId,
-    pub(crate) ssrc: Ssrc,
-    pub(crate) repair: Ssrc,
-    /// How the client finds the participant and the track.
-    pub(crate) msid: Msid,
-    /// Groups what is played in step: the publisher.
-    pub(crate) cname: String,
-    /// The track's id, for the client's map from media sections to tracks.
-    pub(crate) track_sid: String,
-    /// It may have two channels, which a receiver must be told to prepare for.
-    pub(crate) stereo: bool,
-    /// Its formats that receivers are offered only if they are sent.
-    pub(crate) rare: Vec<Format>,
 }
 
 impl Section {

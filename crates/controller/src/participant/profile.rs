@@ -37,6 +37,11 @@ impl Profile {
         }
     }
 
+    /// As it is after this many changes.
+    pub(crate) fn at_version(self, version: u32) -> Self {
+        Self { version, ..self }
+    }
+
     pub(crate) fn version(&self) -> u32 {
         self.version
     }

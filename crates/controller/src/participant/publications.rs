@@ -23,6 +23,20 @@ pub(crate) struct OwnPublications {
 }
 
 impl OwnPublications {
+    /// No tracks, of one that has said this of its receivers.
+    pub(crate) fn with_permissions(
+        permissions: TrackPermissions,
+        permissions_stated: bool,
+        postponed_permissions: Option<UpdateTrackPermissions>,
+    ) -> Self {
+        Self {
+            permissions,
+            permissions_stated,
+            postponed_permissions,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn by_sid(&self, sid: &str) -> Option<&Track> {
         self.tracks.values().find(|track| track.sid() == sid)
     }

@@ -55,6 +55,13 @@ impl Signalling {
         }
     }
 
+    /// Of one whose connection was to another process.
+    pub(crate) fn detached(now: Instant) -> Self {
+        let mut signalling = Self::new(now, ConnectionId(0));
+        signalling.detach(now);
+        signalling
+    }
+
     pub(crate) fn link(&self) -> Link {
         self.link
     }

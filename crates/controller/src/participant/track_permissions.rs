@@ -1,9 +1,10 @@
 //! The receivers that a participant's tracks are for.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The receivers that a participant's tracks are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TrackPermissions {
     #[default]
     Everybody,

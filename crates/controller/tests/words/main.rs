@@ -13,4 +13,5 @@ mod participants;
 mod quotas;
 mod session;
 mod store;
+mod takeover;
 mod world;

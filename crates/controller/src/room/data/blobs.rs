@@ -24,6 +24,21 @@ impl Blobs {
         self.bytes
     }
 
+    /// Each with its content.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (BlobKey, Vec<u8>)> {
+        let stored = self.stored.iter();
+        stored.map(|(key, contents)| (key.clone(), contents.to_vec()))
+    }
+
+    /// Stores these; `false` if it is too much.
+    pub(crate) fn restore(&mut self, blobs: Vec<(BlobKey, Vec<u8>)>) -> bool {
+        let mut blobs = blobs.into_iter();
+        blobs.all(|(key, contents)| {
+            let contents = Bytes::from(contents);
+            self.store(&Blob { key, contents })
+        })
+    }
+
     /// Stores a blob in place of the one with its key; `false` if it is too much.
     fn store(&mut self, blob: &Blob) -> bool {
         let replaced = self.stored.get(&blob.key);

@@ -2,7 +2,9 @@
 
 mod frames;
 mod permissions;
+mod restore;
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::Context;
@@ -32,7 +34,7 @@ struct DataTrack {
 }
 
 /// The data tracks that a participant publishes and receives.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OwnDataTracks {
     /// The published ones with the handles that receivers know, by the handles that it knows.
     pub(crate) published: BTreeMap<u16, (u16, DataTrackInfo)>,

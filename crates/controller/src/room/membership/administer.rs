@@ -20,7 +20,7 @@ impl Room {
         let is_new = !request.metadata.is_empty() && request.metadata != self.profile.metadata();
         if is_new && self.profile.takes_metadata(request.metadata.len()) {
             self.profile.set_metadata(request.metadata);
-            self.tell_population(ctx);
+            self.updates.tell_population(ctx, &self.roster, self.info());
         }
         self.info()
     }
@@ -37,7 +37,7 @@ impl Room {
             return Err(AdminError::StoreFull);
         }
         self.profile.set_metadata(metadata);
-        self.tell_population(ctx);
+        self.updates.tell_population(ctx, &self.roster, self.info());
         Ok(self.info())
     }
 

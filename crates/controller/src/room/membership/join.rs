@@ -62,7 +62,7 @@ impl Room {
         self.updates.announce(ctx, &mut self.roster, key);
         self.updates.population_changed(ctx, &self.roster);
         if starts_recording {
-            self.tell_population(ctx);
+            self.updates.tell_population(ctx, &self.roster, self.info());
         }
         for request in tracks {
             self.add_track(ctx, key, request);

@@ -56,7 +56,7 @@ impl Room {
         }
         self.updates.population_changed(ctx, &self.roster);
         if participant.rights.permission.recorder && !self.roster.is_recorded() {
-            self.tell_population(ctx);
+            self.updates.tell_population(ctx, &self.roster, self.info());
         }
         self.speaking.forget(key);
         if participant

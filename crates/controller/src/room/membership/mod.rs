@@ -5,6 +5,7 @@ pub(in crate::room) mod join;
 mod leave;
 mod metadata;
 pub(in crate::room) mod protocols;
+mod restore;
 mod resume;
 mod rights;
 mod simulate;

@@ -58,7 +58,7 @@ impl Room {
         self.lifetime.review(ctx, self.roster.timer(), is_deserted);
         self.updates.population_changed(ctx, &self.roster);
         if self.roster.is_recorded() != was_recorded {
-            self.tell_population(ctx);
+            self.updates.tell_population(ctx, &self.roster, self.info());
         }
     }
 }

@@ -60,7 +60,7 @@ impl Room {
         self.data.calls.give_up(ctx);
         self.speaking.notice_silence(ctx, &self.roster);
         if self.updates.is_census_due(ctx.now) {
-            self.tell_population(ctx);
+            self.updates.tell_population(ctx, &self.roster, self.info());
         }
         if let Some(tick) = self.updates.tick_if_due(ctx, &self.roster) {
             self.subscribers.carry_out(ctx, &mut self.roster, &self.updates, tick);

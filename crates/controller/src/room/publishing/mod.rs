@@ -30,7 +30,7 @@ impl Publications {
         self.0.get(sid).copied()
     }
 
-    fn insert(&mut self, sid: &str, publisher: ParticipantKey, track: TrackId) {
+    pub(in crate::room) fn insert(&mut self, sid: &str, publisher: ParticipantKey, track: TrackId) {
         self.0.insert(sid.to_owned(), (publisher, track));
     }
 
