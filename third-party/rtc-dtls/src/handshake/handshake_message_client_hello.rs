@@ -7,7 +7,7 @@ use crate::record_layer::record_layer_header::*;
 
 use byteorder::{BigEndian, ReadBytesExt, WriteBytesExt};
 use std::fmt;
-use std::io::{BufReader, BufWriter};
+use std::io::BufWriter;
 
 /*
 When a client first connects to a server it is required to send
@@ -179,7 +179,13 @@ impl HandshakeMessageClientHello {
                 return Err(Error::ErrBufferTooSmall);
             }
 
-            let mut extension_reader = BufReader::new(&extension_buffer[offset..]);
+            let extension_len =
+                u16::from_be_bytes([extension_buffer[offset + 2], extension_buffer[offset + 3]])
+                    as usize;
+            let end = offset + 4 + extension_len;
+            let Some(mut extension_reader) = extension_buffer.get(offset..end) else {
+                return Err(Error::ErrBufferTooSmall);
+            };
             if let Ok(extension) = Extension::unmarshal(&mut extension_reader) {
                 extensions.push(extension);
             } else {
@@ -190,10 +196,7 @@ impl HandshakeMessageClientHello {
                 );
             }
 
-            let extension_len =
-                u16::from_be_bytes([extension_buffer[offset + 2], extension_buffer[offset + 3]])
-                    as usize;
-            offset += 4 + extension_len;
+            offset = end;
         }
 
         Ok(HandshakeMessageClientHello {

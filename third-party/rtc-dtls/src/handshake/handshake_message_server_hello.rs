@@ -7,7 +7,7 @@ use crate::record_layer::record_layer_header::*;
 
 use byteorder::{BigEndian, ReadBytesExt, WriteBytesExt};
 use std::fmt;
-use std::io::{BufReader, BufWriter};
+use std::io::BufWriter;
 
 /*
 The server will send this message in response to a ClientHello
@@ -135,7 +135,13 @@ impl HandshakeMessageServerHello {
                 return Err(Error::ErrBufferTooSmall);
             }
 
-            let mut extension_reader = BufReader::new(&extension_buffer[offset..]);
+            let extension_len =
+                u16::from_be_bytes([extension_buffer[offset + 2], extension_buffer[offset + 3]])
+                    as usize;
+            let end = offset + 4 + extension_len;
+            let Some(mut extension_reader) = extension_buffer.get(offset..end) else {
+                return Err(Error::ErrBufferTooSmall);
+            };
             if let Ok(extension) = Extension::unmarshal(&mut extension_reader) {
                 extensions.push(extension);
             } else {
@@ -146,10 +152,7 @@ impl HandshakeMessageServerHello {
                 );
             }
 
-            let extension_len =
-                u16::from_be_bytes([extension_buffer[offset + 2], extension_buffer[offset + 3]])
-                    as usize;
-            offset += 4 + extension_len;
+            offset = end;
         }
 
         Ok(HandshakeMessageServerHello {
