@@ -61,6 +61,14 @@ pub const TARGETS: &[Target] = &[
     target("dcep", crate::dcep, seeds::dcep, &[], PACKET),
     target("sctp_packet", crate::sctp_packet, seeds::sctp, hostile::SCTP, PACKET),
     target("dtls_records", crate::dtls_records, seeds::dtls, hostile::DTLS, PACKET),
+    target(
+        "dtls_handshake",
+        crate::dtls_handshake,
+        crate::handshake::seeds,
+        crate::handshake::HOSTILE,
+        // Both sides of a handshake.
+        limit(4 << 20, 128),
+    ),
     target("classify", crate::classify, seeds::datagrams, &[], PACKET),
     target("framing", crate::framing, framed, &[], PACKET),
     target(
