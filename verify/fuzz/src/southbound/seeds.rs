@@ -3,11 +3,13 @@
 use prost::Message;
 use southbound::relay::{Accept, Entry, Hop, Keys, RelayCommand};
 use southbound::{
-    AudioActivity, Channel, Command, DtlsRole, Encoding, MessageId, NodeId, Notice, OpenTransport, PayloadFormat,
-    Publication, RemoteTransport, Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource,
-    TransportId, TransportQuality,
+    AudioActivity, Channel, Command, Direction, DtlsRole, Encoding, Epoch, Hello, MessageId, NodeId, Notice,
+    Observation, OpenTransport, PayloadFormat, Publication, RemoteTransport, RoomContent, RoomMessage, RoomState,
+    SentLayer, Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality,
+    Versions,
 };
 use southbound_wire::v1;
+use wire::codec::Layer;
 use wire::srtp::{MasterKey, SrtpProfile};
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
@@ -22,7 +24,7 @@ const MESSAGE: MessageId = MessageId {
     number: 300,
 };
 
-/// Commands and notices with most fields.
+/// Messages of every kind, with most fields.
 pub(crate) fn southbound() -> Vec<Vec<u8>> {
     let commands = [
         Command::Open(open()),
@@ -38,6 +40,12 @@ pub(crate) fn southbound() -> Vec<Vec<u8>> {
         },
         send(&[TRANSPORT, TRANSPORT]),
         Command::Relay(RelayCommand::Install(Box::new(entry()))),
+    ];
+    let room_messages = [
+        RoomContent::Claim,
+        RoomContent::Command(Command::Publish(publication())),
+        RoomContent::Complete,
+        RoomContent::End,
     ];
     let notices = [
         Notice::Node(node()),
@@ -65,8 +73,61 @@ pub(crate) fn southbound() -> Vec<Vec<u8>> {
         },
     ];
     let commands = commands.map(|command| v1::Command::from(command).encode_to_vec());
+    let notices = notices.into_iter().chain(observations().map(Notice::Observation));
     let notices = notices.map(|notice| v1::Notice::from(notice).encode_to_vec());
-    commands.into_iter().chain(notices).collect()
+    let room_messages = room_messages.map(|content| v1::RoomMessage::from(room_message(content)).encode_to_vec());
+    let hellos = [0, 1, 3].map(|rooms| v1::Hello::from(hello(rooms)).encode_to_vec());
+    let messages = commands.into_iter().chain(notices);
+    messages.chain(room_messages).chain(hellos).collect()
+}
+
+fn observations() -> [Observation; 3] {
+    let layer = |encoding, spatial| SentLayer {
+        encoding,
+        layer: Layer {
+            spatial,
+            temporal: u8::MAX,
+        },
+    };
+    [
+        Observation::LayerSwitch {
+            subscription: SUBSCRIPTION,
+            from: Some(layer(1, 0)),
+            to: layer(0, u8::MAX),
+        },
+        Observation::Probe {
+            transport: TRANSPORT,
+            rate: 2_500_000,
+            bytes: 12_000,
+        },
+        Observation::Loss {
+            transport: TRANSPORT,
+            direction: Direction::Downlink,
+            expected: 300,
+            lost: 7,
+        },
+    ]
+}
+
+fn hello(rooms: usize) -> Hello {
+    let room = |number| RoomState {
+        room: format!("room {number}").into(),
+        epoch: Epoch(3),
+        revision: 400,
+    };
+    Hello {
+        versions: Versions::OURS,
+        rooms: (0..rooms).map(room).collect(),
+    }
+}
+
+fn room_message(content: RoomContent) -> RoomMessage {
+    RoomMessage {
+        room: "standup".into(),
+        epoch: Epoch(3),
+        revision: 401,
+        content,
+    }
 }
 
 fn send(to: &[TransportId]) -> Command {
@@ -196,6 +257,14 @@ pub(crate) const HOSTILE: &[Family] = &[
         v1::Command::from(Command::Publish(publication()))
             .encode_to_vec()
             .repeat(len / 64)
+    }),
+    ("rooms without a name", |len| {
+        [field(0x0a, &[8, 1, 16, 1]), [0x12, 0].repeat(len / 2)].concat()
+    }),
+    ("a room message again and again", |len| {
+        let message = v1::RoomMessage::from(room_message(RoomContent::Command(send(&[]))));
+        let again = message.encode_to_vec();
+        again.repeat(len / again.len())
     }),
     ("groups in groups", |len| [0x7b].repeat(len)),
 ];
