@@ -1,8 +1,9 @@
 //! Valid checks with a source that is not the peer's own.
 
 use dataplane::{LegId, Path};
-use southbound::{DtlsRole, Notice, TransportId};
+use southbound::{Command, DtlsRole, Notice, TransportId};
 
+use super::data::channel;
 use super::world::*;
 use crate::Counter;
 
@@ -101,4 +102,40 @@ fn a_check_before_the_description_is_proved_when_it_comes() {
     world.command(southbound::Command::Connect { transport, remote });
     assert_eq!(world.count(Counter::AnswerReceived), 1);
     world.close_all();
+}
+
+#[test]
+fn records_without_the_keys_neither_end_nor_deafen_an_association() {
+    let record = |kind: u8, epoch: u8, body: &[u8]| {
+        let mut record = vec![kind, 0xfe, 0xfd, 0, epoch, 0, 0, 0, 1, 0, 0, 0, body.len() as u8];
+        record.extend(body);
+        record
+    };
+    let bodies: [&[u8]; 7] = [&[], &[0], &[1], &[2, 40], &[2, 0], &[1, 0], &[7; 60]];
+    for role in [DtlsRole::Server, DtlsRole::Client] {
+        let mut world = World::new();
+        let peer = world.add_talker(role, vec![channel("_lossy", true)], Vec::new());
+        world.advance(2_000);
+        world.take_notices();
+        let path = world.peers[peer].path;
+        for epoch in [0, 1, 2, 255] {
+            for kind in 20..=25 {
+                for body in bodies {
+                    world.deliver(path, record(kind, epoch, body));
+                    world.deliver(path, [record(kind, epoch, body), record(kind, 0, &[])].concat());
+                }
+            }
+        }
+        let now = world.now;
+        world.peers[peer].say(now, "_lossy", b"still there");
+        world.live(2_000);
+        let notices = world.take_notices();
+        let heard = notices.iter().find_map(|notice| match notice {
+            Notice::MessageReceived { message, .. } => Some(*message),
+            _ => None,
+        });
+        let message = heard.unwrap_or_else(|| panic!("{role:?}: {notices:?}"));
+        world.command(Command::MessageHandled { message });
+        world.close_all();
+    }
 }

@@ -601,6 +601,19 @@ impl DTLSConn {
             }
         };
 
+        // No message is empty. A change of the cipher is not encrypted, so after the first one anybody
+        // could have sent it.
+        if h.content_len == 0 || (h.epoch != 0 && h.content_type == ContentType::ChangeCipherSpec) {
+            debug!(
+                "{}: discarded {:?} record (epoch: {}, seq: {})",
+                srv_cli_str(self.is_client),
+                h.content_type,
+                h.epoch,
+                h.sequence_number,
+            );
+            return (false, None, None);
+        }
+
         // Validate epoch
         let epoch = self.state.remote_epoch;
         if h.epoch > epoch {

@@ -102,7 +102,7 @@ pub(crate) fn unpack_datagram(buf: &[u8]) -> Result<Vec<Vec<u8>>> {
 
     let mut offset = 0;
     while buf.len() != offset {
-        if buf.len() - offset <= RECORD_LAYER_HEADER_SIZE {
+        if buf.len() - offset < RECORD_LAYER_HEADER_SIZE {
             return Err(Error::ErrInvalidPacketLength);
         }
 
