@@ -56,7 +56,7 @@ pub use api::api;
 pub use api_schema::{api_schema, every_field};
 pub use datagram::{classify, dcep, dtls_records, framing, sctp_packet, stun_username, turn_messages, turn_requests};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
-pub use handshake::dtls_handshake;
+pub use handshake::{dtls_forged, dtls_handshake};
 pub use receiver::receiver_reports;
 pub use red::red;
 pub use relay::{ng_requests, ng_values, rtpproxy_commands, sip_sdp};

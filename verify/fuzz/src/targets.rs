@@ -69,6 +69,13 @@ pub const TARGETS: &[Target] = &[
         // Both sides of a handshake.
         limit(4 << 20, 128),
     ),
+    target(
+        "dtls_forged",
+        crate::dtls_forged,
+        crate::handshake::forged,
+        crate::handshake::FORGED,
+        limit(4 << 20, 128),
+    ),
     target("classify", crate::classify, seeds::datagrams, &[], PACKET),
     target("framing", crate::framing, framed, &[], PACKET),
     target(

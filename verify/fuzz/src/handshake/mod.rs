@@ -7,7 +7,7 @@ mod seeds;
 
 use client::Client;
 use node::Node;
-pub(crate) use seeds::{HOSTILE, handshakes as seeds};
+pub(crate) use seeds::{FORGED, HOSTILE, forged, handshakes as seeds};
 
 /// The times that both sides are asked for what they send. The longest handshake needs five.
 const ROUNDS: usize = 64;
@@ -50,6 +50,29 @@ pub fn dtls_handshake(data: &[u8]) {
     node.close();
 }
 
+/// The parts of an input as datagrams from the address of a peer that is connected: nobody without
+/// its keys ends its association.
+pub fn dtls_forged(data: &[u8]) {
+    let (mut client, mut node) = connected(&mut std::iter::empty());
+    for datagram in frames(data) {
+        node.receive(datagram);
+    }
+    assert!(!node.is_closed(), "a stranger has ended the association");
+    node.take_sent().iter().for_each(|datagram| client.receive(datagram));
+    node.close();
+}
+
+/// Both sides, after they have sent each other everything.
+fn connected<'a>(frames: &mut impl Iterator<Item = &'a [u8]>) -> (Client, Node) {
+    let mut client = Client::new(frames);
+    let mut node = Node::new(client.certificate());
+    while let Some(datagrams) = client.send(frames) {
+        datagrams.iter().for_each(|datagram| node.receive(datagram));
+        node.take_sent().iter().for_each(|datagram| client.receive(datagram));
+    }
+    (client, node)
+}
+
 /// The parts of an input, each after its length of two bytes. The last may be shorter.
 fn frames(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = data;
@@ -66,14 +89,7 @@ mod tests {
     use super::*;
 
     fn connects(data: &[u8]) -> bool {
-        let mut frames = frames(data);
-        let mut client = Client::new(&mut frames);
-        let mut node = Node::new(client.certificate());
-        while let Some(datagrams) = client.send(&mut frames) {
-            datagrams.iter().for_each(|datagram| node.receive(datagram));
-            node.take_sent().iter().for_each(|datagram| client.receive(datagram));
-        }
-        node.is_connected()
+        connected(&mut frames(data)).1.is_connected()
     }
 
     #[test]

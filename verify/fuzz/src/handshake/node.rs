@@ -111,6 +111,12 @@ impl Node {
         self.notices.iter().any(is_connected)
     }
 
+    /// Whether the node has given the peer up.
+    pub(super) fn is_closed(&self) -> bool {
+        let is_closed = |notice: &Notice| matches!(notice, Notice::Closed { .. });
+        self.notices.iter().any(is_closed)
+    }
+
     /// The transport is closed.
     ///
     /// Panics: when something of it is left.

@@ -34,17 +34,29 @@ pub(crate) fn handshakes() -> Vec<Vec<u8>> {
         seeds.push(framed(&[&[1], &[], &[], &[AS_IS], &change, &change]));
         seeds.push(framed(&[&[], &[], &[], &[AS_IS], &change, &[AS_IS]]));
     }
-    let records: [&[u8]; 5] = [
-        &[20, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 1],
-        &[21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 1, 0],
-        &[21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40],
-        &[23, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4],
-        &[22, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4],
-    ];
-    for record in records {
+    for record in RECORDS {
         let datagram = [&[BEFORE], record].concat();
         seeds.push(framed(&[&[], &[], &[], &datagram, &datagram]));
     }
+    seeds
+}
+
+/// A record of each kind.
+const RECORDS: [&[u8]; 8] = [
+    &[20, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 1],
+    &[20, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 1, 1],
+    &[21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 1, 0],
+    &[21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40],
+    &[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0],
+    &[23, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4],
+    &[22, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4],
+    &[24, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4],
+];
+
+/// Datagrams at an association: each record alone, all of them together, and a hello.
+pub(crate) fn forged() -> Vec<Vec<u8>> {
+    let mut seeds: Vec<_> = RECORDS.iter().map(|record| framed(&[record, record])).collect();
+    seeds.extend([framed(&[&RECORDS.concat()]), framed(&[&hello(&[0xc0, 0x2b])])]);
     seeds
 }
 
@@ -251,3 +263,24 @@ pub(crate) const HOSTILE: &[Family] = &[
         framed(&[&[], &[], &vec![0x30; in_message(len)]])
     }),
 ];
+
+/// Datagrams at an association that cost much.
+pub(crate) const FORGED: &[Family] = &[
+    ("empty records", |len| {
+        framed_records(len, &[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0])
+    }),
+    ("records that are not authentic", |len| {
+        framed_records(
+            len,
+            &[&[23, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 24][..], &[7; 24]].concat(),
+        )
+    }),
+    ("repeated hellos", |len| framed_records(len, &hello(&[0xc0, 0x2b]))),
+];
+
+/// A record again and again, in datagrams.
+fn framed_records(len: usize, record: &[u8]) -> Vec<u8> {
+    let datagram = record.repeat(DATAGRAM / record.len());
+    let datagrams = vec![&datagram[..]; len.div_ceil(datagram.len())];
+    framed(&datagrams)
+}
