@@ -71,7 +71,8 @@ impl Default for Config {
 ///   within the rate in use or safe to use.
 /// - The rate sent no longer fits the estimate: it is cut back at once, and no video gets more than
 ///   before.
-/// - A better plan has fitted the estimate with a margin for a while: it is taken.
+/// - A better plan has fitted the estimate with a margin for a while: it is taken. A screen that
+///   starts does not wait.
 /// - Otherwise all grants stay.
 ///
 /// It keeps its buffers, so that calls allocate nothing once there have been as many subscriptions.
@@ -153,10 +154,35 @@ impl Allocator {
         if is_better(&self.plan, &self.candidates.list) {
             self.hysteresis.rose(now);
         } else {
-            self.plan.clear();
-            self.plan
-                .extend(self.candidates.list.iter().map(|candidate| candidate.current));
+            self.keep();
         }
+    }
+
+    /// Plans what is sent already.
+    fn keep(&mut self) {
+        self.plan.clear();
+        self.plan
+            .extend(self.candidates.list.iter().map(|candidate| candidate.current));
+    }
+
+    /// Raises screens to the best rung within the rate of their start, whatever was estimated
+    /// before. A size that begins to arrive later than another would wait for the hold otherwise.
+    /// Returns whether any is raised.
+    fn start_screens(&mut self, most: BitRate) -> bool {
+        let mut is_raised = false;
+        let mut used = cost(self.plan.iter().copied());
+        let candidates = self.candidates.list.iter().enumerate();
+        for (ladder, _) in candidates.filter(|(_, candidate)| candidate.is_screen()) {
+            let Some(present) = self.plan[ladder] else { continue };
+            let others = used.less(present.cost);
+            let is_within = |rung: &&Rung| others.plus(rung.cost) <= most && rung.cost > present.cost;
+            if let Some(best) = self.candidates.ladders.get(ladder).iter().rfind(is_within) {
+                used = others.plus(best.cost);
+                self.plan[ladder] = Some(*best);
+                is_raised = true;
+            }
+        }
+        is_raised
     }
 
     /// The lowest estimate over a while, less the margin; `None` until it is known for that long.
@@ -221,7 +247,11 @@ impl Allocator {
 
 impl Policy for Allocator {
     fn allocate(&mut self, now: Instant, room: Headroom, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
-        let Headroom { now: estimate, carried } = room;
+        let Headroom {
+            now: estimate,
+            carried,
+            screen_start,
+        } = room;
         self.history.push(now, estimate);
         let audio = audio(subscriptions);
         let room = estimate.less(audio);
@@ -230,8 +260,12 @@ impl Policy for Allocator {
         let wanted = self.candidates.build(subscriptions, !fits && !self.candidates.changed);
         if self.candidates.changed {
             self.start_over(now, estimate, audio, wanted);
+            self.start_screens(screen_start.less(audio));
         } else if fits {
-            self.improve(now, room, audio, wanted);
+            self.keep();
+            if !self.start_screens(screen_start.less(audio)) {
+                self.improve(now, room, audio, wanted);
+            }
         } else {
             self.cut_back(now, room, carried.max(estimate), audio);
         }

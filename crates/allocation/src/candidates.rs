@@ -31,6 +31,16 @@ pub(crate) struct Candidate {
 /// most important ones sort first.
 type Importance = (u8, u8, Reverse<u8>, Reverse<u32>);
 
+/// The class of screens in it.
+const SCREEN: u8 = 0;
+
+impl Candidate {
+    /// Whether it is a shared screen.
+    pub(crate) fn is_screen(&self) -> bool {
+        self.importance.0 == SCREEN
+    }
+}
+
 /// All of them, and their ladders.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
@@ -118,7 +128,7 @@ fn is_candidate(subscription: &Subscription<'_>) -> bool {
 
 fn importance(request: &Request) -> Importance {
     let (class, place) = match (request.source, request.speaker) {
-        (Source::Screen, _) => (0, 0),
+        (Source::Screen, _) => (SCREEN, 0),
         (Source::Camera, Some(place)) => (1, place),
         (Source::Camera, None) => (2, 0),
     };

@@ -20,6 +20,9 @@ pub struct Headroom {
     pub now: BitRate,
     /// The capacity of the downlink. A queue alone does not pause a video that fits into it.
     pub carried: BitRate,
+    /// The rate up to which screens are raised at once, whatever was estimated before. Zero while
+    /// no screen starts.
+    pub screen_start: BitRate,
 }
 
 impl From<BitRate> for Headroom {
@@ -28,6 +31,7 @@ impl From<BitRate> for Headroom {
         Self {
             now: estimate,
             carried: estimate,
+            screen_start: BitRate(0),
         }
     }
 }

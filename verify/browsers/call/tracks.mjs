@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { sleep } from "../support/wait.mjs";
 
+/** The largest encoding begins up to 200 ms after the smallest; its key frame is asked for. */
+const KEY_FRAME_MS = 500;
+
 /** Tests of people's actions on the tracks that they publish and watch. */
 export function trackTests(call) {
   it("shows a shared screen to everybody until it stops", { timeout: 60_000 }, async () => {
@@ -10,7 +13,13 @@ export function trackTests(call) {
     for (const person of others) {
       await person.sees([ada], ["screen_share"]);
       await person.watches(ada, "screen_share");
+      await sawAtOnce(person, ada);
     }
+    const late = await call.world.person("late");
+    await late.join(call.room, { options: call.mode.room });
+    await late.watches(ada, "screen_share");
+    await sawAtOnce(late, ada);
+    await late.close();
     await ada.run((client) => client.room.localParticipant.setScreenShareEnabled(false));
     const gone = (client) => client.publication("ada", "screen_share") === undefined;
     for (const person of others) await person.until("see the screen gone", gone);
@@ -62,6 +71,18 @@ export function trackTests(call) {
   });
 
   if (call.mode.simulcast) simulcastTests(call);
+}
+
+/** Fails if somebody saw a screen smaller than it is for longer than a key frame takes. */
+async function sawAtOnce(person, sharer) {
+  const full = await sharer.run(
+    (client) => client.room.localParticipant.getTrackPublication("screen_share").track.mediaStreamTrack.getSettings().width,
+  );
+  const ofScreen = (client, from) => client.widths.filter((it) => it.from === from && it.source === "screen_share");
+  const [first, ...more] = await person.run(ofScreen, sharer.identity);
+  const reached = [first, ...more].find(({ width }) => width === full);
+  const widths = [first, ...more].map(({ width, at }) => `${width} after ${Math.round(at - first.at)} ms`).join(", ");
+  assert.ok(reached && reached.at - first.at <= KEY_FRAME_MS, `${person.identity} saw ${full} as ${widths}`);
 }
 
 function simulcastTests(call) {

@@ -15,6 +15,8 @@ const client = {
   data: [],
   /** Texts received on the chat topic. */
   texts: [],
+  /** Pictures with another width than the one before, with their times in milliseconds. */
+  widths: [],
   Track,
   VideoQuality,
   broadcast,
@@ -95,7 +97,13 @@ function nameOf(subject) {
 
 /** Plays everything, as a page would: a browser does not decode audio that is not played. */
 function play(room) {
-  room.on(RoomEvent.TrackSubscribed, (track) => document.body.append(track.attach()));
+  room.on(RoomEvent.TrackSubscribed, (track, { source }, { identity }) => {
+    const element = track.attach();
+    element.addEventListener("resize", () => {
+      client.widths.push({ from: identity, source, width: element.videoWidth, at: performance.now() });
+    });
+    document.body.append(element);
+  });
   room.on(RoomEvent.TrackUnsubscribed, (track) => {
     for (const element of track.detach()) element.remove();
   });

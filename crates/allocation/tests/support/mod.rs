@@ -128,6 +128,15 @@ impl Receiver {
         self.room(Headroom {
             now: BitRate::kilo(kilo),
             carried: BitRate::kilo(carried),
+            screen_start: BitRate(0),
+        })
+    }
+
+    /// The estimate, and the rate for a screen that starts.
+    pub(crate) fn starting(&mut self, kilo: u64, screen_start: u64) -> &mut Self {
+        self.room(Headroom {
+            screen_start: BitRate::kilo(screen_start),
+            ..BitRate::kilo(kilo.max(screen_start)).into()
         })
     }
 

@@ -340,11 +340,11 @@ impl Budget {
         let estimate = self.estimate();
         let had_all = self.allocated >= self.wanted;
         let rates = (divisible(&estimate), PACE_START);
-        let before = self.screen_start;
-        self.screen_start = before.next(now, had_all, is_congested(&estimate), rates, subscriptions);
+        self.screen_start = (self.screen_start).next(now, had_all, is_congested(&estimate), rates, subscriptions);
         let room = Headroom {
             now: BitRate(self.divisible(&estimate)),
             carried: BitRate(limited(self.limit, estimate.target)),
+            screen_start: BitRate(limited(self.limit, self.screen_start.rate())),
         };
         let room_to_keep = self.room_to_keep(now, room);
         let allocation = self.policy.allocate(now, room, subscriptions);

@@ -12,6 +12,7 @@ fn fallbacks_end_when_a_queue_does_not_drain() {
     let room = Headroom {
         now: BitRate::kilo(340),
         carried: BitRate::kilo(425),
+        screen_start: BitRate(0),
     };
     let mut look = |after, milliseconds| {
         let now = start + Duration::from_millis(after);
@@ -26,31 +27,31 @@ fn fallbacks_end_when_a_queue_does_not_drain() {
     assert_eq!(look(1200, 300), (false, room.carried));
 }
 
-/// The encoding that a receiver of two is granted, at these times after its beginning.
-fn granted(source: allocation::Source, times: &[u64]) -> Vec<u8> {
-    let (mut budget, start) = (Budget::new(Policy::Utility, None), Instant::now());
-    let offer = |encoding, kilobits, size| allocation::Offer {
-        target: allocation::DecodeTarget {
-            encoding,
-            layer: wire::codec::Layer {
-                spatial: 0,
-                temporal: 0,
-            },
-        },
+fn offer(encoding: u8, kilobits: u64, size: (u16, u16)) -> allocation::Offer {
+    allocation::Offer {
+        target: allocation::DecodeTarget::new(encoding, 0, 0),
         rate: BitRate::kilo(kilobits),
         needed_above: BitRate(0),
         size,
         fps: 15,
-    };
-    let offers = [offer(0, 200, (960, 540)), offer(1, 1_500, (1_920, 1_080))];
-    let request = allocation::Request {
+    }
+}
+
+const fn picture(source: allocation::Source) -> allocation::Request {
+    allocation::Request {
         source,
         may_pause: false,
         ..allocation::Request::VIDEO
-    };
+    }
+}
+
+/// The encoding that a receiver of two is granted, at these times after its beginning.
+fn granted(source: allocation::Source, times: &[u64]) -> Vec<u8> {
+    let (mut budget, start) = (Budget::new(Policy::Utility, None), Instant::now());
+    let offers = [offer(0, 200, (960, 540)), offer(1, 1_500, (1_920, 1_080))];
     let subscription = Subscription {
         key: allocation::Key(1),
-        request,
+        request: picture(source),
         offers: &offers,
     };
     let grants = times.iter().map(|time| {
@@ -58,6 +59,40 @@ fn granted(source: allocation::Source, times: &[u64]) -> Vec<u8> {
         shares[0].grant.target().expect("it is sent").encoding
     });
     grants.collect()
+}
+
+/// The encodings that a receiver of a camera is granted of another picture: when the smaller one
+/// begins to arrive, and when the larger one has begun 200 ms later.
+fn granted_one_after_another(source: allocation::Source, limit: Option<u64>) -> [u8; 2] {
+    let (mut budget, start) = (Budget::new(Policy::Utility, limit), Instant::now());
+    let subscription = |key, source, offers| Subscription {
+        key: allocation::Key(key),
+        request: picture(source),
+        offers,
+    };
+    let camera = [offer(0, 150, (640, 360))];
+    let camera = subscription(1, allocation::Source::Camera, &camera);
+    for round in 0..20 {
+        budget.allocate(start + Duration::from_millis(250 * round), &[camera]);
+    }
+    let offers = [offer(0, 200, (960, 540)), offer(1, 1_500, (1_920, 1_080))];
+    [(5_000, 1), (5_200, 2)].map(|(time, arriving)| {
+        let other = subscription(2, source, &offers[..arriving]);
+        let shares = budget.allocate(start + Duration::from_millis(time), &[camera, other]);
+        shares[1].grant.target().expect("it is sent").encoding
+    })
+}
+
+#[test]
+fn a_larger_size_of_a_screen_that_begins_later_does_not_wait() {
+    use allocation::Source::{Camera, Screen};
+    assert_eq!(granted_one_after_another(Screen, None), [0, 1]);
+    assert_eq!(
+        granted_one_after_another(Screen, Some(1_200_000)),
+        [0, 0],
+        "beyond the limit"
+    );
+    assert_eq!(granted_one_after_another(Camera, None), [0, 0]);
 }
 
 #[test]
