@@ -43,12 +43,17 @@ impl Part {
         Part(RelayTraffic { offloaded, ..traffic }, last)
     }
 
-    /// Both together.
+    /// Both together. The last packet is the later one of both, if its SSRC is known.
     pub(crate) fn and(self, other: Part) -> Part {
+        let (later, earlier) = match self.1 >= other.1 {
+            true => (self.0, other.0),
+            false => (other.0, self.0),
+        };
         let traffic = RelayTraffic {
             packets: self.0.packets + other.0.packets,
             bytes: self.0.bytes + other.0.bytes,
             dropped: self.0.dropped + other.0.dropped,
+            ssrc: later.ssrc.or(earlier.ssrc),
             offloaded: OffloadedTraffic {
                 packets: self.0.offloaded.packets + other.0.offloaded.packets,
                 bytes: self.0.offloaded.bytes + other.0.offloaded.bytes,
@@ -116,6 +121,39 @@ impl Answers {
         }
         if waiting.is_empty() {
             self.expected.remove(&at);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test needs some instant to begin at")]
+mod tests {
+    use std::time::Duration;
+
+    use wire::Ssrc;
+
+    use super::*;
+
+    #[test]
+    fn the_ssrc_is_that_of_the_place_with_the_later_packet() {
+        let start = Instant::now();
+        let part = |ssrc: Option<u32>, after: Option<u64>| {
+            let traffic = RelayTraffic {
+                ssrc: ssrc.map(Ssrc),
+                ..RelayTraffic::default()
+            };
+            Part(traffic, after.map(|after| start + Duration::from_millis(after)))
+        };
+        for (one, other, expected) in [
+            ((Some(1), Some(20)), (Some(2), Some(10)), Some(1)),
+            ((Some(1), Some(10)), (Some(2), Some(20)), Some(2)),
+            ((None, None), (Some(2), Some(10)), Some(2)),
+            // A switch counts packets and does not know their SSRC.
+            ((Some(1), Some(10)), (None, Some(20)), Some(1)),
+            ((None, Some(10)), (None, None), None),
+        ] {
+            let Part(both, _) = part(one.0, one.1).and(part(other.0, other.1));
+            assert_eq!(both.ssrc, expected.map(Ssrc), "{one:?} and {other:?}");
         }
     }
 }

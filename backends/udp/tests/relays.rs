@@ -19,6 +19,7 @@ use dataplane::{
 use ports::free_port;
 use skip::skipped;
 use support::*;
+use wire::Ssrc;
 
 const V4: &str = "127.0.0.1";
 const V6: &str = "::1";
@@ -224,6 +225,7 @@ fn the_last_report_counts_everything() {
         packets: 10,
         bytes: 200,
         dropped: 10,
+        ssrc: Some(Ssrc(7)),
         ..RelayTraffic::default()
     };
     assert_eq!((at, traffic), (a, expected));

@@ -6,6 +6,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use wire::Ssrc;
+
 use crate::{MasterKey, Path};
 
 /// The relay of datagrams that arrive at one local port.
@@ -100,6 +102,9 @@ pub struct RelayTraffic {
     pub bytes: u64,
     /// Datagrams that were dropped.
     pub dropped: u64,
+    /// The SSRC of the last RTP packet that went on; `None` while none has. An offload that cannot
+    /// tell it leaves it out.
+    pub ssrc: Option<Ssrc>,
     /// The part of all this that an offload did, such as the kernel.
     pub offloaded: OffloadedTraffic,
 }

@@ -35,6 +35,7 @@ fn variant(notice: RelayNotice) -> Variant {
             offloaded_packets: traffic.offloaded.packets,
             offloaded_bytes: traffic.offloaded.bytes,
             offloaded_errors: traffic.offloaded.errors,
+            ssrc: traffic.ssrc,
         }),
         RelayNotice::Quality { at, ssrc, report } => Variant::Quality(v1::RelayQuality {
             at: Some(at.into()),
@@ -67,6 +68,7 @@ impl TryFrom<v1::RelayNotice> for RelayNotice {
                     packets: traffic.packets,
                     bytes: traffic.bytes,
                     errors: traffic.errors,
+                    ssrc: traffic.ssrc,
                     offloaded: Offloaded {
                         packets: traffic.offloaded_packets,
                         bytes: traffic.offloaded_bytes,

@@ -169,6 +169,8 @@ pub struct Traffic {
     pub bytes: u64,
     /// Packets that were dropped.
     pub errors: u64,
+    /// The SSRC of the last RTP packet that was forwarded, as far as the node knows it.
+    pub ssrc: Option<u32>,
     /// The part of all this that was done in the kernel, or by another offload.
     pub offloaded: Offloaded,
 }

@@ -96,9 +96,13 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
                 packets,
                 bytes,
                 dropped,
+                ssrc,
             },
             Event::RelayTraffic { at: a, traffic, .. },
-        ) => at == a && is(packets, &traffic.packets) && is(bytes, &traffic.bytes) && is(dropped, &traffic.dropped),
+        ) => {
+            let counts = is(packets, &traffic.packets) && is(bytes, &traffic.bytes) && is(dropped, &traffic.dropped);
+            at == a && counts && is(ssrc, &traffic.ssrc)
+        }
         _ => false,
     }
 }

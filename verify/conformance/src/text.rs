@@ -27,7 +27,7 @@ use std::net::SocketAddr;
 
 use dataplane::{Counter, LegId, Path, PuntKind, ReplicaId, ReplicaSnapshot, StreamKey, Update, WriteError};
 use wire::codec::Layer;
-use wire::{Mid, Rid};
+use wire::{Mid, Rid, Ssrc};
 
 use crate::Step;
 use crate::rtp::RtpFields;
@@ -160,6 +160,7 @@ pub enum EventPattern {
         packets: Option<u64>,
         bytes: Option<u64>,
         dropped: Option<u64>,
+        ssrc: Option<Option<Ssrc>>,
     },
     /// Statistics of a replica.
     Replica {

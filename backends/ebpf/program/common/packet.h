@@ -22,6 +22,7 @@
 #define TTL 64                // what a packet of ours starts with
 #define LOOPBACK 1            // the interface packets come from that are ours
 #define RTP_LEN 12
+#define SSRC_AT 8
 #ifndef AF_INET
 #define AF_INET 2
 #define AF_INET6 10

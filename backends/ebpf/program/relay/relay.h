@@ -89,9 +89,10 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 	return 1;
 }
 
-static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const struct datagram *found, struct line *line)
+static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const struct datagram *found, struct line *line, const void *end)
 {
 	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &line->slot);
+	const __u8 *payload = found->payload;
 	__u64 ticks = bpf_jiffies64();
 
 	if (!traffic)
@@ -111,6 +112,8 @@ static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const
 	traffic->packets++;
 	traffic->bytes += found->len;
 	traffic->last = ticks;
+	if (payload + RTP_LEN <= (const __u8 *)end)
+		traffic->ssrc = *(const __u32 *)(payload + SSRC_AT);
 	write(skb, found, line);
 	count(RELAYED);
 	return line->exit.interface;
@@ -143,7 +146,7 @@ static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const 
 		return drop(line, MALFORMED);
 	if (judged != RELAYED)
 		return leave(judged);
-	return forward(context, skb, found, line);
+	return forward(context, skb, found, line, end);
 }
 
 // The same with a frame. Each family has all that follows for itself, which is less to do for a

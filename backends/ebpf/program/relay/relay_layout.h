@@ -4,7 +4,7 @@
 #include <linux/types.h>
 
 // Incremented with any change below, so that no agent adopts the tables of another version.
-#define RELAY_LAYOUT 3
+#define RELAY_LAYOUT 4
 
 // How many interfaces there may be.
 #define INTERFACES_MAX 64
@@ -32,12 +32,14 @@ struct relay {
 	struct endpoint at; // whose entry it is; last, see the program
 };
 
-// The counters of one relay, on one processor.
+// The counters of one relay, on one processor. Two of them share a line of the cache, and neither
+// is in two lines.
 struct traffic {
 	__u64 packets; // relayed
 	__u64 bytes; // their UDP payload
 	__u64 dropped; // packets that were not
-	__u64 last; // when the last one was relayed, in ticks of the kernel
+	__u32 last; // when the last one was relayed: the low half of the kernel's ticks
+	__u32 ssrc; // of that one, in network byte order
 };
 
 // One and the same moment: the kernel counts ticks from no time that userspace knew.

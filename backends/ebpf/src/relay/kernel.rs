@@ -131,13 +131,14 @@ impl Kernel {
         self.statistics.clone()
     }
 
-    /// When the kernel's ticks were so many, in nanoseconds of the monotonic clock.
-    pub(super) fn nanoseconds(&self, ticks: u64) -> Option<u64> {
+    /// When this was the low half of the kernel's ticks, in nanoseconds of the monotonic clock: the
+    /// time nearest to now. With a thousand ticks a second that is less than 25 days ago.
+    pub(super) fn nanoseconds(&self, ticks: u32) -> Option<u64> {
         let clock = self.clocks.get(&0, 0).ok()?;
         let tick = self.tick.as_nanos() as u64;
-        let since = clock.ticks.saturating_sub(ticks).saturating_mul(tick);
-        let until = ticks.saturating_sub(clock.ticks).saturating_mul(tick);
-        Some(clock.nanoseconds.saturating_sub(since).saturating_add(until))
+        let after = i64::from(ticks.wrapping_sub(clock.ticks as u32) as i32);
+        let after = after.saturating_mul(tick as i64);
+        Some(clock.nanoseconds.saturating_add_signed(after))
     }
 
     /// Invalidates cached entries of this slot; returns the version of the new entry.
@@ -199,12 +200,7 @@ impl Tables for Kernel {
 
     fn traffic(&self, slot: u32) -> io::Result<Traffic> {
         let values = self.traffics.get(&slot, 0).map_err(reason)?;
-        Ok(values.iter().fold(Traffic::default(), |sum, one| Traffic {
-            packets: sum.packets + one.packets,
-            bytes: sum.bytes + one.bytes,
-            dropped: sum.dropped + one.dropped,
-            last: sum.last.max(one.last),
-        }))
+        Ok(values.iter().fold(Traffic::default(), sum))
     }
 
     fn is_ours(&self, ip: IpAddr) -> bool {
@@ -215,6 +211,22 @@ impl Tables for Kernel {
         let processors = nr_cpus().map_err(|(_, error)| error)?;
         let values = PerCpuValues::try_from(vec![Traffic::default(); processors])?;
         self.traffics.set(slot, values, 0).map_err(reason)
+    }
+}
+
+/// The counts of two processors together, with the time and the SSRC of the later packet.
+fn sum(one: Traffic, other: &Traffic) -> Traffic {
+    let is_later = other.last.wrapping_sub(one.last) as i32 > 0;
+    let later = match other.packets > 0 && (one.packets == 0 || is_later) {
+        true => other,
+        false => &one,
+    };
+    Traffic {
+        packets: one.packets + other.packets,
+        bytes: one.bytes + other.bytes,
+        dropped: one.dropped + other.dropped,
+        last: later.last,
+        ssrc: later.ssrc,
     }
 }
 

@@ -23,6 +23,7 @@ use aya::programs::ProgramFd;
 use dataplane::{
     Answer, Counter as Meaning, Counters as Meanings, Offload, Refused, Relay, RelayTraffic, WriteId, Written,
 };
+use wire::Ssrc;
 
 pub use counter::{Counter, Counters, Statistics};
 pub use hook::Hook;
@@ -269,6 +270,7 @@ impl Offload for RelayOffload {
             packets: counted.packets,
             bytes: counted.bytes,
             dropped: counted.dropped,
+            ssrc: (counted.packets > 0).then(|| Ssrc(u32::from_be(counted.ssrc))),
             ..RelayTraffic::default()
         };
         let last = (counted.packets > 0).then(|| self.table.tables.nanoseconds(counted.last));

@@ -330,6 +330,7 @@ pub(crate) fn refused(why: Failed) -> Refused {
     }
 }
 
+/// The counts of a relay. The switch has no register for the SSRC of the last packet.
 fn counted(desk: &Desk<'_>, at: SocketAddr, index: u16) -> Counted {
     let count = desk.cells.get(Cell::Relayed(index));
     let headers = if at.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };

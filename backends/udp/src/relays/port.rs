@@ -202,7 +202,7 @@ impl<D> Port<D> {
     ) -> Result<(), Counter> {
         // Padding cannot be checked where packets pass protected.
         let packet = RtpPacket::parse_protected(&buffer[..len]).map_err(|_| Counter::Malformed)?;
-        let header_len = packet.header_len();
+        let (ssrc, header_len) = (packet.ssrc(), packet.header_len());
         let open = Destination::open(&self.rtp)?;
         let len = match &mut self.ingress_protection {
             Unprotect::Srtp(opener) => {
@@ -217,6 +217,7 @@ impl<D> Port<D> {
             None => len,
         };
         open.send(context, egress, &buffer[..len]);
+        self.traffic.ssrc = Some(ssrc);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ pub(super) fn reported(traffic: &RelayTraffic) -> Traffic {
         packets: traffic.packets,
         bytes: traffic.bytes,
         errors: traffic.dropped,
+        ssrc: traffic.ssrc.map(|ssrc| ssrc.0),
         offloaded: Offloaded {
             packets: traffic.offloaded.packets,
             bytes: traffic.offloaded.bytes,

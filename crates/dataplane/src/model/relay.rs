@@ -136,6 +136,10 @@ impl Model {
                 state.traffic.packets += 1;
                 state.traffic.bytes += arrival.bytes.len() as u64;
                 state.last = Some(now);
+                if wire::classify(arrival.bytes) == PacketKind::Rtp {
+                    let packet = RtpPacket::parse_protected(arrival.bytes).expect("it was looked at");
+                    state.traffic.ssrc = Some(packet.ssrc());
+                }
             }
             Verdict::Drop(_) => state.traffic.dropped += 1,
             Verdict::Punt => {}

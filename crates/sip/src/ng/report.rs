@@ -126,6 +126,11 @@ impl<'a> Report<'a> {
         for quality in &side.qualities {
             self.streams.push(quality.ssrc.to_string(), rated(quality));
         }
+        // As from rtpengine, a stream without reports has an entry without scores.
+        let unrated = |ssrc: &u32| !side.qualities.iter().any(|quality| quality.ssrc == *ssrc);
+        if let Some(ssrc) = side.traffic[0].ssrc.filter(unrated) {
+            self.streams.push(ssrc.to_string(), Dictionary::default());
+        }
         let mut section = Dictionary::default()
             .with("index", index as u64 + 1)
             .with("type", media.kind.as_str())
@@ -158,11 +163,12 @@ impl<'a> Report<'a> {
         }
         let last = side.last_packets[component as usize].unwrap_or(self.call.created);
         stream.push("last packet", self.seconds(last));
-        if let Some(quality) = side.qualities.first().filter(|_| component == Component::Rtp) {
-            stream.push("SSRC", u64::from(quality.ssrc));
+        let traffic = side.traffic[component as usize];
+        let rated = || side.qualities.first().map(|quality| quality.ssrc);
+        if let (Component::Rtp, Some(ssrc)) = (component, traffic.ssrc.or_else(rated)) {
+            stream.push("SSRC", u64::from(ssrc));
         }
         stream.push("flags", stream_flags(side, component));
-        let traffic = side.traffic[component as usize];
         let total = &mut self.totals[component as usize];
         total.packets += traffic.packets;
         total.bytes += traffic.bytes;

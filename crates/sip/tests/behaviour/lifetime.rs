@@ -290,6 +290,43 @@ fn a_query_names_the_codec_once_there_are_packets() {
     assert_eq!(codec(&mut setup, "b"), None);
 }
 
+/// The SSRC of the first section's RTP in the answer to a query.
+fn ssrc(reply: &Dictionary, tag: &str) -> Option<u64> {
+    let list = |value: Option<&Value>| match value {
+        Some(Value::List(list)) => list.first().cloned(),
+        _ => None,
+    };
+    let Some(Value::Dictionary(section)) = list(dictionary(reply, &["tags", tag]).value("medias")) else {
+        panic!("no section")
+    };
+    let Some(Value::Dictionary(stream)) = list(section.value("streams")) else {
+        panic!("no stream")
+    };
+    stream.value("SSRC").and_then(Value::integer)
+}
+
+#[test]
+fn a_query_names_the_stream_of_the_last_packet_without_any_report() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call().map(|sdp| local(&sdp));
+    let query = |setup: &mut Setup| setup.ask(request("query", None, Dictionary::default()));
+    assert_eq!(ssrc(&query(&mut setup), "a"), None);
+    for (packets, last) in [(5, 4711), (9, 4712)] {
+        let counted = Traffic {
+            packets,
+            bytes: packets * 172,
+            ssrc: Some(last),
+            ..Traffic::default()
+        };
+        setup.relays(answer, counted);
+        let reply = query(&mut setup);
+        assert_eq!(ssrc(&reply, "a"), Some(u64::from(last)));
+        assert_eq!(ssrc(&reply, "b"), None);
+        let scores = dictionary(&reply, &["SSRC", &last.to_string()]);
+        assert_eq!(*scores, Dictionary::default(), "nobody has reported on it");
+    }
+}
+
 #[test]
 fn unanswered_calls_of_an_address_give_way_to_those_of_others() {
     let named = |number: u16| Dictionary::default().with("call-id", format!("call-{number}"));

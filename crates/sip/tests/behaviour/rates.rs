@@ -59,6 +59,7 @@ fn traffic_is_divided_between_user_space_and_kernel() {
             bytes: 172 * packets,
             errors: 3,
             offloaded,
+            ..Traffic::default()
         };
         setup.relays(answer, traffic);
         setup.pass(Duration::from_secs(1));

@@ -35,10 +35,12 @@ pub(crate) fn notice() -> impl Strategy<Value = RelayNotice> {
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
-    any::<[u64; 6]>().prop_map(|[packets, bytes, errors, some, of_them, too]| Traffic {
+    let counts_and_ssrc = (any::<[u64; 6]>(), option::of(any::<u32>()));
+    counts_and_ssrc.prop_map(|([packets, bytes, errors, some, of_them, too], ssrc)| Traffic {
         packets,
         bytes,
         errors,
+        ssrc,
         offloaded: Offloaded {
             packets: some,
             bytes: of_them,

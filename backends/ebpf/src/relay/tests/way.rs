@@ -84,6 +84,7 @@ fn a_relay_counts_until_it_is_removed() {
         bench.run(&Frame::new(bench.theirs[1], at, &rtp(100)).bytes());
         let (traffic, last) = bench.offload.relay_traffic(at).unwrap();
         assert_eq!((traffic.packets, traffic.bytes, traffic.dropped), (3, 300, 1));
+        assert_eq!(traffic.ssrc, Some(wire::Ssrc(3)));
         // As of the last tick, which on a busy machine may be a while ago.
         let age = start.saturating_duration_since(last.unwrap());
         assert!(age.as_secs() < 2 && last.unwrap() <= Instant::now(), "{age:?}");

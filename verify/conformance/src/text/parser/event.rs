@@ -1,7 +1,7 @@
 //! Lines about events.
 
 use dataplane::PuntKind;
-use wire::{Mid, Rid};
+use wire::{Mid, Rid, Ssrc};
 
 use super::Parser;
 use crate::text::packet::{DTLS, RTCP, STUN};
@@ -184,12 +184,14 @@ impl Parser {
 
     fn relay_traffic(&mut self, words: &mut Words<'_>) -> Result<EventPattern, Problem> {
         let at = self.names.relay(words.word("a relay")?);
-        let (mut packets, mut bytes, mut dropped) = (None, None, None);
+        let (mut packets, mut bytes, mut dropped, mut ssrc) = (None, None, None, None);
         while let Some(word) = words.next() {
             match word {
                 "packets" => packets = Some(words.number("a count")?),
                 "bytes" => bytes = Some(words.number("a count")?),
                 "dropped" => dropped = Some(words.number("a count")?),
+                "ssrc" if words.eat("none") => ssrc = Some(None),
+                "ssrc" => ssrc = Some(Some(Ssrc(words.number("an SSRC")?))),
                 _ => return problem(format!("`{word}` is not a statistic of a relay")),
             }
         }
@@ -198,6 +200,7 @@ impl Parser {
             packets,
             bytes,
             dropped,
+            ssrc,
         })
     }
 
