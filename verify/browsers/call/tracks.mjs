@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { sleep } from "../support/wait.mjs";
+import { sleep, waitFor } from "../support/wait.mjs";
 
 /** The largest encoding begins up to 200 ms after the smallest; its key frame is asked for. */
 const KEY_FRAME_MS = 500;
@@ -79,10 +79,13 @@ async function sawAtOnce(person, sharer) {
     (client) => client.room.localParticipant.getTrackPublication("screen_share").track.mediaStreamTrack.getSettings().width,
   );
   const ofScreen = (client, from) => client.widths.filter((it) => it.from === from && it.source === "screen_share");
-  const [first, ...more] = await person.run(ofScreen, sharer.identity);
-  const reached = [first, ...more].find(({ width }) => width === full);
-  const widths = [first, ...more].map(({ width, at }) => `${width} after ${Math.round(at - first.at)} ms`).join(", ");
-  assert.ok(reached && reached.at - first.at <= KEY_FRAME_MS, `${person.identity} saw ${full} as ${widths}`);
+  const seen = () => person.run(ofScreen, sharer.identity);
+  const isFull = ({ width }) => width === full;
+  await waitFor(`${person.identity} to see ${full} columns`, async () => (await seen()).some(isFull));
+  const pictures = await seen();
+  const [first] = pictures;
+  const widths = pictures.map(({ width, at }) => `${width} after ${Math.round(at - first.at)} ms`).join(", ");
+  assert.ok(pictures.find(isFull).at - first.at <= KEY_FRAME_MS, `${person.identity} saw ${full} as ${widths}`);
 }
 
 function simulcastTests(call) {

@@ -338,9 +338,9 @@ impl Budget {
     pub(in crate::media) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
         self.follow_remb_in(now);
         let estimate = self.estimate();
-        let had_all = self.allocated >= self.wanted;
         let rates = (divisible(&estimate), PACE_START);
-        self.screen_start = (self.screen_start).next(now, had_all, is_congested(&estimate), rates, subscriptions);
+        let had_room = self.wanted <= self.allocated.max(rates.0) || !self.is_trusted(now);
+        self.screen_start = (self.screen_start).next(now, had_room, is_congested(&estimate), rates, subscriptions);
         let room = Headroom {
             now: BitRate(self.divisible(&estimate)),
             carried: BitRate(limited(self.limit, estimate.target)),

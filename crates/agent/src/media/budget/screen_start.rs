@@ -1,9 +1,10 @@
 //! The start of a shared screen.
 //!
 //! A downlink that has carried all that was wanted is estimated at what was sent, and probes take a
-//! second or two to find more. A screen is unreadable for that time in a small size. So it starts
-//! at the best size within the rate that first key frames are paced at, until that was long enough
-//! for probes or packets wait in the path.
+//! second or two to find more. In a receiver's first seconds it is not even sent what is estimated.
+//! A screen is unreadable for that time in a small size. So it starts at the best size within the
+//! rate that first key frames are paced at, or within the estimate if that is more, until that was
+//! long enough for probes or packets wait in the path.
 
 use std::time::{Duration, Instant};
 
@@ -36,13 +37,13 @@ impl ScreenStart {
         }
     }
 
-    /// The state with these subscriptions. `had_all` is whether everything wanted was sent
-    /// until now, `estimated` the rate that may be divided by the estimate, and `most` the highest
-    /// rate to start at.
+    /// The state with these subscriptions. `had_room` is whether there was room for everything
+    /// wanted until now, as far as is known, `estimated` the rate that may be divided by the
+    /// estimate, and `most` the highest rate to start at beyond it.
     pub(super) fn next(
         self,
         now: Instant,
-        had_all: bool,
+        had_room: bool,
         is_congested: bool,
         (estimated, most): (u64, u64),
         subscriptions: &[Subscription<'_>],
@@ -55,12 +56,12 @@ impl ScreenStart {
             return Self::NoScreen;
         }
         let until = match self {
-            Self::NoScreen if had_all && !is_congested => now + START,
+            Self::NoScreen if had_room && !is_congested => now + START,
             Self::Starting { until, .. } if now < until && !is_congested => until,
             _ => return Self::Over,
         };
         let wanted: u64 = screens.map(|screen| best(screen, most)).sum();
-        let rate = estimated.saturating_add(wanted).min(most);
+        let rate = estimated.saturating_add(wanted).min(most).max(estimated);
         Self::Starting { until, rate }
     }
 }

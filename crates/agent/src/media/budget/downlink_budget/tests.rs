@@ -96,6 +96,32 @@ fn a_larger_size_of_a_screen_that_begins_later_does_not_wait() {
 }
 
 #[test]
+fn a_screen_starts_in_the_first_seconds_of_a_receiver() {
+    let (mut budget, start) = (Budget::new(Policy::Utility, None), Instant::now());
+    let sizes = [offer(0, 100, (320, 180)), offer(1, 250, (640, 360))];
+    let camera = Subscription {
+        key: allocation::Key(1),
+        request: picture(allocation::Source::Camera),
+        offers: &sizes[..1],
+    };
+    budget.allocate(start, &[camera]);
+    // Its larger size waits for the hold, so that not all that is wanted is sent.
+    let camera = Subscription {
+        offers: &sizes,
+        ..camera
+    };
+    let shares = budget.allocate(start + Duration::from_millis(200), &[camera]);
+    assert_eq!(shares[0].grant.target().map(|target| target.encoding), Some(0));
+    let screen = Subscription {
+        key: allocation::Key(2),
+        request: picture(allocation::Source::Screen),
+        offers: &[offer(0, 200, (960, 540)), offer(1, 1_500, (1_920, 1_080))],
+    };
+    let shares = budget.allocate(start + Duration::from_millis(400), &[camera, screen]);
+    assert_eq!(shares[1].grant.target().map(|target| target.encoding), Some(1));
+}
+
+#[test]
 fn a_screen_starts_at_its_best_size_and_a_camera_at_what_is_estimated() {
     assert_eq!(granted(allocation::Source::Screen, &[0, 500, 1_900]), [1, 1, 1]);
     assert_eq!(granted(allocation::Source::Camera, &[0, 500]), [0, 0]);
