@@ -22,7 +22,7 @@ pub(super) const AS_IS: u8 = 0;
 pub(super) const INSTEAD: u8 = 1;
 /// The rest of the frame is sent before it.
 pub(super) const BEFORE: u8 = 2;
-/// It is lost.
+/// It does not arrive, and is not repeated.
 pub(super) const LOST: u8 = 3;
 /// It ends at the place that two bytes name.
 pub(super) const CUT: u8 = 4;

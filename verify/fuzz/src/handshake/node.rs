@@ -14,7 +14,7 @@ use southbound::{
 use virtual_device::Plane;
 use wire::{ExtensionMap, NtpTime, PacketKind};
 
-/// The peer's address.
+/// The address of the peer's only candidate.
 pub(super) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1)), 1_000);
 const PATH: Path = Path {
     local: SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 7_882),
