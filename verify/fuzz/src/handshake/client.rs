@@ -1,5 +1,5 @@
-//! A peer that is the client of the handshake. Its own DTLS is right; what it shows and sends is
-//! not.
+//! A peer that is the client of the handshake. Its own DTLS is right; its certificate, its signature
+//! and the way to the node are not.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use rtc_dtls::extension::extension_use_srtp::SrtpProtectionProfile;
 use super::certificates;
 use super::node::{ADDRESS, start};
 
-/// What happens to a datagram on its way: the first byte of a frame, modulo [`CHANGES`].
+/// A change of a datagram on its way: the first byte of a frame, modulo [`CHANGES`].
 pub(super) const AS_IS: u8 = 0;
 /// The rest of the frame is sent instead.
 pub(super) const INSTEAD: u8 = 1;
@@ -46,7 +46,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Three frames say what it shows: the fragments of its flights (0 or none for whole ones), its
+    /// The first three frames are the size of its fragments (0 or none for whole flights), its
     /// certificate, and its signature. An empty one is right.
     pub(super) fn new<'a>(frames: &mut impl Iterator<Item = &'a [u8]>) -> Self {
         let mut shown = || frames.next().unwrap_or_default();
@@ -101,7 +101,7 @@ impl Client {
         let _ = self.endpoint.read(start(), ADDRESS, None, datagram.into());
     }
 
-    /// What arrives of its next datagram, changed by the next frame; `None` once it has nothing
+    /// The datagrams that arrive for its next one, changed by the next frame; `None` once it has nothing
     /// more to send.
     pub(super) fn send<'a>(&mut self, frames: &mut impl Iterator<Item = &'a [u8]>) -> Option<Vec<Vec<u8>>> {
         let own = self.endpoint.poll_transmit().map(|transmit| transmit.message.to_vec());
