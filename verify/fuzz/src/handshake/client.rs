@@ -1,5 +1,5 @@
-//! A peer that is the client of the handshake. Its own DTLS is right; its certificate, its signature
-//! and the way to the node are not.
+//! A peer that is the client of the handshake. Its own DTLS is right; its certificate, its
+//! signature and the way to the node are not.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -101,8 +101,8 @@ impl Client {
         let _ = self.endpoint.read(start(), ADDRESS, None, datagram.into());
     }
 
-    /// The datagrams that arrive for its next one, changed by the next frame; `None` once it has nothing
-    /// more to send.
+    /// The datagrams that arrive for its next one, changed by the next frame; `None` once it has
+    /// nothing more to send.
     pub(super) fn send<'a>(&mut self, frames: &mut impl Iterator<Item = &'a [u8]>) -> Option<Vec<Vec<u8>>> {
         let own = self.endpoint.poll_transmit().map(|transmit| transmit.message.to_vec());
         let frame = frames.next();
