@@ -26,10 +26,10 @@ page: web/dist/index.html ## Build the meeting page.
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	cd web && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
 
-browsers-packages: verify/browsers/node_modules/.package-lock.json
+browsers-packages: testkit/browsers/node_modules/.package-lock.json verify/browsers/node_modules/.package-lock.json
 
-verify/browsers/node_modules/.package-lock.json: verify/browsers/package.json verify/browsers/package-lock.json
-	cd verify/browsers && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
+%/browsers/node_modules/.package-lock.json: %/browsers/package.json %/browsers/package-lock.json
+	cd $*/browsers && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
 
 web/dist/index.html: web/node_modules/.package-lock.json $(PAGE_SOURCES)
 	cd web && npm run --silent build && touch dist/index.html
@@ -91,4 +91,4 @@ setup-test:
 
 clean: ## Remove what was built.
 	cargo clean
-	rm -rf web/dist web/node_modules verify/browsers/node_modules verify/clients/.venv verify/sip/.venv scripts/deny/.venv
+	rm -rf web/dist web/node_modules testkit/browsers/node_modules verify/browsers/node_modules verify/clients/.venv verify/sip/.venv scripts/deny/.venv

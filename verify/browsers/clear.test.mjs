@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { IN_CLEAR } from "./support/clear.mjs";
+import { IN_CLEAR } from "../../testkit/browsers/clear.mjs";
 import { assertPictures, assertVoices, judge, pictures, show, voices } from "./support/measure.mjs";
 import { sleep } from "./support/wait.mjs";
 import { createWorld, freshRoom } from "./support/world.mjs";

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { layCable } from "../../eval/adaptation/harness/cable.mjs";
+import { layCable } from "../../testkit/browsers/cable.mjs";
 import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
 import { inSomeWindow, show } from "./support/measure.mjs";
 import { sleep } from "./support/wait.mjs";

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { layCable } from "../../eval/adaptation/harness/cable.mjs";
+import { layCable } from "../../testkit/browsers/cable.mjs";
 import { SWITCHES, SwitchMeeting, switchIsMissing } from "./support/p4.mjs";
 import { sleep, waitFor } from "./support/wait.mjs";
 

@@ -5,9 +5,9 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
-import { launchBrowser } from "./support/browser.mjs";
+import { launchBrowser } from "../../testkit/browsers/browser.mjs";
+import { token } from "../../testkit/browsers/token.mjs";
 import { pageIsMissing, startServer } from "./support/server.mjs";
-import { token } from "./support/token.mjs";
 import { refusedCamera, Visitor } from "./support/visitor.mjs";
 import { freshRoom } from "./support/world.mjs";
 

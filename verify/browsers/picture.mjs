@@ -3,7 +3,7 @@
 //
 // Four drawn people instead of the browser's green test video, everything else unchanged.
 
-import { launchBrowser } from "./support/browser.mjs";
+import { launchBrowser } from "../../testkit/browsers/browser.mjs";
 import { drawPerson, PEOPLE } from "./support/drawn.mjs";
 import { startServer } from "./support/server.mjs";
 import { Visitor } from "./support/visitor.mjs";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { SignalResponse, StreamState, StreamStateUpdate } from "@livekit/protocol";
-import { launchBrowser } from "./support/browser.mjs";
+import { launchBrowser } from "../../testkit/browsers/browser.mjs";
 import { pageIsMissing, startServer } from "./support/server.mjs";
 import { Visitor } from "./support/visitor.mjs";
 import { freshRoom } from "./support/world.mjs";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { token } from "./support/token.mjs";
+import { token } from "../../testkit/browsers/token.mjs";
 import { createWorld, freshRoom } from "./support/world.mjs";
 
 const DUPLICATE_IDENTITY = "2";

@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
-import { shell } from "./shell.mjs";
+import { shell } from "../../../testkit/browsers/shell.mjs";
 
 /** Ticks of `/proc` in a second, on every Linux there is. */
 const TICKS = 100;

@@ -1,14 +1,14 @@
 // One experiment from the first namespace to the last: everything it starts, it ends.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { IN_CLEAR } from "../../../verify/browsers/support/clear.mjs";
-import { layCable } from "./cable.mjs";
+import { IN_CLEAR } from "../../../testkit/browsers/clear.mjs";
+import { layCable } from "../../../testkit/browsers/cable.mjs";
 import { film } from "./camera.mjs";
 import { goFirst, load, processorTime, stepBack } from "./machine.mjs";
-import { createNetwork } from "./network.mjs";
-import { Person } from "./person.mjs";
-import { startServer } from "./server.mjs";
-import { bundle } from "./site.mjs";
+import { createNetwork } from "../../../testkit/browsers/network.mjs";
+import { Person } from "../../../testkit/browsers/person.mjs";
+import { startServer } from "../../../testkit/browsers/server.mjs";
+import { bundle } from "../../../testkit/browsers/site.mjs";
 import { watch } from "./watch.mjs";
 
 const PEOPLE = [{ name: "ada" }, { name: "bob" }, { name: "cyd", limited: true }];

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { token } from "../../../verify/browsers/support/token.mjs";
+import { token } from "../../../testkit/browsers/token.mjs";
 
 const EVERY_MS = 200;
 

@@ -1,13 +1,13 @@
 // The servers by turns: one publisher, and one participant who joins again and again.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { token } from "../../../verify/browsers/support/token.mjs";
-import { layCable } from "../../adaptation/harness/cable.mjs";
+import { token } from "../../../testkit/browsers/token.mjs";
+import { layCable } from "../../../testkit/browsers/cable.mjs";
 import { film } from "../../adaptation/harness/camera.mjs";
 import { goFirst, load, stepBack } from "../../adaptation/harness/machine.mjs";
-import { createNetwork } from "../../adaptation/harness/network.mjs";
-import { Person } from "../../adaptation/harness/person.mjs";
-import { bundle } from "../../adaptation/harness/site.mjs";
+import { createNetwork } from "../../../testkit/browsers/network.mjs";
+import { Person } from "../../../testkit/browsers/person.mjs";
+import { bundle } from "../../../testkit/browsers/site.mjs";
 import { complete } from "./phases.mjs";
 import { installedServers } from "./servers.mjs";
 

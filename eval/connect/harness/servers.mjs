@@ -3,8 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SERVER_ADDRESS } from "../../adaptation/harness/network.mjs";
-import { startServer } from "../../adaptation/harness/server.mjs";
+import { SERVER_ADDRESS } from "../../../testkit/browsers/network.mjs";
+import { startServer } from "../../../testkit/browsers/server.mjs";
 
 const LIVEKIT = process.env.LIVEKIT_SERVER || "livekit-server";
 const SECRET = "a-secret-of-at-least-32-characters";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { it } from "node:test";
-import { run } from "../../../eval/adaptation/harness/network.mjs";
+import { run } from "../../../testkit/browsers/network.mjs";
 import { BESIDE_HTTPS, describeMeeting, inEach, withoutUdp } from "../support/isolated.mjs";
 import { kernelIsMissing } from "../support/kernel.mjs";
 

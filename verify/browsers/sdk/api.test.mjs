@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { DataPacket_Kind } from "@livekit/protocol";
 import { EgressClient, RoomServiceClient } from "livekit-server-sdk";
-import { token } from "../support/token.mjs";
+import { token } from "../../../testkit/browsers/token.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
 
 const KEY = ["devkey", "secret"];

@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
-import { createNetwork, run, SERVER_ADDRESS } from "../../../eval/adaptation/harness/network.mjs";
-import { Person } from "../../../eval/adaptation/harness/person.mjs";
-import { startServer } from "../../../eval/adaptation/harness/server.mjs";
-import { bundle } from "../../../eval/adaptation/harness/site.mjs";
+import { createNetwork, run, SERVER_ADDRESS } from "../../../testkit/browsers/network.mjs";
+import { Person } from "../../../testkit/browsers/person.mjs";
+import { startServer } from "../../../testkit/browsers/server.mjs";
+import { bundle } from "../../../testkit/browsers/site.mjs";
 import { BINARY, CAPTURE, kernelIsMissing, VIDEO } from "./kernel.mjs";
 import { waitFor } from "./wait.mjs";
 

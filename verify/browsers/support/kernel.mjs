@@ -5,11 +5,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createNetwork } from "../../../eval/adaptation/harness/network.mjs";
-import { Person } from "../../../eval/adaptation/harness/person.mjs";
-import { startServer } from "../../../eval/adaptation/harness/server.mjs";
-import { bundle } from "../../../eval/adaptation/harness/site.mjs";
-import { IN_CLEAR } from "./clear.mjs";
+import { IN_CLEAR } from "../../../testkit/browsers/clear.mjs";
+import { createNetwork } from "../../../testkit/browsers/network.mjs";
+import { Person } from "../../../testkit/browsers/person.mjs";
+import { startServer } from "../../../testkit/browsers/server.mjs";
+import { bundle } from "../../../testkit/browsers/site.mjs";
 import { sleep, waitFor } from "./wait.mjs";
 
 export const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;

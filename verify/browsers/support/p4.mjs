@@ -6,12 +6,12 @@
 //   cat ---+        +---- P4Runtime ------+
 //
 // Everybody is in a network of its own and in a network namespace of its own, and so are the switch
-// and Weir. With `limited`, the cable of eval/adaptation is between a participant and the switch.
+// and Weir. With `limited`, the cable of `testkit/browsers` is between a participant and the switch.
 
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join as joinPath } from "node:path";
-import { addNamespace, join, removeNamespace, run, SERVER_ADDRESS } from "../../../eval/adaptation/harness/network.mjs";
+import { addNamespace, join, removeNamespace, run, SERVER_ADDRESS } from "../../../testkit/browsers/network.mjs";
 import { KernelMeeting, kernelIsMissing } from "./kernel.mjs";
 import { waitFor } from "./wait.mjs";
 

@@ -1,4 +1,4 @@
-import { token } from "./token.mjs";
+import { token } from "../../../testkit/browsers/token.mjs";
 import { waitFor } from "./wait.mjs";
 
 const wsUrl = (url) => url.replace(/^http/, "ws");

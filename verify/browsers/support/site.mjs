@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { build } from "vite";
+import { bundle } from "../../../testkit/browsers/site.mjs";
 
 const PAGE = new URL("../page/", import.meta.url).pathname;
 const TYPES = { html: "text/html", js: "text/javascript" };
@@ -10,7 +9,7 @@ const TYPES = { html: "text/html", js: "text/javascript" };
  * it on loopback.
  */
 export async function startSite(script = "client.js") {
-  const files = await bundle(script);
+  const files = await bundle(PAGE, script);
   const server = createServer((request, response) => {
     const path = request.url.split("?")[0].slice(1) || "index.html";
     const body = files.get(path);
@@ -27,19 +26,4 @@ export async function startSite(script = "client.js") {
       return new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-async function bundle(script) {
-  const { output } = await build({
-    configFile: false,
-    logLevel: "error",
-    root: PAGE,
-    build: {
-      write: false,
-      minify: false,
-      rollupOptions: { input: `${PAGE}${script}`, output: { entryFileNames: "client.js" } },
-    },
-  });
-  const files = new Map(output.map((file) => [file.fileName, file.code ?? file.source]));
-  return files.set("index.html", readFileSync(`${PAGE}index.html`));
 }

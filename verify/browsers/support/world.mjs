@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { launchBrowser } from "./browser.mjs";
+import { launchBrowser } from "../../../testkit/browsers/browser.mjs";
 import { Participant } from "./participant.mjs";
 import { startServer } from "./server.mjs";
 import { startSite } from "./site.mjs";

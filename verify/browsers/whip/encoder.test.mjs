@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { token } from "../support/token.mjs";
+import { token } from "../../../testkit/browsers/token.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { launchBrowser } from "../support/browser.mjs";
+import { launchBrowser } from "../../../testkit/browsers/browser.mjs";
 import { pageIsMissing, startServer } from "../support/server.mjs";
 import { Visitor } from "../support/visitor.mjs";
 import { waitFor } from "../support/wait.mjs";

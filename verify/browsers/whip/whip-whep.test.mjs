@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { token } from "../../../testkit/browsers/token.mjs";
 import { findAddress, firefoxIsMissing, launchFirefox } from "../support/firefox.mjs";
 import { Participant } from "../support/participant.mjs";
-import { token } from "../support/token.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { createWorld, freshRoom } from "../support/world.mjs";
 

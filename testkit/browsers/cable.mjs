@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { hasTokenBucket } from "./network.mjs";
 import { shell, succeeds } from "./shell.mjs";
 
-const NETEM = process.env.NETEM_BINARY ?? new URL("../../../target/release/weir-netem", import.meta.url).pathname;
+const NETEM = process.env.NETEM_BINARY ?? new URL("../../target/release/weir-netem", import.meta.url).pathname;
 const END_MS = 3000;
 /** Two frames: with less no frame passes, with more the far end sees bursts. Shape: bytes. */
 const BUCKET = 3100;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { MACHINE_ADDRESS, SERVER_ADDRESS } from "./network.mjs";
 import { shell } from "./shell.mjs";
 
-const WEIR = new URL("../../../target/release/weir", import.meta.url).pathname;
+const WEIR = new URL("../../target/release/weir", import.meta.url).pathname;
 const PORT = 7880;
 const STARTUP_MS = 15_000;
 const LOG_TAIL = 4000;

@@ -2,8 +2,8 @@
 
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { launchBrowser } from "../../../verify/browsers/support/browser.mjs";
-import { token } from "../../../verify/browsers/support/token.mjs";
+import { launchBrowser } from "./browser.mjs";
+import { token } from "./token.mjs";
 
 // The server is at an address of a network that only the machine itself has.
 const FLAGS = ["--disable-features=LocalNetworkAccessChecks"];
