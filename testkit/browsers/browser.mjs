@@ -23,7 +23,8 @@ const FLAGS = [
 const PROGRAM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /**
- * One browser with a fresh profile; a participant is a context in it, with its own renderer process.
+ * One browser with a fresh profile; a participant is a context in it, with its own renderer
+ * process.
  *
  * `program` is the command that starts Chromium, if that is more than its name.
  */

@@ -13,7 +13,10 @@ const BUCKET = 3100;
 /** A queue holds some packets even on a slow line. Shape: bytes. */
 const QUEUE_MIN = 10_000;
 
-/** Lays the cable. `shaper` is "tc", "relay" or "auto": the kernel's token bucket where there is one. */
+/**
+ * Lays the cable. `shaper` is "tc", "relay" or "auto": the kernel's token bucket where there is
+ * one.
+ */
 export async function layCable(network, { seed, queueMs, shaper }) {
   const space = network.namespace("cable");
   const kernel = shaper === "tc" || (shaper === "auto" && hasTokenBucket(network));
@@ -33,7 +36,10 @@ export async function layCable(network, { seed, queueMs, shaper }) {
 
   return {
     shaper: kernel ? "tc tbf" : "weir-netem",
-    /** Settings as the relay reads them, of one direction: `{ rate, loss, delay }`; rate in bits a second or none. */
+    /**
+     * Settings as the relay reads them, of one direction: `{ rate, loss, delay }`; rate in bits a
+     * second or none.
+     */
     set(direction, settings) {
       const { rate, ...others } = settings;
       const words = Object.entries(others).map(([name, value]) => `${name} ${value}`);

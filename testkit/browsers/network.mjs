@@ -44,7 +44,10 @@ export function createNetwork(prefix, people) {
     /** The namespace of a place: "hub", "cable" or a person's name. */
     namespace: within,
     namespaces: places.map(within),
-    /** Connects this machine itself, for a server that runs outside; everybody reaches all its addresses. */
+    /**
+     * Connects this machine itself, for a server that runs outside; everybody reaches all its
+     * addresses.
+     */
     connectMachine() {
       const outside = `weir-${process.pid}`;
       shell(`ip link add ${outside} type veth peer name machine netns ${within("hub")}`);

@@ -19,7 +19,10 @@ export class Person {
     page.on("console", (message) => message.type() === "error" && this.errors.push(message.text()));
   }
 
-  /** Starts a browser that sees `film` in its camera and is in `namespace`; `flags` are more of its own, and `beforehand` runs in its page first. */
+  /**
+   * Starts a browser that sees `film` in its camera and is in `namespace`; `flags` are more of its
+   * own, and `beforehand` runs in its page first.
+   */
   static async open({ name, namespace, film, files, folder, flags: more = [], beforehand }) {
     const program = join(folder, `chromium-${name}`);
     writeFileSync(program, `#!/bin/sh\nexec ip netns exec ${namespace} "\${CHROMIUM:-chromium}" "$@"\n`);

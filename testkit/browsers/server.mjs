@@ -15,7 +15,8 @@ const LOG_TAIL = 4000;
 /**
  * `{ url, key, secret, name, version, stop }`; `stop(signal)` returns the end of its log.
  *
- * With `url` and no `command` the server runs already, on this machine; loopback is reached under the machine's address in the harness.
+ * With `url` and no `command` the server runs already, on this machine; loopback is reached under
+ * the machine's address in the harness.
  */
 export async function startServer(network, folder, { url, key, secret, command, name, adaptation, kernel }) {
   if (url && !command) {
@@ -90,7 +91,10 @@ function launch(network, folder, line) {
   return { pid: child.pid, ended, stop };
 }
 
-/** Waits for the server to listen. The driver is outside the network, so it looks at the kernel's table of listening sockets. */
+/**
+ * Waits for the server to listen. The driver is outside the network, so it looks at the kernel's
+ * table of listening sockets.
+ */
 async function listens(child, network) {
   let over = false;
   child.ended.then(() => {

@@ -67,7 +67,8 @@ async def test_clients_that_read_nothing_cost_a_bounded_amount_of_memory():
             for number in range(20):
                 deaf = connect(address + token("deaf", f"deaf-{number}"), proxy=None, max_queue=1, ping_interval=None)
                 socket = await sockets.enter_async_context(deaf)
-                # A client that sends JSON is answered in JSON, in which each of these characters takes six.
+                # A client that sends JSON is answered in JSON, in which each of these characters
+                # takes six.
                 await socket.send('{"pingReq":{"timestamp":"1"}}')
                 socket.transport.pause_reading()
                 sockets.callback(socket.transport.abort)

@@ -20,7 +20,8 @@ def pytest_addoption(parser) -> None:
     parser.addoption("--relay", default="weir", choices=RELAYS, help="which; kernel: Weir where the kernel relays; switch, bmv2: where a P4 switch does")
     parser.addoption("--calls", type=int, default=10, help="calls at a time in test_calls.py")
     parser.addoption("--rate", type=int, default=10, help="how many of them are set up in a second")
-    # More than twice the time after which a silent call ends: a relay looks whether it is silent more than once.
+    # More than twice the time after which a silent call ends: a relay looks whether it is silent
+    # more than once.
     parser.addoption("--talk", type=float, default=2.5 * MEDIA_TIMEOUT_S, help="seconds that both sides of each talk")
 
 

@@ -67,7 +67,8 @@ def test_an_acceptance_that_comes_again_changes_nothing(world):
 
 def test_a_call_on_hold_comes_back(world):
     talk = step.pause(TALK_MS + 2 * step.SETTLE_MS)
-    # Longer than another call may be without media; rtpproxy's protocol does not tell of hold, so there it is shorter.
+    # Longer than another call may be without media; rtpproxy's protocol does not tell of hold, so
+    # there it is shorter.
     held_ms = 1000 * MEDIA_TIMEOUT_S + (1500 if world.module == "rtpengine" else -2000)
     caller = step.scenario(
         *[step.invite(1), step.accepted(step.TALK), step.acknowledge(1), talk],

@@ -27,7 +27,10 @@ function ownServer(): string {
   return window.location.origin.replace(/^http/, "ws");
 }
 
-/** Asks a development server for a pass. Other servers do not give them out: they answer "token-needed". */
+/**
+ * Asks a development server for a pass. Other servers do not give them out: they answer
+ * "token-needed".
+ */
 export async function requestPass(room: string, name: string): Promise<Pass> {
   const response = await fetch("/api/dev-token", {
     method: "POST",

@@ -10,8 +10,9 @@ const TOKEN_KEY = "weir.token";
 /**
  * Reads the room from `?room=`, and the token from the fragment.
  *
- * A token is a person's own key, so it is read from the fragment only, which browsers never send to a server, and taken
- * out of the address bar at once: people invite others by copying the address. It is kept for this tab, for reloads.
+ * A token is a person's own key, so it is read from the fragment only, which browsers never send to
+ * a server, and taken out of the address bar at once: people invite others by copying the address.
+ * It is kept for this tab, for reloads.
  */
 export function readInvitation(location: Location): Invitation {
   const fragment = new URLSearchParams(location.hash.slice(1));

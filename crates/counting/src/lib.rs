@@ -20,7 +20,8 @@
 /// let mut counters = Counters::default();
 /// counters.count(Counter::Refused);
 /// assert_eq!(counters[Counter::Refused], 1);
-/// assert_eq!(counters.iter().map(|(counter, _)| counter.name()).collect::<Vec<_>>(), ["letter", "refused"]);
+/// let names: Vec<_> = counters.iter().map(|(counter, _)| counter.name()).collect();
+/// assert_eq!(names, ["letter", "refused"]);
 /// ```
 #[macro_export]
 macro_rules! counters {

@@ -5,7 +5,10 @@ import { closeSync, openSync, writeSync } from "node:fs";
 
 const SECONDS = 6;
 
-/** Writes a film of `width` x `height` that ends as it begins. `grain` is how many steps of brightness the noise is strong. */
+/**
+ * Writes a film of `width` x `height` that ends as it begins. `grain` is how many steps of
+ * brightness the noise is strong.
+ */
 export function film(path, { width, height, fps, seed, grain }) {
   const random = randomOf(seed);
   const scene = landscape(2 * width, 2 * height, random);

@@ -2,7 +2,9 @@
 
 const WINDOW_S = 1;
 
-/** Everybody's view of everybody: `{ to, from, limited, bitrate, height, fps, pictures, samples }`. */
+/**
+ * Everybody's view of everybody: `{ to, from, limited, bitrate, height, fps, pictures, samples }`.
+ */
 export function views(record) {
   const start = record.steps[0].from;
   return Object.entries(record.people).flatMap(([to, { samples, pictures, limited = false }]) =>

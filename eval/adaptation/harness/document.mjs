@@ -15,7 +15,10 @@ const RESULTS = new URL("../results/", import.meta.url).pathname;
 const RECOVERY_MAX = 12;
 const DECODED_MIN = 0.995;
 
-/** Judges every record under `folder` and writes everything down. Of runs whose records are not there the figures stay as they were. */
+/**
+ * Judges every record under `folder` and writes everything down. Of runs whose records are not
+ * there the figures stay as they were.
+ */
 export function writeUp(folder) {
   mkdirSync(PLOTS, { recursive: true });
   mkdirSync(RESULTS, { recursive: true });
@@ -119,7 +122,10 @@ function fallsTable(results) {
   return table(["video | server", "longest gap", "of all", "frozen", "most", asked], rows);
 }
 
-/** The worse of both pictures: seconds frozen by the browser's account, and the longest wait for a picture; beside it what was announced. */
+/**
+ * The worse of both pictures: seconds frozen by the browser's account, and the longest wait for a
+ * picture; beside it what was announced.
+ */
 function frozen(result, index) {
   const views = limited(result);
   const said = (value) => bold(value.toFixed(2), value > result.freezeMax);

@@ -24,7 +24,10 @@ const VP8 = {
     { width: 640, height: 360, maxBitrate: 400_000 },
   ],
 };
-/** Thirty frames a second, as most cameras have: a lost last packet is noticed with the next frame, so the rate matters here. */
+/**
+ * Thirty frames a second, as most cameras have: a lost last packet is noticed with the next frame,
+ * so the rate matters here.
+ */
 const VP8_QUICK = {
   codec: "vp8",
   width: 640,
@@ -34,9 +37,15 @@ const VP8_QUICK = {
   layers: [{ width: 320, height: 180, maxBitrate: 160_000 }],
 };
 const VP9 = { codec: "vp9", mode: "L3T3_KEY", width: 960, height: 540, fps: 15, maxBitrate: 1_300_000 };
-/** AV1 costs three to four times as much to encode: at 960x540 the publishers ran out of processor with every key frame, and viewers without a limit froze, too. */
+/**
+ * AV1 costs three to four times as much to encode: at 960x540 the publishers ran out of processor
+ * with every key frame, and viewers without a limit froze, too.
+ */
 const AV1 = { ...VP9, codec: "av1", width: 640, height: 360, fps: 20, maxBitrate: 900_000 };
-/** One size, three frame rates: at 30 frames a second the lowest is 7.5. More than half of the bits are in that one. */
+/**
+ * One size, three frame rates: at 30 frames a second the lowest is 7.5. More than half of the bits
+ * are in that one.
+ */
 const AV1_TEMPORAL = { codec: "av1", mode: "L1T3", width: 640, height: 360, fps: 30, maxBitrate: 550_000 };
 
 /** So the narrowest step is as wide as two of them need, or one would have to go. */

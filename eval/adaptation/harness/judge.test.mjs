@@ -10,7 +10,10 @@ const START = 1_000_000;
 const FPS = 20;
 const STEP_S = 20;
 
-/** Pictures of `height(time)` lines, `FPS` a second, where `height` is not 0. Shape: `[milliseconds, lines]`. */
+/**
+ * Pictures of `height(time)` lines, `FPS` a second, where `height` is not 0. Shape: `[milliseconds,
+ * lines]`.
+ */
 function pictures(height) {
   const all = Array.from({ length: 2 * STEP_S * FPS }, (_, index) => index / FPS);
   return all.filter((time) => height(time) > 0).map((time) => [START + 1000 * time, height(time)]);

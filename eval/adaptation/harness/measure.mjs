@@ -135,7 +135,10 @@ async function meet(people, server, experiment, { room, e2ee, dynacast, signal }
 
 const preset = ({ width, height, maxBitrate, fps }) => ({ width, height, encoding: { maxBitrate, maxFramerate: fps } });
 
-/** Waits for it, and returns how many seconds it took; null, and an explanation, when it did not happen: the figures will tell. */
+/**
+ * Waits for it, and returns how many seconds it took; null, and an explanation, when it did not
+ * happen: the figures will tell.
+ */
 async function everybodySeesEverybody(people, height, signal) {
   const began = Date.now();
   let missing;
@@ -159,7 +162,10 @@ async function everybodySeesEverybody(people, height, signal) {
   }
 }
 
-/** Makes the steps in their time, and returns when they were. A step begins when its rate is set, and ends with the next. */
+/**
+ * Makes the steps in their time, and returns when they were. A step begins when its rate is set,
+ * and ends with the next.
+ */
 async function follow(steps, cable, network, signal) {
   const made = [];
   let before;

@@ -7,7 +7,10 @@ import { token } from "../../../testkit/browsers/token.mjs";
 
 const EVERY_MS = 200;
 
-/** Asks until `stop()`, which returns `[{ time, receivers }]`: time as in all of the record, receivers as the server wrote them. */
+/**
+ * Asks until `stop()`, which returns `[{ time, receivers }]`: time as in all of the record,
+ * receivers as the server wrote them.
+ */
 export function watch(network, server, room) {
   const { url, key, secret } = server;
   const admin = token(room, "harness", { key, secret, grants: { roomJoin: false, roomAdmin: true } });

@@ -47,7 +47,8 @@ int bounce(struct xdp_md *context)
 	__builtin_memcpy(ethernet->h_source, ethernet->h_dest, ETH_ALEN);
 	__builtin_memcpy(ethernet->h_dest, address, ETH_ALEN);
 
-	// Sums do not mind the order, so only the turned bit is new to them; likewise the ports, which change places.
+	// Sums do not mind the order, so only the turned bit is new to them; likewise the ports, which
+	// change places.
 	from = ip->saddr;
 	to = from ^ bpf_htonl(1);
 	ip->saddr = ip->daddr;

@@ -21,7 +21,9 @@ const client = {
   VideoQuality,
   broadcast,
 
-  /** Connects. Resolves to `{ error }` when that is refused, so that tests can look at the refusal. */
+  /**
+   * Connects. Resolves to `{ error }` when that is refused, so that tests can look at the refusal.
+   */
   async join({ url, token, room: roomOptions, connect }) {
     const room = new Room({ disconnectOnPageLeave: false, ...roomOptions });
     client.room = room;
@@ -45,7 +47,10 @@ const client = {
     if (camera) await person.setCameraEnabled(true, capture, options);
   },
 
-  /** Hums into the microphone, loudly and without a pause. The browser's own fake microphone only beeps now and then. */
+  /**
+   * Hums into the microphone, loudly and without a pause. The browser's own fake microphone only
+   * beeps now and then.
+   */
   async hum(loudness = 0.5) {
     const audio = new AudioContext();
     const tone = new OscillatorNode(audio, { frequency: 220 });

@@ -1,6 +1,9 @@
 // Turns getStats() of everything a room sends and receives into a few flat rows.
 
-/** Shape: `{ sent, received, transports }`; frames, packets and samples are totals since the stream began. */
+/**
+ * Shape: `{ sent, received, transports }`; frames, packets and samples are totals since the stream
+ * began.
+ */
 export async function report(room) {
   const sent = [];
   const received = [];

@@ -14,7 +14,10 @@ export const PEOPLE = [
   { name: "Jun Watanabe", wall: ["#36503f", "#1f3026"], shirt: "#8fa8d6", skin: "#efc8a4", hair: "#2a2a30" },
 ];
 
-/** Runs in the page: a camera that sees one drawn person, breathing, and a microphone that hears them hum. */
+/**
+ * Runs in the page: a camera that sees one drawn person, breathing, and a microphone that hears
+ * them hum.
+ */
 export function drawPerson({ wall, shirt, skin, hair, long }) {
   const canvas = Object.assign(document.createElement("canvas"), { width: 960, height: 540 });
   const pen = canvas.getContext("2d");

@@ -6,7 +6,8 @@
 //   cat ---+        +---- P4Runtime ------+
 //
 // Everybody is in a network of its own and in a network namespace of its own, and so are the switch
-// and Weir. With `limited`, the cable of `testkit/browsers` is between a participant and the switch.
+// and Weir. With `limited`, the cable of `testkit/browsers` is between a participant and the
+// switch.
 
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";

@@ -10,7 +10,10 @@ export class Participant {
     page.on("pageerror", (error) => this.errors.push(error.message));
   }
 
-  /** Opens the bare page in a context of its own, so that it has its own renderer and can be killed alone. */
+  /**
+   * Opens the bare page in a context of its own, so that it has its own renderer and can be killed
+   * alone.
+   */
   static async open(world, identity) {
     const context = await world.browser.newContext({ permissions: ["camera", "microphone"] });
     if (world.beforehand) await context.addInitScript(world.beforehand);

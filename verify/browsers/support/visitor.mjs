@@ -11,8 +11,8 @@ export class Visitor {
   }
 
   /**
-   * Opens the page of a room. `camera` replaces the browser's cameras: a script to run first, and its argument. `prepare` is
-   * given the page before anything is loaded.
+   * Opens the page of a room. `camera` replaces the browser's cameras: a script to run first, and
+   * its argument. `prepare` is given the page before anything is loaded.
    */
   static async open({ browser, server }, room, { viewport = WIDE, token, camera, prepare } = {}) {
     const context = await browser.newContext({ viewport, permissions: ["camera", "microphone"] });

@@ -119,7 +119,8 @@ class Single(Connection):
 
     async def open(self, url: str, token: str, auto_subscribe: bool) -> None:
         self.sending = self._make_link(rtc.PUBLISHER)
-        # Media first: aiortc bundles onto the first section and loses the transport when that is not the channels'.
+        # Media first: aiortc bundles onto the first section and loses the transport when that is
+        # not the channels'.
         self._add_sections(SECTIONS_AT_JOIN, SECTIONS_AT_JOIN)
         self.sending.open_channels()
         self._first_offer = await self.sending.pc.createOffer()

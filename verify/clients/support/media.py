@@ -16,7 +16,8 @@ LUMA_BACKGROUND = 90
 LUMA_BAR = 230
 CHROMA_TOLERANCE = 24
 FREQUENCY_TOLERANCE_HZ = 25
-# A sine at the amplitude below has an RMS near 7,000; comfort noise and codec residue stay under this.
+# A sine at the amplitude below has an RMS near 7,000; comfort noise and codec residue stay under
+# this.
 SILENCE_RMS = 500
 AMPLITUDE = 10_000
 

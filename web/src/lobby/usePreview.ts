@@ -61,7 +61,10 @@ async function open(device: Device, id: string): Promise<MediaStream> {
   );
 }
 
-/** The list of devices. Browsers give their names only once one of them was opened, hence the arguments. */
+/**
+ * The list of devices. Browsers give their names only once one of them was opened, hence the
+ * arguments.
+ */
 function useDevices(...opened: (MediaStream | undefined)[]): MediaDeviceInfo[] {
   const [devices, setDevices] = useState<MediaDeviceInfo[]>([]);
   const [first, second] = opened;

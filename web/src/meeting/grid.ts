@@ -12,7 +12,10 @@ const WIDEST = 16 / 9;
 const NARROWEST_LYING = 4 / 3;
 const NARROWEST_UPRIGHT = 3 / 4;
 
-/** The size at which `count` equal tiles fill the most of `space`. Tries every number of columns: there are few. */
+/**
+ * The size at which `count` equal tiles fill the most of `space`. Tries every number of columns:
+ * there are few.
+ */
 export function bestGrid(count: number, space: Size): Size {
   const narrowest = space.width > space.height ? NARROWEST_LYING : NARROWEST_UPRIGHT;
   let best: Size = { width: 0, height: 0 };

@@ -18,7 +18,8 @@ const ROOM_OPTIONS: RoomOptions = {
 };
 
 /**
- * One stay in a room: connects, opens what was switched on in the lobby, and reports the end exactly once.
+ * One stay in a room: connects, opens what was switched on in the lobby, and reports the end
+ * exactly once.
  *
  * `undefined` until the room is entered.
  */

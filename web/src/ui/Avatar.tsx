@@ -17,7 +17,10 @@ function initialsOf(name: string): string {
   return letters.map((word) => [...(word ?? "?")][0]?.toUpperCase() ?? "?").join("");
 }
 
-/** Spreads names over the blues, greens and violets: the palette has no place for warning colours on people. */
+/**
+ * Spreads names over the blues, greens and violets: the palette has no place for warning colours on
+ * people.
+ */
 function hueOf(name: string): number {
   let hash = 0;
   for (const char of name) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 9973;

@@ -63,7 +63,10 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-/** A line icon in the colour of the text around it. Decorative: the control it sits in carries the words. */
+/**
+ * A line icon in the colour of the text around it. Decorative: the control it sits in carries the
+ * words.
+ */
 export function Icon({ name, size = 22 }: { name: IconName; size?: number }) {
   return (
     <svg

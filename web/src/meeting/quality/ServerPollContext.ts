@@ -31,7 +31,9 @@ interface Refreshing {
 
 const NOBODY = { watch: () => () => {}, view: () => undefined };
 
-/** The server's view, followed while the caller is shown; `undefined` where the server gives none. */
+/**
+ * The server's view, followed while the caller is shown; `undefined` where the server gives none.
+ */
 export function useServerView(): Receiver | undefined {
   const poll = useContext(ServerPollContext) ?? NOBODY;
   return useSyncExternalStore(poll.watch, poll.view);

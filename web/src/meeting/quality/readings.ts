@@ -72,10 +72,16 @@ interface Extra {
 
 /** Over how long rates are measured: shorter shows every key frame as a peak. */
 const RATE_MS = 2000;
-/** Over how long loss and freezes are counted: long enough for one lost packet not to be ten percent. */
+/**
+ * Over how long loss and freezes are counted: long enough for one lost packet not to be ten
+ * percent.
+ */
 const WINDOW_MS = 10_000;
 
-/** Makes readings of one track. Keeps the statistics of the last seconds, since a rate takes two of them. */
+/**
+ * Makes readings of one track. Keeps the statistics of the last seconds, since a rate takes two of
+ * them.
+ */
 export class Meter {
   #past: Map<string, Row>[] = [];
 
