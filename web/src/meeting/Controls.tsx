@@ -3,8 +3,10 @@ import { Track } from "livekit-client";
 import { type Device, deviceTrouble } from "../device";
 import { Icon, type IconName } from "../ui/Icon";
 import { Toggle } from "../ui/Toggle";
-import type { PanelName } from "./RoomScreen";
 import { useShortcut } from "./useShortcut";
+
+/** The panel beside the stage; one at a time. */
+export type PanelName = "chat" | "people" | "settings";
 
 interface ControlsProps {
   panel: PanelName | undefined;

@@ -1,6 +1,6 @@
 import type { TrackReferenceOrPlaceholder } from "@livekit/components-react";
-import { keyOf } from "./Stage";
 import { Tile } from "./Tile";
+import { keyOf } from "./tileKey";
 
 interface FocusViewProps {
   focus: TrackReferenceOrPlaceholder;

@@ -2,8 +2,8 @@ import { type TrackReferenceOrPlaceholder, usePagination } from "@livekit/compon
 import { useRef } from "react";
 import { Icon } from "../ui/Icon";
 import { bestGrid } from "./grid";
-import { keyOf } from "./Stage";
 import { Tile } from "./Tile";
+import { keyOf } from "./tileKey";
 import { useSize } from "./useSize";
 
 interface GalleryProps {

@@ -2,16 +2,13 @@ import { useChat } from "@livekit/components-react";
 import { useEffect, useState } from "react";
 import { Banners } from "./Banners";
 import { ChatPanel } from "./ChatPanel";
-import { Controls } from "./Controls";
+import { Controls, type PanelName } from "./Controls";
 import { PeoplePanel } from "./PeoplePanel";
 import { SettingsPanel } from "./SettingsPanel";
 import { Stage } from "./Stage";
 import { TopBar } from "./TopBar";
 import { useComings } from "./useComings";
 import { useUnread } from "./useUnread";
-
-/** The panel beside the stage; one at a time. */
-export type PanelName = "chat" | "people" | "settings";
 
 /** The meeting as it looks once you are in it. */
 export function RoomScreen({ roomName, onNotice }: { roomName: string; onNotice: (words: string) => void }) {

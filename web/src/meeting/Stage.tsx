@@ -1,10 +1,11 @@
-import { isTrackReference, type TrackReferenceOrPlaceholder, useTracks } from "@livekit/components-react";
+import { type TrackReferenceOrPlaceholder, useTracks } from "@livekit/components-react";
 import { Track } from "livekit-client";
 import { useMemo, useState } from "react";
 import { FocusView } from "./FocusView";
 import { Gallery } from "./Gallery";
 import { OpenPanelsContext } from "./quality/openPanels";
 import { useOpenPanels } from "./quality/useOpenPanels";
+import { keyOf } from "./tileKey";
 
 /** The videos: a gallery of everybody, or one of them large with the others beside it. */
 export function Stage() {
@@ -37,12 +38,4 @@ export function Stage() {
       </OpenPanelsContext.Provider>
     </main>
   );
-}
-
-/**
- * Names a tile across renders: a person's camera keeps its tile whether it is on, off or never was.
- */
-export function keyOf(reference: TrackReferenceOrPlaceholder): string {
-  const screen = isTrackReference(reference) && reference.source === Track.Source.ScreenShare;
-  return `${reference.participant.identity} ${screen ? reference.publication.trackSid : reference.source}`;
 }

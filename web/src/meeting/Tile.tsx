@@ -14,7 +14,7 @@ import { PausedCover } from "./PausedCover";
 import { nameOf } from "./person";
 import { useOpenPanel } from "./quality/openPanels";
 import { QualityPanel } from "./quality/QualityPanel";
-import { keyOf } from "./Stage";
+import { keyOf } from "./tileKey";
 import { usePaused } from "./usePaused";
 
 interface Pin {

@@ -2,7 +2,7 @@ import { isTrackReference, type TrackReferenceOrPlaceholder } from "@livekit/com
 import { ReceivedQuality } from "./ReceivedQuality";
 import { SentQuality } from "./SentQuality";
 import { useReading } from "./useReading";
-import type { Verdict } from "./words";
+import { VerdictLine } from "./VerdictLine";
 
 interface QualityPanelProps {
   reference: TrackReferenceOrPlaceholder;
@@ -30,13 +30,5 @@ export function QualityPanel({ reference, name, paused }: QualityPanelProps) {
       )}
       {measured?.reading.kind === "sent" && <SentQuality sent={measured.reading} rates={measured.rates} />}
     </section>
-  );
-}
-
-export function VerdictLine({ mood, words }: Verdict) {
-  return (
-    <p className="quality-verdict" data-mood={mood}>
-      {words}
-    </p>
   );
 }

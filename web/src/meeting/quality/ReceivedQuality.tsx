@@ -1,10 +1,10 @@
 import { Figure } from "./Figure";
 import { PictureLine } from "./PictureLine";
-import { VerdictLine } from "./QualityPanel";
 import type { Received } from "./readings";
 import { ServerPart } from "./ServerPart";
 import { useServerView } from "./ServerPollContext";
 import { Sparkline } from "./Sparkline";
+import { VerdictLine } from "./VerdictLine";
 import { LOSS_SEEN, partWords, rateWords, timeWords, verdictOnReceived } from "./words";
 
 interface ReceivedQualityProps {

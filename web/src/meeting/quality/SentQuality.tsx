@@ -1,8 +1,8 @@
 import { Figure } from "./Figure";
 import { PictureLine } from "./PictureLine";
-import { VerdictLine } from "./QualityPanel";
 import type { Sent, SentEncoding } from "./readings";
 import { Sparkline } from "./Sparkline";
+import { VerdictLine } from "./VerdictLine";
 import { LOSS_SEEN, partWords, rateWords, sizeWords, timeWords, verdictOnSent } from "./words";
 
 /** The participant's own video as it is sent. */
