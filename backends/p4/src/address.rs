@@ -55,9 +55,6 @@ impl std::fmt::Display for NotMac {
 impl std::error::Error for NotMac {}
 
 impl Mac {
-    /// To everybody.
-    pub const BROADCAST: Mac = Mac([0xff; 6]);
-
     pub(crate) fn bits(self) -> u128 {
         self.0.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte))
     }

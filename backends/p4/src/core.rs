@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use crate::P4Config;
 use crate::address::from_pair;
-use crate::book::{Book, Settled};
 use crate::cells::{Cell, Cells};
 use crate::config::CPU_PORT;
+use crate::context::Context;
 use crate::counter::{Counter, Counters, VERDICTS};
-use crate::desk::Desk;
 use crate::entry::{Key, Refusal, Table, Value, Write};
 use crate::link::{Away, Link};
 use crate::relays::Relays;
 use crate::rooms::Rooms;
+use crate::table_writer::{Settled, TableWriter};
 
 pub(crate) use inputs::PacketIn;
 
@@ -49,7 +49,7 @@ pub(crate) struct Sizes {
 #[derive(Debug)]
 pub(crate) struct Core {
     config: P4Config,
-    book: Book,
+    writer: TableWriter,
     services: crate::services::Services,
     cells: Cells,
     pub(crate) relays: Relays,
@@ -64,13 +64,13 @@ pub(crate) struct Core {
 impl Core {
     /// Of a switch that has not been reached yet. The first epoch is drawn by chance.
     pub(crate) fn new(config: P4Config, sizes: Sizes, first_epoch: u8, now: Instant) -> Self {
-        let mut book = Book::default();
+        let mut writer = TableWriter::default();
         for (key, value) in permanent(&config) {
-            book.want(key, value);
+            writer.want(key, value);
         }
         Core {
             config,
-            book,
+            writer,
             services: Default::default(),
             cells: Cells::default(),
             relays: Relays::new(sizes.relays),
@@ -84,17 +84,17 @@ impl Core {
     }
 
     /// Has relays or rooms handle an input of the base, at the time of the newest input.
-    pub(crate) fn with<T>(&mut self, act: impl FnOnce(&mut Relays, &mut Rooms, &mut Desk<'_>) -> T) -> T {
-        let mut desk = Desk {
+    pub(crate) fn with<T>(&mut self, act: impl FnOnce(&mut Relays, &mut Rooms, &mut Context<'_>) -> T) -> T {
+        let mut context = Context {
             now: self.now,
             config: &self.config,
-            book: &mut self.book,
+            writer: &mut self.writer,
             services: &mut self.services,
             cells: &mut self.cells,
             away_since: self.link.away().map(|(_, since)| since),
             is_leased: self.link.is_leased(),
         };
-        act(&mut self.relays, &mut self.rooms, &mut desk)
+        act(&mut self.relays, &mut self.rooms, &mut context)
     }
 
     /// The time is this.
@@ -108,14 +108,14 @@ impl Core {
         self.counters.count(Counter::Installed);
         // A switch without entries sends nothing.
         self.link.forget_lease();
-        self.with(|_, rooms, desk| rooms.return_all(desk));
-        self.book.found(BTreeMap::new());
+        self.with(|_, rooms, context| rooms.return_all(context));
+        self.writer.found(BTreeMap::new());
     }
 
     /// The switch has the program, and these entries. `foreign` more were deleted because they are
     /// of a kind that is never written here.
     pub(crate) fn found(&mut self, entries: BTreeMap<Key, Value>, foreign: usize) {
-        let foreign = foreign + self.book.found(entries);
+        let foreign = foreign + self.writer.found(entries);
         self.counters[Counter::ForeignEntry] += foreign as u64;
     }
 
@@ -134,7 +134,7 @@ impl Core {
             (None, _) => Counter::Lost,
         });
         self.link.down(self.now, why);
-        self.book.lost();
+        self.writer.lost();
         self.packets_out.clear();
     }
 
@@ -144,7 +144,7 @@ impl Core {
             return Vec::new();
         }
         loop {
-            let batch = self.book.next_batch(self.now, &mut self.settled).to_vec();
+            let batch = self.writer.next_batch(self.now, &mut self.settled).to_vec();
             if self.settled.is_empty() || !batch.is_empty() {
                 self.settle();
                 return batch;
@@ -158,21 +158,21 @@ impl Core {
         self.link.answered(self.now);
         let refused = outcomes.iter().filter(|outcome| outcome.is_err()).count();
         self.counters[Counter::RefusedWrite] += refused as u64;
-        self.book.answered(outcomes, &mut self.settled);
+        self.writer.answered(outcomes, &mut self.settled);
         self.settle();
-        self.with(|_, rooms, desk| rooms.look_for_candidates(desk));
+        self.with(|_, rooms, context| rooms.look_for_candidates(context));
     }
 
     fn settle(&mut self) {
         for settled in std::mem::take(&mut self.settled) {
-            self.with(|relays, rooms, desk| match (settled.0.table(), settled.1) {
-                (Some(Table::Relay), _) => relays.settled(desk, &settled),
+            self.with(|relays, rooms, context| match (settled.0.table(), settled.1) {
+                (Some(Table::Relay), _) => relays.settled(context, &settled),
                 (Some(Table::Service), Err(why)) => {
                     let at = from_pair(settled.0.field(0), settled.0.field(1));
-                    relays.lose(desk, at, why);
-                    rooms.lose(desk, at, why);
+                    relays.lose(context, at, why);
+                    rooms.lose(context, at, why);
                 }
-                _ => rooms.settled(desk, &settled),
+                _ => rooms.settled(context, &settled),
             });
         }
     }
@@ -184,7 +184,7 @@ impl Core {
 
     /// Whether a lease is to be sent.
     pub(crate) fn renews(&mut self) -> bool {
-        let is_clean = !self.book.deletes(Table::Replica);
+        let is_clean = !self.writer.deletes(Table::Replica);
         self.link.renews(self.now, is_clean)
     }
 
@@ -227,18 +227,18 @@ impl Core {
     /// How many entries the switch has, and of which tables. `None` are groups and sessions.
     pub(crate) fn used(&self) -> Vec<(Option<Table>, usize)> {
         let tables = Table::ALL.iter().copied().map(Some).chain([None]);
-        tables.map(|table| (table, self.book.used(table))).collect()
+        tables.map(|table| (table, self.writer.used(table))).collect()
     }
 
     /// Does what is due.
     pub(crate) fn tick(&mut self) {
         if self.link.ends(self.now) {
             self.counters.count(Counter::LeaseOver);
-            self.with(|_, rooms, desk| rooms.return_all(desk));
+            self.with(|_, rooms, context| rooms.return_all(context));
         }
-        self.with(|relays, rooms, desk| {
-            relays.tick(desk);
-            rooms.tick(desk);
+        self.with(|relays, rooms, context| {
+            relays.tick(context);
+            rooms.tick(context);
         });
     }
 

@@ -2,7 +2,7 @@
 //! the clients and this host, which is written over P4Runtime.
 //!
 //! The program of the switch is in `program/`; read `program/weir.p4` first. This crate is its
-//! controller. Read `entry` for the tables it writes, then `book` for the order of writes,
+//! controller. Read `entry` for the tables it writes, then `writer` for the order of writes,
 //! `relays` and `rooms` for the entries, `link` for the lease under which the switch numbers
 //! packets, and `core`, which puts them together. All of these are without clock and socket.
 //! `connection` is the thread that speaks with the switch.
@@ -12,14 +12,13 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
 
 mod address;
-mod book;
 mod cells;
 mod clock;
 mod config;
 mod connection;
+mod context;
 mod core;
 mod counter;
-mod desk;
 mod direct;
 mod entry;
 #[cfg(test)]
@@ -36,6 +35,7 @@ mod schema;
 mod services;
 mod shared;
 mod slots;
+mod table_writer;
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

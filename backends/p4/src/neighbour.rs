@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_for_the_switch_is_not_answered() {
+    fn requests_for_other_addresses_are_not_answered() {
         let config = config();
         assert_eq!(answer(&config, 2, &arp([10, 0, 2, 7], ArpOperation::REQUEST)), None);
         assert_eq!(

@@ -10,9 +10,9 @@ use dataplane::{
     Written,
 };
 
+use crate::context::Context;
 use crate::core::Core;
 use crate::counter::{VERDICTS, meaning};
-use crate::desk::Desk;
 use crate::report::Report;
 use crate::rooms::Rooms;
 use crate::shared::Holder;
@@ -44,9 +44,9 @@ fn with<T>(holder: &Holder, now: Option<Instant>, act: impl FnOnce(&mut Core) ->
 impl Offload for P4Relays {
     fn offer(&mut self, now: Instant, write: WriteId, at: SocketAddr, relay: Option<&Relay>) -> Answer {
         with(&self.0, Some(now), |core| {
-            core.with(|relays, _, desk| match relay {
-                Some(relay) => relays.set(desk, write, at, relay),
-                None => relays.remove(desk, write, at),
+            core.with(|relays, _, context| match relay {
+                Some(relay) => relays.set(context, write, at, relay),
+                None => relays.remove(context, write, at),
             })
         })
     }
@@ -60,7 +60,7 @@ impl Offload for P4Relays {
     }
 
     fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
-        self.0.0.core().with(|relays, _, desk| relays.traffic(desk, at))
+        self.0.0.core().with(|relays, _, context| relays.traffic(context, at))
     }
 
     fn counters(&mut self) -> Counters {
@@ -81,8 +81,8 @@ impl Offload for P4Relays {
 }
 
 impl P4Rooms {
-    fn with<T>(&self, now: Option<Instant>, act: impl FnOnce(&mut Rooms, &mut Desk<'_>) -> T) -> T {
-        with(&self.0, now, |core| core.with(|_, rooms, desk| act(rooms, desk)))
+    fn with<T>(&self, now: Option<Instant>, act: impl FnOnce(&mut Rooms, &mut Context<'_>) -> T) -> T {
+        with(&self.0, now, |core| core.with(|_, rooms, context| act(rooms, context)))
     }
 
     fn read<T>(&self, act: impl FnOnce(&mut Rooms) -> T) -> T {
@@ -92,26 +92,26 @@ impl P4Rooms {
 
 impl ReplicaOffload for P4Rooms {
     fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
-        self.with(Some(now), |rooms, desk| match update {
-            Update::SetLeg(id, leg) => rooms.set_leg(desk, *id, leg.clone()),
-            Update::SetStream(key, stream) => rooms.set_stream(desk, *key, stream.clone()),
-            Update::SetReplica(id, replica) => rooms.set_replica(desk, *id, replica.clone()),
+        self.with(Some(now), |rooms, context| match update {
+            Update::SetLeg(id, leg) => rooms.set_leg(context, *id, leg.clone()),
+            Update::SetStream(key, stream) => rooms.set_stream(context, *key, stream.clone()),
+            Update::SetReplica(id, replica) => rooms.set_replica(context, *id, replica.clone()),
             Update::RemoveLeg(id) => {
-                rooms.remove_leg(desk, *id);
+                rooms.remove_leg(context, *id);
                 Ok(())
             }
             Update::RemoveStream(key) => {
-                rooms.remove_stream(desk, *key);
+                rooms.remove_stream(context, *key);
                 Ok(())
             }
             Update::RemoveReplica(id) => {
-                rooms.remove_replica(desk, *id);
+                rooms.remove_replica(context, *id);
                 Ok(())
             }
             // Nothing waits in the switch: a pace is the base's. So are the counts of its packets.
             Update::SetPace(_, None) | Update::SetCopied(..) | Update::RemoveRelay(_) => Ok(()),
-            Update::SetFeedback(from, class, to) => rooms.set_feedback(desk, *from, *class, *to),
-            Update::SetReports(key, are_replicated) => rooms.set_reports(desk, *key, *are_replicated),
+            Update::SetFeedback(from, class, to) => rooms.set_feedback(context, *from, *class, *to),
+            Update::SetReports(key, are_replicated) => rooms.set_reports(context, *key, *are_replicated),
             Update::SetPace(_, Some(_)) | Update::SetRelay(..) => Err(Refused::Unsupported(Reason::Table)),
         })
     }
@@ -151,7 +151,7 @@ impl ReplicaOffload for P4Rooms {
         from: Option<ReplicaSnapshot>,
         _transport_sequence: u16,
     ) -> Answer {
-        self.with(None, |rooms, desk| rooms.take_over(desk, write, replica, from))
+        self.with(None, |rooms, context| rooms.take_over(context, write, replica, from))
     }
 
     fn next_written(&mut self) -> Option<Written> {
@@ -159,7 +159,7 @@ impl ReplicaOffload for P4Rooms {
     }
 
     fn withdraw(&mut self, replica: ReplicaId) {
-        self.with(None, |rooms, desk| rooms.withdraw(desk, replica));
+        self.with(None, |rooms, context| rooms.withdraw(context, replica));
     }
 
     fn next_returned(&mut self) -> Option<ReplicaId> {
@@ -183,7 +183,10 @@ impl ReplicaOffload for P4Rooms {
     }
 
     fn replica_statistics(&self, replica: ReplicaId) -> Option<ReplicaStatistics> {
-        self.0.0.core().with(|_, rooms, desk| rooms.statistics(desk, replica))
+        self.0
+            .0
+            .core()
+            .with(|_, rooms, context| rooms.statistics(context, replica))
     }
 
     /// The base sees every packet of a stream and counts them itself.

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::book::Book;
 use crate::entry::Key;
+use crate::table_writer::TableWriter;
 
 /// So long after the last entry with a number is gone, the number is free: packets that were on
 /// their way are gone then, and the counters have been read a last time.
@@ -59,10 +59,10 @@ impl Slots {
     }
 
     /// Frees those that have rested, of which no entry may be on the switch.
-    pub(crate) fn tick(&mut self, now: Instant, book: &Book) {
+    pub(crate) fn tick(&mut self, now: Instant, writer: &TableWriter) {
         let free = &mut self.free;
         self.resting.retain_mut(|resting| {
-            if resting.since.is_none() && resting.keys.iter().all(|key| book.is_absent(key)) {
+            if resting.since.is_none() && resting.keys.iter().all(|key| writer.is_absent(key)) {
                 resting.since = Some(now);
             }
             let is_free = resting
@@ -90,26 +90,26 @@ mod tests {
     fn a_number_rests_until_its_entries_are_gone() {
         let start = Instant::now();
         let key = Key::Entry(Table::PayloadType, vec![1, 96]);
-        let (mut book, mut settled) = (Book::default(), Vec::new());
-        book.want(key.clone(), Value::Data(vec![97]));
-        book.next_batch(start, &mut settled);
-        book.answered(&[Ok(())], &mut settled);
+        let (mut writer, mut settled) = (TableWriter::default(), Vec::new());
+        writer.want(key.clone(), Value::Data(vec![97]));
+        writer.next_batch(start, &mut settled);
+        writer.answered(&[Ok(())], &mut settled);
         let mut slots = Slots::new(1, 2);
         assert_eq!(slots.take(), Some(1));
-        book.unwant(&key);
+        writer.unwant(&key);
         slots.give_back(1, vec![key.clone()]);
-        slots.tick(start, &book);
-        slots.tick(start + REST, &book);
+        slots.tick(start, &writer);
+        slots.tick(start + REST, &writer);
         assert_eq!(slots.take(), None, "the entry is there");
-        book.next_batch(start, &mut settled);
-        book.lost();
-        slots.tick(start + REST, &book);
-        slots.tick(start + 2 * REST, &book);
+        writer.next_batch(start, &mut settled);
+        writer.lost();
+        slots.tick(start + REST, &writer);
+        slots.tick(start + 2 * REST, &writer);
         assert_eq!(slots.take(), None, "the entry may be there");
-        book.found(Default::default());
-        slots.tick(start + 2 * REST, &book);
+        writer.found(Default::default());
+        slots.tick(start + 2 * REST, &writer);
         assert_eq!(slots.take(), None, "it has not rested");
-        slots.tick(start + 3 * REST, &book);
+        slots.tick(start + 3 * REST, &writer);
         assert_eq!(slots.take(), Some(1));
     }
 }

@@ -15,8 +15,8 @@ use tonic::{Code, Status};
 use tracing::info;
 
 use super::session::{Client, Session};
-use crate::book::BATCH_MAX;
 use crate::entry::{Key, Value};
+use crate::table_writer::BATCH_MAX;
 
 /// Asks for the cookie of the switch's program; `None` if it has none.
 pub(super) async fn cookie(mut client: Client, device: u64) -> Result<Option<u64>, Status> {

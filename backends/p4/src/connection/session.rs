@@ -11,7 +11,7 @@ use tonic::codegen::tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 
-use crate::desk::ANSWER_MAX;
+use crate::context::ANSWER_MAX;
 use crate::program::Program;
 use crate::shared::Shared;
 

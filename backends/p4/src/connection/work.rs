@@ -14,8 +14,8 @@ use super::install;
 use super::session::{End, Session, is_lost, is_primary, lost, request};
 use super::status::{Failure, failure};
 use crate::cells::Cell;
+use crate::context::ANSWER_MAX;
 use crate::core::Core;
-use crate::desk::ANSWER_MAX;
 use crate::link::{Away, LEASE};
 
 /// The interval of leases and of what is due otherwise.

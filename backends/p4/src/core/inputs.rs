@@ -53,7 +53,7 @@ impl Core {
 
     fn structure(&mut self, packet: &PacketIn) {
         let media = udp_payload(&packet.frame).unwrap_or_default();
-        let done = self.with(|_, rooms, desk| rooms.structure(desk, packet.stream, media));
+        let done = self.with(|_, rooms, context| rooms.structure(context, packet.stream, media));
         if done.is_err() {
             self.counters.count(Counter::BadStructure);
         }
@@ -72,7 +72,7 @@ impl Core {
             timestamp: media.as_ref().map(|media| media.timestamp().0),
             picture: media.as_ref().and_then(|media| picture(media.payload())),
         };
-        let done = self.with(|_, rooms, desk| rooms.reported(desk, packet.index, packet.epoch, report));
+        let done = self.with(|_, rooms, context| rooms.reported(context, packet.index, packet.epoch, report));
         if done.is_err() {
             self.counters.count(Counter::BadReport);
         }

@@ -16,11 +16,11 @@ use std::time::Instant;
 use dataplane::{Answer, Reason, Refused, Relay, RelayTraffic, WriteId, Written};
 
 use self::plan::{Planned, plan};
-use crate::book::{Failed, Settled};
 use crate::cells::Cell;
-use crate::desk::{ANSWER_MAX, Desk};
+use crate::context::{ANSWER_MAX, Context};
 use crate::entry::{Key, Value};
 use crate::slots::Slots;
+use crate::table_writer::{Failed, Settled};
 
 /// The counts of a relay, and when it last forwarded something.
 pub(crate) type Counted = (RelayTraffic, Option<Instant>);
@@ -82,16 +82,16 @@ impl Relays {
     }
 
     /// Adds or replaces a relay.
-    pub(crate) fn set(&mut self, desk: &mut Desk<'_>, write: WriteId, at: SocketAddr, relay: &Relay) -> Answer {
+    pub(crate) fn set(&mut self, context: &mut Context<'_>, write: WriteId, at: SocketAddr, relay: &Relay) -> Answer {
         self.rows.entry(at).or_default();
         let answer = self
-            .plan(desk, at, relay)
-            .map(|planned| self.replace(desk, at, planned));
+            .plan(context, at, relay)
+            .map(|planned| self.replace(context, at, planned));
         let row = self.rows.get_mut(&at).expect("it was put there");
         row.newest = Some(write);
         let answer = match answer {
             Ok(true) => {
-                row.pending.push((write, desk.now));
+                row.pending.push((write, context.now));
                 Answer::Pending
             }
             Ok(false) => {
@@ -99,24 +99,24 @@ impl Relays {
                 Answer::Taken
             }
             Err(refused) => {
-                self.want_nothing(desk, at);
+                self.want_nothing(context, at);
                 self.settle(at, Err(refused));
                 Answer::Refused(refused)
             }
         };
-        self.look_again(desk, at);
+        self.look_again(context, at);
         answer
     }
 
-    fn plan(&mut self, desk: &mut Desk<'_>, at: SocketAddr, relay: &Relay) -> Result<Planned, Refused> {
-        let planned = plan(desk.config, at, relay).map_err(Refused::Unsupported)?;
-        if desk.is_gone() {
+    fn plan(&mut self, context: &mut Context<'_>, at: SocketAddr, relay: &Relay) -> Result<Planned, Refused> {
+        let planned = plan(context.config, at, relay).map_err(Refused::Unsupported)?;
+        if context.is_gone() {
             return Err(Refused::Gone);
         }
         let row = self.rows.get_mut(&at).expect("it was put there");
         if row.index.is_none() {
             let index = self.indexes.take().ok_or(Refused::Full)?;
-            desk.cells.start(Cell::Relayed(index));
+            context.cells.start(Cell::Relayed(index));
             row.index = Some(index);
         }
         match self.by_key.get(&planned.key) {
@@ -127,11 +127,11 @@ impl Relays {
     }
 
     /// Gives a relay its new value; true if the switch has to be written.
-    fn replace(&mut self, desk: &mut Desk<'_>, at: SocketAddr, planned: Planned) -> bool {
+    fn replace(&mut self, context: &mut Context<'_>, at: SocketAddr, planned: Planned) -> bool {
         let row = self.rows.get_mut(&at).expect("it was put there");
         if row.planned.as_ref() != Some(&planned) {
             if row.planned.as_ref().is_some_and(|before| before.key != planned.key) {
-                self.want_nothing(desk, at);
+                self.want_nothing(context, at);
             }
             let row = self.rows.get_mut(&at).expect("it was put there");
             let before = row.planned.replace(planned.clone());
@@ -141,38 +141,40 @@ impl Relays {
             self.from.entry(planned.from).or_default().insert(at);
             self.by_key.insert(planned.key.clone(), at);
         }
-        self.rows.contains_key(&planned.from) && self.want(desk, at)
+        self.rows.contains_key(&planned.from) && self.want(context, at)
     }
 
     /// Has the switch have a relay's entry; true if it has to be written.
-    fn want(&mut self, desk: &mut Desk<'_>, at: SocketAddr) -> bool {
+    fn want(&mut self, context: &mut Context<'_>, at: SocketAddr) -> bool {
         let row = self.rows.get_mut(&at).expect("it was looked at");
         let (Some(planned), Some(index)) = (&row.planned, row.index) else {
             return false;
         };
         if !std::mem::replace(&mut row.is_wanted, true) {
-            desk.services.hold(desk.book, desk.config, at);
+            context.services.hold(context.writer, context.config, at);
         }
         row.old.retain(|key| *key != planned.key);
-        desk.book.want(planned.key.clone(), Value::Data(planned.data(index)));
-        !desk.book.is_written(&planned.key)
+        context
+            .writer
+            .want(planned.key.clone(), Value::Data(planned.data(index)));
+        !context.writer.is_written(&planned.key)
     }
 
     /// Removes a relay's entry from the switch.
-    fn unwant(&mut self, desk: &mut Desk<'_>, at: SocketAddr) {
+    fn unwant(&mut self, context: &mut Context<'_>, at: SocketAddr) {
         let Some(row) = self.rows.get_mut(&at) else { return };
         if let Some(planned) = &row.planned
             && std::mem::take(&mut row.is_wanted)
         {
-            desk.book.unwant(&planned.key);
+            context.writer.unwant(&planned.key);
             row.old.push(planned.key.clone());
-            desk.services.release(desk.book, at);
+            context.services.release(context.writer, at);
         }
-        row.old.retain(|key| !desk.book.is_absent(key));
+        row.old.retain(|key| !context.writer.is_absent(key));
     }
 
-    fn want_nothing(&mut self, desk: &mut Desk<'_>, at: SocketAddr) {
-        self.unwant(desk, at);
+    fn want_nothing(&mut self, context: &mut Context<'_>, at: SocketAddr) {
+        self.unwant(context, at);
         if let Some(planned) = self.rows.get_mut(&at).and_then(|row| row.planned.take()) {
             self.by_key.remove(&planned.key);
             self.forget_from(at, planned.from);
@@ -189,14 +191,14 @@ impl Relays {
     }
 
     /// A port was added or removed, and with it what relays that send from it need.
-    fn look_again(&mut self, desk: &mut Desk<'_>, port: SocketAddr) {
+    fn look_again(&mut self, context: &mut Context<'_>, port: SocketAddr) {
         let is_there = self.rows.contains_key(&port);
         let senders: Vec<SocketAddr> = self.from.get(&port).into_iter().flatten().copied().collect();
         for at in senders {
             match is_there {
-                true => drop(self.want(desk, at)),
+                true => drop(self.want(context, at)),
                 false => {
-                    self.unwant(desk, at);
+                    self.unwant(context, at);
                     self.settle(at, Ok(()));
                 }
             }
@@ -204,15 +206,15 @@ impl Relays {
     }
 
     /// Removes a relay.
-    pub(crate) fn remove(&mut self, desk: &mut Desk<'_>, write: WriteId, at: SocketAddr) -> Answer {
-        self.want_nothing(desk, at);
+    pub(crate) fn remove(&mut self, context: &mut Context<'_>, write: WriteId, at: SocketAddr) -> Answer {
+        self.want_nothing(context, at);
         self.settle(at, Ok(()));
         let row = self.rows.remove(&at);
-        self.look_again(desk, at);
+        self.look_again(context, at);
         let Some((row, index)) = row.and_then(|row| row.index.map(|index| (row, index))) else {
             return Answer::Taken;
         };
-        if row.old.is_empty() && desk.cells.get(Cell::Relayed(index)).packets == 0 {
+        if row.old.is_empty() && context.cells.get(Cell::Relayed(index)).packets == 0 {
             self.indexes.give_back(index, row.old);
             return Answer::Taken;
         }
@@ -221,7 +223,7 @@ impl Relays {
             at,
             index,
             keys: row.old,
-            since: desk.now,
+            since: context.now,
             reading: None,
         };
         self.leaving.push(leaving);
@@ -229,18 +231,18 @@ impl Relays {
     }
 
     /// An entry is on the switch, or why not.
-    pub(crate) fn settled(&mut self, desk: &mut Desk<'_>, (key, outcome): &Settled) {
+    pub(crate) fn settled(&mut self, context: &mut Context<'_>, (key, outcome): &Settled) {
         let Some(at) = self.by_key.get(key).copied() else {
             return;
         };
         match outcome {
             Ok(()) => self.settle(at, Ok(())),
-            Err(why) => self.lose(desk, at, *why),
+            Err(why) => self.lose(context, at, *why),
         }
     }
 
     /// The switch does not take what a relay needs.
-    pub(crate) fn lose(&mut self, desk: &mut Desk<'_>, at: SocketAddr, why: Failed) {
+    pub(crate) fn lose(&mut self, context: &mut Context<'_>, at: SocketAddr, why: Failed) {
         let Some(row) = self.rows.get(&at) else { return };
         let outcome = Err(refused(why));
         if row.is_wanted && row.pending.is_empty() {
@@ -251,7 +253,7 @@ impl Relays {
                 traffic: None,
             }));
         }
-        self.want_nothing(desk, at);
+        self.want_nothing(context, at);
         self.settle(at, outcome);
     }
 
@@ -267,31 +269,33 @@ impl Relays {
     }
 
     /// Does what is due.
-    pub(crate) fn tick(&mut self, desk: &mut Desk<'_>) {
-        let is_late = |since: Instant| desk.now.saturating_duration_since(since) >= ANSWER_MAX;
+    pub(crate) fn tick(&mut self, context: &mut Context<'_>) {
+        let is_late = |since: Instant| context.now.saturating_duration_since(since) >= ANSWER_MAX;
         let waits = |row: &Row| row.pending.iter().any(|(_, since)| is_late(*since));
         let late = self.rows.iter().filter(|(_, row)| waits(row)).map(|(at, _)| *at);
         for at in late.collect::<Vec<_>>() {
-            self.want_nothing(desk, at);
+            self.want_nothing(context, at);
             self.settle(at, Err(Refused::Gone));
         }
         for mut leaving in std::mem::take(&mut self.leaving) {
-            if leaving.reading.is_none() && leaving.keys.iter().all(|key| desk.book.is_absent(key)) {
-                leaving.reading = Some(desk.cells.begun());
+            if leaving.reading.is_none() && leaving.keys.iter().all(|key| context.writer.is_absent(key)) {
+                leaving.reading = Some(context.cells.begun());
             }
-            let is_read = leaving.reading.is_some_and(|reading| desk.cells.is_read_after(reading));
-            if !is_read && desk.now.saturating_duration_since(leaving.since) < ANSWER_MAX {
+            let is_read = leaving
+                .reading
+                .is_some_and(|reading| context.cells.is_read_after(reading));
+            if !is_read && context.now.saturating_duration_since(leaving.since) < ANSWER_MAX {
                 self.leaving.push(leaving);
                 continue;
             }
             self.written.push_back(Written {
                 write: leaving.write,
                 outcome: Ok(()),
-                traffic: Some(counted(desk, leaving.at, leaving.index)),
+                traffic: Some(counted(context, leaving.at, leaving.index)),
             });
             self.indexes.give_back(leaving.index, leaving.keys);
         }
-        self.indexes.tick(desk.now, desk.book);
+        self.indexes.tick(context.now, context.writer);
     }
 
     /// Whether there is an outcome.
@@ -305,8 +309,8 @@ impl Relays {
     }
 
     /// The counts of a relay.
-    pub(crate) fn traffic(&self, desk: &Desk<'_>, at: SocketAddr) -> Option<Counted> {
-        Some(counted(desk, at, self.rows.get(&at)?.index?))
+    pub(crate) fn traffic(&self, context: &Context<'_>, at: SocketAddr) -> Option<Counted> {
+        Some(counted(context, at, self.rows.get(&at)?.index?))
     }
 
     /// The cells to be read.
@@ -331,8 +335,8 @@ pub(crate) fn refused(why: Failed) -> Refused {
 }
 
 /// The counts of a relay. The switch has no register for the SSRC of the last packet.
-fn counted(desk: &Desk<'_>, at: SocketAddr, index: u16) -> Counted {
-    let count = desk.cells.get(Cell::Relayed(index));
+fn counted(context: &Context<'_>, at: SocketAddr, index: u16) -> Counted {
+    let count = context.cells.get(Cell::Relayed(index));
     let headers = if at.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
     let traffic = RelayTraffic {
         packets: count.packets,

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_switch_cannot_do_has_a_reason() {
+    fn each_relay_that_the_switch_cannot_take_has_a_reason() {
         type Change = fn(&mut Relay);
         let cases: [(Change, Reason); 8] = [
             (|relay| relay.accept = Accept::Nobody, Reason::Sources),

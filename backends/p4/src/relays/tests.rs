@@ -3,16 +3,16 @@ use std::time::Duration;
 use dataplane::{Accept, Hop, Path, RelayProtection};
 
 use super::*;
-use crate::book::Book;
 use crate::cells::Cells;
 use crate::config::tests::config;
 use crate::entry::{Op, Refusal, Table, Write};
 use crate::services::Services;
+use crate::table_writer::TableWriter;
 
 /// Relays, and a switch that answers when it is told to.
 struct Bench {
     relays: Relays,
-    book: Book,
+    writer: TableWriter,
     services: Services,
     cells: Cells,
     now: Instant,
@@ -24,7 +24,7 @@ impl Bench {
     fn new(counters: u32) -> Self {
         Bench {
             relays: Relays::new(counters),
-            book: Book::default(),
+            writer: TableWriter::default(),
             services: Services::default(),
             cells: Cells::default(),
             now: Instant::now(),
@@ -33,32 +33,35 @@ impl Bench {
         }
     }
 
-    fn with<T>(&mut self, act: impl FnOnce(&mut Relays, &mut Desk<'_>) -> T) -> T {
+    fn with<T>(&mut self, act: impl FnOnce(&mut Relays, &mut Context<'_>) -> T) -> T {
         let config = config();
-        let mut desk = Desk {
+        let mut context = Context {
             now: self.now,
             config: &config,
-            book: &mut self.book,
+            writer: &mut self.writer,
             services: &mut self.services,
             cells: &mut self.cells,
             away_since: self.away_since,
             is_leased: false,
         };
-        act(&mut self.relays, &mut desk)
+        act(&mut self.relays, &mut context)
     }
 
     fn set(&mut self, at: &str, relay: &Relay) -> (WriteId, Answer) {
         self.writes += 1;
         let write = WriteId(self.writes);
         let at = at.parse().unwrap();
-        (write, self.with(|relays, desk| relays.set(desk, write, at, relay)))
+        (
+            write,
+            self.with(|relays, context| relays.set(context, write, at, relay)),
+        )
     }
 
     fn remove(&mut self, at: &str) -> (WriteId, Answer) {
         self.writes += 1;
         let write = WriteId(self.writes);
         let at = at.parse().unwrap();
-        (write, self.with(|relays, desk| relays.remove(desk, write, at)))
+        (write, self.with(|relays, context| relays.remove(context, write, at)))
     }
 
     /// The switch does all it is asked for, or as it is told. Returns its writes to relays.
@@ -66,16 +69,16 @@ impl Bench {
         let mut done = Vec::new();
         loop {
             let mut settled = Vec::new();
-            let batch = self.book.next_batch(self.now, &mut settled).to_vec();
+            let batch = self.writer.next_batch(self.now, &mut settled).to_vec();
             if batch.is_empty() && settled.is_empty() {
                 return done;
             }
             if !batch.is_empty() {
                 let outcomes: Vec<_> = batch.iter().map(&answer).collect();
-                self.book.answered(&outcomes, &mut settled);
+                self.writer.answered(&outcomes, &mut settled);
             }
             for settled in &settled {
-                self.with(|relays, desk| relays.settled(desk, settled));
+                self.with(|relays, context| relays.settled(context, settled));
             }
             let relays = batch
                 .into_iter()
@@ -135,7 +138,7 @@ fn call(bench: &mut Bench) -> (WriteId, WriteId) {
     assert_eq!(answer, Answer::Pending);
     let done = bench.switch(|_| Ok(()));
     assert_eq!(done.len(), 2);
-    assert!(bench.book.is_written(&service(A.parse().unwrap())));
+    assert!(bench.writer.is_written(&service(A.parse().unwrap())));
     let expected = Written {
         write: second,
         outcome: Ok(()),
@@ -150,7 +153,7 @@ fn a_call_is_on_the_switch_and_leaves_it_with_its_counts() {
     let mut bench = Bench::new(16);
     call(&mut bench);
     bench.read(0, 10, 10 * (160 + 12 + 42));
-    let traffic = bench.with(|relays, desk| relays.traffic(desk, A.parse().unwrap()).unwrap().0);
+    let traffic = bench.with(|relays, context| relays.traffic(context, A.parse().unwrap()).unwrap().0);
     assert_eq!((traffic.packets, traffic.bytes), (10, 1_720));
 
     let (write, answer) = bench.remove(A);
@@ -211,7 +214,7 @@ fn a_full_table_is_said_to_be_full() {
     }));
     assert_eq!(written.len(), 2, "the other direction is lost, too");
     assert_eq!(bench.relays.len(), 0);
-    assert!(bench.book.used(Some(Table::Service)) == 0);
+    assert!(bench.writer.used(Some(Table::Service)) == 0);
 }
 
 #[test]
@@ -253,12 +256,12 @@ impl Bench {
 fn relays_stay_wanted_while_the_switch_is_away_and_new_ones_are_not_taken() {
     let mut bench = Bench::new(16);
     call(&mut bench);
-    bench.book.lost();
+    bench.writer.lost();
     bench.away_since = Some(bench.now);
     assert_eq!(bench.tick(ANSWER_MAX), []);
     let (_, answer) = bench.set("10.0.1.9:30004", &relay(ALICE, B, BOB));
     assert_eq!(answer, Answer::Refused(Refused::Gone));
-    bench.book.found(Default::default());
+    bench.writer.found(Default::default());
     assert_eq!(bench.switch(|_| Ok(())).len(), 2, "it gets them again");
     assert_eq!(bench.written(), []);
 }

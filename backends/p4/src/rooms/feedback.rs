@@ -10,7 +10,7 @@ use dataplane::{FeedbackClass, LegId, Reason, Refused, StreamKey};
 use super::publish::Touched;
 use super::{Entries, Rooms, fit, replace};
 use crate::address::{pair, way};
-use crate::desk::Desk;
+use crate::context::Context;
 use crate::entry::{Key, Table, Value};
 
 /// The legs whose feedback goes on, and their entries.
@@ -27,28 +27,28 @@ impl Rooms {
     /// Errors: the reason why the switch cannot. It then forwards none.
     pub(crate) fn set_feedback(
         &mut self,
-        desk: &mut Desk<'_>,
+        context: &mut Context<'_>,
         from: LegId,
         class: FeedbackClass,
         to: Option<LegId>,
     ) -> Result<(), Refused> {
         self.feedback.wanted.remove(&(from, class));
         let answer = match to {
-            Some(to) => self.may_forward(desk, from, to).map(|()| {
+            Some(to) => self.may_forward(context, from, to).map(|()| {
                 self.feedback.wanted.insert((from, class), to);
             }),
             None => Ok(()),
         };
-        self.publish_feedback(desk);
+        self.publish_feedback(context);
         answer
     }
 
-    fn may_forward(&self, desk: &Desk<'_>, from: LegId, to: LegId) -> Result<(), Refused> {
+    fn may_forward(&self, context: &Context<'_>, from: LegId, to: LegId) -> Result<(), Refused> {
         let leg = |id| self.legs.get(&id).map(|row| &row.leg).ok_or(Reason::Companion);
         let fits = || {
             let (from, to) = (leg(from)?, leg(to)?);
-            fit::leg(desk.config, from)?;
-            fit::leg(desk.config, to)?;
+            fit::leg(context.config, from)?;
+            fit::leg(context.config, to)?;
             let family = |(_, remote): (SocketAddr, SocketAddr)| remote.is_ipv4();
             match fit::nominated(from).map(family) == fit::nominated(to).map(family) {
                 true => Ok(()),
@@ -59,19 +59,19 @@ impl Rooms {
     }
 
     /// A leg is gone, and with it what goes on from it or to it.
-    pub(super) fn forget_feedback(&mut self, desk: &mut Desk<'_>, leg: LegId) {
+    pub(super) fn forget_feedback(&mut self, context: &mut Context<'_>, leg: LegId) {
         self.feedback.wanted.retain(|(from, _), to| *from != leg && *to != leg);
-        self.publish_feedback(desk);
+        self.publish_feedback(context);
     }
 
     /// Writes the entries of all that goes on.
-    pub(super) fn publish_feedback(&mut self, desk: &mut Desk<'_>) {
+    pub(super) fn publish_feedback(&mut self, context: &mut Context<'_>) {
         if self.feedback.wanted.is_empty() && self.feedback.entries.is_empty() {
             return;
         }
         let (mut entries, mut services) = (Entries::new(), BTreeSet::new());
         for ((from, class), to) in &self.feedback.wanted {
-            if self.may_forward(desk, *from, *to).is_err() {
+            if self.may_forward(context, *from, *to).is_err() {
                 continue;
             }
             let to = self.legs.get(to).and_then(|row| fit::nominated(&row.leg));
@@ -85,20 +85,20 @@ impl Rooms {
                 services.insert(path.local);
             }
         }
-        replace(desk, &mut self.feedback.entries, entries);
+        replace(context, &mut self.feedback.entries, entries);
         let before = std::mem::replace(&mut self.feedback.services, services);
         for at in self.feedback.services.difference(&before) {
-            desk.services.hold(desk.book, desk.config, *at);
+            context.services.hold(context.writer, context.config, *at);
         }
         for at in before.difference(&self.feedback.services) {
-            desk.services.release(desk.book, *at);
+            context.services.release(context.writer, *at);
         }
     }
 
     /// Whether sender reports of a stream are replicated to the replicas that the switch sends.
     pub(crate) fn set_reports(
         &mut self,
-        desk: &mut Desk<'_>,
+        context: &mut Context<'_>,
         key: StreamKey,
         are_replicated: bool,
     ) -> Result<(), Refused> {
@@ -109,7 +109,7 @@ impl Rooms {
         row.replicates_reports = are_replicated;
         let mut touched = Touched::default();
         touched.streams.insert(key);
-        self.publish(desk, touched);
+        self.publish(context, touched);
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Entries, replace};
 use crate::Replication;
-use crate::desk::Desk;
+use crate::context::Context;
 use crate::entry::{Key, Table, Value};
 use crate::slots::Slots;
 
@@ -60,8 +60,13 @@ impl Default for Groups {
 impl Groups {
     /// The number and the branches of a group of these legs, which one more stream uses. Its
     /// packets are copied to the group `before` until then. `None` if there is no number.
-    pub(super) fn hold(&mut self, desk: &mut Desk<'_>, before: Option<u16>, members: &Members) -> Option<(u16, u16)> {
-        let replication = desk.config.replication;
+    pub(super) fn hold(
+        &mut self,
+        context: &mut Context<'_>,
+        before: Option<u16>,
+        members: &Members,
+    ) -> Option<(u16, u16)> {
+        let replication = context.config.replication;
         let before = before.and_then(|number| self.rows.get(&number));
         let before = before.map(|group| &group.places);
         let follows = |number: &u16| before.is_none_or(|before| self.rows[number].places.follow(replication, before));
@@ -78,7 +83,7 @@ impl Groups {
                     users: 0,
                     entries: Entries::new(),
                 };
-                replace(desk, &mut group.entries, new);
+                replace(context, &mut group.entries, new);
                 self.rows.insert(number, group);
                 self.by_members.entry(members.clone()).or_default().insert(number);
                 number
@@ -90,7 +95,7 @@ impl Groups {
     }
 
     /// A stream no longer uses a group.
-    pub(super) fn release(&mut self, desk: &mut Desk<'_>, number: u16) {
+    pub(super) fn release(&mut self, context: &mut Context<'_>, number: u16) {
         let Some(group) = self.rows.get_mut(&number) else {
             return;
         };
@@ -99,7 +104,7 @@ impl Groups {
             return;
         }
         let keys: Vec<Key> = group.entries.keys().cloned().collect();
-        replace(desk, &mut group.entries, Entries::new());
+        replace(context, &mut group.entries, Entries::new());
         if let Some(same) = self.by_members.get_mut(&group.members) {
             same.remove(&number);
             if same.is_empty() {
@@ -111,13 +116,13 @@ impl Groups {
     }
 
     /// Whether the switch has all of a group.
-    pub(super) fn is_written(&self, desk: &Desk<'_>, number: u16) -> bool {
+    pub(super) fn is_written(&self, context: &Context<'_>, number: u16) -> bool {
         let group = self.rows.get(&number);
-        group.is_some_and(|group| group.entries.keys().all(|key| desk.book.is_written(key)))
+        group.is_some_and(|group| group.entries.keys().all(|key| context.writer.is_written(key)))
     }
 
-    pub(super) fn tick(&mut self, desk: &Desk<'_>) {
-        self.numbers.tick(desk.now, desk.book);
+    pub(super) fn tick(&mut self, context: &Context<'_>) {
+        self.numbers.tick(context.now, context.writer);
     }
 }
 

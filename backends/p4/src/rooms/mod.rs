@@ -19,9 +19,9 @@ mod entries;
 mod feedback;
 mod fit;
 mod groups;
-mod life;
 mod numbers;
 mod packets;
+mod placement;
 mod publish;
 mod replicas;
 mod taking;
@@ -45,7 +45,7 @@ use self::numbers::Numbers;
 use self::replicas::Replicas;
 use self::templates::Templates;
 use crate::cells::Cell;
-use crate::desk::Desk;
+use crate::context::Context;
 use crate::entry::{Key, Value};
 use crate::slots::Slots;
 
@@ -124,7 +124,7 @@ struct StreamRow {
 #[derive(Debug)]
 struct ReplicaRow {
     replica: Replica,
-    home: Home,
+    location: Location,
     /// Not to be tried again before.
     not_before: Option<Instant>,
     /// It waited on the switch for a structure that its stream does not send, so it is a candidate
@@ -134,14 +134,14 @@ struct ReplicaRow {
 
 /// The side that has a replica.
 #[derive(Debug)]
-enum Home {
+enum Location {
     Base(Refused),
-    Switch(Box<Place>),
+    Switch(Box<SwitchReplica>),
 }
 
 /// A replica's place on the switch.
 #[derive(Debug)]
-struct Place {
+struct SwitchReplica {
     index: u16,
     entries: Entries,
     stage: Stage,
@@ -214,8 +214,8 @@ impl Rooms {
 
     /// Whether the switch sends a replica.
     pub(crate) fn sends(&self, id: ReplicaId) -> bool {
-        self.place(id)
-            .is_some_and(|place| matches!(place.stage, Stage::Sending(_)))
+        self.on_switch(id)
+            .is_some_and(|on_switch| matches!(on_switch.stage, Stage::Sending(_)))
     }
 
     /// The state with which a replica that left the switch continues.
@@ -246,7 +246,7 @@ impl Rooms {
 
     /// The source's numbers for some of a replica's, which only the publisher can send again.
     pub(crate) fn nack(&mut self, id: ReplicaId, sequences: &[u16]) {
-        let began = self.place(id).and_then(|place| place.stage.began());
+        let began = self.on_switch(id).and_then(|on_switch| on_switch.stage.began());
         let numbers = began.map_or(Vec::new(), |began| began.numbers.of_source(sequences));
         let source = self.replicas.get(id).and_then(|row| row.replica.source);
         if let Some(stream) = source.filter(|_| !numbers.is_empty()) {
@@ -258,13 +258,13 @@ impl Rooms {
     }
 
     /// The counts of a replica. Its octets include its header extensions.
-    pub(crate) fn statistics(&self, desk: &Desk<'_>, id: ReplicaId) -> Option<ReplicaStatistics> {
+    pub(crate) fn statistics(&self, context: &Context<'_>, id: ReplicaId) -> Option<ReplicaStatistics> {
         let row = self.replicas.get(id)?;
-        let place = self.place(id)?;
-        let Stage::Sending(began) = &place.stage else {
+        let on_switch = self.on_switch(id)?;
+        let Stage::Sending(began) = &on_switch.stage else {
             return None;
         };
-        let count = desk.cells.get(Cell::Sent(place.index));
+        let count = context.cells.get(Cell::Sent(on_switch.index));
         let remote = self
             .legs
             .get(&row.replica.leg)
@@ -291,28 +291,28 @@ impl Rooms {
         self.replicas.iter().filter(|(id, _)| self.sends(*id)).count()
     }
 
-    fn place(&self, id: ReplicaId) -> Option<&Place> {
-        match &self.replicas.get(id)?.home {
-            Home::Switch(place) => Some(place),
-            Home::Base(_) => None,
+    fn on_switch(&self, id: ReplicaId) -> Option<&SwitchReplica> {
+        match &self.replicas.get(id)?.location {
+            Location::Switch(on_switch) => Some(on_switch),
+            Location::Base(_) => None,
         }
     }
 
-    fn place_mut(&mut self, id: ReplicaId) -> Option<&mut Place> {
-        match &mut self.replicas.get_mut(id)?.home {
-            Home::Switch(place) => Some(place),
-            Home::Base(_) => None,
+    fn on_switch_mut(&mut self, id: ReplicaId) -> Option<&mut SwitchReplica> {
+        match &mut self.replicas.get_mut(id)?.location {
+            Location::Switch(on_switch) => Some(on_switch),
+            Location::Base(_) => None,
         }
     }
 }
 
 /// Has the switch have these entries of one thing in place of its earlier ones.
-fn replace(desk: &mut Desk<'_>, entries: &mut Entries, new: Entries) {
+fn replace(context: &mut Context<'_>, entries: &mut Entries, new: Entries) {
     let before = std::mem::replace(entries, new);
     for key in before.keys().filter(|key| !entries.contains_key(*key)) {
-        desk.book.unwant(key);
+        context.writer.unwant(key);
     }
     for (key, value) in entries.iter() {
-        desk.book.want(key.clone(), value.clone());
+        context.writer.want(key.clone(), value.clone());
     }
 }

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_is_not_asked_for() {
+    fn old_packets_are_not_asked_for() {
         let (numbers, _) = numbers(&[(100, 0), (2_000, 1_900)]);
         assert_eq!(numbers.of_source(&[100, 876, 1_000]), [976, 1_100]);
     }

@@ -5,7 +5,7 @@ use dataplane::{Event, ReplicaId};
 use super::numbers::Report;
 use super::publish::Touched;
 use super::{Rooms, fit};
-use crate::desk::Desk;
+use crate::context::Context;
 use crate::entry::Key;
 
 /// The switch reported something that cannot be.
@@ -16,7 +16,7 @@ impl Rooms {
     /// A packet of a stream brings a structure of its frames.
     ///
     /// Errors: there is no such stream, or the packet cannot be read.
-    pub(crate) fn structure(&mut self, desk: &mut Desk<'_>, number: u16, packet: &[u8]) -> Result<(), Nonsense> {
+    pub(crate) fn structure(&mut self, context: &mut Context<'_>, number: u16, packet: &[u8]) -> Result<(), Nonsense> {
         let key = *self.by_number.get(&number).ok_or(Nonsense)?;
         let (Some(row), Some(from)) = (self.streams.get_mut(&key), self.legs.get(&key.leg)) else {
             return Err(Nonsense);
@@ -25,25 +25,31 @@ impl Rooms {
         if row.templates.read(packet, id).ok_or(Nonsense)? {
             let mut touched = Touched::default();
             touched.streams.insert(key);
-            self.publish(desk, touched);
+            self.publish(context, touched);
         }
-        self.look_for_candidates(desk);
+        self.look_for_candidates(context);
         Ok(())
     }
 
     /// The switch tells which number a packet of a replica was sent with.
     ///
     /// Errors: there is no such replica.
-    pub(crate) fn reported(&mut self, desk: &Desk<'_>, index: u16, epoch: u8, report: Report) -> Result<(), Nonsense> {
+    pub(crate) fn reported(
+        &mut self,
+        context: &Context<'_>,
+        index: u16,
+        epoch: u8,
+        report: Report,
+    ) -> Result<(), Nonsense> {
         let id = *self.by_index.get(&index).ok_or(Nonsense)?;
         let is_described = self.is_described(id);
-        let began = self.place_mut(id).and_then(|place| place.stage.began_mut());
+        let began = self.on_switch_mut(id).and_then(|on_switch| on_switch.stage.began_mut());
         // Of an earlier epoch it is late, not wrong.
         let Some(began) = began.filter(|began| began.epoch == epoch) else {
             return Ok(());
         };
         let before = began.numbers.layer();
-        began.numbers.report(desk.now, report);
+        began.numbers.report(context.now, report);
         let after = began.numbers.layer();
         let source = self.replicas.get(id).and_then(|row| row.replica.source);
         if let (Some(source), Some(layer)) = (source, after.filter(|_| is_described && after != before)) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::{LegId, Refused, Replica, ReplicaId, StreamKey};
 
-use super::{Home, ReplicaRow};
+use super::{Location, ReplicaRow};
 
 /// All replicas. A room of many has an update for each, so none looks through all of them.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl Replicas {
             None => {
                 let row = ReplicaRow {
                     replica,
-                    home: Home::Base(Refused::Pending),
+                    location: Location::Base(Refused::Pending),
                     not_before: None,
                     needs_structure: false,
                 };

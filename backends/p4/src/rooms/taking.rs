@@ -8,7 +8,7 @@ use wire::Codec;
 use super::numbers::Numbers;
 use super::publish::Touched;
 use super::{AGAIN, Began, LATER, Rooms, Stage};
-use crate::desk::Desk;
+use crate::context::Context;
 
 impl Rooms {
     /// The next replica that the base is to release, and whether the switch begins it at a key
@@ -21,14 +21,16 @@ impl Rooms {
     /// Continues a replica that the base has released in this state.
     pub(crate) fn take_over(
         &mut self,
-        desk: &mut Desk<'_>,
+        context: &mut Context<'_>,
         write: WriteId,
         id: ReplicaId,
         from: Option<ReplicaSnapshot>,
     ) -> Answer {
         self.candidates.retain(|candidate| *candidate != id);
         let companion = Refused::Unsupported(Reason::Companion);
-        let is_named = self.place(id).is_some_and(|place| matches!(place.stage, Stage::Named));
+        let is_named = self
+            .on_switch(id)
+            .is_some_and(|on_switch| matches!(on_switch.stage, Stage::Named));
         let is_described = self.is_described(id);
         let codec = self.codec(id);
         let Some(row) = self.replicas.get_mut(id).filter(|_| is_named) else {
@@ -43,30 +45,30 @@ impl Rooms {
         let refusal = match from.filter(is_usable) {
             None => Some((companion, AGAIN)),
             Some(from) if is_rewritten(&from) => Some((Refused::Unsupported(Reason::Codec), LATER)),
-            Some(_) if desk.away_since.is_some() => Some((Refused::Gone, AGAIN)),
+            Some(_) if context.away_since.is_some() => Some((Refused::Gone, AGAIN)),
             Some(_) => None,
         };
         if let Some((why, after)) = refusal {
-            self.put_off(desk, id, why, after);
+            self.put_off(context, id, why, after);
             return Answer::Refused(why);
         }
         let from = from.expect("a state without which it is refused");
-        let Some(place) = self.place_mut(id) else {
+        let Some(on_switch) = self.on_switch_mut(id) else {
             return Answer::Refused(companion);
         };
-        let index = place.index;
+        let index = on_switch.index;
         let epoch = self.next_epoch(index);
         let began = Began {
             epoch,
             from,
             numbers: Numbers::new(from, codec, is_described),
         };
-        if let Some(place) = self.place_mut(id) {
-            place.stage = Stage::Taking(write, began);
-            place.since = desk.now;
+        if let Some(on_switch) = self.on_switch_mut(id) {
+            on_switch.stage = Stage::Taking(write, began);
+            on_switch.since = context.now;
         }
         self.left.remove(&id);
-        self.write_place(desk, id);
+        self.write_place(context, id);
         Answer::Pending
     }
 
@@ -87,19 +89,19 @@ impl Rooms {
     }
 
     /// The base has a replica again, which is tried again after a while.
-    pub(super) fn put_off(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, after: Duration) {
+    pub(super) fn put_off(&mut self, context: &mut Context<'_>, id: ReplicaId, why: Refused, after: Duration) {
         let mut touched = Touched::default();
-        self.leave(desk, id, why, &mut touched);
+        self.leave(context, id, why, &mut touched);
         if let Some(row) = self.replicas.get_mut(id) {
-            row.not_before = Some(desk.now + after);
+            row.not_before = Some(context.now + after);
         }
-        self.publish(desk, touched);
+        self.publish(context, touched);
     }
 
     /// The base continues a replica whose take-over took too long, or that is not to be here.
-    pub(crate) fn withdraw(&mut self, desk: &mut Desk<'_>, id: ReplicaId) {
-        if self.place(id).is_some() {
-            self.put_off(desk, id, Refused::Gone, AGAIN);
+    pub(crate) fn withdraw(&mut self, context: &mut Context<'_>, id: ReplicaId) {
+        if self.on_switch(id).is_some() {
+            self.put_off(context, id, Refused::Gone, AGAIN);
         }
     }
 }

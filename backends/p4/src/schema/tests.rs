@@ -24,7 +24,7 @@ fn the_compiled_programs_have_all_that_is_written() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_parts_are_named() {
     let whole = Program::of(Replication::Multicast).unwrap().info;
     let without = |change: fn(&mut P4Info)| {
         let mut info = whole.clone();

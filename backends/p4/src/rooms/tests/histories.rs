@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::book::GROUP_REST;
 use crate::link::LEASE;
+use crate::table_writer::GROUP_REST;
 
 const LEGS: u32 = 4;
 const REPLICAS: u32 = 8;
@@ -117,7 +117,7 @@ impl Watch {
         bench.writes += 1;
         let write = WriteId(bench.writes);
         let from = (!refused).then_some(from);
-        let answer = bench.rooms(|rooms, desk| rooms.take_over(desk, write, ReplicaId(id), from));
+        let answer = bench.rooms(|rooms, context| rooms.take_over(context, write, ReplicaId(id), from));
         if answer == Answer::Pending {
             self.released.insert(id);
             self.taking.insert(write, id);
@@ -156,7 +156,7 @@ impl Bench {
             paused,
             ..replica(leg_of(id), 100 + id, key, payload)
         };
-        is_there.then(|| self.rooms(|rooms, desk| rooms.set_replica(desk, ReplicaId(id), entry)))
+        is_there.then(|| self.rooms(|rooms, context| rooms.set_replica(context, ReplicaId(id), entry)))
     }
 
     fn act(&mut self, watch: &mut Watch, step: Step) {
@@ -174,24 +174,24 @@ impl Bench {
                 }
             }
             Step::RemoveReplica(id) => {
-                self.rooms(|rooms, desk| rooms.remove_replica(desk, ReplicaId(id)));
+                self.rooms(|rooms, context| rooms.remove_replica(context, ReplicaId(id)));
                 watch.released.remove(&id);
             }
             Step::Stream(number) => {
                 let (key, stream) = source(number);
                 if self.has_leg(key.leg) {
-                    let _ = self.rooms(|rooms, desk| rooms.set_stream(desk, key, stream));
+                    let _ = self.rooms(|rooms, context| rooms.set_stream(context, key, stream));
                 }
             }
-            Step::RemoveStream(number) => self.rooms(|rooms, desk| rooms.remove_stream(desk, source(number).0)),
+            Step::RemoveStream(number) => self.rooms(|rooms, context| rooms.remove_stream(context, source(number).0)),
             Step::RemoveLeg(id) => {
-                self.rooms(|rooms, desk| rooms.remove_leg(desk, LegId(id)));
+                self.rooms(|rooms, context| rooms.remove_leg(context, LegId(id)));
                 watch.released.retain(|replica| leg_of(*replica) != id);
             }
             Step::Move(id, port) => {
                 let mut leg = leg(id);
                 leg.paths[0].remote = format!("10.0.{port}.5:{}", 4_000 + id).parse().unwrap();
-                let _ = self.rooms(|rooms, desk| rooms.set_leg(desk, LegId(id), leg));
+                let _ = self.rooms(|rooms, context| rooms.set_leg(context, LegId(id), leg));
             }
             Step::Release { refused } => watch.release(self, refused),
             Step::Structure(number) => {

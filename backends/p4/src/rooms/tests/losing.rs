@@ -91,7 +91,7 @@ fn an_index_that_is_used_again_has_another_epoch() {
     bench.stream(key(1, 10), opus());
     bench.moved(5, replica(2, 50, key(1, 10), AUDIO), false);
     assert_eq!(bench.send(5)[..2], [0, 255]);
-    bench.rooms(|rooms, desk| rooms.remove_replica(desk, ReplicaId(5)));
+    bench.rooms(|rooms, context| rooms.remove_replica(context, ReplicaId(5)));
     bench.switch.work(&mut bench.core);
     assert_eq!(
         bench.set(6, replica(2, 51, key(1, 10), AUDIO)),
@@ -155,9 +155,9 @@ fn a_full_table_leaves_the_new_replica_in_the_base_and_the_others_on_the_switch(
         );
         let row = &bench.core.rooms.replicas.get(ReplicaId(6)).unwrap();
         assert!(
-            matches!(row.home, Home::Base(Refused::Full)),
+            matches!(row.location, Location::Base(Refused::Full)),
             "{full:?}: {:?}",
-            row.home
+            row.location
         );
         bench.switch.full.clear();
         bench.switch.groups_are_full = false;
@@ -178,7 +178,7 @@ fn a_take_over_that_is_not_answered_is_given_back() {
         next: 100,
         ..ReplicaSnapshot::default()
     };
-    let answer = bench.rooms(|rooms, desk| rooms.take_over(desk, WriteId(9), ReplicaId(5), Some(from)));
+    let answer = bench.rooms(|rooms, context| rooms.take_over(context, WriteId(9), ReplicaId(5), Some(from)));
     assert_eq!(answer, Answer::Pending);
     assert_eq!(bench.core.next_batch().len(), 1, "on its way");
     bench.core.down(Away::Unreachable);
@@ -220,7 +220,11 @@ fn a_switch_without_room_for_the_address_leaves_the_room_in_the_base() {
     bench.set(5, replica(2, 50, key(1, 10), AUDIO)).unwrap_err();
     assert_eq!(bench.candidate(), None);
     let row = &bench.core.rooms.replicas.get(ReplicaId(5)).unwrap();
-    assert!(matches!(row.home, Home::Base(Refused::Full)), "{:?}", row.home);
+    assert!(
+        matches!(row.location, Location::Base(Refused::Full)),
+        "{:?}",
+        row.location
+    );
     bench.switch.full.clear();
     bench.pass(6 * AGAIN);
     assert_eq!(bench.candidate(), Some((5, false)));

@@ -87,12 +87,12 @@ impl Bench {
         }
     }
 
-    fn rooms<T>(&mut self, act: impl FnOnce(&mut Rooms, &mut Desk<'_>) -> T) -> T {
-        self.core.at(self.now).with(|_, rooms, desk| act(rooms, desk))
+    fn rooms<T>(&mut self, act: impl FnOnce(&mut Rooms, &mut Context<'_>) -> T) -> T {
+        self.core.at(self.now).with(|_, rooms, context| act(rooms, context))
     }
 
     fn set(&mut self, id: u32, replica: Replica) -> Result<(), Refused> {
-        let answer = self.rooms(|rooms, desk| rooms.set_replica(desk, ReplicaId(id), replica));
+        let answer = self.rooms(|rooms, context| rooms.set_replica(context, ReplicaId(id), replica));
         self.switch.work(&mut self.core);
         answer
     }
@@ -106,7 +106,7 @@ impl Bench {
     fn take_over(&mut self, id: u32, from: Option<ReplicaSnapshot>) -> Answer {
         self.writes += 1;
         let write = WriteId(self.writes);
-        let answer = self.rooms(|rooms, desk| rooms.take_over(desk, write, ReplicaId(id), from));
+        let answer = self.rooms(|rooms, context| rooms.take_over(context, write, ReplicaId(id), from));
         self.switch.work(&mut self.core);
         answer
     }
@@ -133,12 +133,14 @@ impl Bench {
     fn legs(&mut self, count: u32) {
         for id in 1..=count {
             let leg = leg(id);
-            self.rooms(|rooms, desk| rooms.set_leg(desk, LegId(id), leg)).unwrap();
+            self.rooms(|rooms, context| rooms.set_leg(context, LegId(id), leg))
+                .unwrap();
         }
     }
 
     fn stream(&mut self, key: StreamKey, stream: Stream) {
-        self.rooms(|rooms, desk| rooms.set_stream(desk, key, stream)).unwrap();
+        self.rooms(|rooms, context| rooms.set_stream(context, key, stream))
+            .unwrap();
         self.switch.work(&mut self.core);
     }
 
@@ -178,8 +180,8 @@ impl Bench {
 
     /// The entry of a replica on the switch.
     fn send(&self, id: u32) -> Vec<u128> {
-        let place = self.core.rooms.place(ReplicaId(id)).expect("it is on the switch");
-        let key = place.entries.keys().find(|key| key.table() == Some(Table::Replica));
+        let on_switch = self.core.rooms.on_switch(ReplicaId(id)).expect("it is on the switch");
+        let key = on_switch.entries.keys().find(|key| key.table() == Some(Table::Replica));
         match &self.switch.entries[key.expect("it has its entry")] {
             Value::Data(data) => data.clone(),
             other => panic!("{other:?}"),

@@ -3,7 +3,7 @@
 use dataplane::Reason;
 
 use super::*;
-use crate::book::GROUP_REST;
+use crate::table_writer::GROUP_REST;
 
 #[test]
 fn sound_moves_with_its_numbers() {
@@ -191,7 +191,7 @@ fn streams_of_a_room_share_a_group_that_is_never_changed() {
     assert!(bench.switch.of(Table::Participant).is_empty());
 
     bench.switch.log.clear();
-    bench.rooms(|rooms, desk| rooms.remove_leg(desk, LegId(4)));
+    bench.rooms(|rooms, context| rooms.remove_leg(context, LegId(4)));
     bench.switch.work(&mut bench.core);
     assert!(
         !bench
@@ -204,7 +204,7 @@ fn streams_of_a_room_share_a_group_that_is_never_changed() {
     assert_eq!(bench.switch.groups().len(), 1);
     assert_eq!(bench.switch.of(Table::Replica).len(), 6);
     for leg in 1..=3 {
-        bench.rooms(|rooms, desk| rooms.remove_leg(desk, LegId(leg)));
+        bench.rooms(|rooms, context| rooms.remove_leg(context, LegId(leg)));
     }
     bench.pass(2 * GROUP_REST);
     let left = bench
@@ -224,7 +224,9 @@ fn a_receiver_that_moves_to_another_port_is_in_another_group() {
     bench.moved(2, replica(3, 50, key(1, 10), AUDIO), false);
     let mut moved = leg(2);
     moved.paths[0].remote = "10.0.3.77:1".parse().unwrap();
-    bench.rooms(|rooms, desk| rooms.set_leg(desk, LegId(2), moved)).unwrap();
+    bench
+        .rooms(|rooms, context| rooms.set_leg(context, LegId(2), moved))
+        .unwrap();
     bench.pass(2 * GROUP_REST);
     assert!(bench.sends(1) && bench.sends(2));
     let ports = bench.switch.entries.iter().find_map(|(key, value)| match (key, value) {
@@ -235,7 +237,7 @@ fn a_receiver_that_moves_to_another_port_is_in_another_group() {
 }
 
 #[test]
-fn what_the_switch_cannot_send_has_a_reason() {
+fn each_replica_that_the_switch_cannot_send_has_a_reason() {
     type Change = fn(&mut Leg, &mut Stream, &mut Leg, &mut Replica);
     let cases: [(Change, Reason); 14] = [
         (
@@ -295,9 +297,9 @@ fn what_the_switch_cannot_send_has_a_reason() {
         let (mut from, mut to, mut stream) = (leg(1), leg(2), av1());
         let mut entry = replica(2, 60, key(1, 11), VIDEO);
         change(&mut from, &mut stream, &mut to, &mut entry);
-        let _ = bench.rooms(|rooms, desk| rooms.set_leg(desk, LegId(1), from));
-        let _ = bench.rooms(|rooms, desk| rooms.set_leg(desk, LegId(2), to));
-        let _ = bench.rooms(|rooms, desk| rooms.set_stream(desk, key(1, 11), stream));
+        let _ = bench.rooms(|rooms, context| rooms.set_leg(context, LegId(1), from));
+        let _ = bench.rooms(|rooms, context| rooms.set_leg(context, LegId(2), to));
+        let _ = bench.rooms(|rooms, context| rooms.set_stream(context, key(1, 11), stream));
         assert_eq!(bench.set(6, entry), Err(Refused::Unsupported(reason)), "case {place}");
         assert!(bench.switch.of(Table::Sender).is_empty());
     }
@@ -325,7 +327,9 @@ fn vp8_whose_picture_ids_were_changed_stays_in_the_base() {
     let mut from = leg(1);
     from.extensions_in = ExtensionMap::default();
     bench.legs(2);
-    bench.rooms(|rooms, desk| rooms.set_leg(desk, LegId(1), from)).unwrap();
+    bench
+        .rooms(|rooms, context| rooms.set_leg(context, LegId(1), from))
+        .unwrap();
     bench.stream(key(1, 11), stream(MediaKind::Video, VIDEO, Codec::Vp8));
     bench.set(6, replica(2, 60, key(1, 11), VIDEO)).unwrap_err();
     assert_eq!(bench.candidate(), Some((6, false)));

@@ -70,7 +70,7 @@ fn a_replica_that_leaves_continues_after_the_newest_report() {
     bench.report(0, 7, 100, 500, 2);
     let (now, rooms) = (bench.now, &mut bench.core.rooms);
     let snapshot = rooms
-        .place(ReplicaId(6))
+        .on_switch(ReplicaId(6))
         .unwrap()
         .stage
         .began()
@@ -121,7 +121,7 @@ fn feedback_goes_on_from_leg_to_leg_and_ends_with_either() {
 
     let mut bench = Bench::on_switch(false);
     let set = |bench: &mut Bench, class, to: Option<u32>| {
-        let answer = bench.rooms(|rooms, desk| rooms.set_feedback(desk, LegId(2), class, to.map(LegId)));
+        let answer = bench.rooms(|rooms, context| rooms.set_feedback(context, LegId(2), class, to.map(LegId)));
         bench.switch.work(&mut bench.core);
         answer
     };
@@ -136,7 +136,7 @@ fn feedback_goes_on_from_leg_to_leg_and_ends_with_either() {
     assert_eq!(set(&mut bench, FeedbackClass::KeyFrames, Some(1)), Ok(()));
     assert_eq!(set(&mut bench, FeedbackClass::Estimates, None), Ok(()));
     assert_eq!(bench.switch.of(Table::Feedback).len(), 1);
-    bench.rooms(|rooms, desk| rooms.remove_leg(desk, LegId(1)));
+    bench.rooms(|rooms, context| rooms.remove_leg(context, LegId(1)));
     bench.switch.work(&mut bench.core);
     assert!(bench.switch.of(Table::Feedback).is_empty());
 }
@@ -145,13 +145,13 @@ fn feedback_goes_on_from_leg_to_leg_and_ends_with_either() {
 fn sender_reports_are_replicated_to_the_group_of_the_stream() {
     let mut bench = Bench::on_switch(false);
     bench
-        .rooms(|rooms, desk| rooms.set_reports(desk, key(1, 10), true))
+        .rooms(|rooms, context| rooms.set_reports(context, key(1, 10), true))
         .unwrap();
     bench.switch.work(&mut bench.core);
     let group = bench.switch.of(Table::Sender)[0].1[1];
     assert_eq!(bench.switch.of(Table::Report)[0].1, [group, 1]);
     bench
-        .rooms(|rooms, desk| rooms.set_reports(desk, key(1, 10), false))
+        .rooms(|rooms, context| rooms.set_reports(context, key(1, 10), false))
         .unwrap();
     bench.switch.work(&mut bench.core);
     assert!(bench.switch.of(Table::Report).is_empty());

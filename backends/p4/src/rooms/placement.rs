@@ -7,83 +7,86 @@ use dataplane::{Reason, Refused, ReplicaId, StreamKey, Written};
 
 use super::numbers::{SLACK, SLACK_LOST};
 use super::publish::Touched;
-use super::{AGAIN, Began, Home, LATER, Place, Rooms, START_MAX, STRUCTURE_MAX, Stage, entries, fit, replace};
-use crate::book::{Failed, Settled};
+use super::{
+    AGAIN, Began, LATER, Location, Rooms, START_MAX, STRUCTURE_MAX, Stage, SwitchReplica, entries, fit, replace,
+};
 use crate::cells::Cell;
-use crate::desk::{ANSWER_MAX, Desk};
+use crate::context::{ANSWER_MAX, Context};
 use crate::entry::{Key, Table};
 use crate::relays::refused;
+use crate::table_writer::{Failed, Settled};
 
 impl Rooms {
     /// Decides where replicas are, and writes what has changed by it.
-    pub(super) fn refresh(&mut self, desk: &mut Desk<'_>, ids: &[ReplicaId], mut touched: Touched) {
+    pub(super) fn refresh(&mut self, context: &mut Context<'_>, ids: &[ReplicaId], mut touched: Touched) {
         for id in ids {
-            self.house(desk, *id, &mut touched);
+            self.assign(context, *id, &mut touched);
             if let Some(row) = self.replicas.get(*id) {
                 touched.streams.extend(row.replica.source);
                 touched.legs.insert(row.replica.leg);
             }
         }
-        self.publish(desk, touched);
+        self.publish(context, touched);
         for id in ids {
-            self.write_place(desk, *id);
+            self.write_place(context, *id);
         }
-        self.look_for_candidates(desk);
+        self.look_for_candidates(context);
     }
 
     /// Decides where a replica is.
-    fn house(&mut self, desk: &mut Desk<'_>, id: ReplicaId, touched: &mut Touched) {
-        let fits = self.fits(desk, id);
+    fn assign(&mut self, context: &mut Context<'_>, id: ReplicaId, touched: &mut Touched) {
+        let fits = self.fits(context, id);
         let Some(row) = self.replicas.get_mut(id) else { return };
-        match (&row.home, fits) {
-            (Home::Switch(_), Ok(())) => {}
-            (Home::Switch(_), Err(why)) => self.leave(desk, id, why, touched),
-            (Home::Base(_), Err(why)) => row.home = Home::Base(why),
-            (Home::Base(_), Ok(())) if row.not_before.is_some_and(|at| desk.now < at) => {}
-            (Home::Base(_), Ok(())) if desk.away_since.is_some() => row.home = Home::Base(Refused::Gone),
-            (Home::Base(_), Ok(())) => match self.indexes.take() {
+        match (&row.location, fits) {
+            (Location::Switch(_), Ok(())) => {}
+            (Location::Switch(_), Err(why)) => self.leave(context, id, why, touched),
+            (Location::Base(_), Err(why)) => row.location = Location::Base(why),
+            (Location::Base(_), Ok(())) if row.not_before.is_some_and(|at| context.now < at) => {}
+            (Location::Base(_), Ok(())) if context.away_since.is_some() => row.location = Location::Base(Refused::Gone),
+            (Location::Base(_), Ok(())) => match self.indexes.take() {
                 Some(index) => {
-                    desk.cells.start(Cell::Sent(index));
+                    context.cells.start(Cell::Sent(index));
                     row.not_before = None;
-                    row.home = Home::Switch(Box::new(Place {
+                    row.location = Location::Switch(Box::new(SwitchReplica {
                         index,
                         entries: Default::default(),
                         stage: Stage::Preparing,
-                        since: desk.now,
+                        since: context.now,
                     }));
                     self.by_index.insert(index, id);
                     self.preparing.insert(id);
                 }
                 None => {
-                    row.home = Home::Base(Refused::Full);
-                    row.not_before = Some(desk.now + AGAIN);
+                    row.location = Location::Base(Refused::Full);
+                    row.not_before = Some(context.now + AGAIN);
                 }
             },
         }
     }
 
     /// Whether the switch could send a replica.
-    fn fits(&self, desk: &Desk<'_>, id: ReplicaId) -> Result<(), Refused> {
+    fn fits(&self, context: &Context<'_>, id: ReplicaId) -> Result<(), Refused> {
         let unsupported = Refused::Unsupported;
         let companion = || unsupported(Reason::Companion);
         let row = self.replicas.get(id).ok_or_else(companion)?;
-        if !desk.config.rooms {
+        if !context.config.rooms {
             return Err(unsupported(Reason::Table));
         }
         let entry = &row.replica;
         let to = self.legs.get(&entry.leg).ok_or_else(companion)?;
-        fit::leg(desk.config, &to.leg).map_err(unsupported)?;
+        fit::leg(context.config, &to.leg).map_err(unsupported)?;
         let source = entry.source.filter(|_| !entry.paused);
         let source = source.ok_or(unsupported(Reason::NoMedia))?;
         let stream = self.streams.get(&source).ok_or_else(companion)?;
         let from = self.legs.get(&source.leg).ok_or_else(companion)?;
-        fit::leg(desk.config, &from.leg)
+        fit::leg(context.config, &from.leg)
             .and_then(|()| fit::stream(&stream.stream, &from.leg))
             .and_then(|()| fit::replica(entry, &to.leg, &stream.stream, &from.leg))
             .map_err(unsupported)?;
         // The switch knows a replica by its leg and stream.
-        let is_same =
-            |other: &super::ReplicaRow| other.replica.source == entry.source && matches!(other.home, Home::Switch(_));
+        let is_same = |other: &super::ReplicaRow| {
+            other.replica.source == entry.source && matches!(other.location, Location::Switch(_))
+        };
         let mut others = self
             .replicas
             .sent_to(entry.leg)
@@ -96,9 +99,9 @@ impl Rooms {
     }
 
     /// Writes the entries of a replica's own.
-    pub(super) fn write_place(&mut self, desk: &mut Desk<'_>, id: ReplicaId) {
+    pub(super) fn write_place(&mut self, context: &mut Context<'_>, id: ReplicaId) {
         let Some(row) = self.replicas.get_mut(id) else { return };
-        let (Home::Switch(place), Some(source)) = (&mut row.home, row.replica.source) else {
+        let (Location::Switch(on_switch), Some(source)) = (&mut row.location, row.replica.source) else {
             return;
         };
         let (Some(to), Some(from)) = (self.legs.get(&row.replica.leg), self.legs.get(&source.leg)) else {
@@ -107,38 +110,40 @@ impl Rooms {
         let Some(stream) = self.streams.get(&source) else {
             return;
         };
-        let mut new = entries::payload_types(place.index, &row.replica);
-        if let (Some(began), Some(rid), Some(number)) = (place.stage.began(), to.rid, stream.number) {
-            let value = entries::replica(place.index, began, &row.replica, &to.leg, &stream.stream, &from.leg);
+        let mut new = entries::payload_types(on_switch.index, &row.replica);
+        if let (Some(began), Some(rid), Some(number)) = (on_switch.stage.began(), to.rid, stream.number) {
+            let value = entries::replica(on_switch.index, began, &row.replica, &to.leg, &stream.stream, &from.leg);
             new.insert(entries::replica_key(rid, number), value);
         }
-        replace(desk, &mut place.entries, new);
+        replace(context, &mut on_switch.entries, new);
     }
 
     /// Names replicas as candidates whose entries the switch has.
-    pub(crate) fn look_for_candidates(&mut self, desk: &Desk<'_>) {
-        if !desk.is_leased {
+    pub(crate) fn look_for_candidates(&mut self, context: &Context<'_>) {
+        if !context.is_leased {
             return;
         }
         let complete = self.preparing.iter().copied();
-        let complete: Vec<ReplicaId> = complete.filter(|id| self.is_to_be_named(desk, *id)).collect();
+        let complete: Vec<ReplicaId> = complete.filter(|id| self.is_to_be_named(context, *id)).collect();
         for id in complete {
             self.preparing.remove(&id);
-            if let Some(place) = self.place_mut(id) {
-                place.stage = Stage::Named;
+            if let Some(on_switch) = self.on_switch_mut(id) {
+                on_switch.stage = Stage::Named;
                 self.candidates.push_back(id);
             }
         }
     }
 
-    fn is_to_be_named(&self, desk: &Desk<'_>, id: ReplicaId) -> bool {
-        let Some(place) = self.place(id) else { return false };
+    fn is_to_be_named(&self, context: &Context<'_>, id: ReplicaId) -> bool {
+        let Some(on_switch) = self.on_switch(id) else {
+            return false;
+        };
         let source = self.replicas.get(id).and_then(|row| row.replica.source);
         let stream = source.and_then(|source| self.streams.get(&source));
         let needs_it = self.replicas.get(id).is_some_and(|row| row.needs_structure);
-        let waits = needs_it || desk.now.saturating_duration_since(place.since) < STRUCTURE_MAX;
+        let waits = needs_it || context.now.saturating_duration_since(on_switch.since) < STRUCTURE_MAX;
         let is_known = stream.is_some_and(|stream| stream.templates.are_known());
-        (!waits || is_known || !self.is_described(id)) && self.is_complete(desk, id)
+        (!waits || is_known || !self.is_described(id)) && self.is_complete(context, id)
     }
 
     /// Whether a replica begins at a key frame.
@@ -154,30 +159,37 @@ impl Rooms {
 
     /// Removes a replica from the switch. If the switch may have sent it, the base continues after
     /// all numbers that may have been used.
-    pub(super) fn leave(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, touched: &mut Touched) {
-        self.leave_with(desk, id, why, SLACK, touched);
+    pub(super) fn leave(&mut self, context: &mut Context<'_>, id: ReplicaId, why: Refused, touched: &mut Touched) {
+        self.leave_with(context, id, why, SLACK, touched);
     }
 
-    fn leave_with(&mut self, desk: &mut Desk<'_>, id: ReplicaId, why: Refused, slack: u16, touched: &mut Touched) {
+    fn leave_with(
+        &mut self,
+        context: &mut Context<'_>,
+        id: ReplicaId,
+        why: Refused,
+        slack: u16,
+        touched: &mut Touched,
+    ) {
         let Some(row) = self.replicas.get_mut(id) else { return };
-        if !matches!(row.home, Home::Switch(_)) {
+        if !matches!(row.location, Location::Switch(_)) {
             return;
         }
-        let Home::Switch(mut place) = std::mem::replace(&mut row.home, Home::Base(why)) else {
+        let Location::Switch(mut on_switch) = std::mem::replace(&mut row.location, Location::Base(why)) else {
             return;
         };
         touched.streams.extend(row.replica.source);
         touched.legs.insert(row.replica.leg);
-        let keys: Vec<Key> = place.entries.keys().cloned().collect();
-        replace(desk, &mut place.entries, Default::default());
-        self.by_index.remove(&place.index);
-        self.indexes.give_back(place.index, keys);
+        let keys: Vec<Key> = on_switch.entries.keys().cloned().collect();
+        replace(context, &mut on_switch.entries, Default::default());
+        self.by_index.remove(&on_switch.index);
+        self.indexes.give_back(on_switch.index, keys);
         self.preparing.remove(&id);
         self.candidates.retain(|candidate| *candidate != id);
-        if let Some(began) = place.stage.began() {
-            self.left.insert(id, began.numbers.snapshot(desk.now, slack));
+        if let Some(began) = on_switch.stage.began() {
+            self.left.insert(id, began.numbers.snapshot(context.now, slack));
         }
-        if let Stage::Taking(write, _) = place.stage {
+        if let Stage::Taking(write, _) = on_switch.stage {
             self.written.push_back(Written {
                 write,
                 outcome: Err(why),
@@ -187,42 +199,45 @@ impl Rooms {
     }
 
     /// An entry is on the switch, or why not.
-    pub(crate) fn settled(&mut self, desk: &mut Desk<'_>, (key, outcome): &Settled) {
+    pub(crate) fn settled(&mut self, context: &mut Context<'_>, (key, outcome): &Settled) {
         match outcome {
             Ok(()) if key.table() == Some(Table::Replica) => self.taken(key),
             Ok(()) => {}
-            Err(why) => self.failed(desk, key, refused(*why)),
+            Err(why) => self.failed(context, key, refused(*why)),
         }
     }
 
     /// The last entry of a replica is written: the switch sends it.
     fn taken(&mut self, key: &Key) {
         let Some(id) = self.replica_of(key) else { return };
-        let Some(place) = self.place_mut(id) else { return };
-        match std::mem::replace(&mut place.stage, Stage::Preparing) {
+        let Some(on_switch) = self.on_switch_mut(id) else {
+            return;
+        };
+        match std::mem::replace(&mut on_switch.stage, Stage::Preparing) {
             Stage::Taking(write, began) => {
-                place.stage = Stage::Sending(began);
+                on_switch.stage = Stage::Sending(began);
                 self.written.push_back(Written {
                     write,
                     outcome: Ok(()),
                     traffic: None,
                 });
             }
-            stage => place.stage = stage,
+            stage => on_switch.stage = stage,
         }
     }
 
     fn replica_of(&self, key: &Key) -> Option<ReplicaId> {
         let leg = *self.by_rid.get(&(key.field(0) as u16))?;
         let source = *self.by_number.get(&(key.field(1) as u16))?;
-        let is_it = |row: &super::ReplicaRow| row.replica.source == Some(source) && matches!(row.home, Home::Switch(_));
+        let is_it =
+            |row: &super::ReplicaRow| row.replica.source == Some(source) && matches!(row.location, Location::Switch(_));
         let mut sent = self.replicas.sent_to(leg).into_iter();
         sent.find(|id| self.replicas.get(*id).is_some_and(is_it))
     }
 
     /// The switch has no room for an entry, or does not accept it. The replicas that need it are
     /// the base's from here on, except those that the switch sends without it.
-    fn failed(&mut self, desk: &mut Desk<'_>, key: &Key, why: Refused) {
+    fn failed(&mut self, context: &mut Context<'_>, key: &Key, why: Refused) {
         let mut concerned: Vec<ReplicaId> = match key {
             Key::Group(number) => self.users_of(*number),
             Key::Entry(Table::Participant, _) => self.users_of(key.field(0) as u16),
@@ -243,21 +258,21 @@ impl Rooms {
             _ => Vec::new(),
         };
         let is_new = |id: &ReplicaId| {
-            self.place(*id)
-                .is_some_and(|place| !matches!(place.stage, Stage::Sending(_)))
+            self.on_switch(*id)
+                .is_some_and(|on_switch| !matches!(on_switch.stage, Stage::Sending(_)))
         };
         let is_of_one = matches!(key.table(), Some(Table::Replica | Table::PayloadType));
         if !is_of_one && concerned.iter().any(is_new) {
             concerned.retain(is_new);
         }
-        self.give_back(desk, &concerned, why);
+        self.give_back(context, &concerned, why);
     }
 
     /// The base has these replicas again, for a while.
-    fn give_back(&mut self, desk: &mut Desk<'_>, ids: &[ReplicaId], why: Refused) {
+    fn give_back(&mut self, context: &mut Context<'_>, ids: &[ReplicaId], why: Refused) {
         for id in ids {
             let sends = self.sends(*id);
-            self.put_off(desk, *id, why, 5 * AGAIN);
+            self.put_off(context, *id, why, 5 * AGAIN);
             if sends {
                 self.returned.push_back(*id);
             }
@@ -265,30 +280,30 @@ impl Rooms {
     }
 
     /// The switch does not look at packets to an address, for want of room.
-    pub(crate) fn lose(&mut self, desk: &mut Desk<'_>, at: SocketAddr, why: Failed) {
+    pub(crate) fn lose(&mut self, context: &mut Context<'_>, at: SocketAddr, why: Failed) {
         let streams = self.streams.iter().filter(|(_, row)| row.services.contains(&at));
         let streams: Vec<StreamKey> = streams.map(|(key, _)| *key).collect();
         for key in streams {
             let followers = self.followers(key);
-            self.give_back(desk, &followers, refused(why));
+            self.give_back(context, &followers, refused(why));
         }
     }
 
     /// Does what is due.
-    pub(crate) fn tick(&mut self, desk: &mut Desk<'_>) {
-        let is_due = |at: Instant| at <= desk.now;
+    pub(crate) fn tick(&mut self, context: &mut Context<'_>) {
+        let is_due = |at: Instant| at <= context.now;
         let mut due = Vec::new();
         let mut stuck = Vec::new();
         for (id, row) in self.replicas.iter() {
-            match &row.home {
-                Home::Base(Refused::Gone) if desk.away_since.is_none() && row.not_before.is_none_or(is_due) => {
+            match &row.location {
+                Location::Base(Refused::Gone) if context.away_since.is_none() && row.not_before.is_none_or(is_due) => {
                     due.push(id);
                 }
-                Home::Base(_) if row.not_before.is_some_and(is_due) => due.push(id),
-                Home::Base(_) => {}
-                Home::Switch(place) => {
-                    let age = desk.now.saturating_duration_since(place.since);
-                    match &place.stage {
+                Location::Base(_) if row.not_before.is_some_and(is_due) => due.push(id),
+                Location::Base(_) => {}
+                Location::Switch(on_switch) => {
+                    let age = context.now.saturating_duration_since(on_switch.since);
+                    match &on_switch.stage {
                         Stage::Taking(..) if age >= ANSWER_MAX => stuck.push((id, Refused::Gone, AGAIN)),
                         Stage::Sending(began) if began.is_overdue(age) => {
                             stuck.push((id, Refused::Unsupported(Reason::Codec), LATER));
@@ -300,7 +315,7 @@ impl Rooms {
         }
         for (id, why, after) in stuck {
             let sends = self.sends(id);
-            self.put_off(desk, id, why, after);
+            self.put_off(context, id, why, after);
             if sends {
                 self.returned.push_back(id);
             }
@@ -314,31 +329,31 @@ impl Rooms {
                     row.not_before = None;
                 }
             }
-            self.refresh(desk, &due, Touched::default());
+            self.refresh(context, &due, Touched::default());
         }
-        self.look_for_candidates(desk);
-        self.rids.tick(desk.now, desk.book);
-        self.numbers.tick(desk.now, desk.book);
-        self.indexes.tick(desk.now, desk.book);
-        self.groups.tick(desk);
+        self.look_for_candidates(context);
+        self.rids.tick(context.now, context.writer);
+        self.numbers.tick(context.now, context.writer);
+        self.indexes.tick(context.now, context.writer);
+        self.groups.tick(context);
     }
 
     /// The switch certainly numbers no packets any more: the base continues all that it sent.
-    pub(crate) fn return_all(&mut self, desk: &mut Desk<'_>) {
+    pub(crate) fn return_all(&mut self, context: &mut Context<'_>) {
         let here = self
             .replicas
             .iter()
             .map(|(id, _)| id)
-            .filter(|id| self.place(*id).is_some());
+            .filter(|id| self.on_switch(*id).is_some());
         let here: Vec<ReplicaId> = here.collect();
         let mut touched = Touched::default();
         for id in here {
             if self.sends(id) {
                 self.returned.push_back(id);
             }
-            self.leave_with(desk, id, Refused::Gone, SLACK_LOST, &mut touched);
+            self.leave_with(context, id, Refused::Gone, SLACK_LOST, &mut touched);
         }
-        self.publish(desk, touched);
+        self.publish(context, touched);
     }
 }
 

@@ -3,18 +3,18 @@
 use std::time::{Duration, Instant};
 
 use crate::P4Config;
-use crate::book::Book;
 use crate::cells::Cells;
 use crate::services::Services;
+use crate::table_writer::TableWriter;
 
 /// After so long without an answer the switch is gone.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// The shared parts, at one moment.
-pub(crate) struct Desk<'a> {
+pub(crate) struct Context<'a> {
     pub now: Instant,
     pub config: &'a P4Config,
-    pub book: &'a mut Book,
+    pub writer: &'a mut TableWriter,
     pub services: &'a mut Services,
     pub cells: &'a mut Cells,
     /// Since when the switch is not there; `None` while it is.
@@ -23,7 +23,7 @@ pub(crate) struct Desk<'a> {
     pub is_leased: bool,
 }
 
-impl Desk<'_> {
+impl Context<'_> {
     /// Whether the switch has been away for so long that nothing is expected of it.
     pub(crate) fn is_gone(&self) -> bool {
         self.away_since

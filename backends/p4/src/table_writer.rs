@@ -38,8 +38,8 @@ pub(crate) type Settled = (Key, Result<(), Failed>);
 
 /// The switch's entries, wanted and real.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
-    wanted: BTreeMap<Key, Value>,
+pub(crate) struct TableWriter {
+    desired: BTreeMap<Key, Value>,
     /// As far as the switch has answered.
     installed: BTreeMap<Key, Value>,
     /// Entries whose wanted value is not the installed one, by rank.
@@ -58,10 +58,10 @@ pub(crate) struct Book {
     pub(crate) refused: u64,
 }
 
-impl Book {
+impl TableWriter {
     /// Has the switch have an entry with this value.
     pub(crate) fn want(&mut self, key: Key, value: Value) {
-        if self.wanted.get(&key) == Some(&value) && !self.failed.contains_key(&key) {
+        if self.desired.get(&key) == Some(&value) && !self.failed.contains_key(&key) {
             return;
         }
         self.failed.remove(&key);
@@ -69,13 +69,13 @@ impl Book {
         if let Some(group) = part_of(&key) {
             self.idle.remove(&group);
         }
-        self.wanted.insert(key.clone(), value);
+        self.desired.insert(key.clone(), value);
         self.compare(key);
     }
 
     /// Has the switch not have an entry.
     pub(crate) fn unwant(&mut self, key: &Key) {
-        self.wanted.remove(key);
+        self.desired.remove(key);
         self.failed.remove(key);
         self.attempts.remove(key);
         self.compare(key.clone());
@@ -83,15 +83,15 @@ impl Book {
 
     /// Whether the switch has a wanted entry with its wanted value.
     pub(crate) fn is_written(&self, key: &Key) -> bool {
-        let wanted = self.wanted.get(key);
-        wanted.is_some() && self.installed.get(key) == wanted
+        let desired = self.desired.get(key);
+        desired.is_some() && self.installed.get(key) == desired
     }
 
     /// Whether the switch certainly does not have an entry.
     pub(crate) fn is_absent(&self, key: &Key) -> bool {
         let is_on_its_way = self.in_flight.iter().any(|write| write.key == *key);
         let may_be_there = self.installed.contains_key(key) || is_on_its_way || self.unknown.contains(key);
-        !may_be_there && !self.wanted.contains_key(key)
+        !may_be_there && !self.desired.contains_key(key)
     }
 
     /// How many entries of a table the switch has, or of groups.
@@ -136,7 +136,7 @@ impl Book {
             if rank.is_some_and(|rank| rank != *of) || writes.len() == BATCH_MAX {
                 break;
             }
-            let Some(value) = self.wanted.get(key) else { continue };
+            let Some(value) = self.desired.get(key) else { continue };
             if let Some(why) = group_of(key, value).and_then(|group| self.failure_of(group)) {
                 hopeless.push((key.clone(), why));
                 continue;
@@ -247,7 +247,7 @@ impl Book {
 
     fn fail(&mut self, key: Key, why: Failed, settled: &mut Vec<Settled>) {
         self.to_write.remove(&(key.rank(), key.clone()));
-        if self.wanted.contains_key(&key) {
+        if self.desired.contains_key(&key) {
             self.failed.insert(key.clone(), why);
             settled.push((key, Err(why)));
         }
@@ -267,7 +267,7 @@ impl Book {
         self.in_flight.clear();
         let unknown = std::mem::take(&mut self.unknown);
         let is_foreign = |(key, value): &(&Key, &Value)| {
-            let is_known = self.wanted.get(*key) == Some(*value) || self.installed.get(*key) == Some(*value);
+            let is_known = self.desired.get(*key) == Some(*value) || self.installed.get(*key) == Some(*value);
             !is_known && !unknown.contains(*key)
         };
         let foreign = entries.iter().filter(is_foreign).count();
@@ -276,7 +276,7 @@ impl Book {
         self.idle.clear();
         self.failed.clear();
         self.attempts.clear();
-        let keys: BTreeSet<Key> = entries.keys().chain(self.wanted.keys()).cloned().collect();
+        let keys: BTreeSet<Key> = entries.keys().chain(self.desired.keys()).cloned().collect();
         for (key, value) in entries {
             self.note(key, value);
         }
@@ -312,10 +312,10 @@ impl Book {
 
     /// Notes whether an entry is to be written or deleted.
     fn compare(&mut self, key: Key) {
-        let (wanted, installed) = (self.wanted.get(&key), self.installed.get(&key));
-        let is_written = wanted.is_some() && wanted == installed;
-        let to_write = wanted.is_some() && !is_written && !self.failed.contains_key(&key);
-        let to_delete = wanted.is_none() && installed.is_some();
+        let (desired, installed) = (self.desired.get(&key), self.installed.get(&key));
+        let is_written = desired.is_some() && desired == installed;
+        let to_write = desired.is_some() && !is_written && !self.failed.contains_key(&key);
+        let to_delete = desired.is_none() && installed.is_some();
         let place = (key.rank(), key);
         if to_write {
             self.to_write.insert(place.clone());
