@@ -15,17 +15,17 @@
 
 #![forbid(unsafe_code)]
 
-mod answers;
 mod copied;
+mod deferred_reports;
 mod gone;
+mod handover;
 mod limits;
-mod moves;
+mod muted;
+mod numbering;
 mod places;
 mod relays;
 mod replicas;
-mod stamped;
 mod take_overs;
-mod voices;
 
 use dataplane::{DataPlane, Offload, ReplicaOffload};
 

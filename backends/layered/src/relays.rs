@@ -10,7 +10,7 @@ use dataplane::{
     WriteId, Written,
 };
 
-use crate::answers::{Answers, Part};
+use crate::deferred_reports::{DeferredReports, Part};
 use crate::gone::Gone;
 use crate::limits::ANSWER_TIME;
 use crate::places::{Entry, Place, Places};
@@ -29,7 +29,7 @@ pub struct RelayLayer<B, O> {
     /// The relay that the newest write to its holder is of.
     owners: HashMap<WriteId, SocketAddr>,
     removals: BTreeMap<WriteId, Removal>,
-    answers: Answers,
+    deferred_reports: DeferredReports,
     /// Of each offload.
     gone: Vec<Gone>,
     /// The pending writes of the last [`ANSWER_TIME`], and some that were answered, the oldest
@@ -73,7 +73,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
             entries: HashMap::new(),
             owners: HashMap::new(),
             removals: BTreeMap::new(),
-            answers: Answers::default(),
+            deferred_reports: DeferredReports::default(),
             asked: VecDeque::new(),
             writes: 0,
             polls: 0,
@@ -214,7 +214,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
                 .iter()
                 .filter(|(_, removal)| removal.at == at && removal.is_move);
             waits.extend(moves.map(|(write, _)| *write));
-            self.answers.expect(at, part, waits);
+            self.deferred_reports.expect(at, part, waits);
             self.places.remove(&Update::RemoveRelay(at));
         }
         self.base.write(now, Update::RemoveRelay(at))
@@ -283,7 +283,7 @@ impl<B: DataPlane, O: Offload> RelayLayer<B, O> {
         let Removal { at, is_move, .. } = removal;
         let word = Part::new(written.traffic);
         // Of a relay that is gone meanwhile the question about its last word waits.
-        if !self.answers.removed(at, written.write, word) && is_move {
+        if !self.deferred_reports.removed(at, written.write, word) && is_move {
             self.remember(at, word);
         }
     }
@@ -345,7 +345,7 @@ impl<B: DataPlane, O: Offload> DataPlane for RelayLayer<B, O> {
         if let Inject::ReportRelay { at } = what {
             self.settle(now);
             if let Some(part) = self.part_of(at) {
-                self.answers.expect(at, part, Vec::new());
+                self.deferred_reports.expect(at, part, Vec::new());
             }
         }
         self.base.inject(now, what);
@@ -359,15 +359,15 @@ impl<B: DataPlane, O: Offload> DataPlane for RelayLayer<B, O> {
             self.settle(now);
         }
         loop {
-            if let Some(event) = self.answers.next() {
+            if let Some(event) = self.deferred_reports.next() {
                 return Some(event);
             }
             match self.base.poll() {
-                Some(Event::RelayTraffic { at, traffic, last }) => self.answers.answered(at, traffic, last),
+                Some(Event::RelayTraffic { at, traffic, last }) => self.deferred_reports.answered(at, traffic, last),
                 Some(event) => return Some(event),
                 None => {
                     self.settle(self.now?);
-                    return self.answers.next();
+                    return self.deferred_reports.next();
                 }
             }
         }

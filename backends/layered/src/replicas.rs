@@ -13,10 +13,10 @@ use dataplane::{
 };
 
 use crate::Places;
-use crate::moves::Moves;
-use crate::stamped::Stamped;
+use crate::handover::Handovers;
+use crate::muted::MutedReplicas;
+use crate::numbering::Numbering;
 use crate::take_overs::TakeOvers;
-use crate::voices::Voices;
 
 /// A base with an offload for replicas in front of it.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub struct ReplicaLayer<B, O> {
     base: B,
     offload: O,
     places: Places,
-    voices: Voices,
-    moves: Moves,
-    stamped: Stamped,
+    muted: MutedReplicas,
+    handovers: Handovers,
+    numbering: Numbering,
     take_overs: TakeOvers,
     /// Events of this layer's own.
     events: VecDeque<Event>,
@@ -42,9 +42,9 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
             base,
             offload,
             places: Places::default(),
-            voices: Voices::default(),
-            moves: Moves::default(),
-            stamped: Stamped::default(),
+            muted: MutedReplicas::default(),
+            handovers: Handovers::default(),
+            numbering: Numbering::default(),
             take_overs: TakeOvers::default(),
             events: VecDeque::new(),
             writes: 0,
@@ -79,16 +79,16 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
 
     /// The base gets an entry first, so that one side always has it.
     fn set(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        let told = self.stamped.for_base(self.voices.for_base(&update));
+        let told = self.numbering.for_base(self.muted.for_base(&update));
         self.base.write(now, told)?;
-        self.stamped.keep(&update);
+        self.numbering.keep(&update);
         let answer = self.offload.offer(now, &update);
         self.places.offered(&update, self.offload.name(), answer);
         self.hand_over_stamps(now)?;
-        self.moves.heed(&update, &self.voices);
+        self.handovers.heed(&update, &self.muted);
         let changes = self
-            .voices
-            .changes(&update, &self.offload, |id| self.moves.is_pending(id));
+            .muted
+            .changes(&update, &self.offload, |id| self.handovers.is_pending(id));
         self.apply(now, changes)
     }
 
@@ -96,10 +96,10 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
     fn remove(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         let answer = self.offload.offer(now, &update);
         self.places.offered(&update, self.offload.name(), answer);
-        self.voices.forget(&update);
-        self.moves.heed(&update, &self.voices);
+        self.muted.forget(&update);
+        self.handovers.heed(&update, &self.muted);
         self.take_overs.forget(&update);
-        self.stamped.forget(&update);
+        self.numbering.forget(&update);
         self.hand_over_stamps(now)?;
         self.tell_copied(now);
         self.base.write(now, update)
@@ -115,7 +115,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
 
     /// Gives the base the states of replicas that continue there, and then their changes.
     fn apply(&mut self, now: Instant, changes: Vec<Update>) -> Result<(), WriteError> {
-        let snapshots = self.voices.take_snapshots();
+        let snapshots = self.muted.take_snapshots();
         for (replica, from) in &snapshots {
             let (replica, from) = (*replica, *from);
             self.base.inject(now, Inject::Resume { replica, from });
@@ -132,7 +132,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
 
     /// Tells the base which streams the offload copies. They may be gone, which is no fault.
     fn tell_copied(&mut self, now: Instant) {
-        while let Some(update) = self.voices.next_told() {
+        while let Some(update) = self.muted.next_update() {
             let _ = self.base.write(now, update);
         }
     }
@@ -158,8 +158,8 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
     fn close(&mut self, now: Instant, leg: LegId) {
         // A leg that is gone has nothing to be stamped.
         let _ = self.hand_over_stamps(now);
-        if !self.moves.has(leg) {
-            let change = self.stamped.give_back(leg);
+        if !self.handovers.has(leg) {
+            let change = self.numbering.give_back(leg);
             self.tell_base(now, change);
         }
     }
@@ -183,7 +183,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
             else {
                 return Some(event);
             };
-            match (self.moves.answered(replica), self.now) {
+            match (self.handovers.answered(replica), self.now) {
                 (Some(answered), Some(now)) => {
                     self.hand_over(now, replica, answered, from, transport_sequence);
                 }
@@ -196,7 +196,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
     /// Has the base stamp no packets to legs where the offload does from now on.
     fn hand_over_stamps(&mut self, now: Instant) -> Result<(), WriteError> {
         while let Some(leg) = self.offload.next_stamped() {
-            if let Some(change) = self.stamped.take_over(leg) {
+            if let Some(change) = self.numbering.take_over(leg) {
                 self.base.write(now, change)?;
             }
         }

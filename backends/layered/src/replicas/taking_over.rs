@@ -8,7 +8,7 @@ use dataplane::{
 use wire::codec::Layer;
 
 use super::ReplicaLayer;
-use crate::moves::Use;
+use crate::handover::Use;
 use crate::take_overs::TakeOver;
 
 impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
@@ -16,14 +16,14 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
     pub(super) fn ask_for_replicas(&mut self, now: Instant) {
         while let Some(candidate) = self.offload.next_candidate() {
             let Candidate { replica, at_key_frame } = candidate;
-            let sent = self.voices.sent_by_base(replica);
+            let sent = self.muted.sent_by_base(replica);
             let sent = sent.filter(|_| !self.take_overs.is_overdue(replica));
-            let Some(sent) = sent.filter(|sent| self.moves.ask(candidate, sent)) else {
+            let Some(sent) = sent.filter(|sent| self.handovers.ask(candidate, sent)) else {
                 let write = self.next_write();
                 let _ = self.offload.take_over(write, replica, None, 0);
                 continue;
             };
-            let change = self.stamped.lend(sent.leg);
+            let change = self.numbering.lend(sent.leg);
             self.tell_base(now, change);
             self.base.inject(now, Inject::Release { replica, at_key_frame });
         }
@@ -54,7 +54,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
             }
             Answer::Pending => {
                 if self.silence(now, id, Err(Refused::Pending)) {
-                    self.moves.begin(id, leg, offered);
+                    self.handovers.begin(id, leg, offered);
                     self.take_overs.begin(now, write, id, leg);
                 }
             }
@@ -65,7 +65,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
     /// Reports that a replica waits for a key frame if it does, as only the layer knows: the side
     /// that continues it has not sent it, and the agent believes that it is followed.
     pub(super) fn report_awaited(&mut self, id: ReplicaId, from: Option<ReplicaSnapshot>) {
-        let Some(replica) = self.voices.replica(id).filter(|replica| !replica.paused) else {
+        let Some(replica) = self.muted.replica(id).filter(|replica| !replica.paused) else {
             return;
         };
         let continues = from.and_then(|from| from.source);
@@ -81,12 +81,12 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
 
     /// Has the base stop sending a replica. False where there is no such replica any more.
     pub(super) fn silence(&mut self, now: Instant, id: ReplicaId, answer: Result<(), Refused>) -> bool {
-        let Some((entry, change)) = self.voices.silence(id) else {
+        let Some((entry, change)) = self.muted.mute(id) else {
             return false;
         };
         self.places.offered(&entry, self.offload.name(), answer);
         self.tell_base(now, Some(change));
-        self.voices.note(id, answer.is_ok());
+        self.muted.note(id, answer.is_ok());
         self.tell_copied(now);
         true
     }
@@ -109,13 +109,13 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
             }
             return;
         }
-        match (self.moves.ended(id), written.outcome) {
+        match (self.handovers.ended(id), written.outcome) {
             (Some(from), Err(refused)) => self.give_back(now, id, from, refused),
             (Some(from), Ok(())) => {
-                if let Some(entry) = self.voices.entry(id) {
+                if let Some(entry) = self.muted.entry(id) {
                     self.places.offered(&entry, self.offload.name(), Ok(()));
                 }
-                self.voices.note(id, self.offload.sends(id));
+                self.muted.note(id, self.offload.sends(id));
                 self.tell_copied(now);
                 self.report_awaited(id, from);
             }
@@ -128,7 +128,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
     /// Has the base continue replicas that the offload was to take and does not answer about.
     pub(super) fn end_overdue(&mut self, now: Instant) {
         while let Some(TakeOver { replica: id, leg, .. }) = self.take_overs.next_overdue(now) {
-            if let Some(from) = self.moves.ended(id) {
+            if let Some(from) = self.handovers.ended(id) {
                 self.offload.withdraw(id);
                 let from = self.offload.snapshot(id).or(from);
                 self.give_back(now, id, from, Refused::Gone);
@@ -139,10 +139,10 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
 
     /// Has the base continue a replica that was silent there.
     pub(super) fn give_back(&mut self, now: Instant, id: ReplicaId, from: Option<ReplicaSnapshot>, refused: Refused) {
-        let Some(change) = self.voices.give_back(id, from) else {
+        let Some(change) = self.muted.give_back(id, from) else {
             return;
         };
-        if let Some(entry) = self.voices.entry(id) {
+        if let Some(entry) = self.muted.entry(id) {
             self.places.offered(&entry, self.offload.name(), Err(refused));
         }
         // The base has the replica already, so it cannot refuse the change.

@@ -12,31 +12,31 @@ use crate::copied::Copied;
 
 /// Every replica, and whether the base has it paused for this reason.
 #[derive(Debug, Default)]
-pub(crate) struct Voices {
-    voices: BTreeMap<ReplicaId, Voice>,
+pub(crate) struct MutedReplicas {
+    replicas: BTreeMap<ReplicaId, BaseReplica>,
     /// States for the base of replicas that move to it, before they run there.
     snapshots: Vec<(ReplicaId, ReplicaSnapshot)>,
     copied: Copied,
     /// Updates for the base about copied streams.
-    told: Vec<Update>,
+    for_base_later: Vec<Update>,
 }
 
 #[derive(Debug)]
-struct Voice {
+struct BaseReplica {
     replica: Replica,
-    is_silent: bool,
+    is_muted: bool,
     /// The number the base is to start with, where it is not the first.
     snapshot: Option<u16>,
 }
 
-impl Voices {
+impl MutedReplicas {
     /// The update for the base before the offload is asked. A new replica is silent until one side
     /// is to send it, so that two sides never send it.
     pub(crate) fn for_base(&self, update: &Update) -> Update {
         match update {
             Update::SetReplica(id, replica) => {
-                let is_silent = self.voices.get(id).is_none_or(|voice| voice.is_silent);
-                let paused = replica.paused || is_silent;
+                let is_muted = self.replicas.get(id).is_none_or(|entry| entry.is_muted);
+                let paused = replica.paused || is_muted;
                 Update::SetReplica(
                     *id,
                     Replica {
@@ -57,29 +57,29 @@ impl Voices {
         is_pending: impl Fn(ReplicaId) -> bool,
     ) -> Vec<Update> {
         if let Update::SetReplica(id, replica) = update {
-            let known = self.voices.get(id);
-            let voice = Voice {
+            let known = self.replicas.get(id);
+            let entry = BaseReplica {
                 replica: replica.clone(),
-                is_silent: known.is_none_or(|voice| voice.is_silent),
-                snapshot: known.and_then(|voice| voice.snapshot),
+                is_muted: known.is_none_or(|entry| entry.is_muted),
+                snapshot: known.and_then(|entry| entry.snapshot),
             };
-            self.voices.insert(*id, voice);
+            self.replicas.insert(*id, entry);
         }
         let (mut changes, mut sent) = (Vec::new(), Vec::new());
-        for (id, voice) in self
-            .voices
+        for (id, entry) in self
+            .replicas
             .iter_mut()
-            .filter(|(id, voice)| is_concerned(update, **id, &voice.replica))
+            .filter(|(id, entry)| is_concerned(update, **id, &entry.replica))
         {
-            let is_silent = offload.sends(*id) || is_pending(*id);
-            let was_silent = std::mem::replace(&mut voice.is_silent, is_silent);
-            if was_silent && !voice.is_silent {
+            let is_muted = offload.sends(*id) || is_pending(*id);
+            let was_silent = std::mem::replace(&mut entry.is_muted, is_muted);
+            if was_silent && !entry.is_muted {
                 let snapshot = offload.snapshot(*id);
-                voice.go_on(snapshot);
+                entry.go_on(snapshot);
                 self.snapshots.extend(snapshot.map(|from| (*id, from)));
             }
-            if voice.is_silent || was_silent {
-                changes.push(Update::SetReplica(*id, voice.said()));
+            if entry.is_muted || was_silent {
+                changes.push(Update::SetReplica(*id, entry.said()));
             }
             sent.push((*id, offload.sends(*id)));
         }
@@ -93,12 +93,12 @@ impl Voices {
     pub(crate) fn note(&mut self, id: ReplicaId, is_sent: bool) {
         let replica = self.replica(id).filter(|replica| is_sent && !replica.paused);
         let source = replica.and_then(|replica| replica.source);
-        self.told.extend(self.copied.set(id, source));
+        self.for_base_later.extend(self.copied.set(id, source));
     }
 
     /// The next update for the base about streams that the offload copies.
-    pub(crate) fn next_told(&mut self) -> Option<Update> {
-        self.told.pop()
+    pub(crate) fn next_update(&mut self) -> Option<Update> {
+        self.for_base_later.pop()
     }
 
     /// The states from which replicas continue in the base, given before they run there.
@@ -108,7 +108,7 @@ impl Voices {
 
     /// A replica, as it should be.
     pub(crate) fn replica(&self, id: ReplicaId) -> Option<&Replica> {
-        self.voices.get(&id).map(|voice| &voice.replica)
+        self.replicas.get(&id).map(|entry| &entry.replica)
     }
 
     /// The same as an entry.
@@ -119,9 +119,9 @@ impl Voices {
     /// Has the base send a replica again. Returns the entry for the base, which is written after
     /// the replica's state.
     pub(crate) fn give_back(&mut self, id: ReplicaId, from: Option<ReplicaSnapshot>) -> Option<Update> {
-        let voice = self.voices.get_mut(&id).filter(|voice| voice.is_silent)?;
-        voice.go_on(from);
-        let change = Update::SetReplica(id, voice.said());
+        let entry = self.replicas.get_mut(&id).filter(|entry| entry.is_muted)?;
+        entry.go_on(from);
+        let change = Update::SetReplica(id, entry.said());
         self.snapshots.extend(from.map(|from| (id, from)));
         self.note(id, false);
         Some(change)
@@ -129,18 +129,18 @@ impl Voices {
 
     /// A replica the base sends, as it should be.
     pub(crate) fn sent_by_base(&self, id: ReplicaId) -> Option<&Replica> {
-        self.voices
+        self.replicas
             .get(&id)
-            .filter(|voice| !voice.is_silent)
-            .map(|voice| &voice.replica)
+            .filter(|entry| !entry.is_muted)
+            .map(|entry| &entry.replica)
     }
 
     /// The offload sends a replica from now on: the entry, and what the base is to have of it.
-    pub(crate) fn silence(&mut self, id: ReplicaId) -> Option<(Update, Update)> {
-        let voice = self.voices.get_mut(&id)?;
-        voice.is_silent = true;
-        let entry = Update::SetReplica(id, voice.replica.clone());
-        Some((entry, Update::SetReplica(id, voice.said())))
+    pub(crate) fn mute(&mut self, id: ReplicaId) -> Option<(Update, Update)> {
+        let row = self.replicas.get_mut(&id)?;
+        row.is_muted = true;
+        let entry = Update::SetReplica(id, row.replica.clone());
+        Some((entry, Update::SetReplica(id, row.said())))
     }
 
     /// Removes the state that belongs to a removed entry.
@@ -148,13 +148,13 @@ impl Voices {
         match update {
             Update::RemoveReplica(id) => {
                 self.note(*id, false);
-                self.voices.remove(id);
+                self.replicas.remove(id);
             }
             Update::RemoveLeg(leg) => {
-                let sent = self.voices.iter().filter(|(_, voice)| voice.replica.leg == *leg);
+                let sent = self.replicas.iter().filter(|(_, entry)| entry.replica.leg == *leg);
                 let sent: Vec<ReplicaId> = sent.map(|(id, _)| *id).collect();
                 sent.iter().for_each(|id| self.note(*id, false));
-                self.voices.retain(|_, voice| voice.replica.leg != *leg);
+                self.replicas.retain(|_, entry| entry.replica.leg != *leg);
                 self.copied.forget_leg(*leg);
                 self.forget_sources(|source| source.leg == *leg);
             }
@@ -167,22 +167,22 @@ impl Voices {
     }
 
     fn forget_sources(&mut self, is_gone: impl Fn(&dataplane::StreamKey) -> bool) {
-        for voice in self.voices.values_mut() {
-            voice.replica.source = voice.replica.source.filter(|source| !is_gone(source));
+        for entry in self.replicas.values_mut() {
+            entry.replica.source = entry.replica.source.filter(|source| !is_gone(source));
         }
     }
 }
 
-impl Voice {
+impl BaseReplica {
     /// The base sends it from there on.
     fn go_on(&mut self, from: Option<ReplicaSnapshot>) {
-        self.is_silent = false;
+        self.is_muted = false;
         self.snapshot = from.map(|from| first_behind(from.next));
     }
 
     /// The replica as the base is to have it.
     fn said(&self) -> Replica {
-        match self.is_silent {
+        match self.is_muted {
             false => Replica {
                 first_sequence: self.snapshot.unwrap_or(self.replica.first_sequence),
                 ..self.replica.clone()

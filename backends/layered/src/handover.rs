@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 
 use dataplane::{Candidate, LegId, Replica, ReplicaId, ReplicaSnapshot, StreamKey, Update};
 
-use crate::voices::Voices;
+use crate::muted::MutedReplicas;
 
 /// The questions to the base, and those to the offload behind them, that are not answered yet.
 #[derive(Debug, Default)]
-pub(crate) struct Moves {
-    asked: BTreeMap<ReplicaId, Asked>,
+pub(crate) struct Handovers {
+    requests: BTreeMap<ReplicaId, ReleaseRequest>,
     pending: BTreeMap<ReplicaId, Pending>,
 }
 
@@ -31,7 +31,7 @@ struct Pending {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct ReleaseRequest {
     leg: LegId,
     source: Option<StreamKey>,
     at_key_frame: bool,
@@ -52,38 +52,38 @@ pub(crate) enum Use {
     None,
 }
 
-impl Moves {
+impl Handovers {
     /// The base is asked for a replica to this leg; false if an earlier answer is still to come.
     pub(crate) fn ask(&mut self, candidate: Candidate, replica: &Replica) -> bool {
         let id = candidate.replica;
-        let is_new = !self.asked.contains_key(&id) && !self.pending.contains_key(&id);
+        let is_new = !self.requests.contains_key(&id) && !self.pending.contains_key(&id);
         if is_new {
-            let asked = Asked {
+            let requests = ReleaseRequest {
                 leg: replica.leg,
                 source: replica.source,
                 at_key_frame: candidate.at_key_frame,
                 holds: true,
                 is_of_source: true,
             };
-            self.asked.insert(id, asked);
+            self.requests.insert(id, requests);
         }
         is_new
     }
 
     /// Takes account of a change behind the question.
-    pub(crate) fn heed(&mut self, update: &Update, voices: &Voices) {
+    pub(crate) fn heed(&mut self, update: &Update, muted: &MutedReplicas) {
         match update {
             Update::SetReplica(id, replica) if replica.paused || replica.source.is_none() => self.forget(*id),
             Update::SetReplica(id, replica) => {
-                if let Some(asked) = self.asked.get_mut(id) {
-                    asked.is_of_source &= !asked.at_key_frame || asked.source == replica.source;
+                if let Some(requests) = self.requests.get_mut(id) {
+                    requests.is_of_source &= !requests.at_key_frame || requests.source == replica.source;
                 }
             }
             Update::RemoveReplica(_) | Update::RemoveLeg(_) | Update::RemoveStream(_) => {
-                self.asked.retain(|id, _| voices.sent_by_base(*id).is_some());
-                self.pending.retain(|id, _| voices.replica(*id).is_some());
-                let has_source = |id| voices.replica(id).is_some_and(|replica| replica.source.is_some());
-                let moving = self.asked.keys().chain(self.pending.keys()).copied();
+                self.requests.retain(|id, _| muted.sent_by_base(*id).is_some());
+                self.pending.retain(|id, _| muted.replica(*id).is_some());
+                let has_source = |id| muted.replica(id).is_some_and(|replica| replica.source.is_some());
+                let moving = self.requests.keys().chain(self.pending.keys()).copied();
                 let without: Vec<ReplicaId> = moving.filter(|id| !has_source(*id)).collect();
                 without.into_iter().for_each(|id| self.forget(id));
             }
@@ -92,8 +92,8 @@ impl Moves {
     }
 
     fn forget(&mut self, id: ReplicaId) {
-        if let Some(asked) = self.asked.get_mut(&id) {
-            asked.holds = false;
+        if let Some(requests) = self.requests.get_mut(&id) {
+            requests.holds = false;
         }
         if let Some(pending) = self.pending.get_mut(&id) {
             pending.from = pending.from.map(|from| ReplicaSnapshot { source: None, ..from });
@@ -102,13 +102,13 @@ impl Moves {
 
     /// The answer has come: the leg, and the use of the state.
     pub(crate) fn answered(&mut self, id: ReplicaId) -> Option<(LegId, Use)> {
-        let asked = self.asked.remove(&id)?;
-        let usable = match asked.holds {
-            true if asked.is_of_source => Use::Offload,
+        let requests = self.requests.remove(&id)?;
+        let usable = match requests.holds {
+            true if requests.is_of_source => Use::Offload,
             true => Use::Base,
             false => Use::None,
         };
-        Some((asked.leg, usable))
+        Some((requests.leg, usable))
     }
 
     /// The offload has been asked to go on from there, and answers later.
@@ -128,6 +128,7 @@ impl Moves {
 
     /// Whether another replica to a leg is asked for.
     pub(crate) fn has(&self, leg: LegId) -> bool {
-        self.asked.values().any(|asked| asked.leg == leg) || self.pending.values().any(|pending| pending.leg == leg)
+        self.requests.values().any(|requests| requests.leg == leg)
+            || self.pending.values().any(|pending| pending.leg == leg)
     }
 }

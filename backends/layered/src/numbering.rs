@@ -11,14 +11,14 @@ use wire::{ExtensionKind, ExtensionMap};
 
 /// Every leg, and whether the offload stamps its packets.
 #[derive(Debug, Default)]
-pub(crate) struct Stamped {
+pub(crate) struct Numbering {
     legs: BTreeMap<LegId, Leg>,
     by_offload: BTreeSet<LegId>,
     /// Of those, the ones the offload has not taken yet: it is to begin where the base stopped.
     lent: BTreeSet<LegId>,
 }
 
-impl Stamped {
+impl Numbering {
     /// The base's form of an update.
     pub(crate) fn for_base(&self, update: Update) -> Update {
         match update {
@@ -112,15 +112,15 @@ mod tests {
             leg(&[ExtensionKind::Mid, ExtensionKind::TransportSequence]),
             leg(&[ExtensionKind::Mid]),
         );
-        let mut stamped = Stamped::default();
+        let mut numbering = Numbering::default();
         let written = Update::SetLeg(LegId(1), full);
-        assert_eq!(stamped.for_base(written.clone()), written);
-        stamped.keep(&written);
+        assert_eq!(numbering.for_base(written.clone()), written);
+        numbering.keep(&written);
         let told = Update::SetLeg(LegId(1), plain);
-        assert_eq!(stamped.take_over(LegId(1)), Some(told.clone()));
-        assert_eq!(stamped.for_base(written.clone()), told);
-        stamped.forget(&Update::RemoveLeg(LegId(1)));
-        assert_eq!(stamped.for_base(written.clone()), written);
-        assert_eq!(stamped.take_over(LegId(1)), None);
+        assert_eq!(numbering.take_over(LegId(1)), Some(told.clone()));
+        assert_eq!(numbering.for_base(written.clone()), told);
+        numbering.forget(&Update::RemoveLeg(LegId(1)));
+        assert_eq!(numbering.for_base(written.clone()), written);
+        assert_eq!(numbering.take_over(LegId(1)), None);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Part(RelayTraffic, Option<Instant>);
 /// Kept from when the question was put: when the answer comes, the relay may be gone from the
 /// offloads, or be another one at the same address.
 #[derive(Debug, Default)]
-pub(crate) struct Answers {
+pub(crate) struct DeferredReports {
     expected: HashMap<SocketAddr, VecDeque<Expected>>,
     ready: VecDeque<Event>,
 }
@@ -64,7 +64,7 @@ impl Part {
     }
 }
 
-impl Answers {
+impl DeferredReports {
     /// The base has been asked about a relay, of which the offloads say this, and more once these
     /// writes are done.
     pub(crate) fn expect(&mut self, at: SocketAddr, part: Part, waits: Vec<WriteId>) {
