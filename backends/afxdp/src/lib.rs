@@ -31,6 +31,6 @@ mod sys;
 mod tests;
 
 pub use error::{AfxdpError, Step};
-pub use plane::{AfxdpConfig, AfxdpPlane, Found};
+pub use plane::{AfxdpConfig, AfxdpPlane, InterfaceInfo};
 pub use program::ProgramMode;
 pub use statistics::{Counter, Counters, Statistics};

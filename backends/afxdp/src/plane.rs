@@ -34,7 +34,7 @@ pub struct AfxdpConfig {
 
 /// The properties of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct InterfaceInfo {
     /// Its name.
     pub interface: String,
     /// How many of its queues have a ring.
@@ -51,7 +51,7 @@ pub struct Found {
 /// Dropping it stops the workers and detaches the XDP programs.
 pub struct AfxdpPlane {
     plane: UdpPlane,
-    found: Vec<Found>,
+    found: Vec<InterfaceInfo>,
     statistics: Statistics,
     drops: Vec<XskCounts>,
     /// Behind the workers, so that it outlives them; the programs are its own.
@@ -117,7 +117,7 @@ impl AfxdpPlane {
     }
 
     /// The properties of its interfaces, for the log.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[InterfaceInfo] {
         &self.found
     }
 
@@ -156,7 +156,7 @@ impl RtpBypass for Bypass {
 struct Taken {
     netlink: Netlink,
     interfaces: Vec<Interface>,
-    found: Vec<Found>,
+    found: Vec<InterfaceInfo>,
     /// By worker: its rings, each with its interface.
     queues: Vec<Vec<(usize, Xsk)>>,
     drops: Vec<XskCounts>,
@@ -199,7 +199,7 @@ impl Taken {
             self.queues[worker].push((self.interfaces.len(), ring));
         }
         interface.look_again(&mut self.netlink);
-        self.found.push(Found {
+        self.found.push(InterfaceInfo {
             interface: name.to_owned(),
             queues: count,
             program: mode,
@@ -220,7 +220,7 @@ fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
 /// Steers a peer's STUN, DTLS and RTCP to the worker whose ring receives its RTP, so that this
 /// worker owns its leg. With fewer queues than workers some workers would be idle: in that case
 /// legs are spread as without rings, and workers hand datagrams over to each other.
-fn steer_by_queue(udp_ports: &mut UdpPorts, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
+fn steer_by_queue(udp_ports: &mut UdpPorts, workers: usize, found: &[InterfaceInfo]) -> Result<(), AfxdpError> {
     if workers == 1 || found.iter().any(|found| (found.queues as usize) < workers) {
         return Ok(());
     }
@@ -233,7 +233,7 @@ fn has_rings(queues: &[(usize, Xsk)], interfaces: usize) -> Vec<bool> {
     (0..interfaces).map(has).collect()
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for InterfaceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = match self.program {
             ProgramMode::Native => "native",

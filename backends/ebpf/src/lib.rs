@@ -35,7 +35,7 @@ pub use interfaces::{interfaces_with, is_loopback};
 pub use pass::Pass;
 pub use pins::{detach, detach_rooms};
 pub use relay::{
-    Complexity, Counter, Counters, Found, Hook, RelayConfig, RelayOffload, Statistics, Tried, Whereabouts,
+    Attachment, Complexity, Counter, Counters, Hook, RelayConfig, RelayOffload, Statistics, Tried, Whereabouts,
     families_of_none,
 };
 

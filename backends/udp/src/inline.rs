@@ -76,13 +76,13 @@ impl InlinePlane {
         let relay_shard = self
             .relay_shards
             .iter_mut()
-            .find_map(|relay_shard| Some((relay_shard.place_of(path.local)?, relay_shard)));
+            .find_map(|relay_shard| Some((relay_shard.slot_of(path.local)?, relay_shard)));
         match relay_shard {
-            Some((place, relay_shard)) => {
+            Some((slot, relay_shard)) => {
                 let mut buffer = [0; BUFFER];
                 let kept = datagram.len().min(BUFFER);
                 buffer[..kept].copy_from_slice(&datagram[..kept]);
-                relay_shard.packet(now, place, path.remote, &mut buffer, datagram.len());
+                relay_shard.packet(now, slot, path.remote, &mut buffer, datagram.len());
                 self.settle(now);
                 let after = self.counters();
                 return match verdict(&before, &after) {

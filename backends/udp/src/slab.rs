@@ -1,13 +1,13 @@
-//! Values with a fixed place, so that tables can point at each other without a search.
+//! Values with a fixed slot, so that tables can point at each other without a search.
 
 use std::ops::{Index, IndexMut};
 
 /// A vector with holes, which the next values fill.
 ///
-/// Everything that points at a place must be removed before its value.
+/// Everything that points at a slot must be removed before its value.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    places: Vec<Option<T>>,
+    slots: Vec<Option<T>>,
     free: Vec<usize>,
 }
 
@@ -20,54 +20,50 @@ impl<T> Default for Slab<T> {
 impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
         Slab {
-            places: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
         }
     }
 
     pub(crate) fn insert(&mut self, value: T) -> usize {
         match self.free.pop() {
-            Some(place) => {
-                self.places[place] = Some(value);
-                place
+            Some(slot) => {
+                self.slots[slot] = Some(value);
+                slot
             }
             None => {
-                self.places.push(Some(value));
-                self.places.len() - 1
+                self.slots.push(Some(value));
+                self.slots.len() - 1
             }
         }
     }
 
-    /// Panics when the place is empty.
-    pub(crate) fn remove(&mut self, place: usize) -> T {
-        let value = self.places[place].take().expect("a place is emptied once");
-        self.free.push(place);
+    /// Panics when the slot is empty.
+    pub(crate) fn remove(&mut self, slot: usize) -> T {
+        let value = self.slots[slot].take().expect("a place is emptied once");
+        self.free.push(slot);
         value
     }
 
-    /// The place itself, not looked into.
-    pub(crate) fn place(&self, place: usize) -> &Option<T> {
-        &self.places[place]
+    /// The slot itself, not looked into.
+    pub(crate) fn slot(&self, slot: usize) -> &Option<T> {
+        &self.slots[slot]
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.slots.len() - self.free.len()
     }
 }
 
 impl<T> Index<usize> for Slab<T> {
     type Output = T;
-    fn index(&self, place: usize) -> &T {
-        self.places[place]
-            .as_ref()
-            .expect("whoever points here keeps it filled")
+    fn index(&self, slot: usize) -> &T {
+        self.slots[slot].as_ref().expect("a slot that is pointed at is filled")
     }
 }
 
 impl<T> IndexMut<usize> for Slab<T> {
-    fn index_mut(&mut self, place: usize) -> &mut T {
-        self.places[place]
-            .as_mut()
-            .expect("whoever points here keeps it filled")
+    fn index_mut(&mut self, slot: usize) -> &mut T {
+        self.slots[slot].as_mut().expect("a slot that is pointed at is filled")
     }
 }

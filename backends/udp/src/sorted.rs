@@ -4,7 +4,7 @@
 pub(crate) fn insert_sorted<K: Ord + Copy, V>(list: &mut Vec<(K, V)>, key: K, value: V) {
     match list.binary_search_by_key(&key, |entry| entry.0) {
         Ok(found) => list[found].1 = value,
-        Err(place) => list.insert(place, (key, value)),
+        Err(slot) => list.insert(slot, (key, value)),
     }
 }
 

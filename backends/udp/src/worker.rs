@@ -13,7 +13,7 @@ use crate::heartbeat::Heartbeat;
 use crate::net::{EventFd, RealtimePriority, set_timer_slack};
 use crate::relays::BypassWorker;
 use crate::shard::{Shard, Transmit};
-use crate::tcp::{Beside, TcpWorker};
+use crate::tcp::{TcpTransmit, TcpWorker};
 use crate::wakeup::Wakeup;
 
 /// How long to wait for the rest of a frame, and how often if each wait brings more: a frame that
@@ -165,7 +165,7 @@ impl<N: Network> Worker<N> {
     fn flush(&mut self) {
         match &mut self.tcp {
             None => self.shard.flush(&mut self.network),
-            Some(tcp) => self.shard.flush(&mut Beside {
+            Some(tcp) => self.shard.flush(&mut TcpTransmit {
                 network: &mut self.network,
                 tcp,
             }),

@@ -52,14 +52,14 @@ struct WorkerEnd {
     told: Producer<Answer>,
     /// By interface: whether the worker has a ring there.
     has_ring: Vec<bool>,
-    paths: HashMap<Path, Asked>,
+    paths: HashMap<Path, ResolvedPath>,
     /// Those asked for in this turn.
     fresh: Vec<Path>,
 }
 
 /// One path a worker asked about.
 #[derive(Debug, Default)]
-struct Asked {
+struct ResolvedPath {
     route: Option<Route>,
     /// The last answer; workers begin with none.
     told: Option<Hop>,
@@ -129,8 +129,8 @@ impl Resolver {
     }
 
     fn turn(&mut self) {
-        let patience = if self.changed { CALM.as_millis() as i32 } else { TICK_MS };
-        let [rung, _] = readable([self.bell.as_raw_fd(), self.hear.descriptor()], patience);
+        let timeout = if self.changed { CALM.as_millis() as i32 } else { TICK_MS };
+        let [rung, _] = readable([self.bell.as_raw_fd(), self.hear.descriptor()], timeout);
         if rung {
             let _ = self.bell.read(&mut [0; 512]);
         }
@@ -187,7 +187,7 @@ impl Resolver {
                 match ask {
                     Query::About(path) => {
                         let route = self.ask.route(path.local.ip(), path.remote.ip());
-                        worker.paths.insert(path, Asked { route, told: None });
+                        worker.paths.insert(path, ResolvedPath { route, told: None });
                         worker.fresh.push(path);
                     }
                     Query::NoMore(path) => drop(worker.paths.remove(&path)),
@@ -232,7 +232,7 @@ impl Resolver {
     fn answer(&mut self) {
         let all = std::mem::take(&mut self.news);
         for worker in &mut self.workers {
-            let mut answer = |path: Path, asked: &mut Asked| {
+            let mut answer = |path: Path, asked: &mut ResolvedPath| {
                 let route = asked.route.as_ref();
                 let hop = route.and_then(|route| hop(&self.interfaces, &worker.has_ring, &self.neighbours, route));
                 if hop != asked.told {

@@ -20,7 +20,7 @@ use crate::layout::fanout::{
 };
 use crate::maps::take;
 use crate::pins::{self, Pins};
-use crate::{Attached, EbpfError, Found, RelayOffload, Step, Tried, attach, look_ups};
+use crate::{Attached, Attachment, EbpfError, RelayOffload, Step, Tried, attach, look_ups};
 
 /// `program/fanout/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
@@ -74,7 +74,7 @@ impl Kernel {
     pub(super) fn start(
         config: &FanoutConfig,
         relays: Option<&mut RelayOffload>,
-    ) -> Result<(Self, Vec<Found>), EbpfError> {
+    ) -> Result<(Self, Vec<Attachment>), EbpfError> {
         look_ups::allow(config.pins.as_deref()).map_err(|error| EbpfError::of(Step::Forwarding, error))?;
         let tables = tables()?;
         let folder = format!("fanout-{}-{:016x}", layout::FANOUT_LAYOUT, layout::FINGERPRINT);
@@ -85,7 +85,7 @@ impl Kernel {
         let mut found = Vec::new();
         for name in &config.interfaces {
             let link = pins.as_ref().map(|pins| pins.link(name));
-            found.push(Found {
+            found.push(Attachment {
                 interface: name.clone(),
                 path: attach::Path::Stack,
                 attached: put(program(&mut loaded)?, name, link.as_deref())?,

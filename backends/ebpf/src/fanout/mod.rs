@@ -38,7 +38,7 @@ use wire::codec::Layer;
 
 use crate::clock::Monotonic;
 use crate::layout::fanout as layout;
-use crate::{Complexity, EbpfError, Found, RelayOffload, Step, Tried};
+use crate::{Attachment, Complexity, EbpfError, RelayOffload, Step, Tried};
 use adopted::Adopted;
 use broadcast::Watch;
 pub use copies::{Copies, CopiesAt, RoomsPath};
@@ -96,7 +96,7 @@ pub struct Fanout {
     /// resolve it.
     nudged: HashMap<LegId, Instant>,
     /// The attachments on its interfaces.
-    attached: Vec<Found>,
+    attached: Vec<Attachment>,
     /// Over copies in the driver.
     watch: Watch,
     copies_at: CopiesAt,
@@ -165,7 +165,7 @@ impl Fanout {
     }
 
     /// The attachments on its interfaces, for the log.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[Attachment] {
         &self.attached
     }
 
@@ -276,11 +276,11 @@ impl Fanout {
     /// Makes the kernel resolve a receiver's hardware address, by sending an empty datagram there.
     fn nudge(&mut self, id: LegId) {
         let now = self.clock.now();
-        let lately = |at: &Instant| now.saturating_duration_since(*at) < NUDGE_EVERY;
-        if self.nudged.get(&id).is_some_and(lately) {
+        let is_recent = |at: &Instant| now.saturating_duration_since(*at) < NUDGE_EVERY;
+        if self.nudged.get(&id).is_some_and(is_recent) {
             return;
         }
-        self.nudged.retain(|_, at| lately(at));
+        self.nudged.retain(|_, at| is_recent(at));
         self.nudged.insert(id, now);
         let remote = self
             .table

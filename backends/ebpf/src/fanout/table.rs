@@ -63,12 +63,12 @@ struct ReplicaRow {
     /// Streams it may still follow, until it follows its source.
     lingers: BTreeSet<StreamKey>,
     epoch: u32,
-    home: Home,
+    location: Location,
 }
 
 /// The side that runs a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Home {
+enum Location {
     Kernel {
         state: u32,
         place: Option<(u32, ReplicaEntry)>,
@@ -223,7 +223,7 @@ impl EntryTable {
             entry: entry.clone(),
             lingers: BTreeSet::new(),
             epoch: 0,
-            home: Home::Base {
+            location: Location::Base {
                 why: Refused::Unsupported(Reason::Companion),
                 begun: false,
             },
@@ -249,9 +249,9 @@ impl EntryTable {
             stream.members.insert(id);
         }
         self.settle(now, &[id]);
-        match self.replicas[&id].home {
-            Home::Kernel { .. } => Ok(()),
-            Home::Base { why, .. } => Err(why),
+        match self.replicas[&id].location {
+            Location::Kernel { .. } => Ok(()),
+            Location::Base { why, .. } => Err(why),
         }
     }
 
@@ -265,7 +265,7 @@ impl EntryTable {
             }
             self.publish(now, *key);
         }
-        self.give_up(now, table.home);
+        self.give_up(now, table.location);
     }
 
     /// A replica has begun to follow a stream: it can follow none of its earlier ones any more.
@@ -286,14 +286,15 @@ impl EntryTable {
 
     /// Whether the kernel sends a replica.
     pub(super) fn sends(&self, id: ReplicaId) -> bool {
-        matches!(self.replicas.get(&id), Some(table) if matches!(table.home, Home::Kernel { .. }))
+        matches!(self.replicas.get(&id), Some(table) if matches!(table.location, Location::Kernel { .. }))
     }
 
     pub(super) fn replica_of(&self, state: u32) -> Option<ReplicaId> {
-        let is_there = |home: &Home| matches!(home, Home::Kernel { state: other, .. } if *other == state);
+        let is_there =
+            |location: &Location| matches!(location, Location::Kernel { state: other, .. } if *other == state);
         self.replicas
             .iter()
-            .find(|(_, table)| is_there(&table.home))
+            .find(|(_, table)| is_there(&table.location))
             .map(|(id, _)| *id)
     }
 
@@ -309,7 +310,7 @@ impl EntryTable {
     /// A replica that is sent from here, what it did, and where that is kept.
     pub(super) fn sent_replica(&self, id: ReplicaId) -> Option<(&Replica, ReplicaCell, u32)> {
         let table = self.replicas.get(&id)?;
-        let Home::Kernel { state, .. } = table.home else {
+        let Location::Kernel { state, .. } = table.location else {
             return None;
         };
         Some((&table.entry, self.kernel.replica_states.get(&state, 0).ok()?, state))

@@ -9,7 +9,7 @@ use aya::programs::tc::TcAttachOptions;
 use aya::programs::{LinkOrder, ProgramError, SchedClassifier, TcAttachType, Xdp};
 use nix::net::if_::if_nametoindex;
 
-use super::Found;
+use super::Attachment;
 use super::letting_go::Trial;
 use crate::attach::{self, Attached, Path};
 use crate::pins::Pins;
@@ -80,7 +80,12 @@ impl Place {
     }
 
     /// Puts the program on all interfaces or on none.
-    fn attach(self, loaded: &mut Ebpf, interfaces: &[String], pins: Option<&Pins>) -> Result<Vec<Found>, EbpfError> {
+    fn attach(
+        self,
+        loaded: &mut Ebpf,
+        interfaces: &[String],
+        pins: Option<&Pins>,
+    ) -> Result<Vec<Attachment>, EbpfError> {
         let mut put = Vec::new();
         for interface in interfaces {
             let link = pins.map(|pins| pins.link(&self.link_name(interface)));
@@ -98,7 +103,7 @@ impl Place {
         }
         let found = put.into_iter().map(|(interface, attached, _)| {
             let path = self.path(interface, attached);
-            Ok(Found {
+            Ok(Attachment {
                 path: path.map_err(|error| EbpfError::of(Step::Attach(interface.clone()), error))?,
                 interface: interface.clone(),
                 attached,
@@ -160,7 +165,7 @@ pub(super) fn attach(
     interfaces: &[String],
     trial: &mut Trial,
     pins: Option<&Pins>,
-) -> Result<(Place, Vec<Found>), EbpfError> {
+) -> Result<(Place, Vec<Attachment>), EbpfError> {
     let (own, others): (Vec<_>, Vec<_>) = interfaces.iter().cloned().partition(|name| is_loopback(name));
     let places = if others.is_empty() {
         Hook::Tc.places()
@@ -186,7 +191,7 @@ fn attach_in_best(
     interfaces: &[String],
     trial: &mut Trial,
     pins: Option<&Pins>,
-) -> Result<(Place, Vec<Found>), EbpfError> {
+) -> Result<(Place, Vec<Attachment>), EbpfError> {
     let mut why_not = None;
     for (place, is_last) in places.iter().zip((0..places.len()).rev().map(|left| left == 0)) {
         place.load(loaded)?;
@@ -201,7 +206,7 @@ fn attach_in_best(
         match tried {
             Ok(found) => {
                 let why_not = why_not.map(|error: EbpfError| error.to_string());
-                let found = found.into_iter().map(|found| Found {
+                let found = found.into_iter().map(|found| Attachment {
                     why_not: why_not.clone(),
                     ..found
                 });
@@ -218,12 +223,12 @@ fn attach_in_best(
 /// packets.
 pub(super) fn move_to_stack(
     loaded: &mut Ebpf,
-    found: &mut [Found],
+    found: &mut [Attachment],
     why: &EbpfError,
     pins: Option<&Pins>,
 ) -> Result<(), EbpfError> {
     let names: Vec<String> = found.iter().map(|found| found.interface.clone()).collect();
-    let moving = |found: &&mut Found| found.path == Path::Driver;
+    let moving = |found: &&mut Attachment| found.path == Path::Driver;
     for found in found.iter_mut().filter(moving) {
         (found.path, found.attached) = (Path::Stack, Attached::Stack);
         found.why_not = Some(why.to_string());
@@ -240,8 +245,8 @@ pub(super) fn move_to_stack(
     in_stack.map(drop)
 }
 
-fn link_names(found: &[Found]) -> Vec<String> {
-    let name = |found: &Found| match found.path {
+fn link_names(found: &[Attachment]) -> Vec<String> {
+    let name = |found: &Attachment| match found.path {
         Path::Stack => Place::Stack.link_name(&found.interface),
         Path::Driver | Path::Generic => Place::Driver.link_name(&found.interface),
     };

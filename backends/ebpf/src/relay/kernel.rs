@@ -18,7 +18,7 @@ use super::counter::Statistics;
 use super::hook::{self, Place};
 use super::letting_go::Trial;
 use super::table::Tables;
-use super::{Found, RelayConfig, Tried, trial};
+use super::{Attachment, RelayConfig, Tried, trial};
 use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
@@ -65,7 +65,7 @@ pub(super) struct Kernel {
 
 impl Kernel {
     /// Puts the program on its interfaces, with the tables that are pinned if there are any.
-    pub(super) fn start(config: &RelayConfig) -> Result<(Self, Vec<Found>), EbpfError> {
+    pub(super) fn start(config: &RelayConfig) -> Result<(Self, Vec<Attachment>), EbpfError> {
         look_ups::allow(config.pins.as_deref()).map_err(|error| EbpfError::of(Step::Forwarding, error))?;
         let pins = config.pins.as_deref();
         let folder = format!("relay-{}", layout::RELAY_LAYOUT);
@@ -104,7 +104,7 @@ impl Kernel {
 
     /// Tests from time to time that drivers still send the program's packets. If one does not, all
     /// packets are handled in the stack from then on.
-    pub(super) fn look_after(&mut self, now: Instant, found: &mut [Found]) -> bool {
+    pub(super) fn look_after(&mut self, now: Instant, found: &mut [Attachment]) -> bool {
         if self.place != Place::Driver || !self.trial.is_due(now) {
             return false;
         }

@@ -13,7 +13,7 @@ use aya::maps::{Array, MapData};
 use aya::programs::{ProgramError, ProgramFd, TestRunAttrs, TestRunOptions, Xdp};
 use nix::net::if_::if_nametoindex;
 
-use super::Found;
+use super::Attachment;
 use crate::attach::Path;
 use crate::{EbpfError, Step};
 
@@ -53,7 +53,7 @@ impl Trial {
     /// Tests all interfaces whose drivers run the program.
     ///
     /// Errors: the first that sends nothing.
-    pub(super) fn on_all(&mut self, loaded: &mut Ebpf, found: &[Found]) -> Result<(), EbpfError> {
+    pub(super) fn on_all(&mut self, loaded: &mut Ebpf, found: &[Attachment]) -> Result<(), EbpfError> {
         for found in found.iter().filter(|found| found.path == Path::Driver) {
             // A kernel that cannot run the test gives no result.
             if let Ok(false) = self.on(loaded, &found.interface) {

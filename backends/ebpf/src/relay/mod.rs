@@ -69,7 +69,7 @@ impl Default for RelayConfig {
 
 /// The attachment on one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Attachment {
     /// Its name.
     pub interface: String,
     /// The kind of attachment.
@@ -82,15 +82,15 @@ pub struct Found {
 
 /// The place of the program at the moment: a handle that any thread may read.
 #[derive(Clone, Debug)]
-pub struct Whereabouts(Arc<Mutex<Vec<Found>>>);
+pub struct Whereabouts(Arc<Mutex<Vec<Attachment>>>);
 
 impl Whereabouts {
     /// The state of each interface.
-    pub fn found(&self) -> Vec<Found> {
+    pub fn found(&self) -> Vec<Attachment> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, found: &[Found]) {
+    fn set(&self, found: &[Attachment]) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = found.to_vec();
     }
 }
@@ -101,7 +101,7 @@ impl Whereabouts {
 /// local port; of them, only RTP. The rest is left to the base.
 pub struct RelayOffload {
     table: Table<Kernel>,
-    found: Vec<Found>,
+    found: Vec<Attachment>,
     whereabouts: Whereabouts,
     statistics: Statistics,
     clock: Monotonic,
@@ -133,7 +133,7 @@ impl RelayOffload {
     }
 
     /// The attachments on its interfaces, for the log.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[Attachment] {
         &self.found
     }
 
@@ -200,7 +200,7 @@ impl RelayOffload {
     /// Runs another program on packets of no relay, where all interfaces run this one in the
     /// driver.
     pub(crate) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
-        let is_in_the_way = |found: &&Found| found.path != Path::Driver && !is_loopback(&found.interface);
+        let is_in_the_way = |found: &&Attachment| found.path != Path::Driver && !is_loopback(&found.interface);
         if let Some(found) = self.found.iter().find(is_in_the_way) {
             return Err(EbpfError::NotNative(found.interface.clone()));
         }
@@ -303,7 +303,7 @@ impl Offload for RelayOffload {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attached = match self.attached {
             Attached::Native => "native",

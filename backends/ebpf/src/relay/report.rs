@@ -5,7 +5,7 @@ use dataplane::{Family, Sample};
 use operator::Place;
 use operator::places::Interface;
 
-use super::{Found, Statistics, Whereabouts};
+use super::{Attachment, Statistics, Whereabouts};
 use crate::Path;
 
 /// Relays in the kernel, as operators see them.
@@ -20,7 +20,7 @@ impl dataplane::Statistics for Report {
         let counts = counts.iter().map(|(counter, value)| (counter.name(), value));
         let found = self.whereabouts.found();
         let places = [Path::Driver, Path::Stack, Path::Generic].map(|path| {
-            let there: Vec<&Found> = found.iter().filter(|found| found.path == path).collect();
+            let there: Vec<&Attachment> = found.iter().filter(|found| found.path == path).collect();
             let reason = there.iter().find_map(|found| found.why_not.as_deref());
             sample(name_of(path), reason.unwrap_or_default(), there.len() as u64)
         });
@@ -31,7 +31,7 @@ impl dataplane::Statistics for Report {
     }
 
     fn places(&self) -> Vec<Place> {
-        let interface = |found: Found| Interface {
+        let interface = |found: Attachment| Interface {
             interface: found.interface,
             path: found.path.view(),
             why_not: found.why_not,

@@ -120,8 +120,8 @@ impl People {
     fn hear(&self, sequence: u16) -> bool {
         self.listeners.iter().for_each(drain);
         self.speak(sequence);
-        let hears = |listener: &UdpSocket, patience| {
-            listener.set_read_timeout(Some(patience)).unwrap();
+        let hears = |listener: &UdpSocket, timeout| {
+            listener.set_read_timeout(Some(timeout)).unwrap();
             listener.recv(&mut [0; 2_000]).is_ok()
         };
         let wait = Duration::from_millis(100);

@@ -55,7 +55,7 @@ impl SocketFactory for InlineSockets {
 pub(crate) struct NoRegistry;
 
 impl SocketRegistry<InlineSocket> for NoRegistry {
-    fn register(&mut self, _place: usize, _slot: &RelaySlot<InlineSocket>) {}
+    fn register(&mut self, _slot: usize, _entry: &RelaySlot<InlineSocket>) {}
 
-    fn unregister(&mut self, _slot: &RelaySlot<InlineSocket>) {}
+    fn unregister(&mut self, _entry: &RelaySlot<InlineSocket>) {}
 }

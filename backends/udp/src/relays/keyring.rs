@@ -30,7 +30,7 @@ impl Keyring {
             .keys
             .entry(self.hasher.hash_one((key.key(), key.salt())))
             .or_default();
-        let place = rings.iter().position(|ring| ring.key == *key).unwrap_or_else(|| {
+        let slot = rings.iter().position(|ring| ring.key == *key).unwrap_or_else(|| {
             rings.push(Ring {
                 key: key.clone(),
                 keystream: Arc::new(Keystream::new(key)),
@@ -38,8 +38,8 @@ impl Keyring {
             });
             rings.len() - 1
         });
-        rings[place].relays += 1;
-        rings[place].keystream.clone()
+        rings[slot].relays += 1;
+        rings[slot].keystream.clone()
     }
 
     /// Releases a key of one relay. With the last one the key's state is removed.

@@ -55,11 +55,11 @@ pub(crate) struct RelayEntry<D> {
 
 /// Registers the sockets that a relay shard receives from.
 pub(crate) trait SocketRegistry<D> {
-    /// Registers `slot.socket`: its datagrams are passed to the relay shard with this place.
-    fn register(&mut self, place: usize, slot: &RelaySlot<D>);
+    /// Registers `entry.socket`: its datagrams are passed to the relay shard with this slot.
+    fn register(&mut self, slot: usize, entry: &RelaySlot<D>);
 
     /// Unregisters a socket.
-    fn unregister(&mut self, slot: &RelaySlot<D>);
+    fn unregister(&mut self, entry: &RelaySlot<D>);
 }
 
 /// One relay of a relay shard.
@@ -79,8 +79,8 @@ pub(crate) struct RelayShard<D> {
 
 /// The relays themselves, apart from the commands that change them.
 struct ShardRelays<D> {
-    slots: Slab<RelaySlot<D>>,
-    places: HashMap<SocketAddr, usize>,
+    entries: Slab<RelaySlot<D>>,
+    addresses: HashMap<SocketAddr, usize>,
     reports: Reports,
     counters: Arc<CounterPage>,
 }
@@ -90,35 +90,35 @@ impl<D: RelaySocket> RelayShard<D> {
         RelayShard {
             commands: ends.commands,
             relays: ShardRelays {
-                slots: Slab::new(),
-                places: HashMap::new(),
+                entries: Slab::new(),
+                addresses: HashMap::new(),
                 reports: ends.reports,
                 counters: ends.counters,
             },
         }
     }
 
-    /// The place of the relay at this address, if it belongs to this relay shard.
-    pub(crate) fn place_of(&self, at: SocketAddr) -> Option<usize> {
-        self.relays.place_of(at)
+    /// The slot of the relay at this address, if it belongs to this relay shard.
+    pub(crate) fn slot_of(&self, at: SocketAddr) -> Option<usize> {
+        self.relays.slot_of(at)
     }
 
-    /// The socket that receives for this place.
-    pub(super) fn socket(&self, place: usize) -> &D {
-        &self.relays.slots[place].socket
+    /// The socket that receives for this slot.
+    pub(super) fn socket(&self, slot: usize) -> &D {
+        &self.relays.entries[slot].socket
     }
 
-    /// Takes a datagram that has arrived at the relay at `place`: the first `len` bytes of
+    /// Takes a datagram that has arrived at the relay at `slot`: the first `len` bytes of
     /// `buffer`, which is [`BUFFER`](super::BUFFER) bytes long. If the datagram is longer than the
     /// buffer, `len` is its true length.
-    pub(crate) fn packet(&mut self, now: Instant, place: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
+    pub(crate) fn packet(&mut self, now: Instant, slot: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
         let relays = &mut self.relays;
         let mut context = PacketContext {
             now,
             reports: &mut relays.reports,
             counters: &relays.counters,
         };
-        lock(&relays.slots[place].port).packet(&mut context, &mut Immediate, from, buffer, len);
+        lock(&relays.entries[slot].port).packet(&mut context, &mut Immediate, from, buffer, len);
     }
 
     /// Applies commands of the control handle; returns how many.
@@ -151,8 +151,8 @@ impl<D: RelaySocket> RelayShard<D> {
 }
 
 impl<D: RelaySocket> ShardRelays<D> {
-    fn place_of(&self, at: SocketAddr) -> Option<usize> {
-        self.places.get(&at).copied()
+    fn slot_of(&self, at: SocketAddr) -> Option<usize> {
+        self.addresses.get(&at).copied()
     }
 
     fn apply(&mut self, command: RelayShardCommand<D>, registry: &mut impl SocketRegistry<D>) {
@@ -181,9 +181,9 @@ impl<D: RelaySocket> ShardRelays<D> {
     }
 
     fn set(&mut self, at: SocketAddr, entry: RelayEntry<D>, registry: &mut impl SocketRegistry<D>) {
-        match (self.place_of(at), entry.socket) {
-            (Some(place), _) => {
-                let mut port = lock(&self.slots[place].port);
+        match (self.slot_of(at), entry.socket) {
+            (Some(slot), _) => {
+                let mut port = lock(&self.entries[slot].port);
                 port.filter.set(entry.accept);
                 port.terminated = entry.terminated;
                 if let Some(mut ingress_protection) = entry.ingress_protection {
@@ -209,22 +209,22 @@ impl<D: RelaySocket> ShardRelays<D> {
                     last: None,
                     is_gone: false,
                 };
-                let place = self.slots.insert(RelaySlot {
+                let slot = self.entries.insert(RelaySlot {
                     at,
                     overflows: socket.overflows(),
                     socket,
                     port: Arc::new(Mutex::new(port)),
                 });
-                self.places.insert(at, place);
-                registry.register(place, &self.slots[place]);
+                self.addresses.insert(at, slot);
+                registry.register(slot, &self.entries[slot]);
             }
             (None, None) => unreachable!("a new relay has its socket"),
         }
     }
 
     fn socket_changed(&mut self, relay: SocketAddr, local: SocketAddr, socket: Option<D>) {
-        let Some(place) = self.place_of(relay) else { return };
-        let port = &mut *lock(&self.slots[place].port);
+        let Some(slot) = self.slot_of(relay) else { return };
+        let port = &mut *lock(&self.entries[slot].port);
         let destinations = [&mut port.rtp, &mut port.rtcp].into_iter().flatten();
         for destination in destinations.filter(|destination| destination.path.local == local) {
             destination.socket = socket.clone();
@@ -232,17 +232,17 @@ impl<D: RelaySocket> ShardRelays<D> {
     }
 
     fn remove(&mut self, at: SocketAddr, registry: &mut impl SocketRegistry<D>) {
-        let Some(place) = self.places.remove(&at) else { return };
-        let mut slot = self.slots.remove(place);
-        registry.unregister(&slot);
+        let Some(slot) = self.addresses.remove(&at) else { return };
+        let mut entry = self.entries.remove(slot);
+        registry.unregister(&entry);
         // Other holders of the port forward nothing more, so that this report is the last one.
-        lock(&slot.port).is_gone = true;
-        slot.report(&mut self.reports, &self.counters);
+        lock(&entry.port).is_gone = true;
+        entry.report(&mut self.reports, &self.counters);
     }
 
     fn report(&mut self, at: SocketAddr) {
-        if let Some(place) = self.place_of(at) {
-            self.slots[place].report(&mut self.reports, &self.counters);
+        if let Some(slot) = self.slot_of(at) {
+            self.entries[slot].report(&mut self.reports, &self.counters);
         }
     }
 }

@@ -306,11 +306,11 @@ mod tests {
     struct Asks<'a>(&'a Relays<InlineSockets>);
 
     impl SocketRegistry<InlineSocket> for Asks<'_> {
-        fn register(&mut self, _place: usize, _slot: &RelaySlot<InlineSocket>) {
+        fn register(&mut self, _slot: usize, _entry: &RelaySlot<InlineSocket>) {
             assert!(!self.0.is_applied());
         }
 
-        fn unregister(&mut self, _slot: &RelaySlot<InlineSocket>) {}
+        fn unregister(&mut self, _entry: &RelaySlot<InlineSocket>) {}
     }
 
     /// Another worker may forward for a relay as soon as its entry counts as applied.

@@ -58,20 +58,20 @@ struct WorkerSockets {
 }
 
 impl SocketRegistry<Arc<PortSocket>> for WorkerSockets {
-    fn register(&mut self, place: usize, slot: &RelaySlot<Arc<PortSocket>>) {
+    fn register(&mut self, slot: usize, entry: &RelaySlot<Arc<PortSocket>>) {
         // It fails only for lack of memory, or at the user's limit of watches. The port receives
         // nothing then, and its traffic shows it.
-        let _ = self.poller.begin(place, &slot.socket);
+        let _ = self.poller.begin(slot, &entry.socket);
         if let Some(bypass) = &self.bypass {
-            bypass.register(slot.at, &slot.port);
+            bypass.register(entry.at, &entry.port);
         }
     }
 
-    fn unregister(&mut self, slot: &RelaySlot<Arc<PortSocket>>) {
+    fn unregister(&mut self, entry: &RelaySlot<Arc<PortSocket>>) {
         if let Some(bypass) = &self.bypass {
-            bypass.unregister(slot.at, &slot.port);
+            bypass.unregister(entry.at, &entry.port);
         }
-        self.poller.end(&slot.socket);
+        self.poller.end(&entry.socket);
     }
 }
 
@@ -187,12 +187,12 @@ impl Worker {
                 None => BATCH,
                 Some(_) => 1,
             };
-            for place in ready {
+            for slot in ready {
                 for _ in 0..at_once {
-                    let Some((len, from)) = self.shard.socket(place).receive(&mut self.buffer) else {
+                    let Some((len, from)) = self.shard.socket(slot).receive(&mut self.buffer) else {
                         break;
                     };
-                    self.shard.packet(now, place, from, &mut self.buffer, len);
+                    self.shard.packet(now, slot, from, &mut self.buffer, len);
                 }
             }
             self.shard.settle(now);

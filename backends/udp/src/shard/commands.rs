@@ -32,7 +32,7 @@ impl Shard {
             ShardCommand::Route(path, shard) => self.tables.set_route(path, shard),
             ShardCommand::SetStream(key, generation, stream) => self.tables.set_stream(key, generation, *stream),
             ShardCommand::SetCopied(key, is_copied) => {
-                let stream = self.tables.stream_place(key);
+                let stream = self.tables.stream_slot(key);
                 self.tables.streams[stream].is_copied = is_copied;
             }
             ShardCommand::RemoveStream(key) => self.tables.remove_stream(key),
@@ -42,7 +42,7 @@ impl Shard {
             }
             ShardCommand::RemoveReplica(id) => self.tables.remove_replica(&mut self.queues, id),
             ShardCommand::Listen(key, shard) => {
-                let stream = self.tables.stream_place(key);
+                let stream = self.tables.stream_slot(key);
                 self.tables.streams[stream].listeners.add(shard);
             }
             ShardCommand::SetPace(leg, pace) => self.set_pace(now, leg, pace),
@@ -60,10 +60,10 @@ impl Shard {
 
     /// Continues a replica where another device stopped.
     fn resume(&mut self, now: Instant, id: ReplicaId, from: ReplicaSnapshot) {
-        let Some(place) = self.tables.replica_places.get(&id) else {
+        let Some(slot) = self.tables.replica_slots.get(&id) else {
             return;
         };
-        let replica = &mut self.tables.replicas[*place];
+        let replica = &mut self.tables.replicas[*slot];
         if self.tables.legs[replica.leg].entry.protection == Protection::Clear {
             replica.prepare_resume(now, from);
         }
@@ -71,10 +71,10 @@ impl Shard {
 
     /// Releases a replica to another device, and reports its snapshot.
     fn release(&mut self, id: ReplicaId, at_key_frame: bool) {
-        let Some(place) = self.tables.replica_places.get(&id) else {
+        let Some(slot) = self.tables.replica_slots.get(&id) else {
             return;
         };
-        let replica = &mut self.tables.replicas[*place];
+        let replica = &mut self.tables.replicas[*slot];
         let leg = &self.tables.legs[replica.leg];
         let is_clear = leg.entry.protection == Protection::Clear;
         let snapshot = match at_key_frame {

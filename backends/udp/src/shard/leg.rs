@@ -21,7 +21,7 @@ pub(crate) struct LegState {
     pub(crate) keys: Option<Keys>,
     /// RTP indexes that were used, by SSRC, under whatever keys: new keys change nothing about it.
     pub(crate) indexes: StreamIndexes,
-    /// By SSRC, sorted: the place of its stream.
+    /// By SSRC, sorted: the slot of its stream.
     ssrcs: Vec<(Ssrc, usize)>,
     /// Sorted by SSRC.
     pub(crate) streams: Vec<(Ssrc, usize)>,
@@ -111,9 +111,9 @@ impl LegState {
     /// Prefetches the data for sending a packet. To test whether there is a leg, or keys, would
     /// mean to wait for memory: they are assumed to be at the beginning of their options, and if
     /// not, nothing is gained.
-    pub(crate) fn prefetch(place: &Option<Self>) {
-        prefetch::part(place, 0, Self::WITHOUT_KEYS);
-        prefetch::part(place, offset_of!(Self, keys) + offset_of!(Keys, sealer), Sealer::RTP);
+    pub(crate) fn prefetch(slot: &Option<Self>) {
+        prefetch::part(slot, 0, Self::WITHOUT_KEYS);
+        prefetch::part(slot, offset_of!(Self, keys) + offset_of!(Keys, sealer), Sealer::RTP);
     }
 
     /// Asks for what it refers to, once it is there itself.
@@ -138,7 +138,7 @@ impl LegState {
     }
 
     pub(crate) fn remove_ssrcs_of(&mut self, stream: usize) {
-        self.ssrcs.retain(|(_, place)| *place != stream);
+        self.ssrcs.retain(|(_, slot)| *slot != stream);
     }
 }
 

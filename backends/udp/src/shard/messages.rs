@@ -33,8 +33,8 @@ impl Shard {
             Handoff::Datagram(received) => self.receive_handed_off(now, &received),
             Handoff::Packet { packet, epoch } => self.accept_packet(other, packet, epoch),
             Handoff::Quiet { generation, epoch } => {
-                if let Some(place) = self.tables.stream_places.get(&generation) {
-                    self.tables.streams[*place].listeners.quiet(other, epoch);
+                if let Some(slot) = self.tables.stream_slots.get(&generation) {
+                    self.tables.streams[*slot].listeners.quiet(other, epoch);
                 }
             }
             Handoff::Fetch {

@@ -62,7 +62,7 @@ pub struct Shard {
     counters: Arc<CounterPage>,
     commands: Consumer<ShardCommand>,
     reports: Reports,
-    /// By shard; `None` in this shard's own place.
+    /// By shard; `None` in this shard's own slot.
     rings: Vec<Option<HandoffRing>>,
 
     tables: Tables,

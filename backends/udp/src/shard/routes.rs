@@ -9,7 +9,7 @@ use crate::hash::Mixed;
 /// The leg or shard that datagrams of a path belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// To a leg here, at this place.
+    /// To a leg here, at this slot.
     Here(usize),
     /// To a leg of another shard.
     Elsewhere(usize),

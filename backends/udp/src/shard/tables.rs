@@ -14,58 +14,58 @@ use crate::shard::stream::StreamState;
 use crate::slab::Slab;
 use crate::sorted::{insert_sorted, remove_sorted};
 
-/// The legs of a shard with their streams and replicas, each at a fixed place.
+/// The legs of a shard with their streams and replicas, each at a fixed slot.
 #[derive(Default)]
 pub(super) struct Tables {
     pub(super) routes: Routes,
     pub(super) legs: Slab<LegState>,
-    pub(super) leg_places: HashMap<LegId, usize, Mixed>,
+    pub(super) leg_slots: HashMap<LegId, usize, Mixed>,
     pub(super) streams: Slab<StreamState>,
-    pub(super) stream_places: HashMap<Generation, usize, Mixed>,
+    pub(super) stream_slots: HashMap<Generation, usize, Mixed>,
     pub(super) replicas: Slab<ReplicaState>,
-    pub(super) replica_places: HashMap<ReplicaId, usize, Mixed>,
+    pub(super) replica_slots: HashMap<ReplicaId, usize, Mixed>,
 }
 
 impl Tables {
     /// Adds a leg, or changes its entry.
     pub(super) fn set_leg(&mut self, id: LegId, entry: Leg) {
-        let place = match self.leg_places.get(&id) {
-            Some(place) => {
-                for path in &self.legs[*place].entry.paths {
+        let slot = match self.leg_slots.get(&id) {
+            Some(slot) => {
+                for path in &self.legs[*slot].entry.paths {
                     self.routes.remove(path);
                 }
-                *place
+                *slot
             }
             None => {
                 let bare = Leg {
                     paths: Vec::new(),
                     ..entry.clone()
                 };
-                let place = self.legs.insert(LegState::new(id, bare));
-                self.leg_places.insert(id, place);
-                place
+                let slot = self.legs.insert(LegState::new(id, bare));
+                self.leg_slots.insert(id, slot);
+                slot
             }
         };
         for path in &entry.paths {
-            self.routes.insert(*path, Route::Here(place));
+            self.routes.insert(*path, Route::Here(slot));
         }
-        self.legs[place].replace(entry);
+        self.legs[slot].replace(entry);
     }
 
     /// Removes a leg with its streams and replicas.
     pub(super) fn remove_leg(&mut self, queues: &mut FanoutQueues, id: LegId) {
-        let Some(place) = self.leg_places.remove(&id) else {
+        let Some(slot) = self.leg_slots.remove(&id) else {
             return;
         };
-        self.legs[place].pace = None;
-        for (id, _) in std::mem::take(&mut self.legs[place].replicas) {
+        self.legs[slot].pace = None;
+        for (id, _) in std::mem::take(&mut self.legs[slot].replicas) {
             self.remove_replica(queues, id);
         }
-        for (_, stream) in std::mem::take(&mut self.legs[place].streams) {
+        for (_, stream) in std::mem::take(&mut self.legs[slot].streams) {
             let stream = self.streams.remove(stream);
-            self.stream_places.remove(&stream.generation);
+            self.stream_slots.remove(&stream.generation);
         }
-        let leg = self.legs.remove(place);
+        let leg = self.legs.remove(slot);
         for path in &leg.entry.paths {
             self.routes.remove(path);
         }
@@ -81,47 +81,47 @@ impl Tables {
 
     /// Adds a stream, or changes its entry.
     pub(super) fn set_stream(&mut self, key: StreamKey, generation: Generation, entry: Stream) {
-        let leg = &mut self.legs[self.leg_places[&key.leg]];
-        let place = match self.stream_places.get(&generation) {
-            Some(place) => {
-                let before = self.streams[*place].entry.rtx;
+        let leg = &mut self.legs[self.leg_slots[&key.leg]];
+        let slot = match self.stream_slots.get(&generation) {
+            Some(slot) => {
+                let before = self.streams[*slot].entry.rtx;
                 leg.forget_descriptions(before.filter(|rtx| entry.rtx != Some(*rtx)));
-                self.streams[*place].replace(entry);
-                leg.remove_ssrcs_of(*place);
-                *place
+                self.streams[*slot].replace(entry);
+                leg.remove_ssrcs_of(*slot);
+                *slot
             }
             None => {
-                let place = self.streams.insert(StreamState::new(key, generation, entry));
-                self.stream_places.insert(generation, place);
-                insert_sorted(&mut leg.streams, key.ssrc, place);
-                place
+                let slot = self.streams.insert(StreamState::new(key, generation, entry));
+                self.stream_slots.insert(generation, slot);
+                insert_sorted(&mut leg.streams, key.ssrc, slot);
+                slot
             }
         };
-        leg.add_ssrcs(self.streams[place].ssrcs(), place);
+        leg.add_ssrcs(self.streams[slot].ssrcs(), slot);
     }
 
     /// Removes a stream.
     pub(super) fn remove_stream(&mut self, key: StreamKey) {
-        let place = self.stream_place(key);
-        let leg = &mut self.legs[self.leg_places[&key.leg]];
-        leg.remove_ssrcs_of(place);
+        let slot = self.stream_slot(key);
+        let leg = &mut self.legs[self.leg_slots[&key.leg]];
+        leg.remove_ssrcs_of(slot);
         remove_sorted(&mut leg.streams, key.ssrc);
-        let stream = self.streams.remove(place);
+        let stream = self.streams.remove(slot);
         stream.ssrcs().for_each(|ssrc| leg.forget_descriptions(Some(ssrc)));
-        self.stream_places.remove(&stream.generation);
+        self.stream_slots.remove(&stream.generation);
     }
 
-    /// The place of a stream of a leg here.
-    pub(super) fn stream_place(&self, key: StreamKey) -> usize {
-        let leg = &self.legs[self.leg_places[&key.leg]];
+    /// The slot of a stream of a leg here.
+    pub(super) fn stream_slot(&self, key: StreamKey) -> usize {
+        let leg = &self.legs[self.leg_slots[&key.leg]];
         leg.stream_of(key.ssrc)
             .expect("the control handle knows which streams there are")
     }
 
     /// Ends every replica of a stream.
     pub(super) fn forget(&mut self, queues: &mut FanoutQueues, generation: Generation) {
-        for (_, place) in queues.forget(generation) {
-            self.replicas[place].forget(generation);
+        for (_, slot) in queues.forget(generation) {
+            self.replicas[slot].forget(generation);
         }
     }
 
@@ -133,43 +133,43 @@ impl Tables {
         entry: Replica,
         source: Option<Source>,
     ) {
-        let place = match self.replica_places.get(&id) {
-            Some(place) => {
-                let place = *place;
-                self.unlist(queues, place);
-                self.replicas[place].replace(entry, source);
-                place
+        let slot = match self.replica_slots.get(&id) {
+            Some(slot) => {
+                let slot = *slot;
+                self.unlist(queues, slot);
+                self.replicas[slot].replace(entry, source);
+                slot
             }
             None => {
-                let leg = self.leg_places[&entry.leg];
-                let place = self.replicas.insert(ReplicaState::new(id, entry, leg, source));
-                self.replica_places.insert(id, place);
-                insert_sorted(&mut self.legs[leg].replicas, id, place);
-                place
+                let leg = self.leg_slots[&entry.leg];
+                let slot = self.replicas.insert(ReplicaState::new(id, entry, leg, source));
+                self.replica_slots.insert(id, slot);
+                insert_sorted(&mut self.legs[leg].replicas, id, slot);
+                slot
             }
         };
-        for generation in self.replicas[place].follows().into_iter().flatten() {
-            queues.add(generation, id, place);
+        for generation in self.replicas[slot].follows().into_iter().flatten() {
+            queues.add(generation, id, slot);
         }
     }
 
     /// Removes a replica.
     pub(super) fn remove_replica(&mut self, queues: &mut FanoutQueues, id: ReplicaId) {
-        let Some(place) = self.replica_places.remove(&id) else {
+        let Some(slot) = self.replica_slots.remove(&id) else {
             return;
         };
-        self.unlist(queues, place);
-        let replica = self.replicas.remove(place);
+        self.unlist(queues, slot);
+        let replica = self.replicas.remove(slot);
         let leg = &mut self.legs[replica.leg];
         remove_sorted(&mut leg.replicas, id);
         if let Some(pace) = &mut leg.pace {
-            pace.forget(place);
+            pace.forget(slot);
         }
     }
 
     /// Removes a replica from every fan-out.
-    fn unlist(&mut self, queues: &mut FanoutQueues, place: usize) {
-        let replica = &self.replicas[place];
+    fn unlist(&mut self, queues: &mut FanoutQueues, slot: usize) {
+        let replica = &self.replicas[slot];
         for generation in replica.follows().into_iter().flatten() {
             queues.remove(generation, replica.id);
         }

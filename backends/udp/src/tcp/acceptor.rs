@@ -15,7 +15,7 @@ use wire::framing::{self, HEADER};
 use wire::{PacketKind, classify};
 
 use super::connection::Connection;
-use super::places::{Place, Shared};
+use super::connection_slots::{ConnectionSlot, Shared};
 use super::registry::Registry;
 use super::statistics::TcpEvent;
 use super::worker::Intake;
@@ -108,7 +108,7 @@ struct Accepting {
 struct Unopened {
     stream: Arc<TcpStream>,
     path: Path,
-    place: Place,
+    slot: ConnectionSlot,
     since: Instant,
     /// The bytes that have arrived.
     first: Vec<u8>,
@@ -160,7 +160,7 @@ impl Accepting {
     fn admit(&mut self, now: Instant, stream: TcpStream, remote: SocketAddr) {
         self.shared.counts.add(TcpEvent::Accepted, 1);
         let stream = Arc::new(stream);
-        let Some(place) = self.shared.place(now, remote.ip(), &stream) else {
+        let Some(slot) = self.shared.slot(now, remote.ip(), &stream) else {
             return self.shared.counts.add(TcpEvent::TooMany, 1);
         };
         let Ok(local) = stream.local_addr() else {
@@ -181,7 +181,7 @@ impl Accepting {
         let unopened = Unopened {
             stream,
             path,
-            place,
+            slot,
             since: now,
             first: Vec::new(),
         };
@@ -201,7 +201,7 @@ impl Accepting {
         self.epoll.forget(unopened.stream.as_raw_fd());
         match opening {
             Opening::Unfinished => {}
-            Opening::Refused(why) => self.shared.counts.add(unopened.place.reason(why), 1),
+            Opening::Refused(why) => self.shared.counts.add(unopened.slot.reason(why), 1),
             Opening::Opened => self.give(unopened),
         }
     }
@@ -211,11 +211,11 @@ impl Accepting {
         let Unopened {
             stream,
             path,
-            place,
+            slot,
             first,
             ..
         } = unopened;
-        let connection = Arc::new(Connection::new(path, stream, place));
+        let connection = Arc::new(Connection::new(path, stream, slot));
         self.registry.insert(connection.clone());
         let intake = self.intakes.iter().min_by_key(|intake| intake.len());
         intake.expect("there is a worker").give(connection, first);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use dataplane::Path;
 use wire::framing;
 
-use super::places::{Place, locked};
+use super::connection_slots::{ConnectionSlot, locked};
 use super::statistics::TcpEvent;
 
 /// A connection, with the frames that its other end has not taken yet.
@@ -19,17 +19,17 @@ pub(crate) struct Connection {
     stream: Arc<TcpStream>,
     queue: Mutex<VecDeque<u8>>,
     is_closed: AtomicBool,
-    place: Place,
+    slot: ConnectionSlot,
 }
 
 impl Connection {
-    pub(super) fn new(path: Path, stream: Arc<TcpStream>, place: Place) -> Self {
+    pub(super) fn new(path: Path, stream: Arc<TcpStream>, slot: ConnectionSlot) -> Self {
         Connection {
             path,
             stream,
             queue: Mutex::default(),
             is_closed: AtomicBool::new(false),
-            place,
+            slot,
         }
     }
 
@@ -43,17 +43,17 @@ impl Connection {
 
     /// It is a leg's, and keeps its place.
     pub(super) fn claim(&self) {
-        self.place.claim();
+        self.slot.claim();
     }
 
     /// Whether it is a leg's, or was.
     pub(super) fn is_claimed(&self) -> bool {
-        self.place.is_claimed()
+        self.slot.is_claimed()
     }
 
     /// Why it has ended, if it seems to be for this reason.
     pub(super) fn reason(&self, seeming: TcpEvent) -> TcpEvent {
-        self.place.reason(seeming)
+        self.slot.reason(seeming)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -82,14 +82,14 @@ impl Connection {
         let begun = end_of_begun(frames, sent);
         self.keep(&mut queue, &frames[sent..begun]);
         let mut rest = &frames[begun..];
-        let room = self.place.shared.queue_max();
+        let room = self.slot.shared.queue_max();
         while let Some(len) = first_len(rest).filter(|len| queue.len() + len <= room) {
             self.keep(&mut queue, &rest[..len]);
             rest = &rest[len..];
         }
         let dropped = count(rest);
         if dropped > 0 {
-            self.place.shared.counts.add(TcpEvent::Slow, dropped);
+            self.slot.shared.counts.add(TcpEvent::Slow, dropped);
         }
         dropped
     }
@@ -109,7 +109,7 @@ impl Connection {
                 break;
             }
             queue.drain(..sent);
-            self.place.shared.waiting.fetch_sub(sent, Ordering::Relaxed);
+            self.slot.shared.waiting.fetch_sub(sent, Ordering::Relaxed);
             if queue.is_empty() {
                 // Its memory is only for while it is needed.
                 *queue = VecDeque::new();
@@ -135,14 +135,14 @@ impl Connection {
 
     fn keep(&self, queue: &mut VecDeque<u8>, bytes: &[u8]) {
         queue.extend(bytes);
-        self.place.shared.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
+        self.slot.shared.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         let waits = locked(&self.queue).len();
-        self.place.shared.waiting.fetch_sub(waits, Ordering::Relaxed);
+        self.slot.shared.waiting.fetch_sub(waits, Ordering::Relaxed);
     }
 }
 

@@ -11,14 +11,14 @@
 //!    STUN before it is a leg's.
 //! 3. A [`connection`] is the half that is written. It queues what the other end does not take in
 //!    time, up to a limit, and drops the rest.
-//! 4. The [`registry`] finds connections by path, and [`places`] counts them by address.
+//! 4. The [`registry`] finds connections by path, and [`slots`] counts them by address.
 //!
 //! Each connection has one lock, for its queue. It is taken once for a run of datagrams, and is
 //! contended only when the owner of a leg is not the worker that reads its connection.
 
 mod acceptor;
 mod connection;
-mod places;
+mod connection_slots;
 mod port;
 mod registry;
 mod statistics;
@@ -33,7 +33,7 @@ use wire::framing::HEADER;
 
 pub(crate) use port::TcpPort;
 use statistics::TcpStatistics;
-pub(crate) use worker::{Beside, TcpWorker};
+pub(crate) use worker::{TcpTransmit, TcpWorker};
 
 /// How many connections there may be. For one more, the oldest that is no leg's is closed, or else
 /// the new one. One address takes eight ninths at most: all clients of a carrier may have one.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dataplane::Statistics;
 
 use super::acceptor::Acceptor;
-use super::places::Shared;
+use super::connection_slots::Shared;
 use super::registry::Registry;
 use super::worker::Intake;
 use super::{TcpStatistics, TcpWorker};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use dataplane::Path;
 
 use super::connection::Connection;
-use super::places::locked;
+use super::connection_slots::locked;
 
 /// The connections that have sent a first frame, by path.
 #[derive(Debug, Default)]

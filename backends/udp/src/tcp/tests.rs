@@ -10,7 +10,7 @@ use dataplane::Path;
 use wire::framing::{self, Deframer};
 
 use super::connection::Connection;
-use super::places::Shared;
+use super::connection_slots::Shared;
 use super::statistics::TcpEvent;
 use super::{DEAD_AFTER, QUEUE_MAX, UNSENT_MAX};
 use crate::net::tune;
@@ -27,8 +27,8 @@ fn pair(shared: &Arc<Shared>) -> (Connection, TcpStream) {
         remote,
     };
     let stream = Arc::new(stream);
-    let place = shared.place(Instant::now(), remote.ip(), &stream).unwrap();
-    (Connection::new(path, stream, place), peer)
+    let slot = shared.slot(Instant::now(), remote.ip(), &stream).unwrap();
+    (Connection::new(path, stream, slot), peer)
 }
 
 /// Frames with these numbers, of a kilobyte each.
@@ -73,7 +73,7 @@ fn a_slow_receiver_gets_whole_frames_in_order() {
 }
 
 #[test]
-fn what_waits_for_a_connection_goes_with_it() {
+fn a_queue_goes_with_its_connection() {
     let shared = Arc::default();
     let (connection, peer) = pair(&shared);
     while connection.send(&frames(0..3)) == 0 {}

@@ -15,7 +15,7 @@ use wire::{PacketKind, classify};
 
 use super::UNCLAIMED_FOR;
 use super::connection::Connection;
-use super::places::{Shared, locked};
+use super::connection_slots::{Shared, locked};
 use super::registry::Registry;
 use super::statistics::TcpEvent;
 use crate::hash::Mixed;
@@ -33,7 +33,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// The connections that a worker is given.
 #[derive(Debug)]
 pub(crate) struct Intake {
-    given: Mutex<Vec<Given>>,
+    given: Mutex<Vec<AcceptedConnection>>,
     has_some: AtomicBool,
     /// How many connections the worker reads, or is given.
     connections: AtomicUsize,
@@ -43,7 +43,7 @@ pub(crate) struct Intake {
 
 /// A connection with the bytes that have been read of it.
 #[derive(Debug)]
-struct Given {
+struct AcceptedConnection {
     connection: Arc<Connection>,
     first: Vec<u8>,
 }
@@ -66,7 +66,7 @@ impl Intake {
     /// Gives the worker a connection, of which `first` has been read.
     pub(super) fn give(&self, connection: Arc<Connection>, first: Vec<u8>) {
         self.connections.fetch_add(1, Ordering::Relaxed);
-        locked(&self.given).push(Given { connection, first });
+        locked(&self.given).push(AcceptedConnection { connection, first });
         self.has_some.store(true, Ordering::Release);
         self.event_fd.wake();
     }
@@ -245,7 +245,7 @@ impl TcpWorker {
         }
         let given = mem::take(&mut *locked(&self.intake.given));
         let mut received = 0;
-        for Given { connection, first } in given {
+        for AcceptedConnection { connection, first } in given {
             let name = self.next_name;
             self.next_name += 1;
             let is_watched = self.epoll.watch_edges(connection.stream().as_raw_fd(), name).is_ok();
@@ -354,12 +354,12 @@ impl TcpWorker {
 }
 
 /// Sends runs of connections by them, and the others by the network beside them.
-pub(crate) struct Beside<'a, N> {
+pub(crate) struct TcpTransmit<'a, N> {
     pub(crate) network: &'a mut N,
     pub(crate) tcp: &'a mut TcpWorker,
 }
 
-impl<N: Transmit> Transmit for Beside<'_, N> {
+impl<N: Transmit> Transmit for TcpTransmit<'_, N> {
     fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
         let tcp = &mut *self.tcp;
         let mut dropped = 0;

@@ -7,7 +7,7 @@ use dataplane::{Leg, LegId, Protection, Reason, Refused, ReplicaId, StreamKey};
 
 use super::super::kernel::set;
 use super::super::{fit, handover, stamp};
-use super::{EntryTable, Home};
+use super::{EntryTable, Location};
 use crate::layout::fanout::{FANOUT_COPIES, Probe, ReplicaCell, ReplicaEntry};
 
 /// Reads a value as it is between two changes under its lock.
@@ -19,9 +19,9 @@ impl EntryTable {
         let mut streams = BTreeSet::new();
         let mut left = Vec::new();
         for id in replicas {
-            let before = self.replicas[id].home;
-            self.house(now, *id);
-            if let (Home::Kernel { state, .. }, false) = (before, self.sends(*id)) {
+            let before = self.replicas[id].location;
+            self.assign(now, *id);
+            if let (Location::Kernel { state, .. }, false) = (before, self.sends(*id)) {
                 left.push((*id, before, self.followed(state)));
             }
             let table = &self.replicas[id];
@@ -33,12 +33,14 @@ impl EntryTable {
         // This is done after the kernel has stopped sending them. Their state stays in the tables
         // until the place is reused.
         left.into_iter()
-            .for_each(|(id, home, source)| self.leave(id, home, source));
+            .for_each(|(id, location, source)| self.leave(id, location, source));
     }
 
     /// Ends a replica that followed a stream here, and keeps its state for the base.
-    fn leave(&mut self, id: ReplicaId, home: Home, source: Option<StreamKey>) {
-        let Home::Kernel { state, place } = home else { return };
+    fn leave(&mut self, id: ReplicaId, location: Location, source: Option<StreamKey>) {
+        let Location::Kernel { state, place } = location else {
+            return;
+        };
         if let Some((place, entry)) = place {
             // A packet may still be in progress with the old entry. It gets no number after the one
             // that is read here, since the program checks the entry again under the lock.
@@ -62,50 +64,50 @@ impl EntryTable {
         let source = source.filter(|_| progress.epoch == table.epoch);
         self.left.insert(id, handover::snapshot(source, &progress));
         // It has had numbers, whether or not the base has anything to send of it yet.
-        if let Some(Home::Base { begun, .. }) = self.replicas.get_mut(&id).map(|table| &mut table.home) {
+        if let Some(Location::Base { begun, .. }) = self.replicas.get_mut(&id).map(|table| &mut table.location) {
             *begun = true;
         }
     }
 
     /// Decides where a replica runs.
-    fn house(&mut self, now: Instant, id: ReplicaId) {
-        let home = self.replicas[&id].home;
-        let is_free = !matches!(home, Home::Base { begun: true, .. });
+    fn assign(&mut self, now: Instant, id: ReplicaId) {
+        let location = self.replicas[&id].location;
+        let is_free = !matches!(location, Location::Base { begun: true, .. });
         let wanted = self.where_to(id).and_then(|()| match is_free {
             true => self.count(now, id),
             false => Ok(()),
         });
-        let new = match (home, wanted) {
-            (Home::Base { begun: true, .. }, Ok(())) => Home::Base {
+        let new = match (location, wanted) {
+            (Location::Base { begun: true, .. }, Ok(())) => Location::Base {
                 why: Refused::Unsupported(Reason::Companion),
                 begun: true,
             },
-            (Home::Base { begun, .. }, Err(why)) => Home::Base {
+            (Location::Base { begun, .. }, Err(why)) => Location::Base {
                 why,
                 begun: begun || self.may_send(id),
             },
-            (Home::Kernel { .. }, Ok(())) => home,
-            (Home::Kernel { .. }, Err(why)) => {
-                self.give_up(now, home);
-                Home::Base {
+            (Location::Kernel { .. }, Ok(())) => location,
+            (Location::Kernel { .. }, Err(why)) => {
+                self.give_up(now, location);
+                Location::Base {
                     why,
                     begun: self.may_send(id),
                 }
             }
-            (Home::Base { begun: false, .. }, Ok(())) => match self.replica_states.take(now) {
+            (Location::Base { begun: false, .. }, Ok(())) => match self.replica_states.take(now) {
                 Some(state) if set(&mut self.kernel.replica_states, state, ReplicaCell::default()) => {
-                    Home::Kernel { state, place: None }
+                    Location::Kernel { state, place: None }
                 }
-                _ => Home::Base {
+                _ => Location::Base {
                     why: Refused::Full,
                     begun: self.may_send(id),
                 },
             },
         };
         let table = self.replicas.get_mut(&id).expect("it was looked at");
-        table.home = new;
+        table.location = new;
         let leg = table.entry.leg;
-        if matches!(new, Home::Base { begun: true, .. }) && self.legs.get(&leg).is_some_and(stamp::are_wanted) {
+        if matches!(new, Location::Base { begun: true, .. }) && self.legs.get(&leg).is_some_and(stamp::are_wanted) {
             self.counts.leave(leg);
         }
         self.consider_move(id);
@@ -188,8 +190,8 @@ impl EntryTable {
         has_path && is_open(entry.leg) && entry.source.is_some_and(|key| is_open(key.leg)) && !entry.paused
     }
 
-    pub(super) fn give_up(&mut self, now: Instant, home: Home) {
-        if let Home::Kernel { state, place } = home {
+    pub(super) fn give_up(&mut self, now: Instant, location: Location) {
+        if let Location::Kernel { state, place } = location {
             self.replica_states.give_up(state, now);
             if let Some((place, _)) = place {
                 self.replica_entries.give_up(place, now);

@@ -12,7 +12,7 @@ use dataplane::{LegId, Reason, Refused, ReplicaId, ReplicaSnapshot};
 
 use super::super::kernel::set;
 use super::super::{fit, handover, stamp};
-use super::{EntryTable, Home};
+use super::{EntryTable, Location};
 use crate::layout::fanout::{Probe, ReplicaCell};
 
 /// The interval between attempts for replicas whose entries have not changed.
@@ -72,11 +72,11 @@ impl EntryTable {
             Refused::Full | Refused::Unsupported(Reason::Companion | Reason::Extensions) => true,
             Refused::Unsupported(_) | Refused::Gone | Refused::Pending => false,
         };
-        let may_move = |home: &Home| matches!(home, Home::Base { begun: true, why } if by_others(why));
+        let may_move = |location: &Location| matches!(location, Location::Base { begun: true, why } if by_others(why));
         let here: Vec<ReplicaId> = self
             .replicas
             .iter()
-            .filter(|(_, table)| may_move(&table.home))
+            .filter(|(_, table)| may_move(&table.location))
             .map(|(id, _)| *id)
             .collect();
         here.into_iter().for_each(|id| self.consider_move(id));
@@ -94,7 +94,7 @@ impl EntryTable {
 
     /// Asks for a replica of the base's if it could be here.
     pub(super) fn consider_move(&mut self, id: ReplicaId) {
-        let is_begun = matches!(self.replicas[&id].home, Home::Base { begun: true, .. });
+        let is_begun = matches!(self.replicas[&id].location, Location::Base { begun: true, .. });
         match is_begun && self.could_go_on(id) && self.could_count(self.replicas[&id].entry.leg) {
             true => self.promotion.ask(id),
             false => self.promotion.drop_unasked(id),
@@ -117,7 +117,7 @@ impl EntryTable {
             return true;
         }
         let stays = |(id, table): (&ReplicaId, &super::ReplicaRow)| {
-            let is_begun = matches!(table.home, Home::Base { begun: true, .. });
+            let is_begun = matches!(table.location, Location::Base { begun: true, .. });
             table.entry.leg == leg && is_begun && !self.could_go_on(*id)
         };
         !self.replicas.iter().any(stays)
@@ -134,7 +134,7 @@ impl EntryTable {
         self.promotion.forget(id);
         let companion = Refused::Unsupported(Reason::Companion);
         let table = self.replicas.get(&id).ok_or(companion)?;
-        let is_begun = matches!(table.home, Home::Base { begun: true, .. });
+        let is_begun = matches!(table.location, Location::Base { begun: true, .. });
         let from = from.filter(|from| is_begun && from.source.is_some() && table.entry.source == from.source);
         let from = from.ok_or(companion)?;
         if !self.could_go_on(id) || !self.could_count(self.replicas[&id].entry.leg) {
@@ -151,7 +151,7 @@ impl EntryTable {
             self.replica_states.give_up(state, now);
             return Err(Refused::Full);
         }
-        table.home = Home::Kernel { state, place: None };
+        table.location = Location::Kernel { state, place: None };
         self.left.remove(&id);
         self.promotion.came += 1;
         let streams: Vec<_> = table.lingers.iter().chain(&table.entry.source).copied().collect();

@@ -7,7 +7,7 @@ use wire::MediaKind;
 
 use super::super::kernel::set;
 use super::super::{entries, fit, stamp};
-use super::{EntryTable, Home};
+use super::{EntryTable, Location};
 use crate::EbpfError;
 use crate::layout::fanout::{self as layout, StreamCell, StreamPlace};
 
@@ -107,7 +107,7 @@ impl EntryTable {
         let source = self.replicas[&id].entry.source;
         let source = source.and_then(|key| self.state_of(now, key));
         let table = self.replicas.get_mut(&id)?;
-        let Home::Kernel { state, place } = table.home else {
+        let Location::Kernel { state, place } = table.location else {
             return None;
         };
         // All streams that it may follow are alike in this.
@@ -129,7 +129,7 @@ impl EntryTable {
         if let Some((old, _)) = place {
             self.replica_entries.give_up(old, now);
         }
-        table.home = Home::Kernel {
+        table.location = Location::Kernel {
             state,
             place: Some((at, entry)),
         };

@@ -7,7 +7,7 @@ use dataplane::{Counter, ReplicaId};
 use crate::channel::Fill;
 use crate::shard::Shard;
 use crate::shard::egress::rewrite::{BatchTime, RtpIdentity};
-use crate::shard::egress::write::{Made, write_made};
+use crate::shard::egress::write::{GeneratedPacket, write_made};
 
 /// Padding of a packet that has nothing else; the last byte says how much there is (RFC 3550
 /// section 5.1).
@@ -22,17 +22,17 @@ impl Shard {
     }
 
     fn try_fill(&mut self, now: Instant, id: ReplicaId, fill: &Fill) -> Result<(), Counter> {
-        let Some(place) = self.tables.replica_places.get(&id).copied() else {
+        let Some(slot) = self.tables.replica_slots.get(&id).copied() else {
             return Ok(());
         };
-        let replica = &mut self.tables.replicas[place];
+        let replica = &mut self.tables.replicas[slot];
         if !replica.may_fill() {
             return Ok(());
         }
         let leg = &mut self.tables.legs[replica.leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let (number, timestamp) = replica.next_fill(now, fill.clock_rate);
-        let made = Made {
+        let made = GeneratedPacket {
             identity: RtpIdentity {
                 ssrc: replica.entry.ssrc,
                 payload_type: fill.payload_type,

@@ -25,14 +25,14 @@ const BEFORE_ELEMENTS: usize = 12 + 4;
 
 /// The headers of the newest packets.
 pub(crate) struct Layouts {
-    by_packet: Vec<Kept>,
+    by_packet: Vec<LayoutCache>,
     /// Of packets that bring nothing along which a receiver gets: most of them, but for codecs with
     /// a descriptor in the header.
-    common: Kept,
+    common: LayoutCache,
 }
 
 /// Headers of one packet, or of all that have the same.
-struct Kept {
+struct LayoutCache {
     ways: Vec<Layout>,
     /// The one to be overwritten next.
     oldest: usize,
@@ -62,8 +62,8 @@ struct Of {
 impl Layouts {
     pub(crate) fn new() -> Self {
         Layouts {
-            by_packet: (0..PACKETS).map(|_| Kept::with_ways(WAYS)).collect(),
-            common: Kept::with_ways(COMMON_WAYS),
+            by_packet: (0..PACKETS).map(|_| LayoutCache::with_ways(WAYS)).collect(),
+            common: LayoutCache::with_ways(COMMON_WAYS),
         }
     }
 
@@ -99,9 +99,9 @@ impl Layouts {
     }
 }
 
-impl Kept {
+impl LayoutCache {
     fn with_ways(count: usize) -> Self {
-        Kept {
+        LayoutCache {
             ways: (0..count).map(|_| Layout::default()).collect(),
             oldest: 0,
         }
@@ -139,11 +139,11 @@ impl Layout {
         header
             .write(&extensions, &mut self.bytes)
             .expect("the room was measured");
-        self.find_places(&elements[..count], extensions.form(), &leg.entry.extensions_out);
+        self.find_slots(&elements[..count], extensions.form(), &leg.entry.extensions_out);
     }
 
     /// Finds the places of the values that each receiver has of its own.
-    fn find_places(&mut self, elements: &[(u8, &[u8])], form: ExtensionForm, map: &ExtensionMap) {
+    fn find_slots(&mut self, elements: &[(u8, &[u8])], form: ExtensionForm, map: &ExtensionMap) {
         (self.mid, self.send_time, self.transport_sequence) = (None, None, None);
         let before_value = match form {
             ExtensionForm::OneByte => 1,
@@ -248,8 +248,8 @@ pub(crate) fn list_extensions<'a>(
     let map = &leg.entry.extensions_out;
     let with_ids = values.filter_map(|(kind, value)| Some((map.id(kind)?, value)));
     let mut count = 0;
-    for (place, element) in elements.iter_mut().zip(with_ids) {
-        *place = element;
+    for (slot, element) in elements.iter_mut().zip(with_ids) {
+        *slot = element;
         count += 1;
     }
     count

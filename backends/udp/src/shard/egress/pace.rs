@@ -21,7 +21,7 @@ pub(crate) struct Pace {
 /// A packet that waits in a pacer.
 pub(crate) struct Waiting {
     pub(crate) packet: Arc<Packet>,
-    /// The place of its replica. Its packets are dropped with it.
+    /// The slot of its replica. Its packets are dropped with it.
     pub(crate) replica: usize,
     pub(crate) rewrite: Rewrite,
 }

@@ -23,7 +23,7 @@ impl Shard {
     /// Sends all paced packets that are due.
     pub(crate) fn send_due(&mut self, time: &BatchTime) {
         while let Some((at, id)) = self.pace_timers.pop(time.at) {
-            let Some(leg) = self.tables.leg_places.get(&id).copied() else {
+            let Some(leg) = self.tables.leg_slots.get(&id).copied() else {
                 continue;
             };
             match &mut self.tables.legs[leg].pace {
@@ -74,12 +74,12 @@ impl Shard {
     /// Changes a leg's pace. Without a pace all waiting packets are sent at once, and a running
     /// probe ends.
     pub(crate) fn set_pace(&mut self, now: Instant, id: LegId, pace: Option<u64>) {
-        let place = self.tables.leg_places[&id];
-        let leg = &mut self.tables.legs[place];
+        let slot = self.tables.leg_slots[&id];
+        let leg = &mut self.tables.legs[slot];
         match (pace, &mut leg.pace) {
             (Some(pace), Some(state)) => {
                 state.pacer.set_pace(now, pace);
-                self.schedule(place, now);
+                self.schedule(slot, now);
             }
             (Some(pace), state) => *state = Some(Box::new(Pace::new(now, pace))),
             (None, state) => {

@@ -14,15 +14,15 @@ impl Shard {
     /// Sends a probe, at its own rate on a leg with a pace, else at once.
     pub(crate) fn probe(&mut self, now: Instant, id: LegId, probe: Probe) {
         let time = BatchTime::new(now, &self.clock);
-        let Some(place) = self.tables.leg_places.get(&id).copied() else {
+        let Some(slot) = self.tables.leg_slots.get(&id).copied() else {
             return self.counters.count(Counter::NotReady);
         };
-        let sent = match (self.may_pad(place), &mut self.tables.legs[place].pace) {
+        let sent = match (self.may_pad(slot), &mut self.tables.legs[slot].pace) {
             (Err(reason), _) => Err(reason),
-            (Ok(_), None) => self.pad_at_once(place, probe, &time),
+            (Ok(_), None) => self.pad_at_once(slot, probe, &time),
             (Ok(_), Some(pace)) => {
                 pace.pacer.probe(probe);
-                self.send_due_of(place, &time);
+                self.send_due_of(slot, &time);
                 Ok(())
             }
         };
@@ -47,8 +47,8 @@ impl Shard {
     /// Sends one packet of padding, on the retransmission SSRC of the first replica that has one;
     /// returns its size.
     pub(super) fn pad(&mut self, leg: usize, probe: Option<u32>, time: &BatchTime) -> Result<usize, Counter> {
-        let place = self.may_pad(leg)?;
-        let replica = &mut self.tables.replicas[place];
+        let slot = self.may_pad(leg)?;
+        let replica = &mut self.tables.replicas[slot];
         let leg = &mut self.tables.legs[leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let sent = write_padding(&mut self.egress, leg, path, replica, probe, time)?;
@@ -57,13 +57,13 @@ impl Shard {
         Ok(sent)
     }
 
-    /// The place of the replica whose retransmission SSRC padding is sent on.
+    /// The slot of the replica whose retransmission SSRC padding is sent on.
     pub(super) fn may_pad(&self, leg: usize) -> Result<usize, Counter> {
         let leg = &self.tables.legs[leg];
         leg.ready().ok_or(Counter::NotReady)?;
-        let mut places = leg.replicas.iter().map(|(_, place)| *place);
-        places
-            .find(|place| self.tables.replicas[*place].padding_type().is_some())
+        let mut slots = leg.replicas.iter().map(|(_, slot)| *slot);
+        slots
+            .find(|slot| self.tables.replicas[*slot].padding_type().is_some())
             .ok_or(Counter::NoRetransmission)
     }
 

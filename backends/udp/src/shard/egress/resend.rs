@@ -24,8 +24,8 @@ impl Shard {
 
     /// Sends a packet again, or asks the shard that has it.
     fn find_and_resend(&mut self, id: ReplicaId, sequence: u16, time: &BatchTime) -> Result<(), Counter> {
-        let place = *self.tables.replica_places.get(&id).ok_or(Counter::NotInCache)?;
-        let replica = &self.tables.replicas[place];
+        let slot = *self.tables.replica_slots.get(&id).ok_or(Counter::NotInCache)?;
+        let replica = &self.tables.replicas[slot];
         self.tables.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
         replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
         let current = replica.current.ok_or(Counter::NotInCache)?;
@@ -56,8 +56,8 @@ impl Shard {
     }
 
     pub(crate) fn cached(&self, generation: Generation, number: u64) -> Option<Arc<Packet>> {
-        let place = self.tables.stream_places.get(&generation)?;
-        self.tables.streams[*place].cache.find(number).cloned()
+        let slot = self.tables.stream_slots.get(&generation)?;
+        self.tables.streams[*slot].cache.find(number).cloned()
     }
 
     /// Sends a packet again, if the replica is still what it was when it was asked for.
@@ -68,12 +68,12 @@ impl Shard {
         time: &BatchTime,
     ) -> Result<(), Counter> {
         let packet = packet.ok_or(Counter::NotInCache)?;
-        let place = *self
+        let slot = *self
             .tables
-            .replica_places
+            .replica_slots
             .get(&ticket.replica)
             .ok_or(Counter::NotInCache)?;
-        let replica = &self.tables.replicas[place];
+        let replica = &self.tables.replicas[slot];
         if replica.segments != ticket.segments {
             return Err(Counter::NotInCache);
         }
@@ -92,6 +92,6 @@ impl Shard {
         };
         let payload = replica.payload(&format, info).ok_or(Counter::Malformed)?;
         let mut rewrite = Rewrite::new(replica, &packet, payload, identity, &decision, 0);
-        self.send(place, &packet, &mut rewrite, time)
+        self.send(slot, &packet, &mut rewrite, time)
     }
 }

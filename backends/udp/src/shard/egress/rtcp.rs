@@ -14,8 +14,8 @@ impl Shard {
     }
 
     fn try_send_rtcp(&mut self, id: LegId, bytes: &[u8]) -> Result<(), Counter> {
-        let place = self.tables.leg_places.get(&id).ok_or(Counter::NotReady)?;
-        let leg = &mut self.tables.legs[*place];
+        let slot = self.tables.leg_slots.get(&id).ok_or(Counter::NotReady)?;
+        let leg = &mut self.tables.legs[*slot];
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let mut run = leg.run;
         let buffer = self.egress.runs.buffer(id, &mut run);

@@ -73,7 +73,7 @@ pub(crate) fn write_padding(
     time: &BatchTime,
 ) -> Result<usize, Counter> {
     let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
-    let made = Made {
+    let made = GeneratedPacket {
         identity: RtpIdentity {
             ssrc,
             payload_type: replica.padding_type().ok_or(Counter::NoRetransmission)?,
@@ -88,7 +88,7 @@ pub(crate) fn write_padding(
 }
 
 /// A packet that is not of a stream.
-pub(crate) struct Made<'a> {
+pub(crate) struct GeneratedPacket<'a> {
     pub(crate) identity: RtpIdentity,
     pub(crate) timestamp: u32,
     /// Whether the payload is padding.
@@ -102,7 +102,7 @@ pub(crate) fn write_made(
     leg: &mut LegState,
     path: Path,
     replica: &ReplicaState,
-    made: &Made<'_>,
+    made: &GeneratedPacket<'_>,
     probe: Option<u32>,
     time: &BatchTime,
 ) -> Result<usize, Counter> {

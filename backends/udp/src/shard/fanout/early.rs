@@ -12,12 +12,12 @@ impl Shard {
     /// Queues what the replicas of a leg have kept for it, if it has keys now. It is forgotten if
     /// it is too old, or cannot be sent for lack of a path: packets after it are not kept.
     pub(crate) fn queue_early(&mut self, now: Instant, id: LegId) {
-        let leg = &self.tables.legs[self.tables.leg_places[&id]];
+        let leg = &self.tables.legs[self.tables.leg_slots[&id]];
         if leg.entry.protection == Protection::Pending {
             return;
         }
-        for (id, place) in &leg.replicas {
-            let early = &mut self.tables.replicas[*place].early;
+        for (id, slot) in &leg.replicas {
+            let early = &mut self.tables.replicas[*slot].early;
             if !(leg.is_ready() && early.is_recent(now)) {
                 self.counters.add(Counter::EarlyForgotten, early.forget() as u64);
             } else if let Some(first) = early.first() {

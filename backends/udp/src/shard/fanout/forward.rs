@@ -20,9 +20,9 @@ impl Shard {
     }
 
     /// Forwards a packet to one replica of its stream: select, number, rewrite, send.
-    fn forward(&mut self, place: usize, queued: &QueuedPacket, time: &BatchTime) -> Result<(), Counter> {
+    fn forward(&mut self, slot: usize, queued: &QueuedPacket, time: &BatchTime) -> Result<(), Counter> {
         let packet = &queued.packet;
-        let replica = &mut self.tables.replicas[place];
+        let replica = &mut self.tables.replicas[slot];
         let leg = &self.tables.legs[replica.leg];
         let info = packet.info();
         if replica.entry.paused {
@@ -71,6 +71,6 @@ impl Shard {
             original: None,
         };
         let mut rewrite = Rewrite::new(replica, packet, payload, identity, &decision, queued.padding);
-        self.send(place, packet, &mut rewrite, time)
+        self.send(slot, packet, &mut rewrite, time)
     }
 }

@@ -18,8 +18,8 @@ use crate::shard::packet::Packet;
 impl Shard {
     /// Passes a packet to every shard that has replicas of its stream, and always to this one, so
     /// that its outcome is counted.
-    pub(crate) fn hand_to_shards(&mut self, place: usize, packet: Arc<Packet>) {
-        let listeners = self.tables.streams[place].listeners;
+    pub(crate) fn hand_to_shards(&mut self, slot: usize, packet: Arc<Packet>) {
+        let listeners = self.tables.streams[slot].listeners;
         packet.outcome.expect(1 + listeners.shards.count_ones());
         let mut left = listeners.shards;
         while left != 0 {

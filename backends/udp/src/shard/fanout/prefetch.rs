@@ -9,9 +9,9 @@ use crate::shard::leg::LegState;
 impl Shard {
     /// Prefetches what the first replicas need.
     pub(crate) fn prefetch_first(&self, part: &[(ReplicaId, usize)]) {
-        part.iter().take(3).for_each(|(_, place)| self.prefetch_replica(*place));
-        part.iter().take(2).for_each(|(_, place)| self.prefetch_leg(*place));
-        part.iter().take(1).for_each(|(_, place)| self.prefetch_behind(*place));
+        part.iter().take(3).for_each(|(_, slot)| self.prefetch_replica(*slot));
+        part.iter().take(2).for_each(|(_, slot)| self.prefetch_leg(*slot));
+        part.iter().take(1).for_each(|(_, slot)| self.prefetch_behind(*slot));
     }
 
     /// Prefetches what the next replicas need: the replica of the third, the leg of the second and
@@ -28,14 +28,14 @@ impl Shard {
         }
     }
 
-    fn prefetch_replica(&self, place: usize) {
-        prefetch::value(self.tables.replicas.place(place));
+    fn prefetch_replica(&self, slot: usize) {
+        prefetch::value(self.tables.replicas.slot(slot));
     }
 
     fn prefetch_leg(&self, replica: usize) {
         let replica = &self.tables.replicas[replica];
         prefetch::first(&replica.entry.formats);
-        LegState::prefetch(self.tables.legs.place(replica.leg));
+        LegState::prefetch(self.tables.legs.slot(replica.leg));
     }
 
     fn prefetch_behind(&self, replica: usize) {

@@ -30,7 +30,7 @@ const HOPELESS: Duration = Duration::from_millis(250);
 /// The fan-outs of a shard by stream, and the queues of those with packets waiting.
 #[derive(Default)]
 pub(crate) struct FanoutQueues {
-    places: HashMap<Generation, usize, Mixed>,
+    slots: HashMap<Generation, usize, Mixed>,
     fanouts: Slab<Fanout>,
     audio: Queue,
     video: Queue,
@@ -39,7 +39,7 @@ pub(crate) struct FanoutQueues {
 /// The fan-outs with packets waiting, served round-robin, and the number of their packets.
 #[derive(Default)]
 struct Queue {
-    places: VecDeque<usize>,
+    slots: VecDeque<usize>,
     waiting: usize,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Progress {
 
 /// A fan-out taken out to be served, to be [put back](FanoutQueues::put_back).
 pub(crate) struct Checkout {
-    place: usize,
+    slot: usize,
     fanout: Fanout,
 }
 
@@ -107,96 +107,96 @@ impl FanoutQueues {
     /// Adds a replica to a stream's fan-out.
     pub(crate) fn add(&mut self, generation: Generation, id: ReplicaId, replica: usize) {
         let fanouts = &mut self.fanouts;
-        let place = *self.places.entry(generation).or_insert_with(|| {
+        let slot = *self.slots.entry(generation).or_insert_with(|| {
             fanouts.insert(Fanout {
                 generation,
                 ..Fanout::default()
             })
         });
-        insert_sorted(&mut fanouts[place].replicas, id, replica);
+        insert_sorted(&mut fanouts[slot].replicas, id, replica);
     }
 
     /// Removes a replica from a stream's fan-out.
     pub(crate) fn remove(&mut self, generation: Generation, id: ReplicaId) {
-        if let Some(place) = self.places.get(&generation).copied() {
-            remove_sorted(&mut self.fanouts[place].replicas, id);
-            self.tidy(place);
+        if let Some(slot) = self.slots.get(&generation).copied() {
+            remove_sorted(&mut self.fanouts[slot].replicas, id);
+            self.tidy(slot);
         }
     }
 
     /// Removes a stream; returns the replicas that followed it.
     pub(crate) fn forget(&mut self, generation: Generation) -> Vec<(ReplicaId, usize)> {
-        let Some(place) = self.places.get(&generation).copied() else {
+        let Some(slot) = self.slots.get(&generation).copied() else {
             return Vec::new();
         };
-        let replicas = std::mem::take(&mut self.fanouts[place].replicas);
-        self.tidy(place);
+        let replicas = std::mem::take(&mut self.fanouts[slot].replicas);
+        self.tidy(slot);
         replicas
     }
 
     /// Whether a stream has replicas here.
     pub(crate) fn has(&self, generation: Generation) -> bool {
-        let place = self.places.get(&generation);
-        place.is_some_and(|place| !self.fanouts[*place].replicas.is_empty())
+        let slot = self.slots.get(&generation);
+        slot.is_some_and(|slot| !self.fanouts[*slot].replicas.is_empty())
     }
 
     /// Queues a packet for its replicas; returns it when too many packets wait, or no replica here
     /// follows its stream.
     pub(crate) fn push(&mut self, packet: Arc<Packet>) -> Result<(), Rejected> {
         let info = packet.info();
-        let Some(place) = self.places.get(&info.generation).copied() else {
+        let Some(slot) = self.slots.get(&info.generation).copied() else {
             return Err(Rejected::Unfollowed(packet));
         };
         // A stream may change its kind while packets of it wait: those are served first.
-        let kind = self.fanouts[place].queued.unwrap_or(info.kind);
+        let kind = self.fanouts[slot].queued.unwrap_or(info.kind);
         if self.queue(kind).waiting >= WAITING_MAX {
             return Err(Rejected::Full(packet));
         }
         self.queue(kind).waiting += 1;
-        self.list(place, kind);
-        self.fanouts[place].waiting.push_back(packet);
+        self.list(slot, kind);
+        self.fanouts[slot].waiting.push_back(packet);
         Ok(())
     }
 
     /// Queues a video stream for a replica that is to be sent what it has kept.
     pub(crate) fn push_early(&mut self, generation: Generation, id: ReplicaId) {
-        if let Some(place) = self.places.get(&generation).copied() {
-            self.fanouts[place].early.push_back(id);
-            self.list(place, MediaKind::Video);
+        if let Some(slot) = self.slots.get(&generation).copied() {
+            self.fanouts[slot].early.push_back(id);
+            self.list(slot, MediaKind::Video);
         }
     }
 
     /// Puts a fan-out into a queue, unless it is in one.
-    fn list(&mut self, place: usize, kind: MediaKind) {
-        if self.fanouts[place].queued.is_none() {
-            self.fanouts[place].queued = Some(kind);
-            self.queue(kind).places.push_back(place);
+    fn list(&mut self, slot: usize, kind: MediaKind) {
+        if self.fanouts[slot].queued.is_none() {
+            self.fanouts[slot].queued = Some(kind);
+            self.queue(kind).slots.push_back(slot);
         }
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.audio.places.is_empty() && self.video.places.is_empty()
+        self.audio.slots.is_empty() && self.video.slots.is_empty()
     }
 
     /// Takes out the next fan-out to be served.
     pub(crate) fn next(&mut self, kind: MediaKind) -> Option<Checkout> {
-        let place = self.queue(kind).places.pop_front()?;
+        let slot = self.queue(kind).slots.pop_front()?;
         Some(Checkout {
-            place,
-            fanout: std::mem::take(&mut self.fanouts[place]),
+            slot,
+            fanout: std::mem::take(&mut self.fanouts[slot]),
         })
     }
 
     /// Puts a fan-out back, after all others if it still has packets waiting.
     pub(crate) fn put_back(&mut self, checkout: Checkout, kind: MediaKind) {
-        let Checkout { place, mut fanout } = checkout;
+        let Checkout { slot, mut fanout } = checkout;
         let has_packets = fanout.has_packets();
         fanout.queued = has_packets.then_some(kind);
         if has_packets {
-            self.queue(kind).places.push_back(place);
+            self.queue(kind).slots.push_back(slot);
         }
-        self.fanouts[place] = fanout;
-        self.tidy(place);
+        self.fanouts[slot] = fanout;
+        self.tidy(slot);
     }
 
     /// Subtracts packets that were taken into a batch from those waiting.
@@ -212,11 +212,11 @@ impl FanoutQueues {
     }
 
     /// Drops a fan-out without replicas. A queued one is dropped after its batch.
-    fn tidy(&mut self, place: usize) {
-        let fanout = &self.fanouts[place];
+    fn tidy(&mut self, slot: usize) {
+        let fanout = &self.fanouts[slot];
         if fanout.replicas.is_empty() && fanout.queued.is_none() {
-            self.places.remove(&fanout.generation);
-            self.fanouts.remove(place);
+            self.slots.remove(&fanout.generation);
+            self.fanouts.remove(slot);
         }
     }
 }
@@ -280,8 +280,8 @@ impl Checkout {
     pub(crate) fn next_early(&mut self) -> Option<(ReplicaId, usize)> {
         let Fanout { replicas, early, .. } = &mut self.fanout;
         // Some may have been removed since.
-        let place_of = |id| replicas.binary_search_by_key(&id, |(id, _)| *id).ok();
-        std::iter::from_fn(|| early.pop_front()).find_map(|id| place_of(id).map(|index| replicas[index]))
+        let slot_of = |id| replicas.binary_search_by_key(&id, |(id, _)| *id).ok();
+        std::iter::from_fn(|| early.pop_front()).find_map(|id| slot_of(id).map(|index| replicas[index]))
     }
 
     /// Puts a replica back that has more to be sent.

@@ -31,23 +31,23 @@ impl Shard {
     pub(crate) fn demux(
         &mut self,
         (now, at): Times,
-        place: usize,
+        slot: usize,
         packet: &mut Packet,
         clear_len: usize,
         size: usize,
     ) -> Result<Option<usize>, Counter> {
-        let leg = &mut self.tables.legs[place];
+        let leg = &mut self.tables.legs[slot];
         let view = RtpPacket::parse(&packet.bytes()[..clear_len]).map_err(|_| Counter::Malformed)?;
         let extensions = Extensions::find(&view, &leg.entry.extensions_in);
         let ssrc = view.ssrc();
         let mid = extensions.value(view.as_bytes(), ExtensionKind::Mid);
         let bound = leg.stream_of(ssrc);
-        let Some(stream_place) = bound.filter(|stream| self.tables.streams[*stream].is_of(mid)) else {
+        let Some(stream_slot) = bound.filter(|stream| self.tables.streams[*stream].is_of(mid)) else {
             let arrival = arrival(at, &view, &extensions, size, ssrc, None);
             self.reports.arrived(&self.counters, now, leg.id, arrival, false);
-            return self.unknown_stream(place, &view, &extensions).map(|()| None);
+            return self.unknown_stream(slot, &view, &extensions).map(|()| None);
         };
-        let stream = &mut self.tables.streams[stream_place];
+        let stream = &mut self.tables.streams[stream_slot];
         // A duplicate is not even reported.
         let window = stream.window(ssrc);
         let is_next = window.is_next(view.sequence().0);
@@ -65,11 +65,11 @@ impl Shard {
         let info = admit(stream, &view, media, extensions, now)?;
         stream.count(&info, size, recovered, &self.clock);
         packet.describe(info);
-        Ok(Some(stream_place))
+        Ok(Some(stream_slot))
     }
 
-    fn unknown_stream(&mut self, place: usize, view: &RtpPacket<'_>, extensions: &Extensions) -> Result<(), Counter> {
-        let leg = &mut self.tables.legs[place];
+    fn unknown_stream(&mut self, slot: usize, view: &RtpPacket<'_>, extensions: &Extensions) -> Result<(), Counter> {
+        let leg = &mut self.tables.legs[slot];
         // Only a packet newer than all others of its SSRC may move it to another media section.
         if let Some(stream) = leg.stream_of(view.ssrc())
             && !self.tables.streams[stream]

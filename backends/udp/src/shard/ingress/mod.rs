@@ -68,18 +68,18 @@ impl Shard {
 
     /// Classifies a datagram, and punts it or processes it.
     fn judge(&mut self, (now, at): Times, path: Path, route: Option<Route>, datagram: &[u8]) -> Result<(), Counter> {
-        let place = match route {
-            Some(Route::Here(place)) => Some(place),
+        let slot = match route {
+            Some(Route::Here(slot)) => Some(slot),
             Some(Route::Elsewhere(..)) | None => None,
         };
         let kind = wire::classify(datagram);
-        match (kind, place) {
-            (PacketKind::Stun, _) => self.punt(at, path, place, PuntKind::Stun, datagram),
+        match (kind, slot) {
+            (PacketKind::Stun, _) => self.punt(at, path, slot, PuntKind::Stun, datagram),
             (PacketKind::TurnChannel | PacketKind::Unknown, _) => return Err(Counter::NotMedia),
             (_, None) => return Err(Counter::UnknownSource),
-            (PacketKind::Dtls, Some(_)) => self.punt(at, path, place, PuntKind::Dtls, datagram),
-            (PacketKind::Rtp | PacketKind::Rtcp, Some(place))
-                if self.tables.legs[place].entry.protection == Protection::Pending =>
+            (PacketKind::Dtls, Some(_)) => self.punt(at, path, slot, PuntKind::Dtls, datagram),
+            (PacketKind::Rtp | PacketKind::Rtcp, Some(slot))
+                if self.tables.legs[slot].entry.protection == Protection::Pending =>
             {
                 let punts = &mut self.tables.legs[place].protected_punts;
                 if *punts >= PROTECTED_PUNTS_MAX {
@@ -94,14 +94,14 @@ impl Shard {
         Ok(())
     }
 
-    fn punt(&mut self, at: Instant, path: Path, place: Option<usize>, kind: PuntKind, bytes: &[u8]) {
+    fn punt(&mut self, at: Instant, path: Path, slot: Option<usize>, kind: PuntKind, bytes: &[u8]) {
         let counter = match kind {
             PuntKind::Stun => Counter::PuntedStun,
             PuntKind::Dtls => Counter::PuntedDtls,
             PuntKind::Rtcp => Counter::PuntedRtcp,
             PuntKind::Protected => Counter::PuntedProtected,
         };
-        let leg = place.map(|place| self.tables.legs[place].id);
+        let leg = slot.map(|slot| self.tables.legs[slot].id);
         let may_wait = kind == PuntKind::Rtcp && only_reports(bytes);
         let punted = PuntedRef {
             kind,
@@ -116,16 +116,16 @@ impl Shard {
         }
     }
 
-    fn rtcp(&mut self, at: Instant, path: Path, place: usize, datagram: &[u8]) -> Result<(), Counter> {
+    fn rtcp(&mut self, at: Instant, path: Path, slot: usize, datagram: &[u8]) -> Result<(), Counter> {
         let mut clear = std::mem::take(&mut self.scratch);
         clear.clear();
         clear.extend_from_slice(datagram);
-        let opened = match self.tables.legs[place].keys_in_use() {
+        let opened = match self.tables.legs[slot].keys_in_use() {
             Some(keys) => keys.opener.open_rtcp(&mut clear).map_err(reason),
             None => Ok(clear.len()),
         };
         if let Ok(len) = opened {
-            self.punt(at, path, Some(place), PuntKind::Rtcp, &clear[..len]);
+            self.punt(at, path, Some(slot), PuntKind::Rtcp, &clear[..len]);
         }
         self.scratch = clear;
         opened.map(drop)
@@ -133,11 +133,11 @@ impl Shard {
 
     /// Takes an RTP packet: unprotects it in a buffer of its own, finds its stream, queues it for
     /// the replicas and keeps it for retransmissions.
-    fn rtp(&mut self, times: Times, place: usize, datagram: &[u8]) -> Result<(), Counter> {
+    fn rtp(&mut self, times: Times, slot: usize, datagram: &[u8]) -> Result<(), Counter> {
         let mut shared = self.pool.take(datagram.len());
         let packet = Arc::get_mut(&mut shared).expect("buffers in the pool are nobody else's");
-        let received = unprotect(&mut self.tables.legs[place], packet, datagram)
-            .and_then(|clear_len| self.demux(times, place, packet, clear_len, datagram.len()));
+        let received = unprotect(&mut self.tables.legs[slot], packet, datagram)
+            .and_then(|clear_len| self.demux(times, slot, packet, clear_len, datagram.len()));
         match received {
             Ok(Some(stream)) => {
                 self.mark_open_frame(stream, &shared);
@@ -154,16 +154,16 @@ impl Shard {
     }
 
     /// Records whether the newest packet of a video stream ends its frame.
-    fn mark_open_frame(&mut self, place: usize, packet: &Packet) {
+    fn mark_open_frame(&mut self, slot: usize, packet: &Packet) {
         let info = packet.info();
         if info.kind == MediaKind::Video && info.newest {
-            self.open_frames.arrived(place, info.marker);
+            self.open_frames.arrived(slot, info.marker);
         }
     }
 
     /// Keeps a packet for retransmissions.
-    fn cache(&mut self, place: usize, packet: Arc<Packet>) {
-        let stream = &mut self.tables.streams[place];
+    fn cache(&mut self, slot: usize, packet: Arc<Packet>) {
+        let stream = &mut self.tables.streams[slot];
         let highest = stream.media.highest();
         stream.cache.keep(packet, highest, &mut self.pool);
     }

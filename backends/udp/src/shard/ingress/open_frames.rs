@@ -7,7 +7,7 @@ use crate::slab::Slab;
 /// The streams whose last packet is not the last one of its frame.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFrames {
-    /// The places of such streams.
+    /// The slots of such streams.
     open: Vec<usize>,
     /// Those that are waited for, and how many packets each had before.
     awaited: Vec<(usize, u64)>,
@@ -18,7 +18,7 @@ impl OpenFrames {
     #[inline]
     pub(crate) fn arrived(&mut self, stream: usize, ends: bool) {
         match self.open.iter().rposition(|open| *open == stream) {
-            Some(place) if ends => drop(self.open.swap_remove(place)),
+            Some(slot) if ends => drop(self.open.swap_remove(slot)),
             None if !ends => self.open.push(stream),
             Some(_) | None => {}
         }
@@ -32,18 +32,18 @@ impl OpenFrames {
 
     fn is_worth_it(&mut self, streams: &mut Slab<StreamState>, again: bool) -> bool {
         self.awaited.clear();
-        for place in &self.open {
-            let stream = &mut streams[*place];
+        for slot in &self.open {
+            let stream = &mut streams[*slot];
             if stream.frame_wait.waits(again).is_worth_it() {
-                self.awaited.push((*place, stream.statistics.packets));
+                self.awaited.push((*slot, stream.statistics.packets));
             }
         }
         !self.awaited.is_empty()
     }
 
     fn waited(&mut self, streams: &mut Slab<StreamState>, again: bool) {
-        for (place, before) in self.awaited.drain(..) {
-            let stream = &mut streams[place];
+        for (slot, before) in self.awaited.drain(..) {
+            let stream = &mut streams[slot];
             let arrived = stream.statistics.packets > before;
             stream.frame_wait.waits(again).waited(arrived);
         }

@@ -199,9 +199,9 @@ impl FrameNumbering {
         self.next = self.next.max(number + 1);
         self.last = self.last.max(source);
         if self.is_known(frame_number) {
-            let place = &mut self.sent[usize::from(frame_number) % FRAMES_MAX];
-            let known = place.filter(|frame| frame.frame_number == frame_number);
-            *place = Some(SentFrame {
+            let slot = &mut self.sent[usize::from(frame_number) % FRAMES_MAX];
+            let known = slot.filter(|frame| frame.frame_number == frame_number);
+            *slot = Some(SentFrame {
                 frame_number,
                 offset: source.wrapping_sub(number),
                 first: known.map_or(source, |frame| frame.first.min(source)),

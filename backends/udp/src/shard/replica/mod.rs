@@ -25,7 +25,7 @@ pub(crate) struct ReplicaState {
     pub(crate) id: ReplicaId,
     /// The entry, whose source is in `source` and `current`.
     pub(crate) entry: Replica,
-    /// The place of its leg.
+    /// The slot of its leg.
     pub(crate) leg: usize,
     /// The stream it should follow.
     pub(crate) source: Option<Source>,

@@ -27,7 +27,7 @@ struct Decided {
 }
 
 /// The place of a frame among those decided.
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     /// It is one of them.
     Known(Decision),
     /// Newer than all.
@@ -73,22 +73,22 @@ impl History {
         self.numbering.zip(self.frames.back().map(|newest| newest.decision))
     }
 
-    pub(crate) fn find(&self, id: FrameId) -> Found {
+    pub(crate) fn find(&self, id: FrameId) -> Lookup {
         if self.numbering != Some(id.numbering) {
-            return Found::Newer;
+            return Lookup::Newer;
         }
         match self.search(id.place) {
-            Ok(at) => Found::Known(self.frames[at].decision),
-            Err(at) if at == self.frames.len() => Found::Newer,
-            Err(0) if self.frames.len() >= FRAMES_MAX => Found::TooOld,
-            Err(0) => Found::Late {
+            Ok(at) => Lookup::Known(self.frames[at].decision),
+            Err(at) if at == self.frames.len() => Lookup::Newer,
+            Err(0) if self.frames.len() >= FRAMES_MAX => Lookup::TooOld,
+            Err(0) => Lookup::Late {
                 at: 0,
                 state: self.frames[0].state,
                 held_back: self.frames[0].decision.held_back,
             },
             Err(at) => {
                 let before = &self.frames[at - 1];
-                Found::Late {
+                Lookup::Late {
                     at,
                     state: before.state,
                     held_back: before.state.held_back,

@@ -19,7 +19,7 @@ use wire::{Codec, RtpTimestamp};
 pub(super) use decision::{Active, Decision, Wanted};
 
 use crate::shard::packet::frame::{Dependencies, Frame, FrameId, Numbering, Rules};
-use history::{Found, History};
+use history::{History, Lookup};
 use state::{Aim, SelectionState, bit};
 
 /// The selection of one replica among the frames of the stream it follows.
@@ -151,15 +151,15 @@ impl Selection {
             self.history.renumber(frame.id.numbering);
         }
         match self.history.find(frame.id) {
-            Found::Known(decision) => decision,
+            Lookup::Known(decision) => decision,
             _ if frame.is_unreadable() => self.without_layers(Ok(())),
-            Found::TooOld => self.without_layers(Err(Counter::TooLate)),
-            Found::Newer if self.decided_before.is_some() => {
+            Lookup::TooOld => self.without_layers(Err(Counter::TooLate)),
+            Lookup::Newer if self.decided_before.is_some() => {
                 self.record_decided_before(frame);
                 self.decide_frame(wanted, is_late, codec, frame)
             }
-            Found::Newer => self.decide_newest(wanted, is_late, codec, frame),
-            Found::Late {
+            Lookup::Newer => self.decide_newest(wanted, is_late, codec, frame),
+            Lookup::Late {
                 at,
                 mut state,
                 held_back,
@@ -182,7 +182,7 @@ impl Selection {
             return Some(self.without_layers(Ok(())));
         };
         match self.history.find(frame.id) {
-            Found::Known(decision) => Some(decision),
+            Lookup::Known(decision) => Some(decision),
             _ => frame.is_unreadable().then(|| self.without_layers(Ok(()))),
         }
     }

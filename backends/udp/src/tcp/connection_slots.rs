@@ -1,6 +1,6 @@
 //! The places of connections, and the counters that they share.
 //!
-//! A connection is *unclaimed* until it is a leg's, and gives way to others at a limit ([`slots`]).
+//! A connection is *unclaimed* until it is a leg's, and gives way to others at a limit ([`pool`]).
 //! So nobody can keep others out by holding connections open. Connections of legs keep their
 //! places, and one address leaves some to others.
 
@@ -18,23 +18,23 @@ use super::{CONNECTIONS_MAX, QUEUE_MAX, QUEUES_MAX, QUEUES_SHARED, UNCLAIMED_MIN
 /// The counters that connections share: their places, and the bytes in their queues.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    places: Mutex<Places>,
+    slots: Mutex<ConnectionSlots>,
     /// Bytes that wait in queues.
     pub(super) waiting: AtomicUsize,
     pub(super) counts: Arc<Counts>,
 }
 
 #[derive(Debug)]
-struct Places {
-    slots: SlotPool<IpAddr>,
+struct ConnectionSlots {
+    pool: SlotPool<IpAddr>,
     /// The streams of unclaimed connections.
     unclaimed: HashMap<SlotId, Arc<TcpStream>>,
 }
 
-impl Default for Places {
+impl Default for ConnectionSlots {
     fn default() -> Self {
-        Places {
-            slots: SlotPool::new(Limits::shared(CONNECTIONS_MAX, UNCLAIMED_MIN)),
+        ConnectionSlots {
+            pool: SlotPool::new(Limits::shared(CONNECTIONS_MAX, UNCLAIMED_MIN)),
             unclaimed: HashMap::new(),
         }
     }
@@ -42,9 +42,9 @@ impl Default for Places {
 
 /// A connection's place among those that there may be. It is free again when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     pub(super) shared: Arc<Shared>,
-    slot: SlotId,
+    id: SlotId,
     is_claimed: AtomicBool,
 }
 
@@ -52,20 +52,25 @@ impl Shared {
     /// A place for one more connection from an address, if there is one, or if an unclaimed
     /// connection is old enough to be evicted. The reader of that one learns of it as of an end by
     /// the other side.
-    pub(super) fn place(self: &Arc<Self>, now: Instant, from: IpAddr, stream: &Arc<TcpStream>) -> Option<Place> {
-        let mut places = locked(&self.places);
-        let entry = places.slots.enter(now, vec![address_block(from)]).ok()?;
+    pub(super) fn slot(
+        self: &Arc<Self>,
+        now: Instant,
+        from: IpAddr,
+        stream: &Arc<TcpStream>,
+    ) -> Option<ConnectionSlot> {
+        let mut slots = locked(&self.slots);
+        let entry = slots.pool.enter(now, vec![address_block(from)]).ok()?;
         for (evicted, _) in entry.evicted {
-            if let Some(stream) = places.unclaimed.remove(&evicted) {
+            if let Some(stream) = slots.unclaimed.remove(&evicted) {
                 // An error means that it has ended already.
                 let _ = stream.shutdown(Shutdown::Both);
             }
         }
-        places.unclaimed.insert(entry.slot, stream.clone());
-        self.counts.set_connections(places.slots.len());
-        Some(Place {
+        slots.unclaimed.insert(entry.slot, stream.clone());
+        self.counts.set_connections(slots.pool.len());
+        Some(ConnectionSlot {
             shared: self.clone(),
-            slot: entry.slot,
+            id: entry.slot,
             is_claimed: AtomicBool::new(false),
         })
     }
@@ -77,7 +82,7 @@ impl Shared {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Whether the connection is a leg's, or was.
     pub(super) fn is_claimed(&self) -> bool {
         self.is_claimed.load(Ordering::Relaxed)
@@ -88,26 +93,26 @@ impl Place {
         if self.is_claimed() {
             return;
         }
-        let mut places = locked(&self.shared.places);
-        if places.slots.settle(self.slot) {
-            places.unclaimed.remove(&self.slot);
+        let mut slots = locked(&self.shared.slots);
+        if slots.pool.settle(self.id) {
+            slots.unclaimed.remove(&self.id);
             self.is_claimed.store(true, Ordering::Relaxed);
         }
     }
 
     /// Why the connection has ended, if it seems to be for this reason.
     pub(super) fn reason(&self, seeming: TcpEvent) -> TcpEvent {
-        let keeps = locked(&self.shared.places).slots.contains(self.slot);
+        let keeps = locked(&self.shared.slots).pool.contains(self.id);
         if keeps { seeming } else { TcpEvent::TooMany }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut places = locked(&self.shared.places);
-        places.unclaimed.remove(&self.slot);
-        places.slots.leave(self.slot);
-        self.shared.counts.set_connections(places.slots.len());
+        let mut slots = locked(&self.shared.slots);
+        slots.unclaimed.remove(&self.id);
+        slots.pool.leave(self.id);
+        self.shared.counts.set_connections(slots.pool.len());
     }
 }
 
@@ -143,37 +148,37 @@ mod tests {
     #[test]
     fn connections_of_one_network_leave_places_to_others() {
         let (shared, stream, now) = (Arc::<Shared>::default(), stream(), Instant::now());
-        let place = |from: &str| shared.place(now, from.parse().unwrap(), &stream);
+        let slot = |from: &str| shared.slot(now, from.parse().unwrap(), &stream);
         let mut held = Vec::new();
-        while let Some(place) = place(&format!("2001:db8::{:x}", held.len())) {
-            place.claim();
-            held.push(place);
+        while let Some(slot) = slot(&format!("2001:db8::{:x}", held.len())) {
+            slot.claim();
+            held.push(slot);
         }
         assert!(
             held.len() > CONNECTIONS_MAX / 2 && held.len() < CONNECTIONS_MAX,
             "{}",
             held.len()
         );
-        assert!(place("2001:db8:0:1::1").is_some() && place("192.0.2.1").is_some());
+        assert!(slot("2001:db8:0:1::1").is_some() && slot("192.0.2.1").is_some());
         drop(held);
-        assert!(locked(&shared.places).slots.is_empty());
+        assert!(locked(&shared.slots).pool.is_empty());
     }
 
     #[test]
     fn the_oldest_unclaimed_connection_of_an_address_gives_way() {
         let (shared, stream, now) = (Arc::<Shared>::default(), stream(), Instant::now());
-        let place = |now, from: &str| shared.place(now, from.parse().unwrap(), &stream);
+        let slot = |now, from: &str| shared.slot(now, from.parse().unwrap(), &stream);
         let mut held = Vec::new();
-        while let Some(place) = place(now, "192.0.2.1") {
-            held.push(place);
+        while let Some(slot) = slot(now, "192.0.2.1") {
+            held.push(slot);
         }
         held[0].claim();
-        let last = place(now + UNCLAIMED_MIN, "192.0.2.1").expect("the second is old");
+        let last = slot(now + UNCLAIMED_MIN, "192.0.2.1").expect("the second is old");
         assert_eq!(held[0].reason(TcpEvent::Ended), TcpEvent::Ended);
         assert_eq!(held[1].reason(TcpEvent::Ended), TcpEvent::TooMany);
-        assert_eq!(locked(&shared.places).slots.len(), held.len());
+        assert_eq!(locked(&shared.slots).pool.len(), held.len());
         drop((held, last));
-        assert!(locked(&shared.places).slots.is_empty());
-        assert!(locked(&shared.places).unclaimed.is_empty());
+        assert!(locked(&shared.slots).pool.is_empty());
+        assert!(locked(&shared.slots).unclaimed.is_empty());
     }
 }
