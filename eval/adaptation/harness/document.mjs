@@ -207,14 +207,10 @@ function distributionTable(results) {
 function machineTable(results) {
   const rows = results.map((result) => [
     called(result),
-    result.version,
     result.steps.map(({ processors }) => processors).join(", "),
     result.steps.map(({ others }) => others).join(", "),
     `${Math.max(...Object.values(result.late))} ms`,
     result.shaper,
   ]);
-  return table(
-    ["run | server", "revision", "processors used", "by other programs", "pages late by at most", "rate by"],
-    rows,
-  );
+  return table(["run | server", "processors used", "by other programs", "pages late by at most", "rate by"], rows);
 }
