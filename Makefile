@@ -75,6 +75,7 @@ p4-check: page ## Compile the P4 program, compare, and run its tests on BMv2, as
 	backends/p4/check
 
 lint: ## What a review would say first: form of the tree, format, clippy, types.
+	python3 -m unittest discover -s scripts/tidy/tests
 	scripts/tidy/check.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -5,8 +5,10 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
-# The folders of crates; each may depend on itself and on those before it.
-LAYERS = ["third-party", "crates", "backends", "server", "testkit", "verify", "eval"]
+# The folders of crates; each may depend on itself and on those before it. What is released depends
+# on `testkit` in its tests only.
+LAYERS = ["third-party", "crates", "backends", "testkit", "server", "verify", "eval"]
+RELEASED = ("crates", "backends", "server")
 USE = re.compile(r"\b(?:use|pub(?:\([\w: ]+\))? use)\s+((?:crate|super|self)::[^;]+);")
 
 
@@ -39,12 +41,21 @@ def against_order(root):
     """Dependencies of a crate on one of a later folder: (manifest, name)."""
     shared = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]
     homes = {name: it["path"] for name, it in shared["dependencies"].items() if isinstance(it, dict) and "path" in it}
-    layer = lambda path: LAYERS.index(path.split("/")[0])
+    manifests = {path: tomllib.loads((root / path / "Cargo.toml").read_text()) for path in {*shared["members"], *homes.values()}}
     for member in shared["members"]:
-        manifest = tomllib.loads((root / member / "Cargo.toml").read_text())
-        for name in manifest.get("dependencies", {}):
-            if name in homes and layer(homes[name]) > layer(member):
-                yield f"{member}/Cargo.toml", name
+        for kind in ("dependencies", "build-dependencies", "dev-dependencies"):
+            for name in manifests[member].get(kind, {}):
+                if name in homes and not may_depend(member, homes[name], kind, homes, manifests):
+                    yield f"{member}/Cargo.toml", name
+
+
+def may_depend(member, home, kind, homes, manifests):
+    """Tests may use a crate of `testkit` whose own dependencies are not later than the tested crate."""
+    mine, other = member.split("/")[0], home.split("/")[0]
+    if other != "testkit" or mine not in RELEASED:
+        return LAYERS.index(other) <= LAYERS.index(mine)
+    names = manifests[home].get("dependencies", {})
+    return kind == "dev-dependencies" and all(may_depend(member, homes[name], kind, homes, manifests) for name in names if name in homes)
 
 
 def module_of(crate, path):
