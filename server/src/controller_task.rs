@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 pub(crate) use self::handle::Handle;
-use crate::frontends::{FrontEndRequest, FrontEnds, Moment, events};
+use crate::frontends::{CallContext, FrontEndRequest, FrontEnds, events};
 use crate::media::node_link::NodeLink;
 use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
@@ -191,8 +191,8 @@ impl ControllerTask {
     }
 }
 
-fn moment(rooms: &Controller, wall: WallClock) -> Moment<'_> {
-    Moment { wall, rooms }
+fn moment(rooms: &Controller, wall: WallClock) -> CallContext<'_> {
+    CallContext { wall, rooms }
 }
 
 async fn sleep_until(instant: Option<Instant>) {

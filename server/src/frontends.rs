@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 
 pub(crate) use self::context::Context;
 use self::readers::Readers;
-pub(crate) use self::registry::{FrontEndRequest, FrontEnds, Moment, Requests};
+pub(crate) use self::registry::{CallContext, FrontEndRequest, FrontEnds, Requests};
 use crate::metrics::Metrics;
 
 /// The answer to an administrator.

@@ -18,7 +18,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
 use crate::os::memory;
-use crate::os::signals::{Asked, Signals};
+use crate::os::signals::{SignalRequest, Signals};
 use crate::roles::http_ports::KeptPorts;
 use crate::roles::sip::Sip;
 use crate::roles::{Process, edge, media, rooms, sip};
@@ -110,7 +110,7 @@ async fn serve(
         arguments,
         log,
         settings: edge.settings,
-        places: edge.places,
+        slots: edge.slots,
         controller: controller.clone(),
         front_ends: rooms.front_ends,
         webhooks: rooms.webhooks,
@@ -129,8 +129,8 @@ async fn serve(
     let outcome = loop {
         tokio::select! {
             asked = signals.next() => match asked {
-                Asked::Reload => reload.run().await,
-                Asked::End => {
+                SignalRequest::Reload => reload.run().await,
+                SignalRequest::End => {
                     let has_begun = drain.begin(reload.config.drain_timeout).await;
                     // There is no drain, or this is the second signal.
                     if !has_begun {

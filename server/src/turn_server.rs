@@ -20,7 +20,7 @@ use tokio::net::UdpSocket;
 use tracing::{info, warn};
 use turn::{AnswerLimit, Family};
 
-use crate::clients::places::{Limits, Places};
+use crate::clients::connection_slots::{ConnectionSlots, Limits};
 use crate::http::listen;
 use crate::os::refused::{self, Transport};
 use crate::os::{clock, udp};
@@ -53,7 +53,7 @@ pub(crate) struct Peer {
 /// The parts that all clients share.
 pub(crate) struct TurnServer {
     access: RwLock<Arc<Access>>,
-    places: Places,
+    slots: ConnectionSlots,
     allocations: Allocations,
     reservations: Reservations,
     open_answers: Mutex<AnswerLimit>,
@@ -72,7 +72,7 @@ impl TurnServer {
         let server = turn::Server::new(REALM, secret, seed, advertised(&peers));
         TurnServer {
             access: RwLock::new(Arc::new(Access { server, peers })),
-            places: Places::new(LIMITS),
+            slots: ConnectionSlots::new(LIMITS),
             allocations: Allocations::new(allocations::LIMITS, clock::now()),
             reservations: Reservations::default(),
             open_answers: Mutex::new(AnswerLimit::new(clock::now())),

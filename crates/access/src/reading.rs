@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_wrong_kind_is_refused() {
+    fn values_of_the_wrong_kind_are_refused() {
         for json in [
             r#"{"iss":1}"#,
             r#"{"name":{}}"#,

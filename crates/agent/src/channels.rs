@@ -226,7 +226,7 @@ impl Channels {
         Some((label, payload))
     }
 
-    pub(crate) fn has_mail(&self) -> bool {
+    pub(crate) fn has_messages(&self) -> bool {
         !self.inbox.is_empty()
     }
 

@@ -53,14 +53,14 @@ impl Liveness {
     /// Time of the next effect of [`check`](Self::check), if there is no valid check after `last`
     /// until then.
     pub(crate) fn next(&self, last: Option<Instant>, config: &Config) -> Instant {
-        let (since, limit) = self.patience(last, config);
+        let (since, limit) = self.time_limit(last, config);
         since + limit
     }
 
     /// Judges the silence since the `last` check. Returns whether the peer is newly gone, or why
     /// the transport is to be closed.
     pub(crate) fn check(&mut self, now: Instant, last: Option<Instant>, config: &Config) -> Result<bool, CloseReason> {
-        let (since, limit) = self.patience(last, config);
+        let (since, limit) = self.time_limit(last, config);
         if now.saturating_duration_since(since) < limit {
             return Ok(false);
         }
@@ -75,7 +75,7 @@ impl Liveness {
     }
 
     /// How long silence is borne, and since when.
-    fn patience(&self, last: Option<Instant>, config: &Config) -> (Instant, Duration) {
+    fn time_limit(&self, last: Option<Instant>, config: &Config) -> (Instant, Duration) {
         let last = last.unwrap_or(self.opened);
         match self.link {
             Link::Waiting => (self.opened, config.connect_timeout),

@@ -447,7 +447,7 @@ impl Transport {
         let before = std::mem::replace(&mut self.buffered, self.channels.buffered());
         cx.shared.ledger.buffered(before, self.buffered);
         self.channels.set_share(cx.shared.ledger.receiver_share());
-        if self.channels.has_mail() && cx.shared.ledger.wants(transport) {
+        if self.channels.has_messages() && cx.shared.ledger.wants(transport) {
             cx.count(Counter::SenderHeld);
         }
         Ok(())

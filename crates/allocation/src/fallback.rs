@@ -39,7 +39,7 @@ struct Fallback {
 
 /// The sizes to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept<'a> {
+pub struct FallbackSizes<'a> {
     /// The spatial layer to keep for each subscription, in the order in which they were given.
     pub sizes: &'a [Option<u8>],
     /// The rate of all of them, beside the grants.
@@ -54,7 +54,7 @@ impl FallbackChooser {
         used: BitRate,
         subscriptions: &[Subscription<'_>],
         grants: &[Grant],
-    ) -> Kept<'_> {
+    ) -> FallbackSizes<'_> {
         let granted = subscriptions.iter().zip(grants).enumerate();
         self.candidates.clear();
         self.candidates
@@ -79,7 +79,7 @@ impl FallbackChooser {
         self.candidates.retain(|candidate| sizes[candidate.index].is_some());
         self.kept.clear();
         self.kept.extend(self.candidates.iter().map(|candidate| candidate.key));
-        Kept {
+        FallbackSizes {
             sizes,
             used: all.less(used),
         }

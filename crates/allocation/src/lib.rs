@@ -35,7 +35,7 @@ mod target;
 mod thresholds;
 
 pub use allocator::{Allocator, Config};
-pub use fallback::{FallbackChooser, Kept};
+pub use fallback::{FallbackChooser, FallbackSizes};
 pub use history::EstimateHistory;
 pub use last_n::{LastN, VideoSlot};
 pub use loudest::{Loudest, LoudestFew, Voice};

@@ -31,7 +31,7 @@ const JUMP: i64 = 3_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledged {
     /// In their order.
-    moments: VecDeque<Moment>,
+    moments: VecDeque<Arrival>,
     /// How many of them are from before the newest's [`WINDOW`], as of the last report.
     before: usize,
     /// Everything up to the newest packet.
@@ -42,7 +42,7 @@ pub(crate) struct Acknowledged {
 /// the receiver's clock. A rate is counted from one moment on, so only the first packet of each
 /// moment is needed.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct Arrival {
     at: i64,
     /// Of the first packet.
     size: u16,
@@ -113,7 +113,7 @@ impl Acknowledged {
             None => {}
         }
         let sums = self.all;
-        self.moments.push_back(Moment { at, size, before, sums });
+        self.moments.push_back(Arrival { at, size, before, sums });
         self.limit();
     }
 
@@ -150,7 +150,7 @@ impl Acknowledged {
                 return;
             }
         }
-        self.moments.insert(place, Moment { at, size, before, sums });
+        self.moments.insert(place, Arrival { at, size, before, sums });
         // It is looked for from the start again.
         self.before = self.before.min(place);
         self.limit();
@@ -290,7 +290,7 @@ impl Sum {
 }
 
 impl Span {
-    fn add(&mut self, first: &Moment, time: i64) {
+    fn add(&mut self, first: &Arrival, time: i64) {
         self.packets += 1;
         self.bytes += u64::from(first.size);
         self.time += time;

@@ -28,7 +28,7 @@ const AT_ONCE: f64 = 0.25;
 
 /// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum ProbeResult {
     /// The path carries this, or at least this.
     Rate {
         /// Shape: bits per second.
@@ -48,12 +48,12 @@ pub(crate) enum Found {
 /// alone.
 const CHANCE: u32 = 3;
 
-impl Found {
+impl ProbeResult {
     /// Whether the result may be due to jitter, and does not show the capacity.
     pub(crate) fn is_jitter(self, jitter: Duration) -> bool {
         match self {
-            Found::Rate { stretched, .. } => stretched < CHANCE * jitter,
-            Found::Impossible => true,
+            ProbeResult::Rate { stretched, .. } => stretched < CHANCE * jitter,
+            ProbeResult::Impossible => true,
         }
     }
 
@@ -61,7 +61,7 @@ impl Found {
     /// second.
     pub(crate) fn at_most(self, jitter: Duration) -> f64 {
         match self {
-            Found::Rate {
+            ProbeResult::Rate {
                 rate,
                 stretched,
                 arriving,
@@ -70,7 +70,7 @@ impl Found {
                 let chance = stretched.min(CHANCE * jitter);
                 rate * arriving.as_secs_f64() / arriving.saturating_sub(chance).as_secs_f64()
             }
-            Found::Impossible => f64::INFINITY,
+            ProbeResult::Impossible => f64::INFINITY,
         }
     }
 }
@@ -121,7 +121,7 @@ impl Clusters {
 
     /// Records an arrival. Each packet after the required ones improves the measurement, so a
     /// result may be returned again.
-    pub(crate) fn arrived(&mut self, fate: &Fate) -> Option<(ProbeId, Found)> {
+    pub(crate) fn arrived(&mut self, fate: &Fate) -> Option<(ProbeId, ProbeResult)> {
         let (id, arrival) = (fate.probe?, fate.arrival?);
         let cluster = self.watched.iter_mut().find(|cluster| cluster.id == id)?;
         cluster.add(fate.sent, fate.size, arrival);
@@ -156,7 +156,7 @@ impl Cluster {
         (later.len() >= LATER_PACKETS && seconds > 0.0).then(|| bytes * 8.0 / seconds)
     }
 
-    fn measure(&self) -> Option<Found> {
+    fn measure(&self) -> Option<ProbeResult> {
         if f64::from(self.packets) < self.packets_min || self.bytes < self.bytes_min {
             return None;
         }
@@ -183,14 +183,14 @@ impl Cluster {
             _ => arrived,
         };
         if !at_once && arrived > FASTER_MAX * sent_bits / sending {
-            return Some(Found::Impossible);
+            return Some(ProbeResult::Impossible);
         }
         // A burst that arrived as fast as it was sent proves that the path carries the requested
         // rate, and no more than that.
         let sending = sending.max(was_to_take);
         let sent = sent_bits / sending;
         let full = arrived < BUSY * sent;
-        Some(Found::Rate {
+        Some(ProbeResult::Rate {
             rate: if full { TAKEN * arrived } else { arrived.min(sent) },
             full,
             arriving: Duration::from_secs_f64(arriving),
@@ -204,12 +204,12 @@ mod tests {
     use super::*;
     use crate::Known;
 
-    fn measured(arrival_gap: i64) -> Option<Found> {
+    fn measured(arrival_gap: i64) -> Option<ProbeResult> {
         measured_at(4, &[0, 1, 2, 3, 4].map(|index| index * arrival_gap))
     }
 
     /// Packets of 1,000 bytes, sent `sent_gap` milliseconds apart.
-    fn measured_at(sent_gap: i64, arrivals: &[i64]) -> Option<Found> {
+    fn measured_at(sent_gap: i64, arrivals: &[i64]) -> Option<ProbeResult> {
         let mut clusters = Clusters::default();
         clusters.watch(&Probe {
             id: ProbeId(1),
@@ -234,8 +234,8 @@ mod tests {
             .map(|(_, found)| found)
     }
 
-    fn rate(rate: f64, stretched: u64) -> Option<Found> {
-        Some(Found::Rate {
+    fn rate(rate: f64, stretched: u64) -> Option<ProbeResult> {
+        Some(ProbeResult::Rate {
             rate,
             stretched: Duration::from_millis(stretched),
             arriving: Duration::from_millis(16 + stretched),
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn the_rate_of_a_link_with_a_burst_is_that_of_later_packets() {
         let arrivals = [0, 2, 4, 6, 8, 16, 24, 32, 40, 48].map(|millis| millis * 1000);
-        let Some(Found::Rate { rate, .. }) = measured_at(4, &arrivals) else {
+        let Some(ProbeResult::Rate { rate, .. }) = measured_at(4, &arrivals) else {
             panic!("it is measured");
         };
         assert_eq!(rate, 0.92e6);
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn packets_sent_at_once_may_arrive_at_once() {
         let found = |arrivals: &[i64]| match measured_at(0, arrivals) {
-            Some(Found::Rate { rate, full, .. }) => Some((rate, full)),
+            Some(ProbeResult::Rate { rate, full, .. }) => Some((rate, full)),
             _ => None,
         };
         assert_eq!(found(&[0; 5]), Some((2e6, false)));
@@ -282,6 +282,6 @@ mod tests {
 
     #[test]
     fn nothing_arrives_three_times_as_fast() {
-        assert_eq!(measured(1300), Some(Found::Impossible));
+        assert_eq!(measured(1300), Some(ProbeResult::Impossible));
     }
 }

@@ -10,7 +10,7 @@ use wire::rtcp::ArrivalTicks;
 use crate::acknowledged::Acknowledged;
 use crate::app_limited::AppLimited;
 use crate::bursts::Bursts;
-use crate::cluster::{Clusters, Found};
+use crate::cluster::{Clusters, ProbeResult};
 use crate::confirm_lower::ConfirmLower;
 use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN, QUEUE_NONE, SURGE};
 use crate::feedback_timeout::FeedbackTimeout;
@@ -221,16 +221,16 @@ impl Gcc {
     }
 
     /// The newest measurement of a probe.
-    fn measured(&mut self, arrived: &[Fate]) -> Option<(ProbeId, Found)> {
+    fn measured(&mut self, arrived: &[Fate]) -> Option<(ProbeId, ProbeResult)> {
         let measured = arrived.iter().filter_map(|fate| self.clusters.arrived(fate)).last()?;
-        self.impossible_probes += u64::from(measured.1 == Found::Impossible);
+        self.impossible_probes += u64::from(measured.1 == ProbeResult::Impossible);
         Some(measured)
     }
 
     /// The rate that a probe proves. A rate below the estimate counts only if too little is sent to
     /// notice otherwise and two probes agree, and never if more than that arrives.
-    fn probed(&mut self, now: Instant, probe: ProbeId, found: Found) -> Option<f64> {
-        let Found::Rate { rate, full, .. } = found else {
+    fn probed(&mut self, now: Instant, probe: ProbeId, found: ProbeResult) -> Option<f64> {
+        let ProbeResult::Rate { rate, full, .. } = found else {
             return None;
         };
         let at_most = found.at_most(self.delay.jitter_between());

@@ -75,7 +75,7 @@ struct Partial {
 
 /// Packets, as much as their observations weigh.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct PacketWeights {
     lost: f64,
     received: f64,
 }
@@ -216,7 +216,7 @@ impl LossBased {
     /// One Newton step of the inherent loss towards the value that fits the candidate's rate best.
     fn suit(&self, candidate: Candidate) -> Candidate {
         let (mut first, mut second) = (0.0, 0.0);
-        self.explain(candidate, |p, Told { lost, received }| {
+        self.explain(candidate, |p, PacketWeights { lost, received }| {
             first += lost / p - received / (1.0 - p);
             second -= lost / (p * p) + received / ((1.0 - p) * (1.0 - p));
         });
@@ -235,7 +235,7 @@ impl LossBased {
     fn likelihood(&self, candidate: Candidate, loss: f64, spread: Spread) -> f64 {
         let bias = bias(candidate.rate, loss - CERTAIN * spread.of_mean);
         let mut sum = 0.0;
-        self.explain(candidate, |p, Told { lost, received }| {
+        self.explain(candidate, |p, PacketWeights { lost, received }| {
             let likelihood = lost * p.ln() + received * (1.0 - p).ln();
             sum += likelihood / spread.clumping + bias * (lost + received);
         });
@@ -244,10 +244,10 @@ impl LossBased {
 
     /// The observations, by the share of packets that the candidate's link would have lost; those
     /// that would not have filled it are passed as one sum.
-    fn explain(&self, candidate: Candidate, mut each: impl FnMut(f64, Told)) {
-        let mut not_full = Told::default();
+    fn explain(&self, candidate: Candidate, mut each: impl FnMut(f64, PacketWeights)) {
+        let mut not_full = PacketWeights::default();
         for (observation, weight) in self.weighted() {
-            let told = Told {
+            let told = PacketWeights {
                 lost: weight * observation.lost,
                 received: weight * (observation.packets - observation.lost),
             };

@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::cluster::Found;
+use crate::cluster::ProbeResult;
 use crate::limits::PROBES_MAX;
 use crate::{Probe, ProbeId};
 
@@ -182,7 +182,7 @@ impl Prober {
     }
 
     /// A probe was measured. Call after the situation took notice.
-    pub(crate) fn answered(&mut self, now: Instant, probe: ProbeId, found: Found, situation: Situation) {
+    pub(crate) fn answered(&mut self, now: Instant, probe: ProbeId, found: ProbeResult, situation: Situation) {
         let State::Asked {
             purpose,
             rate,
@@ -205,21 +205,21 @@ impl Prober {
         // and so on.
         let worth = |found: f64| found > CARRIED * rate && found > WORTH * from;
         match (purpose, found) {
-            (Purpose::Start, Found::Rate { rate: found, .. }) if worth(found) => {
+            (Purpose::Start, ProbeResult::Rate { rate: found, .. }) if worth(found) => {
                 self.ask(now, Purpose::Start, FURTHER * found, situation);
             }
-            (Purpose::Scout, Found::Rate { rate: found, .. }) if found > WORTH * from => {
+            (Purpose::Scout, ProbeResult::Rate { rate: found, .. }) if found > WORTH * from => {
                 self.ask_long(now, STEP * situation.rate, situation);
             }
-            (Purpose::Proof, Found::Rate { rate: found, .. }) if worth(found) => {
+            (Purpose::Proof, ProbeResult::Rate { rate: found, .. }) if worth(found) => {
                 self.ask_long(now, STEP * situation.rate, situation);
             }
-            (Purpose::Scout | Purpose::Check, Found::Rate { rate: found, full, .. })
+            (Purpose::Scout | Purpose::Check, ProbeResult::Rate { rate: found, full, .. })
                 if full && situation.blind && found < DOUBT * from.min(situation.ceiling) =>
             {
                 self.ask(now, Purpose::Recheck, CHECK * from.min(situation.ceiling), situation);
             }
-            (Purpose::Start, Found::Rate { rate: found, .. })
+            (Purpose::Start, ProbeResult::Rate { rate: found, .. })
                 if self.starting && capped && probe.0 == self.ids && found > CARRIED * rate =>
             {
                 self.satisfied = true;
@@ -227,7 +227,7 @@ impl Prober {
             }
             // The probe was carried, but was sent at less than the requested rate, which does not
             // show the path's limit.
-            (Purpose::Start, Found::Rate { rate: found, full, .. })
+            (Purpose::Start, ProbeResult::Rate { rate: found, full, .. })
                 if !full && found < CARRIED * rate && probe.0 == self.ids && late < LATE_MAX =>
             {
                 self.ask_for(now, Purpose::Start, rate, seconds, situation);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_application_signed_is_not_changed_without_leave_to() {
+    fn a_signed_request_is_not_changed_without_permission() {
         let signed = |leave: Option<bool>| {
             token(|claims| {
                 claims.metadata = "signed".to_owned();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_says_of_its_software_is_bounded() {
+    fn the_client_information_is_bounded() {
         let long = || "x".repeat(2000);
         let says = |client: ClientInfo| {
             packed(JoinRequest {

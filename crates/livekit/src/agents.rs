@@ -43,9 +43,6 @@ use crate::authenticate::authenticate;
 use crate::query::Query;
 use crate::refusal::Refusal;
 
-/// The path of workers' connections.
-pub const PATH: &str = "/agent";
-
 /// The longest message of a worker, in bytes.
 pub const MESSAGE_MAX: usize = crate::limits::WORKER_MESSAGE_MAX;
 

@@ -20,7 +20,7 @@ use access::{ApiKeys, Claims, RoomNames, verify};
 use controller::{AdminReply, AdminRequest};
 
 pub use error::{ApiError, Code};
-use requests::Asked;
+use requests::ApiRequest;
 pub use requests::set_up;
 use route::{Grant, Target};
 
@@ -149,7 +149,7 @@ impl Call {
     pub fn read(&self, claims: &Claims, body: &[u8]) -> Result<Request, ApiError> {
         self.check(claims)?;
         let form = self.form;
-        let asked = Asked { claims, form, body };
+        let asked = ApiRequest { claims, form, body };
         match self.target {
             Target::Room(method) => asked.read(method),
             Target::Dispatch(method) => asked.dispatch(method).map(Request::Dispatch),

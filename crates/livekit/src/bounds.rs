@@ -33,7 +33,7 @@ pub(crate) struct Exceeded(pub(crate) &'static str);
 
 /// Whether anything was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum Extent {
     All,
     Part,
 }
@@ -41,8 +41,8 @@ pub(crate) enum Kept {
 /// Checks a message and leaves out of it what is too much of a list.
 ///
 /// Errors: what is too long and cannot be cut.
-pub(crate) fn message(message: &mut Said) -> Result<Kept, Exceeded> {
-    let mut bounds = Bounds { kept: Kept::All };
+pub(crate) fn message(message: &mut Said) -> Result<Extent, Exceeded> {
+    let mut bounds = Bounds { kept: Extent::All };
     match message {
         Said::Offer(it) | Said::Answer(it) => bounds.description(it),
         Said::Trickle(TrickleRequest {
@@ -99,7 +99,7 @@ pub(crate) fn message(message: &mut Said) -> Result<Kept, Exceeded> {
 ///
 /// Errors: what is too long.
 pub(crate) fn join(request: &mut JoinRequest) -> Result<(), Exceeded> {
-    let mut bounds = Bounds { kept: Kept::All };
+    let mut bounds = Bounds { kept: Extent::All };
     let JoinRequest {
         client_info,
         connection_settings: _,
@@ -292,7 +292,7 @@ fn blob_key(key: &DataBlobKey) -> Result<(), Exceeded> {
 
 /// The lists that may be cut.
 struct Bounds {
-    kept: Kept,
+    kept: Extent,
 }
 
 impl Bounds {
@@ -300,7 +300,7 @@ impl Bounds {
         if list.len() > max {
             list.truncate(max);
             list.shrink_to_fit();
-            self.kept = Kept::Part;
+            self.kept = Extent::Part;
         }
     }
 

@@ -3,7 +3,7 @@
 //! Source: LiveKit's static rules (`pkg/clientconfiguration/conf.go`).
 
 use controller::{CodecSet, DisabledCodecs, MIME_TYPES};
-use livekit_protocol::{ClientInfo, Codec as Named, DisabledCodecs as Told};
+use livekit_protocol::{ClientInfo, Codec as Named, DisabledCodecs as DisabledCodecsMessage};
 use wire::Codec;
 
 /// The codecs that a client's device and browser handle badly.
@@ -30,12 +30,12 @@ pub(crate) fn disabled_codecs(client: &ClientInfo) -> DisabledCodecs {
 }
 
 /// Disabled codecs as clients are told of them; `None` where nothing is disabled.
-pub(crate) fn told(disabled: DisabledCodecs) -> Option<Told> {
+pub(crate) fn told(disabled: DisabledCodecs) -> Option<DisabledCodecsMessage> {
     let named = |codecs: CodecSet| {
         let codecs = MIME_TYPES.iter().filter(|(_, codec)| codecs.contains(*codec));
         codecs.map(|(mime, _)| named(mime)).collect()
     };
-    (disabled != DisabledCodecs::default()).then(|| Told {
+    (disabled != DisabledCodecs::default()).then(|| DisabledCodecsMessage {
         codecs: named(disabled.everywhere),
         publish: named(disabled.publishing),
     })

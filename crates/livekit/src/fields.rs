@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_large_room_needs_fits() {
+    fn messages_of_a_large_room_fit() {
         let subscription = UpdateSubscription {
             track_sids: vec!["TR_VCxxxxxxxxxxxx".to_owned(); 2000],
             subscribe: true,

@@ -7,7 +7,7 @@ use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
 
 use crate::admission::{Admission, Offer};
-use crate::bounds::{self, Kept};
+use crate::bounds::{self, Extent};
 use crate::frame::{Frame, Ledger, Outgoing};
 use crate::inbox::{Incoming, Received, Unusable};
 use crate::notifications::Pings;
@@ -196,7 +196,7 @@ impl Front {
     fn said(&mut self, connection: ConnectionId, mut said: Said, out: &mut Vec<Output>) -> Request {
         let refused = match bounds::message(&mut said) {
             Ok(kept) => {
-                if kept == Kept::Part {
+                if kept == Extent::Part {
                     out.push(Output::Count(Counter::LimitExceeded));
                 }
                 match translate(said) {

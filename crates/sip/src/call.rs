@@ -154,7 +154,7 @@ pub(crate) struct Place {
 
 /// The effect of a request to end a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct EndResult {
     /// Something it is about.
     pub(crate) any: bool,
     /// Whether it ended the last dialogue that was alive.
@@ -327,7 +327,7 @@ impl Call {
         names: Option<&Names<'_>>,
         kept_until: Instant,
         may_end: impl Fn(&Dialogue) -> bool,
-    ) -> Found {
+    ) -> EndResult {
         let about: Vec<usize> = match names {
             Some(names) => self.places(names).into_iter().map(|place| place.dialogue).collect(),
             None => (0..self.dialogues.len()).collect(),
@@ -340,7 +340,7 @@ impl Call {
             }
         }
         let is_alive = self.dialogues.iter().any(|dialogue| !dialogue.is_over());
-        Found {
+        EndResult {
             any: !about.is_empty(),
             ended: was_alive && !is_alive,
         }

@@ -37,7 +37,7 @@ pub struct Config {
     pub sip_source: bool,
     /// Requests that a relay without codecs ignores with a warning. Any other request of that kind
     /// is refused.
-    pub tolerated: Vec<Wish>,
+    pub tolerated: Vec<Feature>,
     /// The addresses that media may be sent to.
     pub destinations: Destinations,
     /// Whether the caller takes the results of
@@ -110,7 +110,7 @@ pub enum Learning {
 
 /// Functions that a relay without codecs does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum Feature {
     /// Codecs that were not offered.
     Transcode,
     /// Packets of another length.
@@ -121,7 +121,7 @@ pub enum Wish {
     InjectDtmf,
 }
 
-impl Wish {
+impl Feature {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Transcode, Self::Ptime, Self::T38, Self::InjectDtmf];
 

@@ -32,7 +32,7 @@ mod ports;
 mod replies;
 mod saved;
 
-pub use config::{Config, ConfigRefused, Interface, Learning, Wish};
+pub use config::{Config, ConfigRefused, Feature, Interface, Learning};
 pub use controller::CallController;
 pub use counters::{Counter, Counters};
 pub use destinations::{Destinations, Machine};

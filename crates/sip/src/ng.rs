@@ -11,11 +11,11 @@ pub mod json;
 pub mod value;
 
 mod commands;
+mod features;
 mod flags;
 mod framing;
 mod report;
 mod statistics;
-mod wishes;
 
 pub(crate) use commands::{call_reported_on, execute, out_of_ports};
 use flags::Flags;

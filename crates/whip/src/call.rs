@@ -56,15 +56,15 @@ pub struct Access<'a> {
 
 /// A request that may be carried out, apart from its body.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct AllowedRequest {
     protocol: Protocol,
     is_browser: bool,
-    asked: Asked,
+    asked: RequestHead,
 }
 
 /// The content of a request line and of the headers.
 #[derive(Clone, Debug)]
-enum Asked {
+enum RequestHead {
     Open {
         claims: Box<Claims>,
         token: Option<Token>,
@@ -161,7 +161,7 @@ pub fn options(route: &Route) -> Answer {
 /// Judges a request for a path of these protocols by everything but its body.
 ///
 /// Errors: the answer, where it does not depend on the body.
-pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<Judged, Answer> {
+pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<AllowedRequest, Answer> {
     let route = Route::from_path(request.path).ok_or_else(|| Answer::refusal(404, "not found"))?;
     if request.method == "OPTIONS" {
         return Err(options(&route));
@@ -172,13 +172,13 @@ pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<Judged, Answer>
         (None, _) => return Err(Answer::other_method(OF_ENDPOINT)),
         (Some(session), "PATCH") => {
             check_type(request.content_type, FRAGMENT)?;
-            Asked::Patch {
+            RequestHead::Patch {
                 session,
                 bearer: bearer_of(protocol, request, access)?,
                 if_match: request.if_match.map(IfMatch::parse),
             }
         }
-        (Some(session), "DELETE") => Asked::Delete {
+        (Some(session), "DELETE") => RequestHead::Delete {
             session,
             bearer: bearer_of(protocol, request, access)?,
         },
@@ -186,29 +186,29 @@ pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<Judged, Answer>
     };
     // All browsers say so, and no encoder does.
     let is_browser = request.user_agent.is_some_and(|agent| agent.starts_with("Mozilla/"));
-    Ok(Judged {
+    Ok(AllowedRequest {
         protocol,
         is_browser,
         asked,
     })
 }
 
-impl Judged {
+impl AllowedRequest {
     /// The longest body, in bytes. A longer one is answered with 413. With 0 a body has no meaning
     /// (RFC 9110 section 9.3.5) and is not read.
     pub fn body_max(&self) -> usize {
         match self.asked {
-            Asked::Open { .. } => OFFER_MAX,
-            Asked::Patch { .. } => FRAGMENT_MAX,
-            Asked::Delete { .. } => 0,
+            RequestHead::Open { .. } => OFFER_MAX,
+            RequestHead::Patch { .. } => FRAGMENT_MAX,
+            RequestHead::Delete { .. } => 0,
         }
     }
 
     /// Whether one of our keys has signed its token. A viewer needs none.
     pub fn is_signed(&self) -> bool {
         match &self.asked {
-            Asked::Open { token, .. } => token.is_some(),
-            Asked::Patch { bearer, .. } | Asked::Delete { bearer, .. } => bearer.is_some(),
+            RequestHead::Open { token, .. } => token.is_some(),
+            RequestHead::Patch { bearer, .. } | RequestHead::Delete { bearer, .. } => bearer.is_some(),
         }
     }
 
@@ -219,7 +219,7 @@ impl Judged {
         let protocol = self.protocol;
         let text = str::from_utf8(body).map_err(|_| Answer::refusal(400, "the body is not UTF-8"));
         Ok(match self.asked {
-            Asked::Open {
+            RequestHead::Open {
                 claims,
                 token,
                 has_token_in_url,
@@ -236,7 +236,7 @@ impl Judged {
                 room: CreateRoom::default(),
                 address: None,
             })),
-            Asked::Patch {
+            RequestHead::Patch {
                 session,
                 bearer,
                 if_match,
@@ -251,7 +251,7 @@ impl Judged {
                         .ok_or_else(|| Answer::refusal(400, "the body is no fragment of a description"))?,
                 })
             }
-            Asked::Delete { session, bearer } => Call::Delete(Delete {
+            RequestHead::Delete { session, bearer } => Call::Delete(Delete {
                 protocol,
                 session,
                 bearer,
@@ -260,7 +260,7 @@ impl Judged {
     }
 }
 
-fn open(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<Asked, Answer> {
+fn open(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<RequestHead, Answer> {
     let query = Query::parse(request.query)?;
     let of_header = bearer(request.authorization);
     let of_url = in_url(request.query);
@@ -280,7 +280,7 @@ fn open(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Result<
     if !request.accept.is_none_or(accepts_sdp) {
         return Err(Answer::refusal(406, "the answer is application/sdp"));
     }
-    Ok(Asked::Open {
+    Ok(RequestHead::Open {
         claims: Box::new(claims),
         token: token.map(Token::new),
         has_token_in_url: of_header.is_none() && of_url.is_some(),

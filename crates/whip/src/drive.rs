@@ -49,18 +49,18 @@ pub fn drive(
 }
 
 fn take(front: &mut Front, rooms: &Controller, output: &controller::Output, out: &mut Vec<Output>) {
-    use controller::Output as Told;
+    use controller::Output as SessionUpdates;
     match output {
-        Told::Notify {
+        SessionUpdates::Notify {
             connection,
             notification,
         } => front.notify(rooms, &[*connection], notification, out),
-        Told::NotifyMany {
+        SessionUpdates::NotifyMany {
             connections,
             notification,
         } => front.notify(rooms, connections, notification, out),
-        Told::End { connection, .. } => front.ended(*connection, out),
-        Told::Room(event) => front.room_event(event),
+        SessionUpdates::End { connection, .. } => front.ended(*connection, out),
+        SessionUpdates::Room(event) => front.room_event(event),
         _ => {}
     }
 }

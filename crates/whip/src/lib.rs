@@ -2,9 +2,10 @@
 //! single HTTP requests.
 //!
 //! [`judge`] checks a request by its line and its headers, before the body is read.
-//! [`Judged::read`] makes a [`Call`] of it and of the body. Neither has state. [`Front`] carries
-//! the call out: it makes inputs of the controller of it, and the [`Answer`] of what the controller
-//! tells the session. A session is a participant with one peer connection. Its client offers once.
+//! [`AllowedRequest::read`] makes a [`Call`] of it and of the body. Neither has state. [`Front`]
+//! carries the call out: it makes inputs of the controller of it, and the [`Answer`] of what the
+//! controller tells the session. A session is a participant with one peer connection. Its client
+//! offers once.
 //!
 //! Like the controller the crate has no clock, no socket and no thread.
 //!
@@ -31,7 +32,7 @@ mod token;
 mod watch;
 
 pub use answer::Answer;
-pub use call::{Access, Call, Delete, Judged, Open, Patch, Request, judge, options};
+pub use call::{Access, AllowedRequest, Call, Delete, Open, Patch, Request, judge, options};
 pub use drive::drive;
 pub use front::{CallId, Front, Output};
 pub use route::{Protocol, Route};

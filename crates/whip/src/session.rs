@@ -123,7 +123,7 @@ pub(crate) fn request(connection: ConnectionId, request: Request) -> Input {
 
 /// The controller's words to one session while a request of it is carried out.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct SessionUpdates {
     /// The id of its participant, and the STUN and TURN servers.
     pub(crate) joined: Option<(String, Vec<controller::IceServer>)>,
     /// The answer to its offer.
@@ -136,7 +136,7 @@ pub(crate) struct Told {
     pub(crate) is_over: bool,
 }
 
-impl Told {
+impl SessionUpdates {
     /// Takes in what the session is told.
     pub(crate) fn take(&mut self, notification: &Notification) {
         match notification {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use harness::{Instructions, MachineSample, ProcessSample, Processes, SocketDrops, clock, interrupt_threads, process};
 
-use crate::outcome::{Machine, Moment};
+use crate::outcome::{LoadSample, Machine};
 use crate::polling;
 
 /// Between the moments of a timeline.
@@ -137,7 +137,7 @@ fn measure(relay: Option<u32>, lasts: Duration) -> (Machine, u64) {
 
 /// The machine moment by moment.
 pub struct Timeline {
-    thread: JoinHandle<Vec<(Instant, Moment)>>,
+    thread: JoinHandle<Vec<(Instant, LoadSample)>>,
     over: Arc<AtomicBool>,
 }
 
@@ -153,7 +153,7 @@ impl Timeline {
     }
 
     /// All moments; their calls are not filled in, nor when they were since the first offer.
-    pub fn end(self) -> Vec<(Instant, Moment)> {
+    pub fn end(self) -> Vec<(Instant, LoadSample)> {
         self.over.store(true, Ordering::Relaxed);
         self.thread
             .join()
@@ -161,7 +161,7 @@ impl Timeline {
     }
 }
 
-fn watch(relay: Option<u32>, over: &AtomicBool) -> Vec<(Instant, Moment)> {
+fn watch(relay: Option<u32>, over: &AtomicBool) -> Vec<(Instant, LoadSample)> {
     let read = || {
         let cpu = relay.and_then(process).map_or(Duration::ZERO, |sample| sample.cpu);
         (clock::now(), harness::Machine::sample(), cpu)
@@ -172,10 +172,10 @@ fn watch(relay: Option<u32>, over: &AtomicBool) -> Vec<(Instant, Moment)> {
         thread::sleep(MOMENT);
         let next = read();
         let seconds = next.0.duration_since(last.0).as_secs_f64();
-        let moment = Moment {
+        let moment = LoadSample {
             busy_cores: (1.0 - next.1.idle_share_since(&last.1)) * harness::Machine::processors() as f64,
             relay_cores: next.2.saturating_sub(last.2).as_secs_f64() / seconds,
-            ..Moment::default()
+            ..LoadSample::default()
         };
         moments.push((next.0, moment));
         last = next;

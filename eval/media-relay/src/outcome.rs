@@ -76,7 +76,7 @@ pub struct Outcome {
     /// phones.
     pub relayed: Option<[u64; 2]>,
     /// The whole measurement, moment by moment.
-    pub timeline: Vec<Moment>,
+    pub timeline: Vec<LoadSample>,
 }
 
 /// The setup of calls.
@@ -153,7 +153,7 @@ pub struct Machine {
 
 /// A moment of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct LoadSample {
     /// Seconds since the first offer.
     pub at: f64,
     /// Calls that were established.
@@ -168,7 +168,7 @@ impl Outcome {
     /// The processors that the relay's process keeps busy while calls arrive, at most; `None`
     /// without a timeline.
     pub fn arriving_cores(&self) -> Option<f64> {
-        let up = |moment: &&Moment| moment.calls == self.calls;
+        let up = |moment: &&LoadSample| moment.calls == self.calls;
         let last = self.timeline.iter().find(up).map_or(f64::MAX, |moment| moment.at);
         let arriving = self.timeline.iter().filter(|moment| moment.at <= last);
         arriving.map(|moment| moment.relay_cores).reduce(f64::max)

@@ -11,7 +11,7 @@ use nix::sys::time::TimeSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::meter::{Timeline, Window};
-use crate::outcome::{Distribution, Moment, Outcome, Packets, SetUp, per_second};
+use crate::outcome::{Distribution, LoadSample, Outcome, Packets, SetUp, per_second};
 use crate::phones::{Cables, Party, Phones};
 use crate::proxy::{Command, Proxy, Reply};
 use crate::quality::Quality;
@@ -340,7 +340,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    fn moments(&self, moments: Vec<(Instant, Moment)>) -> Vec<Moment> {
+    fn moments(&self, moments: Vec<(Instant, LoadSample)>) -> Vec<LoadSample> {
         let Some(first) = self.calls.iter().filter_map(|call| call.offered).min() else {
             return Vec::new();
         };
@@ -350,7 +350,7 @@ impl<'a> Scene<'a> {
         };
         moments
             .into_iter()
-            .map(|(at, moment)| Moment {
+            .map(|(at, moment)| LoadSample {
                 at: at.saturating_duration_since(first).as_secs_f64(),
                 calls: up_by(at),
                 ..moment

@@ -27,7 +27,7 @@ use capture::Capture;
 use clap::Parser;
 use harness::{clock, page};
 use matching::{Direction, Figures, Seen};
-use plan::{Load, Wish};
+use plan::{Load, PlanOptions};
 use scene::Scene;
 use summary::Results;
 use way::Way;
@@ -108,7 +108,7 @@ fn report_into(folder: &Path, drawings: &Path, results: &Results) -> Result<(), 
 }
 
 fn measure(arguments: &Arguments, rows: &Path) -> Result<(), Failure> {
-    let wish = Wish {
+    let wish = PlanOptions {
         full: arguments.full,
         rates: arguments.rates.clone(),
         viewers: arguments.viewers.clone(),

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_leave_is_lost_for_its_viewers() {
+    fn packets_that_do_not_leave_are_lost_for_their_viewers() {
         let all = [
             seen(0, 0.0, Arriving),
             seen(1, 1.0, Arriving),

@@ -35,7 +35,7 @@ const KNEE_MS: u32 = 400;
 
 /// The request of the command line.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct PlanOptions {
     /// Everything that the thesis has.
     pub full: bool,
     /// Only these rates, in Mbit/s.
@@ -47,7 +47,7 @@ pub(crate) struct Wish {
 }
 
 /// The loads to send.
-pub(crate) fn loads(wish: &Wish) -> Vec<Load> {
+pub(crate) fn loads(wish: &PlanOptions) -> Vec<Load> {
     let asked: Vec<u32> = wish.rates.iter().map(|rate| (rate * 1e3).round() as u32).collect();
     let mut loads: Vec<Load> = THESIS.iter().map(|&(kbps, most)| load(kbps, most, wish.full)).collect();
     loads.extend(KNEE_KBPS.map(knee));
@@ -145,9 +145,9 @@ mod tests {
 
     #[test]
     fn a_full_run_has_all_loads_of_the_thesis() {
-        let wish = Wish {
+        let wish = PlanOptions {
             full: true,
-            ..Wish::default()
+            ..PlanOptions::default()
         };
         let loads = loads(&wish);
         let cells: usize = loads
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_default_has_the_knee_and_says_what_it_left_out() {
-        let loads = loads(&Wish::default());
+        let loads = loads(&PlanOptions::default());
         for kbps in [4_000, 2_500] {
             let load = loads.iter().find(|load| load.kbps == kbps).unwrap();
             assert_eq!((load.viewers.len(), load.packets), (11, PACKETS));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_wish_replaces_rates_viewers_and_packets() {
-        let wish = Wish {
+        let wish = PlanOptions {
             rates: vec![2.5, 100.0],
             viewers: vec![3, 1, 3],
             packets: Some(20),

@@ -10,7 +10,7 @@ use super::experiment::{Case, Experiment};
 use super::figures::Figures;
 
 /// Results of all rounds under one load.
-pub(crate) struct Found {
+pub(crate) struct ComparisonResult {
     /// The load.
     pub case: Case,
     /// The servers, the subject first.
@@ -60,7 +60,7 @@ impl Runs {
 }
 
 /// The figures, and the ratios of the subject's to the others'.
-pub(crate) fn tables(found: &[Found]) -> String {
+pub(crate) fn tables(found: &[ComparisonResult]) -> String {
     let mut text = String::from(
         "| load | server | replicas/s offered | lost | p50 us | p99 us | process us/replica | machine us/replica | idle % | runs to be trusted |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
@@ -118,7 +118,7 @@ pub(crate) fn cell(spread: Option<Spread>, digits: usize) -> String {
 }
 
 /// Notes on negotiated forms, failures and doubts.
-pub(crate) fn notes(text: &mut String, found: &[Found]) {
+pub(crate) fn notes(text: &mut String, found: &[ComparisonResult]) {
     let mut lines: Vec<String> = Vec::new();
     for (found, runs) in found
         .iter()
@@ -141,7 +141,7 @@ pub(crate) fn notes(text: &mut String, found: &[Found]) {
 }
 
 /// The costs and latencies as bars.
-pub(crate) fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
+pub(crate) fn draw(experiment: &Experiment, found: &[ComparisonResult]) -> Drawing {
     let panel = |label: &str, figure: fn(&Figures) -> Option<f64>| Panel {
         label: label.to_owned(),
         groups: found
@@ -173,7 +173,7 @@ pub(crate) fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
 }
 
 /// All runs.
-pub(crate) fn rows(experiment: &Experiment, found: &[Found]) -> String {
+pub(crate) fn rows(experiment: &Experiment, found: &[ComparisonResult]) -> String {
     let mut text = csv::header();
     for found in found {
         for runs in &found.servers {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use harness::curves::{Curve, Drawing, Panel, Scale};
 
-use super::compared::{Found, Runs};
+use super::compared::{ComparisonResult, Runs};
 use super::figures::Figures;
 use crate::report::Quality;
 
@@ -73,8 +73,8 @@ pub(crate) fn growth(title: String, loads: &[Growth]) -> String {
 }
 
 /// The share of packets that arrive within a latency, by server (Scallop, figure 15).
-pub(crate) fn distribution(title: String, found: &[Found]) -> String {
-    let panel = |found: &Found| Panel {
+pub(crate) fn distribution(title: String, found: &[ComparisonResult]) -> String {
+    let panel = |found: &ComparisonResult| Panel {
         across: "latency, us".into(),
         up: format!("{}: packets within it, %", found.case.name),
         scale: Scale::Logarithmic,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::compared::{Found, Runs, draw, rows, tables};
+use super::compared::{ComparisonResult, Runs, draw, rows, tables};
 use super::curves;
 use super::document::{Section, conditions};
 use super::experiment::{Case, Experiment};
@@ -48,14 +48,19 @@ pub(crate) fn measure(
     })
 }
 
-fn measure_case(targets: &Targets, options: &Options, case: &Case, rounds: u32) -> Result<Found, CompareError> {
+fn measure_case(
+    targets: &Targets,
+    options: &Options,
+    case: &Case,
+    rounds: u32,
+) -> Result<ComparisonResult, CompareError> {
     let servers = targets
         .servers
         .iter()
         .take(if case.beside_others { usize::MAX } else { 1 });
     let mut jobs: Vec<Job> = servers.map(|server| targets.job(server)).collect::<Result<_, _>>()?;
     jobs.push(targets.floor());
-    Ok(Found {
+    Ok(ComparisonResult {
         case: *case,
         servers: run_by_turns(targets, options, case, jobs, rounds)?,
     })
@@ -233,7 +238,7 @@ mod tests {
         ];
         take(&mut runs, &jobs, &outcomes);
         assert_eq!(runs[0].ratio(&runs[1], |it| it.machine_us), None);
-        let found = [Found {
+        let found = [ComparisonResult {
             case: Case {
                 name: "1x2",
                 load: "",

@@ -23,7 +23,7 @@ use crate::report::Quality;
 const OPEN: [&str; 2] = ["--open-one-in", "64"];
 
 /// One server under one growing load.
-struct Found {
+struct SearchResult {
     climb: Climb,
     server: String,
     negotiated: String,
@@ -72,8 +72,13 @@ pub(crate) fn measure(
     })
 }
 
-fn measure_server(targets: &Targets, options: &Options, climb: &Climb, server: &Server) -> Result<Found, CompareError> {
-    let mut found = Found {
+fn measure_server(
+    targets: &Targets,
+    options: &Options,
+    climb: &Climb,
+    server: &Server,
+) -> Result<SearchResult, CompareError> {
+    let mut found = SearchResult {
         climb: *climb,
         server: server.entry.name.clone(),
         negotiated: String::new(),
@@ -165,7 +170,7 @@ impl Step {
     }
 }
 
-impl Found {
+impl SearchResult {
     fn take(&mut self, count: u32, outcome: &Outcome) {
         let step = Step::of(self.climb.limit, count, outcome);
         eprintln!("compare: {} {}: {}", self.climb.name, self.server, step.line());
@@ -219,7 +224,7 @@ impl Found {
     }
 }
 
-fn tables(found: &[Found]) -> String {
+fn tables(found: &[SearchResult]) -> String {
     let mut text = String::from(
         "| load | server | served | replicas/s there | p50 us | p99 us | to the last receiver p99 us | first room | cores | what ended it |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
@@ -249,14 +254,14 @@ fn tables(found: &[Found]) -> String {
     text
 }
 
-fn draw(experiment: &Experiment, found: &[Found]) -> String {
+fn draw(experiment: &Experiment, found: &[SearchResult]) -> String {
     if found.iter().all(|it| matches!(it.climb.limit, Limit::FirstRoom(..))) {
         let steps: Vec<_> = found.iter().map(|it| (it.server.clone(), it.first_rooms())).collect();
         return curves::first_room(experiment.title(), &steps);
     }
-    let is_growth = |it: &Found| it.climb.by == Unit::Receivers && matches!(it.climb.limit, Limit::ToLast(_));
+    let is_growth = |it: &SearchResult| it.climb.by == Unit::Receivers && matches!(it.climb.limit, Limit::ToLast(_));
     if found.iter().all(is_growth) {
-        let servers = |load: &[Found]| load.iter().map(|it| (it.server.clone(), it.growth())).collect();
+        let servers = |load: &[SearchResult]| load.iter().map(|it| (it.server.clone(), it.growth())).collect();
         let loads: Vec<_> = found
             .chunk_by(|a, b| a.climb.name == b.climb.name)
             .map(|load| curves::Growth {
@@ -290,7 +295,7 @@ fn draw(experiment: &Experiment, found: &[Found]) -> String {
     Drawing { title, panels }.svg()
 }
 
-fn rows(experiment: &Experiment, found: &[Found]) -> String {
+fn rows(experiment: &Experiment, found: &[SearchResult]) -> String {
     let mut text = csv::step_header();
     for found in found {
         for (number, step) in found.steps.iter().enumerate() {
@@ -310,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_table_has_the_served_load_and_the_reason_for_the_end() {
-        let mut found = Found {
+        let mut found = SearchResult {
             climb: Climb {
                 name: "2 Mbit/s",
                 load: "",

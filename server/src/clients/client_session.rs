@@ -16,9 +16,9 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tracing::debug;
 
-use crate::clients::places::Place;
+use crate::clients::connection_slots::ConnectionSlot;
 use crate::frontends;
-use crate::frontends::outbox::{Ending, Ends, ToSocket, Told};
+use crate::frontends::outbox::{Ending, Ends, SocketQueue, ToSocket};
 use crate::os::clock;
 use crate::websocket::{self, Memory, Message, Reader, Upgrade, Writer};
 
@@ -56,12 +56,12 @@ enum Reply {
     Close(u16),
 }
 
-/// Runs the connection until either end closes it. `_places` are its own until then.
+/// Runs the connection until either end closes it. `_slots` are its own until then.
 pub(crate) async fn run(
     (upgrade, memory): (Upgrade, Memory),
     admission: Box<Admission>,
     livekit: frontends::livekit::Handle,
-    _places: Vec<Arc<Place>>,
+    _slots: Vec<Arc<ConnectionSlot>>,
 ) {
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
@@ -80,7 +80,7 @@ pub(crate) async fn run_worker(
     claims: Box<Claims>,
     address: IpAddr,
     agents: frontends::agents::Handle,
-    _places: Vec<Arc<Place>>,
+    _slots: Vec<Arc<ConnectionSlot>>,
 ) {
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
@@ -120,7 +120,7 @@ async fn converse(
     stream: Stream,
     memory: &Memory,
     inbox: PeerInbox,
-    (told, ends): (Told, Ends),
+    (told, ends): (SocketQueue, Ends),
     connection: ConnectionId,
 ) {
     let (reader, writer) = websocket::split(stream, inbox.message_max(), memory);
@@ -168,13 +168,13 @@ async fn read(
 }
 
 /// Sends the client its messages, until it or the controller has closed.
-async fn write(mut writer: Writer<WriteHalf<Stream>>, mut told: Told, mut replies: mpsc::Receiver<Reply>) {
+async fn write(mut writer: Writer<WriteHalf<Stream>>, mut told: SocketQueue, mut replies: mpsc::Receiver<Reply>) {
     let mut ping = tokio::time::interval(PING_INTERVAL);
     ping.reset();
     loop {
         let sending = tokio::select! {
             what = told.next(clock::now) => match what {
-                Some(ToSocket::Frame(frame)) => timeout(patience(frame.len()), send(&mut writer, &frame)).await,
+                Some(ToSocket::Frame(frame)) => timeout(time_limit(frame.len()), send(&mut writer, &frame)).await,
                 Some(ToSocket::Close(code, reason)) => return close(writer, code, reason).await,
                 None => return close(writer, 1013, "too slow").await,
             },
@@ -200,7 +200,7 @@ async fn send(writer: &mut Writer<WriteHalf<Stream>>, frame: &Frame) -> io::Resu
 }
 
 /// How long a message of this length may take to be sent.
-fn patience(len: usize) -> Duration {
+fn time_limit(len: usize) -> Duration {
     SEND_MAX + Duration::from_secs(len as u64 / u64::from(READ_RATE_MIN))
 }
 

@@ -11,8 +11,8 @@ use axum::middleware::Next;
 use tracing::warn;
 
 use crate::clients::client::{Client, is_trusted};
+use crate::clients::connection_slots::ConnectionSlot;
 use crate::clients::origin;
-use crate::clients::places::Place;
 use crate::config;
 use crate::http::listen::Connection;
 use crate::http::page;
@@ -29,13 +29,13 @@ pub(crate) struct Guest {
     /// The local address that it connected to.
     local: IpAddr,
     /// Its places: the connection's, and behind a proxy one of its own.
-    places: Vec<Arc<Place>>,
+    slots: Vec<Arc<ConnectionSlot>>,
 }
 
 impl Guest {
     /// Keeps the places for good; `None` when one of them is lost.
-    pub(crate) fn join(self) -> Option<Vec<Arc<Place>>> {
-        self.places.iter().all(|place| place.join()).then_some(self.places)
+    pub(crate) fn join(self) -> Option<Vec<Arc<ConnectionSlot>>> {
+        self.slots.iter().all(|slot| slot.join()).then_some(self.slots)
     }
 
     /// Whether the request may use what is reserved for a user of this machine: it comes from no
@@ -71,12 +71,12 @@ pub(crate) async fn welcome(
     let mut guest = Guest {
         client,
         local: connection.local,
-        places: vec![connection.place],
+        slots: vec![connection.slot],
     };
     if is_trusted(connection.peer, &settings.trusted_proxies) {
         match http.proxied.enter(Some(client.address), clock::now()) {
             // One that is evicted only loses its place: what it asks has an end by itself.
-            Ok((place, _)) => guest.places.push(Arc::new(place)),
+            Ok((slot, _)) => guest.slots.push(Arc::new(slot)),
             Err(full) => {
                 http.metrics.http_closed(full.into());
                 return page::text(

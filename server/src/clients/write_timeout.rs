@@ -15,17 +15,17 @@ use tokio::time::{Sleep, sleep};
 /// data.
 pub(crate) struct WriteTimeout {
     stream: TcpStream,
-    patience: Duration,
+    time_limit: Duration,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl WriteTimeout {
     /// A stream that waits for so long.
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
+    pub(crate) fn new(stream: TcpStream, time_limit: Duration) -> Self {
         WriteTimeout {
             stream,
-            patience,
+            time_limit,
             stalled: None,
         }
     }
@@ -35,8 +35,8 @@ impl WriteTimeout {
             self.stalled = None;
             return wrote;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let time_limit = self.time_limit;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(time_limit)));
         ready!(stalled.as_mut().poll(context));
         // If it is refused the kernel keeps what was written for a little longer.
         let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_excluded_is_not_used_even_if_it_is_included() {
+    fn an_excluded_interface_is_not_used_even_if_it_is_included() {
         let filter = |includes: &[u8], excludes: &[u8]| Filter {
             includes: includes.to_vec(),
             excludes: excludes.to_vec(),

@@ -51,7 +51,7 @@ pub(crate) struct Sip {
     /// unless a proxy requests otherwise.
     pub sip_source: bool,
     /// Requests of a proxy to ignore with a warning. The offer is refused otherwise.
-    pub tolerate: Vec<Wish>,
+    pub tolerate: Vec<Feature>,
     /// A folder in which to keep calls over the end of the process; with none they end with it.
     pub state: Option<PathBuf>,
 }
@@ -112,7 +112,7 @@ pub enum Learning {
 
 /// Functions that a relay without codecs does not have, by rtpengine's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Wish {
+pub enum Feature {
     /// Codecs that were not offered.
     #[serde(rename = "transcode")]
     Transcode,
@@ -241,13 +241,13 @@ impl From<Learning> for sip::Learning {
     }
 }
 
-impl From<Wish> for sip::Wish {
-    fn from(wish: Wish) -> Self {
-        match wish {
-            Wish::Transcode => Self::Transcode,
-            Wish::Ptime => Self::Ptime,
-            Wish::T38 => Self::T38,
-            Wish::InjectDtmf => Self::InjectDtmf,
+impl From<Feature> for sip::Feature {
+    fn from(feature: Feature) -> Self {
+        match feature {
+            Feature::Transcode => Self::Transcode,
+            Feature::Ptime => Self::Ptime,
+            Feature::T38 => Self::T38,
+            Feature::InjectDtmf => Self::InjectDtmf,
         }
     }
 }
@@ -302,9 +302,13 @@ tolerate: [ptime, transcode, T.38, inject-DTMF]
         assert_eq!(media, ["127.0.3.0..=127.0.3.255", "::1..=::1"]);
         assert_eq!(sip.interfaces[0].ports, PortRange(20_000..=20_999));
         assert_eq!(sip.learning, Learning::Heuristic);
-        let tolerated: Vec<sip::Wish> = sip.tolerate.iter().map(|wish| (*wish).into()).collect();
-        for wish in sip::Wish::ALL {
-            assert!(tolerated.contains(&wish), "{} is tolerated by this name", wish.name());
+        let tolerated: Vec<sip::Feature> = sip.tolerate.iter().map(|feature| (*feature).into()).collect();
+        for feature in sip::Feature::ALL {
+            assert!(
+                tolerated.contains(&feature),
+                "{} is tolerated by this name",
+                feature.name()
+            );
         }
         assert_eq!(sip.media_timeout, Seconds(Duration::from_millis(2500)));
         for (address, allowed) in [

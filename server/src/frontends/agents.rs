@@ -11,7 +11,7 @@ use controller::{AdminRequest, AdminRequestId, ConnectionId, CreateRoom, RoomEve
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{info, warn};
 
-use super::outbox::{Ends, Outbox, ToSocket, Told, outbox};
+use super::outbox::{Ends, Outbox, SocketQueue, ToSocket, outbox};
 use super::readers::Readers;
 use super::{AdminAnswer, Context, FrontEnd, RequestHandler, Requests};
 use crate::os::clock;
@@ -54,7 +54,7 @@ impl Handle {
 
     /// A new connection of a worker, with the claims of its token: its id, and the queue of its
     /// messages. It counts for the address.
-    pub(crate) async fn open(&self, claims: Box<Claims>, address: IpAddr) -> Option<(ConnectionId, Told, Ends)> {
+    pub(crate) async fn open(&self, claims: Box<Claims>, address: IpAddr) -> Option<(ConnectionId, SocketQueue, Ends)> {
         let (outbox, told, ends) = outbox();
         let (answer, answered) = oneshot::channel();
         self.requests

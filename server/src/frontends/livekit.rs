@@ -4,7 +4,7 @@ use ::livekit::{Admission, Frame, Front, Inbox, Input, Output, Received, Refusal
 use controller::{ConnectionId, EndCause, Notification};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::outbox::{Ends, Outbox, ToSocket, Told, outbox};
+use super::outbox::{Ends, Outbox, SocketQueue, ToSocket, outbox};
 use super::readers::Readers;
 use super::{Context, FrontEnd, RequestHandler, Requests, events};
 use crate::os::clock;
@@ -52,7 +52,7 @@ impl Handle {
     }
 
     /// A new connection: its id, and the queue of its messages.
-    pub(crate) async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told, Ends)> {
+    pub(crate) async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, SocketQueue, Ends)> {
         let (outbox, told, ends) = outbox();
         let (answer, answered) = oneshot::channel();
         let place = match admission.offer {

@@ -61,7 +61,7 @@ pub(crate) struct Outbox {
 
 /// The socket's end.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct SocketQueue {
     queue: mpsc::Receiver<ToSocket>,
     shared: Arc<Shared>,
     /// The message that was taken last. It counts until the next one is taken, because it is being
@@ -96,11 +96,11 @@ impl Shared {
 pub(crate) struct Full;
 
 /// Both ends of an empty queue, and its end.
-pub(crate) fn outbox() -> (Outbox, Told, Ends) {
+pub(crate) fn outbox() -> (Outbox, SocketQueue, Ends) {
     let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
     let (ending, ends) = oneshot::channel();
     let shared = Arc::new(Shared::default());
-    let told = Told {
+    let told = SocketQueue {
         queue: receiver,
         shared: shared.clone(),
         taken: (0, 0),
@@ -151,7 +151,7 @@ impl Outbox {
     }
 }
 
-impl Told {
+impl SocketQueue {
     /// The next order; `None` when the other end is gone and everything is taken, or given up.
     pub(crate) async fn next(&mut self, now: impl Fn() -> Instant) -> Option<ToSocket> {
         self.shared.bytes.fetch_sub(self.taken.1, Ordering::Relaxed);

@@ -73,7 +73,7 @@ pub(crate) struct FrontEnds {
 
 /// The time and the rooms of one call.
 #[derive(Clone, Copy)]
-pub(crate) struct Moment<'a> {
+pub(crate) struct CallContext<'a> {
     /// Now, by both clocks.
     pub wall: WallClock,
     /// The rooms.
@@ -117,7 +117,7 @@ impl FrontEnds {
     }
 
     /// Hands a request to its front end.
-    pub(crate) fn request(&mut self, at: Moment<'_>, request: FrontEndRequest) {
+    pub(crate) fn request(&mut self, at: CallContext<'_>, request: FrontEndRequest) {
         let FrontEndRequest { front_end, request } = request;
         self.with(at, front_end, |member, ctx| member.any_request(request, ctx));
     }
@@ -133,7 +133,7 @@ impl FrontEnds {
     }
 
     /// Hands an output of the controller to those it is for, and gives back one that is for none.
-    pub(crate) fn output(&mut self, at: Moment<'_>, output: Output) -> Option<Output> {
+    pub(crate) fn output(&mut self, at: CallContext<'_>, output: Output) -> Option<Output> {
         match output {
             Output::Notify {
                 connection,
@@ -160,7 +160,7 @@ impl FrontEnds {
     }
 
     /// All inputs there were are handled.
-    pub(crate) fn handled(&mut self, at: Moment<'_>) {
+    pub(crate) fn handled(&mut self, at: CallContext<'_>) {
         self.each(at, |member, ctx| member.handled(ctx));
     }
 
@@ -170,12 +170,12 @@ impl FrontEnds {
     }
 
     /// Has them do what has become due.
-    pub(crate) fn handle_timeout(&mut self, at: Moment<'_>) {
+    pub(crate) fn handle_timeout(&mut self, at: CallContext<'_>) {
         self.each(at, |member, ctx| member.handle_timeout(ctx));
     }
 
     /// Tells the connections of each front end something.
-    fn notify(&mut self, at: Moment<'_>, connections: &[ConnectionId], notification: Notification) {
+    fn notify(&mut self, at: CallContext<'_>, connections: &[ConnectionId], notification: Notification) {
         let owner = |connection: &ConnectionId| self.shared.owner(*connection);
         let first = connections.first().and_then(owner);
         if connections.iter().all(|connection| owner(connection) == first) {
@@ -196,7 +196,7 @@ impl FrontEnds {
         }
     }
 
-    fn each(&mut self, at: Moment<'_>, mut call: impl FnMut(&mut dyn AnyFrontEnd, &mut Context<'_>)) {
+    fn each(&mut self, at: CallContext<'_>, mut call: impl FnMut(&mut dyn AnyFrontEnd, &mut Context<'_>)) {
         for front_end in 0..self.members.len() {
             self.with(at, front_end, &mut call);
         }
@@ -204,11 +204,11 @@ impl FrontEnds {
 
     fn with(
         &mut self,
-        at: Moment<'_>,
+        at: CallContext<'_>,
         front_end: FrontEndId,
         call: impl FnOnce(&mut dyn AnyFrontEnd, &mut Context<'_>),
     ) {
-        let Moment { wall, rooms } = at;
+        let CallContext { wall, rooms } = at;
         let mut ctx = Context {
             now: wall.now,
             wall,

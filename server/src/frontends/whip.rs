@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use ::whip::{Answer, Call, CallId, Front, Judged, Output};
+use ::whip::{AllowedRequest, Answer, Call, CallId, Front, Output};
 use controller::{ConnectionId, EndCause, Notification, RoomEvent};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -33,7 +33,7 @@ impl Handle {
 
     /// The answer to a request with this body, which is read here; `None` if the server is shutting
     /// down. A session that it opens counts for the address.
-    pub(crate) async fn call(&self, judged: Judged, body: &[u8], address: IpAddr) -> Option<Answer> {
+    pub(crate) async fn call(&self, judged: AllowedRequest, body: &[u8], address: IpAddr) -> Option<Answer> {
         let place = self.readers.long_message().await?;
         let call = {
             let _turn = self.readers.turn().await?;

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_read_counts_for_its_address_and_for_all() {
+    fn unread_answers_count_for_their_address_and_for_all() {
         let (mut state, now) = (Use::default(), clock::now());
         let address = |number: u8| IpAddr::from([192, 0, 2, number]);
         assert!(state.is_open(now, address(1)));

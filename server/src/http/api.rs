@@ -33,14 +33,14 @@ const SMALL_BODY: usize = super::BODY_MAX;
 pub(crate) struct Api {
     answers: Answers,
     /// How long a client may take for a body, and the controller for an answer.
-    patience: Duration,
+    time_limit: Duration,
 }
 
 impl Api {
-    pub(crate) fn new(patience: Duration) -> Self {
+    pub(crate) fn new(time_limit: Duration) -> Self {
         Api {
             answers: Answers::new(),
-            patience,
+            time_limit,
         }
     }
 }
@@ -102,17 +102,17 @@ async fn call(http: &Http, parts: &Parts, body: Body) -> Result<(&'static str, B
     let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let request = {
         let late = || ApiError::new(Code::DeadlineExceeded, "failed to read request: deadline exceeded");
-        let body = timeout(http.api.patience, read(http, address, body))
+        let body = timeout(http.api.time_limit, read(http, address, body))
             .await
             .map_err(|_| late())??;
         call.read(&claims, &body)?
     };
     let late = || ApiError::new(Code::DeadlineExceeded, "the server did not answer in time");
-    let patience = http.api.patience + request.takes();
-    let reply = timeout(patience, ask(http, request)).await.map_err(|_| late())?;
+    let time_limit = http.api.time_limit + request.takes();
+    let reply = timeout(time_limit, ask(http, request)).await.map_err(|_| late())?;
     let reply = reply.ok_or_else(|| ApiError::new(Code::Unavailable, "the server is shutting down"))?;
     let reply = reply?.of_key(&claims.key_rooms);
-    let body = timeout(http.api.patience, http.api.answers.write(call, reply, address));
+    let body = timeout(http.api.time_limit, http.api.answers.write(call, reply, address));
     Ok((call.content_type(), body.await.map_err(|_| late())??))
 }
 

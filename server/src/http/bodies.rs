@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use http_body_util::LengthLimitError;
 use tokio::time::sleep;
 
-use crate::clients::places::{Limits, Places};
+use crate::clients::connection_slots::{ConnectionSlots, Limits};
 use crate::os::clock;
 
 /// Bodies of requests of WHIP and WHEP that are read at once, with a token and without. For one
@@ -48,17 +48,17 @@ pub(crate) enum Unread {
 
 /// Places of bodies that are read.
 pub(crate) struct Bodies {
-    signed: Places,
-    of_viewers: Places,
-    large: Places,
+    signed: ConnectionSlots,
+    of_viewers: ConnectionSlots,
+    large: ConnectionSlots,
 }
 
 impl Default for Bodies {
     fn default() -> Self {
         Bodies {
-            signed: Places::new(BODIES),
-            of_viewers: Places::new(BODIES),
-            large: Places::new(LARGE_BODIES),
+            signed: ConnectionSlots::new(BODIES),
+            of_viewers: ConnectionSlots::new(BODIES),
+            large: ConnectionSlots::new(LARGE_BODIES),
         }
     }
 }
@@ -66,13 +66,13 @@ impl Default for Bodies {
 impl Bodies {
     /// Reads a body, unless its place is needed for another's. A large one waits for a place.
     pub(super) async fn read(&self, kind: BodyKind, from: IpAddr, body: Body, max: usize) -> Result<Bytes, Unread> {
-        let places = match kind {
+        let slots = match kind {
             BodyKind::Signed => &self.signed,
             BodyKind::OfViewer => &self.of_viewers,
             BodyKind::Large => &self.large,
         };
-        let (_place, evicted) = loop {
-            match (places.enter(Some(from), clock::now()), kind) {
+        let (_slot, evicted) = loop {
+            match (slots.enter(Some(from), clock::now()), kind) {
                 (Ok(entered), _) => break entered,
                 // An application may have many calls at once; their time is limited.
                 (Err(_), BodyKind::Large) => sleep(RETRY_INTERVAL).await,

@@ -28,7 +28,7 @@ pub(crate) struct Answer {
 pub(crate) fn token(request: Request, keys: &ApiKeys, key: &str) -> Result<Answer, String> {
     let (room, name) = (request.room.trim(), request.name.trim());
     if room.is_empty() || name.is_empty() || room.len() > 128 || name.len() > 128 {
-        return Err("a room and a name of 1 to 128 bytes, please".to_owned());
+        return Err("the room and the name need 1 to 128 bytes each".to_owned());
     }
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(|error| error.to_string())?;

@@ -34,8 +34,8 @@ use super::frame_limit::FrameLimit;
 use super::framing;
 use crate::clients::accept::next_connection;
 use crate::clients::client::is_trusted;
+use crate::clients::connection_slots::{ConnectionSlot, ConnectionSlots, Evicted};
 use crate::clients::peeked::{HandOver, Peeked};
-use crate::clients::places::{Evicted, Place, Places};
 use crate::clients::write_timeout::WriteTimeout;
 use crate::metrics::Metrics;
 use crate::metrics::closed::Closed;
@@ -81,7 +81,7 @@ pub(crate) struct Front {
     /// The routes.
     pub router: Router,
     /// How many there may be.
-    pub places: Places,
+    pub slots: ConnectionSlots,
     /// Among them the trusted proxies.
     pub settings: Current,
     /// Counters of closed connections.
@@ -102,7 +102,7 @@ pub(crate) struct Connection {
     /// Whether it is one of TLS.
     pub is_tls: bool,
     /// Its place, which a WebSocket keeps.
-    pub place: Arc<Place>,
+    pub slot: Arc<ConnectionSlot>,
 }
 
 /// Opens a port to listen on.
@@ -120,12 +120,12 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Configures a connection for low latency. The kernel keeps unsent data of a closed connection for
-/// `patience`.
-pub(crate) fn tune(stream: &TcpStream, patience: Duration) {
+/// `time_limit`.
+pub(crate) fn tune(stream: &TcpStream, time_limit: Duration) {
     let socket = SockRef::from(stream);
     // A connection works without these, too.
     let _ = socket.set_tcp_nodelay(true);
-    let _ = socket.set_tcp_user_timeout(Some(patience));
+    let _ = socket.set_tcp_user_timeout(Some(time_limit));
     let _ = socket.set_tcp_notsent_lowat(UNSENT_MAX);
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn serve(ports: Vec<Port>, front: &Front) -> JoinSet<()> {
 }
 
 async fn accept_all(port: Port, front: Front) {
-    let evict = || front.places.evict_oldest(clock::now());
+    let evict = || front.slots.evict_oldest(clock::now());
     loop {
         let (stream, from) = next_connection(|| port.listener.accept(), evict).await;
         admit(stream, from, port.tls.as_ref(), &front);
@@ -148,23 +148,23 @@ fn admit(stream: TcpStream, from: SocketAddr, tls: Option<&Certificates>, front:
     let peer = from.ip();
     // Clients of a proxy are only known from its requests, and are counted with those.
     let counted = Some(peer).filter(|peer| !is_trusted(*peer, &front.settings.get().trusted_proxies));
-    match front.places.enter(counted, clock::now()) {
-        Ok((place, evicted)) => {
+    match front.slots.enter(counted, clock::now()) {
+        Ok((slot, evicted)) => {
             let connection = Connection {
                 peer: peer.to_canonical(),
                 local: local.ip().to_canonical(),
                 is_tls: tls.is_some(),
-                place: Arc::new(place),
+                slot: Arc::new(slot),
             };
             let service = TowerToHyperService::new(AddExtension::new(front.router.clone(), connection));
             let running = Running {
                 evicted,
                 metrics: front.metrics.clone(),
-                patience: front.request_timeout,
+                time_limit: front.request_timeout,
                 turn: front.turn.clone().map(|turn| (turn, from)),
             };
-            tune(&stream, 2 * running.patience);
-            let stream = WriteTimeout::new(stream, running.patience);
+            tune(&stream, 2 * running.time_limit);
+            let stream = WriteTimeout::new(stream, running.time_limit);
             match tls.cloned() {
                 Some(certificates) => tokio::spawn(running.shake_hands(stream, service, certificates)),
                 None => tokio::spawn(running.serve_http1(stream, service)),
@@ -198,7 +198,7 @@ fn answer(
 struct Running {
     evicted: Evicted,
     metrics: Metrics,
-    patience: Duration,
+    time_limit: Duration,
     /// Takes it, if it turns out to be a client of TURN over TLS.
     turn: Option<(HandOver, SocketAddr)>,
 }
@@ -207,7 +207,7 @@ impl Running {
     async fn shake_hands(mut self, stream: WriteTimeout, service: Service, certificates: Certificates) {
         let has_turn = self.turn.is_some();
         let accepted = tokio::select! {
-            accepted = timeout(self.patience, accept::accept(stream, &certificates, has_turn)) => accepted,
+            accepted = timeout(self.time_limit, accept::accept(stream, &certificates, has_turn)) => accepted,
             Ok(full) = &mut self.evicted => return self.metrics.http_closed(full.into()),
         };
         match accepted {
@@ -241,7 +241,7 @@ impl Running {
             return self.serve_http1(stream, service).await;
         };
         let peeked = tokio::select! {
-            peeked = timeout(self.patience, Peeked::read(stream)) => peeked,
+            peeked = timeout(self.time_limit, Peeked::read(stream)) => peeked,
             Ok(full) = &mut self.evicted => return self.metrics.http_closed(full.into()),
         };
         match peeked {
@@ -259,7 +259,7 @@ impl Running {
         let service = service_fn(move |request| answer(&service, request));
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.patience)
+            .header_read_timeout(self.time_limit)
             .max_buf_size(HEADER_LEN_MAX as usize)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
@@ -275,13 +275,13 @@ impl Running {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let has_begun = Arc::new(AtomicBool::new(false));
-        let (begun, patience, metrics) = (has_begun.clone(), self.patience, self.metrics.clone());
+        let (begun, time_limit, metrics) = (has_begun.clone(), self.time_limit, self.metrics.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             begun.store(true, Ordering::Relaxed);
             answer(&service, request)
         });
         let silent = async {
-            tokio::time::sleep(patience).await;
+            tokio::time::sleep(time_limit).await;
             if has_begun.load(Ordering::Relaxed) {
                 std::future::pending().await
             }
@@ -292,8 +292,8 @@ impl Running {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(HEADER_LEN_MAX)
-            .keep_alive_interval(self.patience)
-            .keep_alive_timeout(self.patience)
+            .keep_alive_interval(self.time_limit)
+            .keep_alive_timeout(self.time_limit)
             .serve_connection(TokioIo::new(FrameLimit::new(stream)), service);
         tokio::select! {
             () = self.run(served, |served| served.graceful_shutdown()) => {}
@@ -310,16 +310,16 @@ impl Running {
         let Running {
             mut evicted,
             metrics,
-            patience,
+            time_limit,
             turn: _,
         } = self;
         let mut served = pin!(served);
         let ended = tokio::select! {
             ended = &mut served => ended,
             Ok(full) = &mut evicted => return metrics.http_closed(full.into()),
-            () = tokio::time::sleep(LIFE * patience) => {
+            () = tokio::time::sleep(LIFE * time_limit) => {
                 finish(served.as_mut());
-                match timeout(patience, served).await {
+                match timeout(time_limit, served).await {
                     Ok(ended) => ended,
                     Err(_) => return metrics.http_closed(Closed::Slow),
                 }

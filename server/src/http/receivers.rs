@@ -37,7 +37,7 @@ impl Denial {
     /// The HTTP status, and the sentence for the body.
     pub(crate) fn answer(self) -> (StatusCode, &'static str) {
         match self {
-            Denial::NoToken => (StatusCode::UNAUTHORIZED, "a valid access token, please\n"),
+            Denial::NoToken => (StatusCode::UNAUTHORIZED, "the request needs a valid access token\n"),
             Denial::NotAllowed => (StatusCode::FORBIDDEN, "this token does not allow it\n"),
             Denial::NotHere => (StatusCode::NOT_FOUND, "nobody of this identity is in the room\n"),
             Denial::Busy => (StatusCode::SERVICE_UNAVAILABLE, "no answer now\n"),

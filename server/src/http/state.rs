@@ -7,7 +7,7 @@ use axum::http::HeaderValue;
 use super::api::Api;
 use super::bodies::Bodies;
 use super::health::Health;
-use crate::clients::places::Places;
+use crate::clients::connection_slots::ConnectionSlots;
 use crate::config;
 use crate::controller_task::Handle;
 use crate::frontends::Handles;
@@ -29,7 +29,7 @@ pub(crate) struct Http {
     /// Addresses by which this machine is reached, beside its own.
     pub node_ips: Vec<IpAddr>,
     /// Places of clients behind trusted proxies.
-    pub proxied: Places,
+    pub proxied: ConnectionSlots,
     /// Places of bodies that are read.
     pub bodies: Bodies,
     /// The memory of messages that are being read.

@@ -33,7 +33,7 @@ use tokio::task::JoinHandle;
 use tower_http::add_extension::AddExtension;
 
 use super::{Api, Bodies, Http, dev, router};
-use crate::clients::places::{Limits, Places};
+use crate::clients::connection_slots::{ConnectionSlots, Limits};
 use crate::controller_task;
 use crate::frontends::{self, Handles};
 use crate::http::health::Health;
@@ -71,7 +71,7 @@ struct Server {
     controller: controller_task::Handle,
     front_ends: Handles,
     task: JoinHandle<()>,
-    places: Places,
+    slots: ConnectionSlots,
     settings: Current,
 }
 
@@ -107,7 +107,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         front_ends: handles.clone(),
         settings: settings.clone(),
         node_ips: vec![[203, 0, 113, 7].into()],
-        proxied: Places::new(LIMITS),
+        proxied: ConnectionSlots::new(LIMITS),
         bodies: Bodies::default(),
         reading: crate::websocket::Memory::default(),
         endpoint: Endpoint::new(metrics.clone(), query.clone()),
@@ -122,7 +122,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         controller,
         front_ends: handles,
         task,
-        places: Places::new(LIMITS),
+        slots: ConnectionSlots::new(LIMITS),
         settings,
     }
 }
@@ -135,7 +135,7 @@ impl Server {
             peer,
             local: [192, 0, 2, 1].into(),
             is_tls: request.uri().scheme_str() != Some("http"),
-            place: Arc::new(self.places.enter(None, clock::now()).unwrap().0),
+            slot: Arc::new(self.slots.enter(None, clock::now()).unwrap().0),
         };
         let service = AddExtension::new(self.router.clone(), connection);
         TowerToHyperService::new(service).call(request).await.unwrap()

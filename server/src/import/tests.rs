@@ -114,7 +114,7 @@ webhook:
 }
 
 #[test]
-fn what_livekit_does_not_know_and_wrong_values_are_named() {
+fn unknown_settings_and_wrong_values_are_named() {
     let imported =
         import("prot: 1\nrtc: {udp_port: high, node_ip: {v4: 192.0.2.1}}\nroom: {max_participants: few}").unwrap();
     let keys: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();

@@ -41,9 +41,9 @@ const REPORT_EVERY: Duration = Duration::from_secs(60);
 /// The limit. Cheap to clone; all clones count together. The program has so many places, which
 /// bounds the map.
 #[derive(Clone, Default)]
-pub(crate) struct Limit(Arc<Mutex<HashMap<Identifier, Place>>>);
+pub(crate) struct Limit(Arc<Mutex<HashMap<Identifier, CallSite>>>);
 
-struct Place {
+struct CallSite {
     name: String,
     left: u32,
     /// The time until which its minutes are counted.
@@ -51,10 +51,10 @@ struct Place {
     left_out: u64,
 }
 
-impl Place {
+impl CallSite {
     fn new(metadata: &Metadata<'_>, rate: Rate, now: Instant) -> Self {
         let line = metadata.line().map(|line| format!(":{line}")).unwrap_or_default();
-        Place {
+        CallSite {
             name: format!("{}{line}", metadata.file().unwrap_or(metadata.target())),
             left: rate.at_once,
             counted: now,
@@ -87,8 +87,8 @@ impl Limit {
     /// The places that left lines out since the last time, and how many.
     pub(crate) fn left_out(&self) -> BTreeMap<String, u64> {
         let mut left_out = BTreeMap::new();
-        for place in self.places().values_mut().filter(|place| place.left_out > 0) {
-            *left_out.entry(place.name.clone()).or_default() += std::mem::take(&mut place.left_out);
+        for site in self.sites().values_mut().filter(|site| site.left_out > 0) {
+            *left_out.entry(site.name.clone()).or_default() += std::mem::take(&mut site.left_out);
         }
         left_out
     }
@@ -97,10 +97,10 @@ impl Limit {
     pub(crate) async fn report(self) {
         loop {
             tokio::time::sleep(REPORT_EVERY).await;
-            for (place, lines) in self.left_out() {
+            for (site, lines) in self.left_out() {
                 warn!(
                     lines,
-                    place, "the log has too many lines of this place: these were left out"
+                    site, "the log has too many lines of this place: these were left out"
                 );
             }
         }
@@ -112,14 +112,13 @@ impl Limit {
             Level::INFO => INFO,
             _ => return true,
         };
-        let mut places = self.places();
-        let place = places.entry(metadata.callsite());
-        place
-            .or_insert_with(|| Place::new(metadata, rate, now))
+        let mut sites = self.sites();
+        let site = sites.entry(metadata.callsite());
+        site.or_insert_with(|| CallSite::new(metadata, rate, now))
             .admits(rate, now)
     }
 
-    fn places(&self) -> MutexGuard<'_, HashMap<Identifier, Place>> {
+    fn sites(&self) -> MutexGuard<'_, HashMap<Identifier, CallSite>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -173,14 +172,14 @@ mod tests {
             left_out.values().sum::<u64>(),
             10_001 - u64::from(lines[&Level::WARN] + lines[&Level::INFO])
         );
-        assert!(left_out.keys().all(|place| place.contains("limit.rs:")), "{left_out:?}");
+        assert!(left_out.keys().all(|site| site.contains("limit.rs:")), "{left_out:?}");
         assert!(limit.left_out().is_empty(), "they are told once");
     }
 
     #[test]
     fn each_minute_adds_lines_up_to_those_at_once() {
         let now = clock::now();
-        let mut place = Place {
+        let mut site = CallSite {
             name: String::new(),
             left: 0,
             counted: now,
@@ -188,7 +187,7 @@ mod tests {
         };
         let mut admitted = |after| {
             let at = now + Duration::from_secs(after);
-            (0..100).filter(|_| place.admits(FAULTS, at)).count() as u32
+            (0..100).filter(|_| site.admits(FAULTS, at)).count() as u32
         };
         assert_eq!(admitted(0), 0);
         assert_eq!(admitted(60), FAULTS.per_minute);

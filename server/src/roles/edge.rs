@@ -13,7 +13,7 @@ use super::http_ports::{self, KeptPorts};
 use super::media::Media;
 use super::rooms::Rooms;
 use super::sip::Sip;
-use crate::clients::places::Places;
+use crate::clients::connection_slots::ConnectionSlots;
 use crate::config::{self, Config};
 use crate::http::health::Health;
 use crate::http::listen::{self, Front, Port};
@@ -30,7 +30,7 @@ pub(crate) struct Edge {
     /// The settings of requests.
     pub settings: Current,
     /// Places of connections, and of clients behind proxies.
-    pub places: [Places; 2],
+    pub slots: [ConnectionSlots; 2],
     /// The certificates in files, if there is HTTPS.
     pub certificates: Option<tls::Files>,
     /// Gets certificates, if they are got.
@@ -95,14 +95,14 @@ pub(crate) fn start(
         https.as_ref().map(|https| https.certificates.clone()),
     );
     let settings = Current::new(Settings::of(config));
-    let places = [(); 2].map(|()| Places::new((&config.limits).into()));
+    let slots = [(); 2].map(|()| ConnectionSlots::new((&config.limits).into()));
     let request_timeout = config.limits.request_timeout.0;
     let http = Http {
         controller: rooms.controller.clone(),
         front_ends: rooms.front_ends.clone(),
         settings: settings.clone(),
         node_ips: config.rtc.node_ips.clone(),
-        proxied: places[1].clone(),
+        proxied: slots[1].clone(),
         bodies: Bodies::default(),
         reading: Memory::default(),
         endpoint: Endpoint::new(metrics.clone(), media.query.clone()),
@@ -114,7 +114,7 @@ pub(crate) fn start(
     };
     let front = Front {
         router: http::router(http, request_timeout),
-        places: places[0].clone(),
+        slots: slots[0].clone(),
         settings: settings.clone(),
         metrics: metrics.clone(),
         request_timeout,
@@ -123,7 +123,7 @@ pub(crate) fn start(
     Ok(Edge {
         health,
         settings,
-        places,
+        slots,
         certificates,
         acme,
         ports: OpenPorts { ports, front },

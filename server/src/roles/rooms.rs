@@ -8,7 +8,7 @@ use southbound::{ControllerId, Notice};
 use tokio::task::JoinHandle;
 
 use super::{Process, reach, seed};
-use crate::clients::places;
+use crate::clients::connection_slots;
 use crate::config::Config;
 use crate::controller_task;
 use crate::frontends;
@@ -43,7 +43,7 @@ pub(crate) fn start(
     let (webhooks, webhooks_task) = webhooks::start(metrics.clone());
     let settings = frontends::Settings {
         pings: config.signalling.pings(),
-        sessions: places::Limits::from(&config.limits).sessions(),
+        sessions: connection_slots::Limits::from(&config.limits).sessions(),
         keys: api_keys(config),
         wall: clocks.wall,
         seed: u64::from_ne_bytes(seed()?),

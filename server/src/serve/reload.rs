@@ -5,7 +5,7 @@ use access::ApiKeys;
 use tracing::{error, info, warn};
 
 use crate::cli;
-use crate::clients::places::{Limits, Places};
+use crate::clients::connection_slots::{ConnectionSlots, Limits};
 use crate::config::{ApiSecrets, Config, Keys, changes, is_reloaded};
 use crate::controller_task::Handle;
 use crate::frontends::Handles;
@@ -23,7 +23,7 @@ pub(crate) struct Reload<'a> {
     /// The settings of requests.
     pub settings: Current,
     /// Places of connections, and of clients behind proxies.
-    pub places: [Places; 2],
+    pub slots: [ConnectionSlots; 2],
     /// The controller, which signs refreshed tokens.
     pub controller: Handle,
     /// Its front ends.
@@ -58,7 +58,7 @@ impl Reload<'_> {
         }
         self.settings.replace(Settings::of(&config));
         let limits = Limits::from(&config.limits);
-        self.places.iter().for_each(|places| places.set_limits(limits));
+        self.slots.iter().for_each(|slots| slots.set_limits(limits));
         self.front_ends.whip.set_limits(limits.sessions()).await;
         self.set_keys(api_keys(&config)).await;
         self.controller.set_quotas((&config.quotas).into()).await;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use tracing::debug;
 
-use crate::clients::places::{Evicted, Limits, Place, Places};
+use crate::clients::connection_slots::{ConnectionSlot, ConnectionSlots, Evicted, Limits};
 use crate::config;
 use crate::metrics::Metrics;
 use crate::metrics::closed::Closed;
@@ -21,7 +21,7 @@ const CONNECTIONS: Limits = Limits {
 pub(crate) struct Access {
     config: config::Sip,
     metrics: Metrics,
-    places: Places,
+    slots: ConnectionSlots,
 }
 
 impl Access {
@@ -30,23 +30,23 @@ impl Access {
         Access {
             config,
             metrics,
-            places: Places::new(CONNECTIONS),
+            slots: ConnectionSlots::new(CONNECTIONS),
         }
     }
 
     /// A place for a connection from this address, if it may control calls and there is one.
-    pub(crate) fn enter(&self, from: IpAddr) -> Option<(Place, Evicted)> {
+    pub(crate) fn enter(&self, from: IpAddr) -> Option<(ConnectionSlot, Evicted)> {
         if !self.admits(from) {
             return None;
         }
-        let entered = self.places.enter(Some(from), clock::now());
+        let entered = self.slots.enter(Some(from), clock::now());
         entered.inspect_err(|full| self.closed((*full).into())).ok()
     }
 
     /// Gives the place of the oldest silent connection away, as where the system has no more
     /// descriptors.
     pub(crate) fn evict_oldest(&self) {
-        self.places.evict_oldest(clock::now());
+        self.slots.evict_oldest(clock::now());
     }
 
     /// Counts a connection that we closed, or did not take.

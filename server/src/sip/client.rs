@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{Response, StatusCode};
 
 use super::task::Handle;
-use crate::clients::places::Place;
+use crate::clients::connection_slots::ConnectionSlot;
 use crate::http::page;
 
 /// One connection of a client.
@@ -16,7 +16,7 @@ pub(super) struct Client {
     pub(super) from: IpAddr,
     pub(super) handle: Handle,
     /// A WebSocket keeps it.
-    pub(super) place: Arc<Place>,
+    pub(super) slot: Arc<ConnectionSlot>,
 }
 
 /// An answer of this status and no more.

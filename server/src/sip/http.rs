@@ -20,7 +20,7 @@ use super::client::{Client, refuse};
 use super::task::{Handle, Protocol};
 use super::websocket;
 use crate::clients::accept::next_connection;
-use crate::clients::places::Evicted;
+use crate::clients::connection_slots::Evicted;
 use crate::clients::write_timeout::WriteTimeout;
 use crate::http::framing;
 use crate::http::listen::tune;
@@ -35,11 +35,11 @@ const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 pub(crate) async fn serve(listener: TcpListener, handle: Handle, access: Arc<Access>) {
     loop {
         let (stream, from) = next_connection(|| listener.accept(), || access.evict_oldest()).await;
-        if let Some((place, evicted)) = access.enter(from.ip()) {
+        if let Some((slot, evicted)) = access.enter(from.ip()) {
             let client = Client {
                 from: from.ip().to_canonical(),
                 handle: handle.clone(),
-                place: Arc::new(place),
+                slot: Arc::new(slot),
             };
             tokio::spawn(serve_one(stream, client, evicted, access.clone()));
         }

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub(crate) struct Notifier {
     access: Arc<Access>,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 impl Notifier {
@@ -30,13 +30,13 @@ impl Notifier {
     pub(crate) fn new(access: Arc<Access>) -> Self {
         Notifier {
             access,
-            places: Arc::new(Semaphore::new(NOTICES_MAX)),
+            slots: Arc::new(Semaphore::new(NOTICES_MAX)),
         }
     }
 
     /// Writes `tag` and the end of a line to the socket, if it takes it.
     pub(crate) fn tell(&self, socket: String, tag: String) {
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
+        let Ok(slot) = self.slots.clone().try_acquire_owned() else {
             return warn!(socket, "too many time-outs are being told of");
         };
         let access = self.access.clone();
@@ -45,7 +45,7 @@ impl Notifier {
             if let Err(error) = written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 warn!(socket, %error, "nobody could be told that a call timed out");
             }
-            drop(place);
+            drop(slot);
         });
     }
 }

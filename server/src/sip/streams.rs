@@ -17,7 +17,7 @@ use tracing::debug;
 use super::access::Access;
 use super::task::{Handle, Protocol};
 use crate::clients::accept::next_connection;
-use crate::clients::places::{Evicted, Place};
+use crate::clients::connection_slots::{ConnectionSlot, Evicted};
 use crate::http::listen::tune;
 use crate::metrics::closed::Closed;
 
@@ -37,9 +37,9 @@ const LINE_MAX: usize = 65_536;
 pub(crate) async fn serve_tcp(listener: TcpListener, handle: Handle, access: Arc<Access>) {
     loop {
         let (stream, from) = next_connection(|| listener.accept(), || access.evict_oldest()).await;
-        if let Some((place, evicted)) = access.enter(from.ip()) {
+        if let Some((slot, evicted)) = access.enter(from.ip()) {
             let from = from.ip().to_canonical();
-            tokio::spawn(serve_one(stream, from, place, evicted, handle.clone(), access.clone()));
+            tokio::spawn(serve_one(stream, from, slot, evicted, handle.clone(), access.clone()));
         }
     }
 }
@@ -47,14 +47,14 @@ pub(crate) async fn serve_tcp(listener: TcpListener, handle: Handle, access: Arc
 async fn serve_one(
     stream: TcpStream,
     from: IpAddr,
-    place: Place,
+    slot: ConnectionSlot,
     mut evicted: Evicted,
     handle: Handle,
     access: Arc<Access>,
 ) {
     tune(&stream, PATIENCE);
     let ended = tokio::select! {
-        ended = converse(stream, from, &place, handle) => ended,
+        ended = converse(stream, from, &slot, handle) => ended,
         Ok(full) = &mut evicted => return access.closed(full.into()),
     };
     if let Err(error) = ended {
@@ -68,7 +68,7 @@ async fn serve_one(
 async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     from: IpAddr,
-    place: &Place,
+    slot: &ConnectionSlot,
     handle: Handle,
 ) -> io::Result<()> {
     let mut messages = Stream::default();
@@ -86,7 +86,7 @@ async fn converse(
         }
         messages.push(&buffer[..len]);
         while let Some(message) = messages.next_message().map_err(|_| unreadable())? {
-            place.join();
+            slot.join();
             if let Some(reply) = handle.answer(Protocol::Ng, Some(from), message).await {
                 timeout(PATIENCE, stream.write_all(&reply)).await??;
             }
@@ -115,9 +115,9 @@ pub(crate) fn bind_unix(path: &Path) -> io::Result<UnixListener> {
 /// rtpproxy's protocol over a Unix socket: a process that may open it may control calls. One
 /// command a connection.
 pub(crate) async fn serve_unix(listener: UnixListener, handle: Handle) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
+        let Ok(slot) = slots.clone().acquire_owned().await else {
             return;
         };
         // Each ends soon by itself, so none has to be closed for the next.
@@ -126,7 +126,7 @@ pub(crate) async fn serve_unix(listener: UnixListener, handle: Handle) {
         tokio::spawn(async move {
             // A peer that has closed, or sends nothing, needs no answer.
             let _ = timeout(PATIENCE, command(stream, handle)).await;
-            drop(place);
+            drop(slot);
         });
     }
 }

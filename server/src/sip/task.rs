@@ -62,7 +62,7 @@ pub(crate) enum ReplyTo {
     Waiting(oneshot::Sender<Arc<[u8]>>),
 }
 
-struct Asked {
+struct ControlMessage {
     protocol: Protocol,
     from: Option<IpAddr>,
     message: Vec<u8>,
@@ -70,7 +70,7 @@ struct Asked {
 }
 
 enum ProxyRequest {
-    Request(Asked),
+    Request(ControlMessage),
     Alive(oneshot::Sender<()>),
     Drain,
     EndingCalls(oneshot::Sender<usize>),
@@ -93,7 +93,7 @@ impl Handle {
         message: Vec<u8>,
         reply_to: ReplyTo,
     ) -> Result<(), Gone> {
-        let asked = Asked {
+        let asked = ControlMessage {
             protocol,
             from,
             message,
@@ -204,7 +204,7 @@ impl Task {
         }
     }
 
-    async fn ask(&mut self, asked: Asked) {
+    async fn ask(&mut self, asked: ControlMessage) {
         if let ReplyTo::Datagram(_, source) = &asked.reply_to
             && self.relay.is_media(*source)
         {

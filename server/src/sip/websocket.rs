@@ -41,7 +41,7 @@ pub(super) fn accept(request: Request<Incoming>, client: Client) -> Response<Bod
     let Some((upgrade, mut answer)) = websocket::upgrade(&mut parts) else {
         return refuse(400);
     };
-    if !client.place.join() {
+    if !client.slot.join() {
         return refuse(503);
     }
     answer

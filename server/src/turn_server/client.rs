@@ -14,7 +14,7 @@ use super::TurnServer;
 use super::counts::TurnEvent;
 use super::link::Link;
 use super::ports::{self, Asker, Port};
-use crate::clients::places::{Evicted, Place};
+use crate::clients::connection_slots::{ConnectionSlot, Evicted};
 use crate::os::clock;
 
 /// How long a client with a stream may be without an allocation.
@@ -136,12 +136,12 @@ impl Session {
 }
 
 /// Serves a client as long as it is there and has its place. One without an allocation has a
-/// `place`, and one with datagrams is not served without.
+/// `slot`, and one with datagrams is not served without.
 pub(super) async fn serve(
     server: Arc<TurnServer>,
     mut link: Link,
     mut session: Session,
-    mut place: Option<(Place, Evicted)>,
+    mut slot: Option<(ConnectionSlot, Evicted)>,
 ) {
     let mut idle_until = clock::now() + IDLE;
     let mut buffer = vec![0; DATA_MAX + 1];
@@ -154,7 +154,7 @@ pub(super) async fn serve(
             received = ports::receive(&session.ports, &mut buffer) => Event::Relayed(received),
             () = tokio::time::sleep(wait) => Event::Due,
             () = evicted.notified() => return server.counts.add(TurnEvent::Evicted),
-            () = lost(&mut place) => return server.counts.add(TurnEvent::Full),
+            () = lost(&mut slot) => return server.counts.add(TurnEvent::Full),
         };
         let answer = match event {
             Event::Message(None) => return,
@@ -184,15 +184,15 @@ pub(super) async fn serve(
             }
             return;
         }
-        match (session.is_allocated(), &place) {
-            (true, _) => place = None,
+        match (session.is_allocated(), &slot) {
+            (true, _) => slot = None,
             (false, Some(_)) => {}
             // The next message of its address makes another one.
             (false, None) if link.is_forgeable() => return,
             (false, None) => {
                 idle_until = clock::now() + IDLE;
-                match server.places.enter(Some(session.address.ip()), clock::now()) {
-                    Ok(pending) => place = Some(pending),
+                match server.slots.enter(Some(session.address.ip()), clock::now()) {
+                    Ok(pending) => slot = Some(pending),
                     Err(_) => return server.counts.add(TurnEvent::Full),
                 }
             }
@@ -201,8 +201,8 @@ pub(super) async fn serve(
 }
 
 /// Waits until a place is lost.
-async fn lost(place: &mut Option<(Place, Evicted)>) {
-    if let Some((_, evicted)) = place
+async fn lost(slot: &mut Option<(ConnectionSlot, Evicted)>) {
+    if let Some((_, evicted)) = slot
         && evicted.await.is_ok()
     {
         return;

@@ -20,7 +20,7 @@ const DEAD_AFTER: Duration = Duration::from_secs(15);
 
 /// Serves the clients that connect to a port.
 pub(super) async fn serve(server: Arc<TurnServer>, listener: TcpListener) {
-    let evict = || server.places.evict_oldest(clock::now());
+    let evict = || server.slots.evict_oldest(clock::now());
     loop {
         let (stream, from) = next_connection(|| listener.accept(), evict).await;
         tune(&stream, DEAD_AFTER);
@@ -31,9 +31,9 @@ pub(super) async fn serve(server: Arc<TurnServer>, listener: TcpListener) {
 /// Serves a client over a stream, if it may be one more.
 pub(crate) fn admit(server: &Arc<TurnServer>, stream: Box<dyn Stream>, from: SocketAddr) {
     let from = SocketAddr::new(from.ip().to_canonical(), from.port());
-    match server.places.enter(Some(from.ip()), clock::now()) {
-        Ok(place) => {
-            let serving = client::serve(server.clone(), Link::stream(stream), Session::new(from), Some(place));
+    match server.slots.enter(Some(from.ip()), clock::now()) {
+        Ok(slot) => {
+            let serving = client::serve(server.clone(), Link::stream(stream), Session::new(from), Some(slot));
             tokio::spawn(serving);
         }
         Err(_) => server.counts.add(TurnEvent::Full),

@@ -1,9 +1,9 @@
 //! Compares what a switch and its base send with what the model sends, by bytes.
 //!
 //! The model is told when a replica moves between the base and the switch, and from which state
-//! ([`Told`]): it releases the replica and resumes it. So its numbers jump where theirs do, and it
-//! waits for the same key frames. The timestamps and frame numbers of a replica that the switch has
-//! begun at a key frame are the source's and the offsets of that state.
+//! ([`Handover`]): it releases the replica and resumes it. So its numbers jump where theirs do, and
+//! it waits for the same key frames. The timestamps and frame numbers of a replica that the switch
+//! has begun at a key frame are the source's and the offsets of that state.
 //!
 //! After each step the same datagrams were sent, in any order. Two datagrams are the same if their
 //! RTP headers, the values of their header extensions and their payloads are equal, with these
@@ -34,7 +34,7 @@ use dataplane::{Inject, LegId, Path, ReplicaId, ReplicaSnapshot, Update};
 
 use self::arrivals::{Arrival, Arrivals, Order};
 use self::sent_copy::SentCopy;
-use crate::device::{ModelDevice, Ports, SwitchDevice, Told};
+use crate::device::{Handover, ModelDevice, Ports, SwitchDevice};
 use crate::differential::Difference;
 use crate::invariants::Invariants;
 use crate::peers::Opened;
@@ -121,17 +121,17 @@ impl Pair {
         let mut moved = Vec::new();
         for told in device.moves() {
             match told {
-                Told::Base(at, injection) => {
+                Handover::Base(at, injection) => {
                     if let Injection::Resume(replica, _) = &injection {
                         moved.push((*replica, None));
                     }
                     self.model.inject(at, injection.as_inject());
                 }
-                Told::Switch(at, replica, from) => {
+                Handover::Switch(at, replica, from) => {
                     moved.push((replica, Some(from)));
                     self.model.inject(at, Inject::Resume { replica, from });
                 }
-                Told::Step => {
+                Handover::Step => {
                     moved.drain(..).for_each(|(replica, from)| self.moved(replica, from));
                     answer = apply(&mut self.model, now, step);
                 }

@@ -21,7 +21,7 @@ pub use inline::InlineDevice;
 pub use interpreter::Interpreter;
 pub use kernel::KernelDevice;
 pub use model::ModelDevice;
-pub use moves::Told;
+pub use moves::Handover;
 pub use rings::Rings;
 pub use sockets::{Family, SocketDevice};
 pub use switch::{Ports, SwitchDevice};

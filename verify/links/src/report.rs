@@ -14,16 +14,16 @@ struct Row {
     level: String,
     queue: String,
     /// How often the claim was kept, of how many times it was judged.
-    kept: Kept,
+    kept: Share,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Kept {
+struct Share {
     times: usize,
     of: usize,
 }
 
-impl Kept {
+impl Share {
     fn count(all: impl Iterator<Item = bool>) -> Self {
         all.fold(Self::default(), |sum, kept| Self {
             times: sum.times + usize::from(kept),
@@ -39,7 +39,7 @@ impl Kept {
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.of {
             0 => Ok(()),
@@ -54,7 +54,7 @@ pub fn table(scenarios: &[Scenario], seeds: &RangeInclusive<u64>) -> String {
         "| link | asked | Weir: settled, s | level | queue, ms | in time | rtc-interceptor: settled, s | level | queue, ms | in time |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
     );
-    let (mut ours_kept, mut other_kept) = (Kept::default(), Kept::default());
+    let (mut ours_kept, mut other_kept) = (Share::default(), Share::default());
     for scenario in scenarios {
         let ours = row(scenario, Candidate::Weir, seeds);
         let other = row(scenario, Candidate::RtcInterceptor, seeds);
@@ -109,7 +109,7 @@ fn settles(scenario: &Scenario, traces: &[Trace]) -> Row {
         result: each(&worst_settled),
         level: each(&|column| format!("{:.2}", mean(column.iter().map(|judgement| judgement.level)))),
         queue: each(&|column| milliseconds(column.iter().map(|judgement| judgement.queue).max())),
-        kept: Kept::count(seen.iter().flatten().map(Judgement::in_time)),
+        kept: Share::count(seen.iter().flatten().map(Judgement::in_time)),
     }
 }
 
@@ -144,7 +144,7 @@ fn follows(scenario: &Scenario, traces: &[Trace]) -> Row {
         ),
         level: "".into(),
         queue: milliseconds(longest_queue(scenario, traces)),
-        kept: Kept::default(),
+        kept: Share::default(),
     }
 }
 
@@ -156,7 +156,7 @@ fn shares(scenario: &Scenario, traces: &[Trace]) -> Row {
         result: format!("first gets {:.0}-{:.0} %", least * 100.0, most * 100.0),
         level: "".into(),
         queue: milliseconds(longest_queue(scenario, traces)),
-        kept: Kept::count(shares.iter().copied().map(judge::is_fair)),
+        kept: Share::count(shares.iter().copied().map(judge::is_fair)),
     }
 }
 

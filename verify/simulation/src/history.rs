@@ -37,12 +37,12 @@ pub struct Step {
     pub person: usize,
     /// The action. One that is impossible at the time is skipped, so that any part of a history is
     /// a history.
-    pub deed: Deed,
+    pub action: Action,
 }
 
 /// An action of a person, or an accident. A `pick` chooses among the existing objects.
 #[derive(Clone, Copy, Debug)]
-pub enum Deed {
+pub enum Action {
     /// Joins the room. While in the room already it is a second client with the same identity.
     Join(How),
     /// Sends a leave message and goes.
@@ -58,7 +58,7 @@ pub enum Deed {
     /// Subscribes to a track of another person, or unsubscribes.
     Subscribe(u32, bool),
     /// Sets the quality of a track of another person.
-    Settings(u32, Wish),
+    Settings(u32, Demand),
     /// Allows or forbids one person to have its tracks.
     Permit(u32, bool),
     /// Sends a message to everybody, or to one.
@@ -117,7 +117,7 @@ pub enum Device {
 
 /// How well a track is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Demand {
     /// Not now.
     Nothing,
     /// In this quality: 0 is low, 2 is high.
@@ -139,7 +139,7 @@ impl History {
             steps.push(Step {
                 at,
                 person,
-                deed: Deed::random(rng),
+                action: Action::random(rng),
             });
         }
         steps.sort_by_key(|step| step.at);
@@ -160,7 +160,7 @@ fn beginning(rng: &mut StdRng, person: usize) -> Vec<Step> {
     let mut steps = vec![Step {
         at,
         person,
-        deed: Deed::Join(How::random(rng)),
+        action: Action::Join(How::random(rng)),
     }];
     for device in [Device::Microphone, Device::camera(rng), Device::Screen]
         .into_iter()
@@ -170,13 +170,13 @@ fn beginning(rng: &mut StdRng, person: usize) -> Vec<Step> {
         steps.push(Step {
             at,
             person,
-            deed: Deed::Publish(device),
+            action: Action::Publish(device),
         });
     }
     steps
 }
 
-impl Deed {
+impl Action {
     fn random(rng: &mut StdRng) -> Self {
         let pick = rng.random();
         match rng.random_range(0..100) {
@@ -187,7 +187,7 @@ impl Deed {
             28..36 => Self::Unpublish(pick),
             36..44 => Self::Mute(pick, rng.random_bool(0.6)),
             44..54 => Self::Subscribe(pick, rng.random_bool(0.5)),
-            54..62 => Self::Settings(pick, Wish::random(rng)),
+            54..62 => Self::Settings(pick, Demand::random(rng)),
             62..65 => Self::Permit(pick, rng.random_bool(0.4)),
             65..71 => Self::Say {
                 reliable: rng.random(),
@@ -233,7 +233,7 @@ impl Device {
     }
 }
 
-impl Wish {
+impl Demand {
     fn random(rng: &mut StdRng) -> Self {
         match rng.random_range(0..3) {
             0 => Self::Nothing,

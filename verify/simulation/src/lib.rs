@@ -28,6 +28,6 @@ mod world;
 
 pub use checks::{Invariant, Violation};
 pub use faults::Faults;
-pub use history::{Deed, History, Step};
+pub use history::{Action, History, Step};
 pub use shrink::shrink;
 pub use world::{Failure, Summary, run};

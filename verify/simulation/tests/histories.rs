@@ -100,7 +100,7 @@ fn tell(seed: u64, history: &History, failure: Option<&Failure>) -> String {
             "{:>9.3} s  person {}: {:?}\n",
             step.at.as_secs_f64(),
             step.person,
-            step.deed
+            step.action
         )
     });
     let steps: String = steps.collect();

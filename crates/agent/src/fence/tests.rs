@@ -294,7 +294,7 @@ fn any_command(rng: &mut StdRng) -> Command {
 }
 
 #[test]
-fn whatever_was_before_a_room_is_what_its_owner_said() {
+fn after_any_history_a_room_is_as_its_owner_said() {
     for seed in 0..500 {
         let mut rng = StdRng::seed_from_u64(seed);
         let (mut world, mut anew) = (World::default(), World::default());

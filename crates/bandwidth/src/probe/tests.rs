@@ -16,8 +16,8 @@ fn started() -> (Prober, Instant) {
     (prober, now)
 }
 
-fn found(rate: f64) -> Found {
-    Found::Rate {
+fn found(rate: f64) -> ProbeResult {
+    ProbeResult::Rate {
         rate,
         stretched: Duration::ZERO,
         arriving: Duration::from_millis(15),
@@ -25,8 +25,8 @@ fn found(rate: f64) -> Found {
     }
 }
 
-fn full(rate: f64) -> Found {
-    Found::Rate {
+fn full(rate: f64) -> ProbeResult {
+    ProbeResult::Rate {
         rate,
         stretched: Duration::from_millis(15),
         arriving: Duration::from_millis(30),
@@ -113,7 +113,7 @@ fn a_first_probe_lost_in_jitter_is_made_longer_until_it_says_something() {
     let mut bytes = Vec::new();
     for id in 2..8 {
         bytes.extend(std::iter::from_fn(|| prober.poll()).map(|probe| probe.bytes));
-        let unclear = Found::Rate {
+        let unclear = ProbeResult::Rate {
             rate: 3e5,
             stretched: Duration::from_millis(10),
             arriving: Duration::from_millis(30),

@@ -96,7 +96,7 @@ fn a_recorder_by_grant_takes_no_place_and_keeps_no_room_open() {
 }
 
 #[test]
-fn who_becomes_a_recorder_or_ceases_to_be_one_is_counted_anew() {
+fn a_participant_that_becomes_a_recorder_or_ceases_to_be_one_is_counted_anew() {
     let mut world = World::new();
     let ada = world.join("ada", PeerMode::Dual);
     let mut set = |recorder| {

@@ -3,12 +3,12 @@
 use livekit_protocol as proto;
 
 use super::error::ApiError;
-use super::requests::Asked;
+use super::requests::ApiRequest;
 use super::route::DispatchMethod;
 use crate::agents::{DispatchReply, DispatchRequest, agent_request};
 use crate::form::Form;
 
-impl Asked<'_> {
+impl ApiRequest<'_> {
     /// The request of a method.
     pub(super) fn dispatch(&self, method: DispatchMethod) -> Result<DispatchRequest, ApiError> {
         match method {

@@ -18,13 +18,13 @@ use crate::form::Form;
 use crate::limits::{METADATA_MAX, TEXT_MAX};
 
 /// A request: its token and its body.
-pub(super) struct Asked<'a> {
+pub(super) struct ApiRequest<'a> {
     pub(super) claims: &'a Claims,
     pub(super) form: Form,
     pub(super) body: &'a [u8],
 }
 
-impl Asked<'_> {
+impl ApiRequest<'_> {
     /// The request of a method of the room service.
     pub(super) fn read(&self, method: RoomMethod) -> Result<Request, ApiError> {
         let request = match method {

@@ -24,10 +24,10 @@ pub(crate) enum Ending {
 /// Checks that a call that seems silent is. Ports are asked only when the call would end, which
 /// costs next to nothing for any number of calls.
 #[derive(Debug, Default)]
-pub(crate) struct Check(Option<Asked>);
+pub(crate) struct Check(Option<PendingCheck>);
 
 #[derive(Debug)]
-struct Asked {
+struct PendingCheck {
     /// The time of the last packet known then.
     since: Instant,
     until: Instant,
@@ -60,7 +60,7 @@ impl Call {
             .flat_map(|side| &side.sources)
             .filter_map(|source| source.deadline());
         let idle = self.alive().next().map(|_| {
-            let idle = self.last_activity() + self.patience(config).0;
+            let idle = self.last_activity() + self.idle_limit(config).0;
             self.check.pending().map_or(idle, |until| until.max(idle))
         });
         kept.chain(learning).chain(idle).min()
@@ -77,8 +77,8 @@ impl Call {
         if self.dialogues.is_empty() {
             return Some(Ending::Deleted);
         }
-        let (patience, counter) = self.patience(context.config);
-        let idle = self.alive().next().is_some() && self.last_activity() + patience <= now;
+        let (idle_limit, counter) = self.idle_limit(context.config);
+        let idle = self.alive().next().is_some() && self.last_activity() + idle_limit <= now;
         if idle { self.silent(now, counter) } else { None }
     }
 
@@ -93,7 +93,7 @@ impl Call {
             None if self.installed.is_empty() => Some(Ending::TimedOut(counter)),
             None => {
                 let missing: BTreeSet<SocketAddr> = self.installed.keys().copied().collect();
-                self.check = Check(Some(Asked {
+                self.check = Check(Some(PendingCheck {
                     since,
                     until: now + NODE_WAIT,
                     missing: missing.clone(),
@@ -130,7 +130,7 @@ impl Call {
     }
 
     /// The longest time without a packet, and the counter of that timeout.
-    pub(crate) fn patience(&self, config: &Config) -> (Duration, Counter) {
+    pub(crate) fn idle_limit(&self, config: &Config) -> (Duration, Counter) {
         let mut answered = self.alive().filter(|dialogue| dialogue.answered).peekable();
         if answered.peek().is_none() {
             return (config.offer_timeout, Counter::CallsOfferTimeout);

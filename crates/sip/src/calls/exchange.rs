@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use super::Calls;
-use crate::call::{Call, CallName, Context, Dialogue, Found, Names, Place, Refused, Role, Target};
+use crate::call::{Call, CallName, Context, Dialogue, EndResult, Names, Place, Refused, Role, Target};
 use crate::counters::Counter;
 use crate::messages::Output;
 use crate::sdp::Description;
@@ -64,7 +64,7 @@ impl Calls {
         names: Option<&Names<'_>>,
         kept_until: Instant,
         may_end: impl Fn(&Dialogue) -> bool,
-    ) -> Found {
+    ) -> EndResult {
         let found = call.end_where(names, kept_until, may_end);
         if found.ended {
             self.counters.count(Counter::CallsEnded);

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::flags::table::is_command;
 use super::value::{Dictionary, Value};
-use super::{Encoding, Flags, report, statistics as told, wishes};
+use super::{Encoding, Flags, features, report, statistics as told};
 use crate::call::{Call, CallName, Context, Dialogue, Names, Refused, Role, Target};
 use crate::calls::{Calls, Exchange};
 use crate::counters::Counter;
@@ -160,11 +160,11 @@ impl Commands<'_> {
             return Ok(sdp.to_vec());
         }
         let before = flags.undone.ignored.count;
-        let refused = wishes::refused(role, &description, flags, &self.calls.config().tolerated);
+        let refused = features::refused(role, &description, flags, &self.calls.config().tolerated);
         self.calls.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
-        if let Some(wish) = refused {
+        if let Some(feature) = refused {
             self.calls.counters.count(Counter::NgUnsupported);
-            return Err(Failure::Error(wishes::reason(wish)));
+            return Err(Failure::Error(features::reason(feature)));
         }
         let party = description.address();
         let call = match role {

@@ -10,7 +10,7 @@ use crate::config::Learning;
 use crate::counters::Counter;
 use crate::limits::{MESSAGE_MAX, NAME_MAX, SECTIONS_MAX};
 use crate::messages::Output;
-use crate::statistics::{Command as Asked, Outcome};
+use crate::statistics::{Command as CommandKind, Outcome};
 
 /// The protocol's version.
 const VERSION: &str = "20040107";
@@ -65,12 +65,12 @@ struct Commands<'a> {
 impl Commands<'_> {
     fn perform(&mut self, command: Command<'_>) -> Result<String, ErrorCode> {
         self.outcome.command = Some(match command {
-            Command::Version | Command::Feature(_) => Asked::Ping,
-            Command::Allocate(ref asked) if asked.lookup => Asked::Answer,
-            Command::Allocate(_) => Asked::Offer,
-            Command::Delete { .. } | Command::DeleteAll => Asked::Delete,
-            Command::Query { .. } => Asked::Query,
-            Command::Info => Asked::Statistics,
+            Command::Version | Command::Feature(_) => CommandKind::Ping,
+            Command::Allocate(ref asked) if asked.lookup => CommandKind::Answer,
+            Command::Allocate(_) => CommandKind::Offer,
+            Command::Delete { .. } | Command::DeleteAll => CommandKind::Delete,
+            Command::Query { .. } => CommandKind::Query,
+            Command::Info => CommandKind::Statistics,
         });
         match command {
             Command::Version => Ok(format!("{VERSION}\n")),
@@ -194,7 +194,7 @@ impl Commands<'_> {
             return Err(self.unknown());
         };
         let idle = self.now.saturating_duration_since(call.last_activity());
-        let ttl = call.patience(self.calls.config()).0.saturating_sub(idle).as_secs();
+        let ttl = call.idle_limit(self.calls.config()).0.saturating_sub(idle).as_secs();
         let [speaker, other] = [end, 1 - end].map(|end| media.sides[end].traffic[Component::Rtp as usize]);
         let value = |counter: &str| match counter {
             "ttl" => Ok(ttl),

@@ -32,11 +32,11 @@ impl<'a> Description<'a> {
         if sections.len() > SECTIONS_MAX {
             return Err(SdpRefused::TooManySections);
         }
-        let session_facts = Facts::of(&session);
-        let read = |lines| read_section(lines, &session_facts);
+        let session_values = LineValues::of(&session);
+        let read = |lines| read_section(lines, &session_values);
         let sections = sections.into_iter().map(read).collect::<Result<_, _>>()?;
         Ok(Self {
-            ice_lite: session_facts.ice_lite,
+            ice_lite: session_values.ice_lite,
             lines: session,
             sections,
         })
@@ -60,7 +60,7 @@ fn read_line(raw: &[u8]) -> Line<'_> {
     }
 }
 
-fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section<'a>, SdpRefused> {
+fn read_section<'a>(lines: Vec<Line<'a>>, session: &LineValues<'a>) -> Result<Section<'a>, SdpRefused> {
     let mut rest = lines[0].value;
     let media = take_word(&mut rest).ok_or(SdpRefused::Section)?;
     let ports = take_word(&mut rest).ok_or(SdpRefused::Section)?;
@@ -68,7 +68,7 @@ fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section
     let port = port.ok_or(SdpRefused::Section)?;
     let protocol = take_word(&mut rest).ok_or(SdpRefused::Section)?;
     let formats = rest.trim();
-    let own = Facts::of(&lines);
+    let own = LineValues::of(&lines);
     let ice = own.credentials().or_else(|| session.credentials());
     Ok(Section {
         media,
@@ -104,7 +104,7 @@ fn take_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
 
 /// The values of lines, of one section or of the session.
 #[derive(Default)]
-struct Facts<'a> {
+struct LineValues<'a> {
     has_connection: bool,
     address: Option<IpAddr>,
     direction: Option<Direction>,
@@ -121,18 +121,18 @@ struct Facts<'a> {
     bundle_only: bool,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> LineValues<'a> {
     fn of(lines: &[Line<'a>]) -> Self {
-        let mut facts = Self::default();
+        let mut values = Self::default();
         for line in lines {
             if line.letter == b'c' {
-                facts.has_connection = true;
-                facts.address = read_address(line.value);
+                values.has_connection = true;
+                values.address = read_address(line.value);
             } else if let Some((name, value)) = line.attribute() {
-                facts.attribute(name, value.trim());
+                values.attribute(name, value.trim());
             }
         }
-        facts
+        values
     }
 
     fn attribute(&mut self, name: &str, value: &'a str) {

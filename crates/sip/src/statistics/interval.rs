@@ -43,12 +43,12 @@ struct Begun {
     at: Instant,
     calls: (usize, usize),
     duration: Duration,
-    commands: [Asked; Command::ALL.len()],
+    commands: [RequestTimes; Command::ALL.len()],
 }
 
 /// The requests of one command in the interval.
 #[derive(Clone, Copy, Debug, Default)]
-struct Asked {
+struct RequestTimes {
     count: u64,
     least: Duration,
     most: Duration,
@@ -108,7 +108,7 @@ impl Begun {
             at,
             calls: (calls, calls),
             duration: Duration::ZERO,
-            commands: [Asked::default(); Command::ALL.len()],
+            commands: [RequestTimes::default(); Command::ALL.len()],
         }
     }
 
@@ -122,7 +122,7 @@ impl Begun {
     }
 }
 
-impl Asked {
+impl RequestTimes {
     fn add(&mut self, second: u64, took: Duration) {
         if self.count == 0 || second != self.second {
             self.close_second();

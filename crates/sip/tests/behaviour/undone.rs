@@ -1,6 +1,6 @@
 //! Warnings about requests that are not carried out.
 
-use sip::Wish;
+use sip::Feature;
 use sip::ng::value::Dictionary;
 use sip::{Config, Counter};
 
@@ -45,16 +45,16 @@ fn a_call_is_logged_a_bounded_number_of_times() {
     assert_eq!(setup.undone.len(), sip::limits::WARNED_MAX);
 }
 
-fn wishes() -> [(Wish, Dictionary); 4] {
+fn wishes() -> [(Feature, Dictionary); 4] {
     let none = Dictionary::default;
     [
         (
-            Wish::Transcode,
+            Feature::Transcode,
             none().with("codec", none().with("transcode", list(&["opus"]))),
         ),
-        (Wish::Ptime, none().with("ptime", 40_u64)),
-        (Wish::T38, none().with("T.38", list(&["decode"]))),
-        (Wish::InjectDtmf, flags(&["inject DTMF"])),
+        (Feature::Ptime, none().with("ptime", 40_u64)),
+        (Feature::T38, none().with("T.38", list(&["decode"]))),
+        (Feature::InjectDtmf, flags(&["inject DTMF"])),
     ]
 }
 
@@ -97,7 +97,7 @@ fn offered_codecs_need_no_transcoding_and_answers_never_do() {
 fn masked_codecs_stay_if_nothing_is_transcoded() {
     let config = Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)]);
     let mut setup = Setup::with(Config {
-        tolerated: vec![Wish::Transcode],
+        tolerated: vec![Feature::Transcode],
         ..config
     });
     let sdp = described(

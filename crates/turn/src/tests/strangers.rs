@@ -95,7 +95,7 @@ fn only_requests_are_answered() {
 }
 
 #[test]
-fn what_is_not_understood_is_named() {
+fn unknown_attributes_are_named() {
     let unknown = [0, 0x03, 0, 4, 0, 0, 0, 6, 0, 0x25, 0, 0, 0, 0x03, 0, 0, 0xc0, 1, 0, 0];
     let answer = answer_to(CLIENT, &message(0x0001, &unknown)).unwrap();
     assert!(answer.starts_with(&[1, 0x11]));

@@ -6,7 +6,7 @@ use wire::sdp::{MediaSection, SectionKind, SessionDescription};
 
 use crate::answer::Answer;
 use crate::route::Protocol;
-use crate::session::Told;
+use crate::session::SessionUpdates;
 
 /// The parts of an answer that were looked for.
 pub(super) struct Accepted {
@@ -18,7 +18,11 @@ pub(super) struct Accepted {
 }
 
 /// The controller's answer, if it is one for the whole offer (RFC 9725 section 4.4.3).
-pub(super) fn accept(protocol: Protocol, offered: &SessionDescription, told: &mut Told) -> Result<Accepted, Answer> {
+pub(super) fn accept(
+    protocol: Protocol,
+    offered: &SessionDescription,
+    told: &mut SessionUpdates,
+) -> Result<Accepted, Answer> {
     let Some((sid, ice_servers)) = told.joined.take() else {
         return Err(Answer::refusal(503, "the room cannot be joined"));
     };

@@ -9,13 +9,13 @@ use crate::answer::{Answer, FRAGMENT, SDP};
 use crate::etag::quoted;
 use crate::fragment;
 use crate::route::Route;
-use crate::session::{Session, Told, request};
+use crate::session::{Session, SessionUpdates, request};
 
 /// A call that is not answered yet.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) call: CallId,
-    pub(super) told: Told,
+    pub(super) told: SessionUpdates,
     task: Task,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Task {
 impl Pending {
     /// Nothing has been told yet.
     pub(super) fn new(call: CallId, task: Task) -> Self {
-        let told = Told::default();
+        let told = SessionUpdates::default();
         Self { call, told, task }
     }
 }
@@ -62,7 +62,7 @@ impl Front {
         connection: ConnectionId,
         mut session: Session,
         has_token_in_url: bool,
-        mut told: Told,
+        mut told: SessionUpdates,
         out: &mut Vec<Output>,
     ) -> Result<Answer, Answer> {
         match accept(session.protocol, &session.offer, &mut told) {
@@ -96,7 +96,7 @@ impl Front {
         &mut self,
         connection: ConnectionId,
         before: SessionDescription,
-        told: &Told,
+        told: &SessionUpdates,
     ) -> Result<Answer, Answer> {
         let session = self.sessions.get_mut(&connection).ok_or_else(Answer::no_session)?;
         let sdp = told

@@ -53,11 +53,6 @@ impl<'a> RtcpWriter<'a> {
         Self { out, sender }
     }
 
-    /// Bytes in the buffer so far, those before this compound included.
-    pub fn buffer_len(&self) -> usize {
-        self.out.len()
-    }
-
     /// Adds a sender report on another source of ours, and its name: one leg carries many streams.
     pub fn also_sender_report(&mut self, source: Ssrc, cname: &str, info: &SenderInfo) -> &mut Self {
         write_sender_report(self.out, source, info, &[]);

@@ -3,7 +3,7 @@
 use crate::outcome::Outcome;
 use crate::scene::Load;
 
-use super::subprocess::Found;
+use super::subprocess::JobResult;
 use super::targets::DIRECT;
 
 /// One measurement and where it belongs.
@@ -16,7 +16,7 @@ pub(crate) struct Measured {
     /// Under which load.
     pub load: Load,
     /// The result.
-    pub found: Found,
+    pub found: JobResult,
 }
 
 /// A measurement beside that of the cable under the same load in the same round.

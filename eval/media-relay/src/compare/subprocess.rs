@@ -52,12 +52,12 @@ pub struct Server {
 }
 
 /// The result of a job: its outcome, or the reason that there is none.
-pub(crate) type Found = Result<Outcome, String>;
+pub(crate) type JobResult = Result<Outcome, String>;
 
 impl Subprocess {
     /// Runs it in a process, started by the words of `turn` if the machine is shared by turns;
     /// returns its results.
-    pub fn order(&self, turn: &[String]) -> io::Result<Vec<Found>> {
+    pub fn order(&self, turn: &[String]) -> io::Result<Vec<JobResult>> {
         let program = std::env::current_exe()?.display().to_string();
         let orders = self.folder.join("orders.json");
         std::fs::write(&orders, serde_json::to_vec(self)?)?;
@@ -72,7 +72,7 @@ impl Subprocess {
     }
 
     /// Performs it, in the process started for it.
-    pub fn perform(&self) -> Vec<Found> {
+    pub fn perform(&self) -> Vec<JobResult> {
         // If this is refused, a relay and its phones disturb each other more than necessary.
         let _ = leave_a_processor();
         let _merging = have_datagrams_merged();

@@ -5,7 +5,7 @@ mod table;
 
 use harness::software;
 
-use super::compared::Found;
+use super::compared::ComparisonResult;
 use super::document::{Section, conditions};
 use super::experiment::{Experiment, Pair};
 use super::round::Job;
@@ -78,7 +78,7 @@ pub(crate) fn measure(
                 jobs.push(job(targets, options, (server, client), pair, &program)?);
             }
         }
-        found.push(Found {
+        found.push(ComparisonResult {
             case: pair.case,
             servers: run_by_turns(targets, options, &pair.case, jobs, rounds)?,
         });

@@ -7,14 +7,14 @@ use harness::bars::{Bar, Drawing, Group, Panel};
 use harness::csv::line;
 
 use super::Client;
-use crate::compare::compared::{Found, Runs, cell, notes};
+use crate::compare::compared::{ComparisonResult, Runs, cell, notes};
 use crate::compare::experiment::Experiment;
 use crate::compare::figures::Figures;
 
 const COLUMNS: &str = "experiment,load,client,server,run,packets_per_second,lost,process_us_per_packet,read_by_server_per_packet,\
 sleeps_per_packet,clients_cores,idle_share,negotiated,doubts";
 
-impl Found {
+impl ComparisonResult {
     /// The runs of a server with a client.
     fn runs(&self, server: &str, client: Client) -> Option<&Runs> {
         let name = client.runs_of(server);
@@ -23,7 +23,7 @@ impl Found {
 }
 
 /// The figures, and the ratios of the subject's process time to the others', client by client.
-pub(crate) fn tables(found: &[Found], servers: &[&str]) -> String {
+pub(crate) fn tables(found: &[ComparisonResult], servers: &[&str]) -> String {
     let mut text = String::from(
         "| load | client | server | packets/s | lost | process us/packet | datagrams read by the server/packet | sleeps of its threads/packet | cores of the clients | idle % | runs to be trusted |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
@@ -51,7 +51,7 @@ pub(crate) fn tables(found: &[Found], servers: &[&str]) -> String {
 
 /// How much more a packet costs under the load tester than under the generator, and how much of it
 /// is the delivery of single datagrams.
-fn causes(text: &mut String, found: &[Found], servers: &[&str]) {
+fn causes(text: &mut String, found: &[ComparisonResult], servers: &[&str]) {
     text.push_str(
         "\n| load | server | lk less generator, process us/packet | of this by single datagrams | the rest |\n\
          |---|---|---|---|---|\n",
@@ -78,14 +78,17 @@ fn difference(more: &Runs, less: &Runs) -> Option<Spread> {
 }
 
 /// Every load with every client and every server, in this order.
-fn everything<'a>(found: &'a [Found], servers: &'a [&'a str]) -> impl Iterator<Item = (&'a Found, Client, &'a str)> {
+fn everything<'a>(
+    found: &'a [ComparisonResult],
+    servers: &'a [&'a str],
+) -> impl Iterator<Item = (&'a ComparisonResult, Client, &'a str)> {
     found.iter().flat_map(move |found| {
         let clients = Client::ALL.into_iter();
         clients.flat_map(move |client| servers.iter().map(move |server| (found, client, *server)))
     })
 }
 
-fn row(text: &mut String, found: &Found, client: Client, server: &str, runs: &Runs) {
+fn row(text: &mut String, found: &ComparisonResult, client: Client, server: &str, runs: &Runs) {
     let spread = |figure: fn(&Figures) -> f64, digits| cell(runs.spread(|it| Some(figure(it))), digits);
     let measured = || runs.figures.iter().flatten();
     let _ = writeln!(
@@ -106,8 +109,8 @@ fn row(text: &mut String, found: &Found, client: Client, server: &str, runs: &Ru
 }
 
 /// Costs, wake-ups and the load of the clients as bars.
-pub(crate) fn draw(title: String, found: &[Found], servers: &[&str]) -> String {
-    let bars = |found: &Found, figure: fn(&Figures) -> f64| {
+pub(crate) fn draw(title: String, found: &[ComparisonResult], servers: &[&str]) -> String {
+    let bars = |found: &ComparisonResult, figure: fn(&Figures) -> f64| {
         let both = Client::ALL
             .into_iter()
             .flat_map(move |client| servers.iter().map(move |server| (client, *server)));
@@ -137,7 +140,7 @@ pub(crate) fn draw(title: String, found: &[Found], servers: &[&str]) -> String {
 }
 
 /// All runs.
-pub(crate) fn rows(experiment: &Experiment, found: &[Found], servers: &[&str]) -> String {
+pub(crate) fn rows(experiment: &Experiment, found: &[ComparisonResult], servers: &[&str]) -> String {
     let mut text = format!("{COLUMNS}\n");
     for (found, client, server) in everything(found, servers) {
         let Some(runs) = found.runs(server, client) else {
@@ -171,7 +174,7 @@ mod tests {
     use crate::report::{Cost, Report};
 
     /// One round of one load with two servers; the load tester had no measurement of the second.
-    fn found() -> Vec<Found> {
+    fn found() -> Vec<ComparisonResult> {
         let experiment = Experiment::named("load-test").expect("there is one");
         let crate::compare::experiment::Method::LoadTest(pairs) = experiment.method else {
             panic!("its method is another");
@@ -194,7 +197,7 @@ mod tests {
                 ..Runs::new(&client.runs_of(server))
             }
         };
-        vec![Found {
+        vec![ComparisonResult {
             case: pairs[0].case,
             servers: vec![
                 runs("a", Client::Generator, 0.02),

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_stored_is_read_again_and_private() {
+    async fn stored_files_are_private_and_read_again() {
         let folder = std::env::temp_dir().join(format!("weir-acme-{}", std::process::id()));
         let url = "https://[::1]:14000/dir";
         let storage = Storage::open(&folder, url).unwrap();

@@ -14,7 +14,7 @@ use crate::Injection;
 
 /// A message for the model, with which it does the same as a base and a switch together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Handover {
     /// A replica stops, or continues in the base.
     Base(Instant, Injection),
     /// A replica continues on the switch, in this state.
@@ -24,7 +24,7 @@ pub enum Told {
 }
 
 /// The moves so far, in order.
-pub(super) type Log = Rc<RefCell<Vec<Told>>>;
+pub(super) type Log = Rc<RefCell<Vec<Handover>>>;
 
 /// A base whose moves are recorded.
 ///
@@ -51,7 +51,7 @@ impl<B> Watched<B> {
     }
 
     fn tell(&self, now: Instant, injection: Injection) {
-        self.log.borrow_mut().push(Told::Base(now, injection));
+        self.log.borrow_mut().push(Handover::Base(now, injection));
     }
 }
 
@@ -67,7 +67,7 @@ impl<B: DataPlane> DataPlane for Watched<B> {
             && let Some(Some(from)) = self.released.get(id).copied()
         {
             self.released.remove(id);
-            self.log.borrow_mut().push(Told::Switch(now, *id, from));
+            self.log.borrow_mut().push(Handover::Switch(now, *id, from));
         }
         self.base.write(now, update)
     }

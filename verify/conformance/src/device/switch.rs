@@ -16,7 +16,7 @@ use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update
 use layered::{RelayLayer, ReplicaLayer};
 use veth::frame::Frame;
 
-use super::moves::{Log, Told, Watched};
+use super::moves::{Handover, Log, Watched};
 use super::{Datagram, Device, STARTED_AT};
 
 /// The port of the host.
@@ -59,7 +59,7 @@ pub struct SwitchDevice<S> {
     /// How far the device's clock is ahead of the caller's.
     ahead: Duration,
     /// How long everything waits before each packet.
-    patience: Duration,
+    lead: Duration,
     sent: Vec<Datagram>,
     events: VecDeque<Event>,
     copied: u64,
@@ -147,7 +147,7 @@ impl<S: Ports> SwitchDevice<S> {
             log,
             now,
             ahead: Duration::ZERO,
-            patience: Duration::ZERO,
+            lead: Duration::ZERO,
             sent: Vec::new(),
             events: VecDeque::new(),
             copied: 0,
@@ -163,7 +163,7 @@ impl<S: Ports> SwitchDevice<S> {
     /// begun move to the switch.
     #[must_use]
     pub fn patient(mut self) -> Self {
-        self.patience = Duration::from_millis(1_100);
+        self.lead = Duration::from_millis(1_100);
         self
     }
 
@@ -247,11 +247,11 @@ impl<S: Ports> SwitchDevice<S> {
 
     /// The input of a step takes effect.
     fn mark(&mut self) {
-        self.log.borrow_mut().push(Told::Step);
+        self.log.borrow_mut().push(Handover::Step);
     }
 
     /// The moves of replicas since the last call, and the input among them.
-    pub fn moves(&mut self) -> Vec<Told> {
+    pub fn moves(&mut self) -> Vec<Handover> {
         std::mem::take(&mut self.log.borrow_mut())
     }
 }
@@ -280,7 +280,7 @@ impl<S: Ports> Device for SwitchDevice<S> {
     }
 
     fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]) {
-        self.ahead += self.patience;
+        self.ahead += self.lead;
         self.pass(now);
         let port = port_of(path.remote.ip());
         let mut frame = Frame::new(path.remote, path.local, bytes);

@@ -64,7 +64,7 @@ impl Ledger {
             .media
             .get(&(life, packet.ssrc()))
             .and_then(|media| media.sent.last_key_value());
-        let owed = last.map(|(_, last)| self.lost_behind(&last.stamp));
+        let missing = last.map(|(_, last)| self.lost_behind(&last.stamp));
         let last = last.map(|(_, last)| last.stamp);
         let media = self.media.entry((life, packet.ssrc())).or_default();
         if media.sent.is_empty() && packet.sequence().0 >= 1 << 15 {
@@ -91,10 +91,10 @@ impl Ledger {
             if !stamp.starts_key_frame && stamp.codec != Codec::Opus {
                 return broken(format!("it begins in the middle of a picture, with {stamp:?}"));
             }
-            let owed = owed.unwrap_or(0);
-            if highest.is_some_and(|highest| !(1..=1 + owed).contains(&(number.wrapping_sub(highest)))) {
+            let missing = missing.unwrap_or(0);
+            if highest.is_some_and(|highest| !(1..=1 + missing).contains(&(number.wrapping_sub(highest)))) {
                 return broken(format!(
-                    "it goes on with {number}, {stamp:?}, behind {highest:?}, {last:?}, which leaves {owed}"
+                    "it goes on with {number}, {stamp:?}, behind {highest:?}, {last:?}, which leaves {missing}"
                 ));
             }
         }

@@ -6,7 +6,7 @@ mod permissions;
 use std::fmt;
 
 pub(crate) use ledger::Ledger;
-pub(crate) use permissions::{Facts, Permissions};
+pub(crate) use permissions::{Permissions, SourceState};
 
 /// An invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

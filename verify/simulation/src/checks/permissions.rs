@@ -13,7 +13,7 @@ use crate::person::Grants;
 #[derive(Default)]
 pub(crate) struct Permissions {
     sessions: Vec<Standing>,
-    sources: Vec<Facts>,
+    sources: Vec<SourceState>,
     by_sid: HashMap<String, u32>,
     messages: BTreeMap<u64, Said>,
 }
@@ -36,7 +36,7 @@ struct Standing {
 
 /// State of one source.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct SourceState {
     /// Its publisher.
     pub(crate) session: usize,
     /// Whether its publisher's token allows it.
@@ -69,8 +69,8 @@ impl Permissions {
         });
     }
 
-    pub(crate) fn add_source(&mut self, facts: Facts) -> u32 {
-        self.sources.push(facts);
+    pub(crate) fn add_source(&mut self, source_state: SourceState) -> u32 {
+        self.sources.push(source_state);
         self.sources.len() as u32 - 1
     }
 
@@ -192,21 +192,26 @@ impl Permissions {
 
     /// A packet of a source is sent to a client. Returns whether it may be.
     pub(crate) fn media(&mut self, receiver: usize, source: u32) -> Result<(), Violation> {
-        let facts = &self.sources[source as usize];
-        let why = match self.may_receive(receiver, facts) {
+        let source_state = &self.sources[source as usize];
+        let why = match self.may_receive(receiver, source_state) {
             Err(why) => Some(why),
-            Ok(()) if self.is_disabled(receiver, facts) => Some("it said that it does not want it now"),
+            Ok(()) if self.is_disabled(receiver, source_state) => Some("it said that it does not want it now"),
             Ok(()) => None,
         };
         if let Some(why) = why {
             let what = format!(
                 "client {receiver} is sent source {source} of client {}: {why}",
-                facts.session
+                source_state.session
             );
             return Err(Violation::new(Invariant::Permissions, what));
         }
         let wanted = &self.sessions[receiver];
-        let sids: Vec<String> = facts.sids.iter().filter(|sid| wanted.wants(sid)).cloned().collect();
+        let sids: Vec<String> = source_state
+            .sids
+            .iter()
+            .filter(|sid| wanted.wants(sid))
+            .cloned()
+            .collect();
         self.sessions[receiver].receiving.extend(sids);
         Ok(())
     }
@@ -215,33 +220,33 @@ impl Permissions {
     /// source that was announced again, the offered name is not known here, so all names must be
     /// wanted.
     pub(crate) fn is_owed(&self, receiver: usize, source: u32) -> bool {
-        let facts = &self.sources[source as usize];
-        let wanted = facts.sids.iter().all(|sid| self.sessions[receiver].wants(sid));
-        wanted && self.may_receive(receiver, facts).is_ok()
+        let source_state = &self.sources[source as usize];
+        let wanted = source_state.sids.iter().all(|sid| self.sessions[receiver].wants(sid));
+        wanted && self.may_receive(receiver, source_state).is_ok()
     }
 
-    fn is_disabled(&self, receiver: usize, facts: &Facts) -> bool {
+    fn is_disabled(&self, receiver: usize, source_state: &SourceState) -> bool {
         let standing = &self.sessions[receiver];
-        facts
+        source_state
             .sids
             .iter()
             .filter(|sid| standing.wants(sid))
             .all(|sid| standing.disabled.contains(sid))
     }
 
-    fn may_receive(&self, receiver: usize, facts: &Facts) -> Result<(), &'static str> {
-        let (from, to) = (&self.sessions[facts.session], &self.sessions[receiver]);
+    fn may_receive(&self, receiver: usize, source_state: &SourceState) -> Result<(), &'static str> {
+        let (from, to) = (&self.sessions[source_state.session], &self.sessions[receiver]);
         match () {
-            () if facts.session == receiver => Err("it is its own"),
+            () if source_state.session == receiver => Err("it is its own"),
             () if !to.present => Err("the receiver has left"),
             () if !from.present => Err("the publisher has left"),
             () if from.grants.room != to.grants.room => Err("they are in different rooms"),
             () if from.identity == to.identity => Err("they are the same person"),
             () if from.grants.hidden => Err("its publisher is hidden"),
             () if !to.grants.subscribe => Err("the receiver may not subscribe"),
-            () if !facts.allowed => Err("the publisher may not publish it"),
-            () if facts.over => Err("it is over"),
-            () if facts.sids.is_empty() => Err("it was not announced"),
+            () if !source_state.allowed => Err("the publisher may not publish it"),
+            () if source_state.over => Err("it is over"),
+            () if source_state.sids.is_empty() => Err("it was not announced"),
             () if from
                 .audience
                 .as_ref()
@@ -249,7 +254,7 @@ impl Permissions {
             {
                 Err("its publisher forbids it")
             }
-            () if !facts.sids.iter().any(|sid| to.wants(sid)) => Err("it did not subscribe"),
+            () if !source_state.sids.iter().any(|sid| to.wants(sid)) => Err("it did not subscribe"),
             () => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use wire::{Codec, Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpPacket, RtpTimestamp, SequenceNumber, Ssrc};
 
-use super::{Facts, Invariant, Ledger, Permissions};
+use super::{Invariant, Ledger, Permissions, SourceState};
 use crate::person::Grants;
 use crate::stamp::Stamp;
 
@@ -112,7 +112,7 @@ fn media_without_permission_is_found() {
     for name in ["ada", "bob"] {
         permissions.add_session(name.to_owned(), everything.clone(), true);
     }
-    let source = permissions.add_source(Facts {
+    let source = permissions.add_source(SourceState {
         session: 0,
         allowed: true,
         over: false,

@@ -12,7 +12,7 @@ use prost::Message as _;
 
 use super::uplink::Source;
 use super::{Effect, PUBLISHER, Phase, Session, say};
-use crate::history::{Device, Wish};
+use crate::history::{Demand, Device};
 
 impl Session {
     /// Publishes; a client that is not in the room yet does so as soon as it is.
@@ -81,9 +81,9 @@ impl Session {
         out.push(say(signal_request::Message::Subscription(request)));
     }
 
-    pub(crate) fn set(&mut self, pick: u32, wish: Wish, out: &mut Vec<Effect>) {
+    pub(crate) fn set(&mut self, pick: u32, wish: Demand, out: &mut Vec<Effect>) {
         let Some(sid) = self.pick_track(pick) else { return };
-        if wish == Wish::Nothing {
+        if wish == Demand::Nothing {
             self.unwanted.insert(sid.clone());
         } else {
             self.unwanted.remove(&sid);
@@ -93,12 +93,12 @@ impl Session {
             ..UpdateTrackSettings::default()
         };
         match wish {
-            Wish::Nothing => request.disabled = true,
-            Wish::Quality(quality) => {
+            Demand::Nothing => request.disabled = true,
+            Demand::Quality(quality) => {
                 request
                     .set_quality([VideoQuality::Low, VideoQuality::Medium, VideoQuality::High][usize::from(quality)]);
             }
-            Wish::Width(width) => (request.width, request.height) = (width, width * 9 / 16),
+            Demand::Width(width) => (request.width, request.height) = (width, width * 9 / 16),
         }
         out.push(say(signal_request::Message::TrackSetting(request)));
     }

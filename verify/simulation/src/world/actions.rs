@@ -9,8 +9,8 @@ use livekit_protocol::signal_request;
 use rand::Rng;
 
 use super::{Connection, ScheduledEvent, World};
-use crate::checks::Facts;
-use crate::history::{Deed, Device, How};
+use crate::checks::SourceState;
+use crate::history::{Action, Device, How};
 use crate::node::{LOSSY, Node, RELIABLE};
 use crate::person::{Request, identity};
 use crate::session::{Effect, Phase, Session, TICK, track_source};
@@ -21,43 +21,43 @@ const BREAK_NOTICED_MAX: Duration = Duration::from_secs(3);
 
 impl World<'_> {
     pub(super) fn step(&mut self, index: usize) -> Result<(), Violation> {
-        let (person, deed) = (self.history.steps[index].person, self.history.steps[index].deed);
-        self.note(|| format!("person {person}: {deed:?}"));
-        if let Deed::Join(how) = deed {
+        let (person, action) = (self.history.steps[index].person, self.history.steps[index].action);
+        self.note(|| format!("person {person}: {action:?}"));
+        if let Action::Join(how) = action {
             return self.join(person, how, Vec::new());
         }
         let Some(session) = self.current[person] else {
             return Ok(());
         };
         let mut effects = Vec::new();
-        match deed {
-            Deed::Publish(device) => self.publish(session, device, &mut effects),
-            Deed::Vanish => return self.vanish(session),
-            Deed::LoseSignal => return self.lose_signal(session),
-            Deed::StartOver => return self.start_over(person, session),
-            Deed::Rebind => self.rebind(session),
-            Deed::SayRubbish(pick) => return self.say_rubbish(session, pick),
-            Deed::SendRubbish(pick) => self.send_rubbish(session, pick),
-            Deed::Say { reliable, to } => self.speak(session, reliable, to),
-            deed => self.ask(session, deed, &mut effects),
+        match action {
+            Action::Publish(device) => self.publish(session, device, &mut effects),
+            Action::Vanish => return self.vanish(session),
+            Action::LoseSignal => return self.lose_signal(session),
+            Action::StartOver => return self.start_over(person, session),
+            Action::Rebind => self.rebind(session),
+            Action::SayRubbish(pick) => return self.say_rubbish(session, pick),
+            Action::SendRubbish(pick) => self.send_rubbish(session, pick),
+            Action::Say { reliable, to } => self.speak(session, reliable, to),
+            action => self.ask(session, action, &mut effects),
         }
         self.effects(session, effects)
     }
 
     /// The effects of a client's message.
-    fn ask(&mut self, session: usize, deed: Deed, out: &mut Vec<Effect>) {
+    fn ask(&mut self, session: usize, action: Action, out: &mut Vec<Effect>) {
         let (now, client) = (self.now, &mut self.sessions[session]);
-        match deed {
-            Deed::AskKeyFrames => client.ask_key_frames(out),
+        match action {
+            Action::AskKeyFrames => client.ask_key_frames(out),
             _ if client.phase != Phase::In => {}
-            Deed::Leave => client.leave(out),
-            Deed::Unpublish(pick) => client.unpublish(now, pick, out),
-            Deed::Mute(pick, muted) => client.mute(pick, muted, out),
-            Deed::Subscribe(pick, subscribe) => client.subscribe(pick, subscribe, out),
-            Deed::Settings(pick, wish) => client.set(pick, wish, out),
-            Deed::Permit(pick, allow) => client.permit(pick, allow, out),
-            Deed::Rename(pick) => client.rename(pick, out),
-            Deed::Simulate(pick) => client.simulate(pick, out),
+            Action::Leave => client.leave(out),
+            Action::Unpublish(pick) => client.unpublish(now, pick, out),
+            Action::Mute(pick, muted) => client.mute(pick, muted, out),
+            Action::Subscribe(pick, subscribe) => client.subscribe(pick, subscribe, out),
+            Action::Settings(pick, wish) => client.set(pick, wish, out),
+            Action::Permit(pick, allow) => client.permit(pick, allow, out),
+            Action::Rename(pick) => client.rename(pick, out),
+            Action::Simulate(pick) => client.simulate(pick, out),
             _ => {}
         }
     }
@@ -136,7 +136,7 @@ impl World<'_> {
             return;
         }
         let allowed = self.people[client.person].may_publish(track_source(device));
-        let id = self.permissions.add_source(Facts {
+        let id = self.permissions.add_source(SourceState {
             session,
             allowed,
             over: false,

@@ -546,7 +546,7 @@ fn coming_and_going_costs_others_a_bounded_rate_and_the_last_stay_is_told() {
 }
 
 #[test]
-fn who_is_told_later_is_received_once_it_is_told() {
+fn a_participant_is_received_once_it_is_announced() {
     let mut world = World::new();
     let mut bob = world.join("bob", Single);
     let mut mallory = changer(&mut world, "mallory");

@@ -126,7 +126,7 @@ fn a_reliable_packet_that_comes_twice_is_delivered_once() {
 }
 
 #[test]
-fn who_may_not_send_data_does_not_and_nobody_speaks_for_the_server() {
+fn data_needs_permission_and_nobody_speaks_for_the_server() {
     let mut world = World::new();
     let mut quiet = claims("ada");
     quiet.video.can_publish_data = Some(false);
@@ -184,7 +184,7 @@ fn bytes_on_an_applications_own_channel_go_to_everybody_else_as_reliable_user_da
 }
 
 #[test]
-fn what_is_no_packet_is_counted_and_dropped() {
+fn malformed_packets_are_counted_and_dropped() {
     let mut world = World::new();
     let (ada, _bob) = (world.join("ada", Single), world.join("bob", Single));
     world.clear();
@@ -340,7 +340,7 @@ fn messages_that_arrived_before_their_sender_left_are_passed_on_in_its_name() {
 }
 
 #[test]
-fn what_must_arrive_is_sent_to_somebody_whose_channel_is_not_open_yet() {
+fn reliable_data_waits_for_a_channel_that_is_not_open_yet() {
     let mut world = World::new();
     let (ada, bob) = (world.join("ada", Single), world.join_unconnected(&claims("bob"), Dual));
     world.clear();

@@ -18,7 +18,7 @@ use crate::browser::Browser;
 use crate::world::{World, add_track, claims, described};
 
 #[test]
-fn what_is_no_message_ends_the_connection_and_not_the_stay() {
+fn a_malformed_message_ends_the_connection_and_not_the_stay() {
     for frame in [Frame::Binary(vec![0xff; 8].into()), Frame::Text("{".into())] {
         let mut world = World::new();
         let ada = world.join("ada", Single);

@@ -123,7 +123,7 @@ fn somebody_on_stage_is_shown_and_stays_shown() {
 }
 
 #[test]
-fn who_is_not_shown_changes_its_name_in_private() {
+fn a_hidden_participant_changes_its_name_in_private() {
     let mut world = world(Visible::Publishers);
     let mut claims = claims("ada");
     claims.video.can_update_own_metadata = Some(true);

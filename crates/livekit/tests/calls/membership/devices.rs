@@ -108,7 +108,7 @@ fn a_device_is_told_what_it_does_badly() {
 }
 
 #[test]
-fn what_a_device_may_not_publish_is_not_in_the_answer_and_vp8_takes_its_place() {
+fn a_codec_that_a_device_may_not_publish_gives_way_to_vp8() {
     for mode in [Single, Dual] {
         let mut world = World::new();
         let (mut firefox, _) = join(&mut world, "firefox", "140.0", "linux", mode);
@@ -121,7 +121,7 @@ fn what_a_device_may_not_publish_is_not_in_the_answer_and_vp8_takes_its_place() 
 }
 
 #[test]
-fn what_a_device_cannot_receive_is_neither_offered_nor_answered() {
+fn a_codec_that_a_device_cannot_receive_is_neither_offered_nor_answered() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);

@@ -29,7 +29,7 @@ fn reconnected(world: &mut World, connection: ConnectionId) -> u32 {
 }
 
 #[test]
-fn who_comes_back_keeps_its_media_and_hears_what_it_missed() {
+fn a_resumed_session_keeps_its_media_and_gets_missed_news() {
     let mut world = World::new();
     let (mut ada, bob, cat) = (
         world.join("ada", Single),
@@ -122,7 +122,7 @@ fn an_older_connection_gives_way_to_a_newer() {
 }
 
 #[test]
-fn who_is_not_known_has_to_start_over() {
+fn an_unknown_session_has_to_start_over() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     ada.sid = "PA_nobody".to_owned();
@@ -162,7 +162,7 @@ fn a_killed_tab_is_gone_once_its_media_is_silent_too() {
 }
 
 #[test]
-fn who_hangs_up_before_media_ever_flowed_is_gone_at_once() {
+fn a_participant_that_leaves_before_media_flowed_is_gone_at_once() {
     let mut world = World::new();
     let bob = world.join("bob", Single);
     let ada = world.join_unconnected(&claims("ada"), Single);
@@ -192,7 +192,7 @@ fn a_transport_that_is_gone_means_starting_over() {
 }
 
 #[test]
-fn what_a_client_believes_to_publish_must_be_known() {
+fn tracks_that_a_client_claims_to_publish_must_be_known() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     let camera = world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);

@@ -74,7 +74,7 @@ fn rooms_do_not_see_each_other() {
 }
 
 #[test]
-fn where_joining_creates_no_rooms_a_missing_room_is_not_found() {
+fn a_missing_room_is_not_found_if_joining_creates_none() {
     let world = World::with(Config {
         auto_create: false,
         ..Config::new(keys())
@@ -104,7 +104,7 @@ fn a_full_room_takes_nobody_but_those_who_are_in_it() {
 }
 
 #[test]
-fn who_leaves_is_gone_for_everybody_with_all_it_had() {
+fn a_leaver_is_gone_for_everybody_with_all_its_tracks() {
     let mut world = World::new();
     let (mut ada, mut bob) = (world.join("ada", Single), world.join("bob", Dual));
     world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);
@@ -147,7 +147,7 @@ fn the_newer_of_two_with_one_identity_stays() {
 }
 
 #[test]
-fn who_does_not_connect_in_a_minute_has_to_start_over() {
+fn a_participant_without_media_for_a_minute_has_to_start_over() {
     let mut world = World::new();
     let ada = world.join_unconnected(&claims("ada"), Single);
     world.advance(Duration::from_secs(59));

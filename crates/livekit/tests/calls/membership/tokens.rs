@@ -54,7 +54,7 @@ fn a_token_is_good_for_as_long_as_the_one_that_was_signed() {
 }
 
 #[test]
-fn what_was_set_in_the_call_outlasts_starting_over() {
+fn settings_of_the_call_outlast_starting_over() {
     let mut world = World::new();
     let mut signed = claims("ada");
     signed.video.can_update_own_metadata = Some(true);
@@ -103,7 +103,7 @@ fn tokens_go_by_the_calendar_as_it_is_now() {
 }
 
 #[test]
-fn who_comes_back_may_do_what_the_new_token_says() {
+fn the_new_token_decides_about_a_returning_participant() {
     let mut world = World::new();
     let (mut ada, mut bob) = (world.join("ada", Single), world.join("bob", Single));
     let camera = world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);
@@ -134,7 +134,7 @@ fn who_comes_back_may_do_what_the_new_token_says() {
 }
 
 #[test]
-fn who_comes_back_hidden_has_left_for_the_others() {
+fn a_participant_that_returns_hidden_has_left_for_the_others() {
     let mut world = World::new();
     let (mut ada, bob) = (world.join("ada", Single), world.join("bob", Single));
     world.seen(bob.connection, "ada");

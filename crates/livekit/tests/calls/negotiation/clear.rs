@@ -25,7 +25,7 @@ fn join_with(world: &mut World, browser: &Browser) -> Vec<Message> {
 }
 
 #[test]
-fn who_offers_clear_media_is_answered_in_kind_where_the_node_allows_it() {
+fn an_offer_of_clear_media_is_answered_in_kind_if_the_node_allows_it() {
     let mut world = in_clear(true);
     let browser = Browser::without_encryption();
     let messages = join_with(&mut world, &browser);
@@ -70,7 +70,7 @@ fn clear_media_is_not_retransmitted_on_streams_of_its_own_where_it_may_be_copied
 
 /// A browser that publishes a camera, and one that only watches.
 #[test]
-fn where_copies_carry_no_numbers_receivers_are_to_estimate_by_themselves() {
+fn receivers_estimate_by_themselves_if_copies_carry_no_numbers() {
     for publishes in [false, true] {
         let mut node = node(true, true);
         node.capabilities.transport_numbers = false;
@@ -107,7 +107,7 @@ fn where_copies_carry_no_numbers_receivers_are_to_estimate_by_themselves() {
 }
 
 #[test]
-fn where_nothing_copies_clear_media_has_all_that_other_media_has() {
+fn clear_media_has_all_that_other_media_has_if_nothing_copies() {
     let formats = answered_formats(&mut in_clear(false));
     assert!(formats.iter().any(|format| format.retransmits().is_some()));
 }
@@ -128,7 +128,7 @@ fn streams_of_retransmissions_that_are_offered_and_not_taken_are_not_expected() 
 }
 
 #[test]
-fn where_the_node_does_not_allow_it_an_offer_of_clear_media_is_refused() {
+fn an_offer_of_clear_media_is_refused_if_the_node_does_not_allow_it() {
     let mut world = World::new();
     let messages = join_with(&mut world, &Browser::without_encryption());
     let left = messages.iter().find_map(|message| match message {
@@ -140,7 +140,7 @@ fn where_the_node_does_not_allow_it_an_offer_of_clear_media_is_refused() {
 }
 
 #[test]
-fn who_offers_encryption_gets_it_on_any_node() {
+fn an_offer_of_encryption_is_accepted_by_any_node() {
     let mut world = in_clear(true);
     let browser = Browser::new(Single);
     let messages = join_with(&mut world, &browser);

@@ -362,7 +362,7 @@ fn a_client_chooses_its_tracks_and_how_good_they_are() {
 }
 
 #[test]
-fn who_does_not_subscribe_automatically_gets_nothing_unasked() {
+fn without_automatic_subscription_nothing_comes_unasked() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     let camera = world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);

@@ -143,7 +143,7 @@ fn each_receiver_gets_the_codec_it_can_decode() {
 }
 
 #[test]
-fn what_nobody_needs_any_more_is_not_asked_for_any_more() {
+fn a_backup_that_nobody_needs_is_no_longer_asked_for() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     let (camera, _) = publish(&mut world, &mut ada, &["vp9", "vp8"]);

@@ -309,7 +309,7 @@ fn a_data_track_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn what_is_no_packet_of_a_data_track_is_dropped() {
+fn malformed_packets_of_a_data_track_are_dropped() {
     let mut world = World::new();
     let (ada, bob) = (join(&mut world, "ada", Single), join(&mut world, "bob", Single));
     let info = publish(&mut world, &ada, 1, "a");

@@ -37,7 +37,7 @@ fn settings(track_sid: &str, quality: VideoQuality, disabled: bool) -> Said {
 }
 
 #[test]
-fn what_nobody_watches_need_not_be_sent() {
+fn layers_that_nobody_watches_need_not_be_sent() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);

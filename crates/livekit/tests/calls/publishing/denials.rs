@@ -90,7 +90,7 @@ fn a_republished_track_is_denied_again() {
 }
 
 #[test]
-fn who_joins_later_hears_of_denied_tracks_after_joining() {
+fn a_later_participant_hears_of_denied_tracks_after_joining() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     permit(&mut world, &ada, &[]);
@@ -119,7 +119,7 @@ fn lists_that_change_are_told_once() {
 }
 
 #[test]
-fn who_asks_for_a_denied_track_is_told_again() {
+fn a_request_for_a_denied_track_is_answered_again() {
     let mut world = World::new();
     let (mut ada, bob) = (world.join("ada", Single), world.join("bob", Single));
     permit(&mut world, &ada, &[]);
@@ -137,7 +137,7 @@ fn who_asks_for_a_denied_track_is_told_again() {
 }
 
 #[test]
-fn who_comes_back_hears_what_changed_while_it_was_away() {
+fn a_resumed_session_hears_which_permissions_changed_meanwhile() {
     let mut world = World::new();
     let (mut ada, bob) = (world.join("ada", Single), world.join("bob", Single));
     permit(&mut world, &ada, &[]);
@@ -156,7 +156,7 @@ fn who_comes_back_hears_what_changed_while_it_was_away() {
 }
 
 #[test]
-fn who_gets_the_right_to_subscribe_hears_what_is_denied() {
+fn a_new_right_to_subscribe_comes_with_the_denied_tracks() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     let mut without = claims("bob");

@@ -28,7 +28,7 @@ fn refusal(world: &mut World, client: &Client) -> RequestResponse {
 }
 
 #[test]
-fn who_may_not_publish_is_refused_and_its_media_is_not_taken() {
+fn publishing_without_permission_is_refused_with_its_media() {
     let mut world = World::new();
     let mut ada = join_with(&mut world, "ada", |grant| grant.can_publish = Some(false));
     world.say(
@@ -66,7 +66,7 @@ fn only_the_granted_sources_are_taken() {
 }
 
 #[test]
-fn who_may_not_subscribe_gets_nothing() {
+fn without_permission_to_subscribe_nothing_comes() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     let mut bob = join_with(&mut world, "bob", |grant| grant.can_subscribe = Some(false));

@@ -73,7 +73,7 @@ fn sections_we_send_on_agree_to_reports_on_every_packet_audio_too() {
 }
 
 #[test]
-fn what_we_offer_to_a_receiver_has_all_it_may_report_by() {
+fn an_offer_to_a_receiver_has_all_kinds_of_feedback() {
     let mut world = World::new();
     let mut ada = world.join("ada", Dual);
     world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);

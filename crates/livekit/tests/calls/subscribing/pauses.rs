@@ -58,7 +58,7 @@ fn subscription_of(world: &World, client: &Client) -> SubscriptionId {
 }
 
 #[test]
-fn who_comes_back_hears_what_is_paused() {
+fn a_resumed_session_hears_which_tracks_are_paused() {
     let mut world = World::new();
     let (mut ada, mut bob) = (world.join("ada", Single), world.join("bob", Single));
     world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);

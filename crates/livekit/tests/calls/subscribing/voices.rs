@@ -110,7 +110,7 @@ fn a_room_that_empties_hears_everybody_again() {
 }
 
 #[test]
-fn what_a_screen_sounds_like_is_never_held() {
+fn audio_of_a_screen_is_never_held() {
     let mut world = room();
     speakers::<5>(&mut world, TrackSource::ScreenShareAudio);
     assert!(held(&world).is_empty());
@@ -128,7 +128,7 @@ fn without_the_setting_everybody_is_heard_in_any_room() {
 }
 
 /// The places of pictures by all that was commanded so far, and how often.
-fn attention(world: &World) -> (BTreeMap<TrackId, u8>, usize) {
+fn priorities(world: &World) -> (BTreeMap<TrackId, u8>, usize) {
     let (mut places, mut commands) = (BTreeMap::new(), 0);
     for command in &world.commands {
         if let Command::SetSpeakerRank { track, rank } = command {
@@ -157,17 +157,17 @@ fn the_picture_of_who_speaks_has_the_attention_for_as_long_as_it_lasts() {
         .collect();
     let microphones = people.map(|(_, track)| track);
     hear(&mut world, &[(microphones[0], 5)]);
-    assert_eq!(attention(&world).0, [(cameras[0], 0)].into(), "the screen needs none");
+    assert_eq!(priorities(&world).0, [(cameras[0], 0)].into(), "the screen needs none");
     for _ in 0..10 {
         world.advance(INTERVAL);
         hear(&mut world, &[(microphones[0], 5)]);
     }
-    assert_eq!(attention(&world).1, 1, "said once");
+    assert_eq!(priorities(&world).1, 1, "said once");
     hear(&mut world, &[(microphones[1], 2)]);
-    assert_eq!(attention(&world).0[&cameras[1]], 0);
+    assert_eq!(priorities(&world).0[&cameras[1]], 0);
     world.advance(Duration::from_secs(20));
     assert!(
-        attention(&world).0.is_empty(),
+        priorities(&world).0.is_empty(),
         "silence is noticed without being reported"
     );
 }
@@ -187,6 +187,6 @@ fn people_who_shout_each_other_down_change_places_once_a_second() {
         );
         world.advance(INTERVAL);
     }
-    let (_, commands) = attention(&world);
+    let (_, commands) = priorities(&world);
     assert!(commands <= 2 * 21, "{commands} commands in 20 s");
 }

@@ -8,7 +8,7 @@ use wire::sdp::HashFunction;
 use super::table::{Fate, fate};
 use super::{Flags, text, transport};
 use crate::call::{Dtls, Ice, Protocol};
-use crate::config::{Learning, Wish};
+use crate::config::{Feature, Learning};
 use crate::ng::value::{Dictionary, Value};
 
 /// Keys that are also sent as a flag with the value after a dash, as `ICE-remove`.
@@ -99,7 +99,7 @@ impl Flags {
             }
             "ptime" | "ptime-reverse" | "reverse-ptime" => {
                 if !is_off(value) {
-                    self.wish(Wish::Ptime);
+                    self.feature(Feature::Ptime);
                     let wanted = match name {
                         "ptime" => &mut self.terms.ptime,
                         _ => &mut self.ptime_reverse,
@@ -186,9 +186,9 @@ impl Flags {
             "webrtc" => self.webrtc(),
             "ice-reject" | "reject-ice" => self.terms.ice_reject = true,
             "single-codec" => self.terms.single_codec = true,
-            "ptime" | "ptime-reverse" | "reverse-ptime" => self.wish(Wish::Ptime),
-            "force-transcoding" | "codec-transcode" | "codec-consume" => self.wish(Wish::Transcode),
-            "inject-dtmf" => self.wish(Wish::InjectDtmf),
+            "ptime" | "ptime-reverse" | "reverse-ptime" => self.feature(Feature::Ptime),
+            "force-transcoding" | "codec-transcode" | "codec-consume" => self.feature(Feature::Transcode),
+            "inject-dtmf" => self.feature(Feature::InjectDtmf),
             _ => match fate(name).or(fate(beginning(name))) {
                 Some(Fate::NoDifference | Fate::Done) => {}
                 Some(Fate::Ignored | Fate::Refused) => self.undone.ignored.push(name),
@@ -197,19 +197,19 @@ impl Flags {
         }
     }
 
-    fn wish(&mut self, wish: Wish) {
-        if !self.undone.wishes.contains(&wish) {
-            self.undone.wishes.push(wish);
+    fn feature(&mut self, feature: Feature) {
+        if !self.undone.features.contains(&feature) {
+            self.undone.features.push(feature);
         }
     }
 
     fn transcode(&mut self, codec: String) {
-        self.wish(Wish::Transcode);
+        self.feature(Feature::Transcode);
         self.terms.codecs.transcode.push(codec);
     }
 
     fn consume(&mut self, codec: String) {
-        self.wish(Wish::Transcode);
+        self.feature(Feature::Transcode);
         self.terms.codecs.consume.push(codec);
     }
 
@@ -278,7 +278,7 @@ impl Flags {
             ("ice", "trickle" | "ice2" | "lite-both" | "lite-forward" | "lite-backward") => {}
             ("ice-lite", "off" | "no" | "none") => self.undone.ignored.push("ICE-lite=off"),
             ("ice-lite", _) => {}
-            ("t38" | "t.38", "decode" | "force") => self.wish(Wish::T38),
+            ("t38" | "t.38", "decode" | "force") => self.feature(Feature::T38),
             ("t38" | "t.38", _) => {}
             ("rtcp-mux", "offer") => self.terms.mux.offer = true,
             ("rtcp-mux", "require") => self.terms.mux.require = true,

@@ -1,7 +1,7 @@
 use super::table::Fate;
 use super::*;
 use crate::call::{Ice, Mux, Protocol, Replace, SourceTerms};
-use crate::config::Wish;
+use crate::config::Feature;
 use crate::ng::value::{Dictionary, Value};
 
 fn list(words: &[&str]) -> Value {
@@ -113,16 +113,16 @@ fn unknown_and_unsupported_flags_are_reported() {
         flags.undone.warning().as_deref(),
         Some("Not done: record-call, block-dtmf; Unknown flags were ignored: frobnicate, colour")
     );
-    for (text, wish) in [
-        ("codec=[transcode=[PCMA PCMU]]", Wish::Transcode),
-        ("codec-transcode-PCMA", Wish::Transcode),
-        ("ptime=20", Wish::Ptime),
-        ("T.38=[force no-ECM]", Wish::T38),
-        ("T38-decode", Wish::T38),
-        ("inject-DTMF", Wish::InjectDtmf),
+    for (text, feature) in [
+        ("codec=[transcode=[PCMA PCMU]]", Feature::Transcode),
+        ("codec-transcode-PCMA", Feature::Transcode),
+        ("ptime=20", Feature::Ptime),
+        ("T.38=[force no-ECM]", Feature::T38),
+        ("T38-decode", Feature::T38),
+        ("inject-DTMF", Feature::InjectDtmf),
     ] {
         let flags = Flags::of(&Dictionary::default().with("rtpp-flags", text));
-        assert_eq!(flags.undone.wishes, [wish], "{text}");
+        assert_eq!(flags.undone.features, [feature], "{text}");
     }
 }
 
@@ -192,7 +192,7 @@ fn the_table_of_flags_is_true() {
             let spoken = name.replace('*', "AES_CM_128_HMAC_SHA1_80");
             let flags = Flags::of(&Dictionary::default().with("flags", list(&[&spoken])));
             let undone = &flags.undone;
-            let found = match (undone.unknown.count, undone.ignored.count, undone.wishes.len()) {
+            let found = match (undone.unknown.count, undone.ignored.count, undone.features.len()) {
                 (0, 0, 0) => [Fate::Done, Fate::NoDifference].contains(fate),
                 (0, 1, 0) => *fate == Fate::Ignored,
                 (0, 0, 1) => *fate == Fate::Refused,

@@ -1,6 +1,6 @@
 //! Requests that are not carried out.
 
-use crate::config::Wish;
+use crate::config::Feature;
 use crate::limits::{UNDONE_MAX, UNDONE_NAME_MAX};
 
 /// The names of requests that are not carried out, for the reply and the log.
@@ -12,7 +12,7 @@ pub(crate) struct Undone {
     pub(crate) ignored: Names,
     /// These cannot be done by a relay without codecs: the request is refused, unless the operator
     /// tolerates them.
-    pub(crate) wishes: Vec<Wish>,
+    pub(crate) features: Vec<Feature>,
 }
 
 /// Names, of which the first are kept.
@@ -41,17 +41,17 @@ impl Names {
 
 impl Undone {
     /// The request is not of the kind that these are for.
-    pub(crate) fn forget(&mut self, wishes: &[Wish]) {
-        self.wishes.retain(|wish| !wishes.contains(wish));
+    pub(crate) fn forget(&mut self, features: &[Feature]) {
+        self.features.retain(|feature| !features.contains(feature));
     }
 
     /// Moves tolerated wishes to the ignored ones; returns the first that is not tolerated.
-    pub(crate) fn tolerate(&mut self, tolerated: &[Wish]) -> Option<Wish> {
-        for wish in std::mem::take(&mut self.wishes) {
-            if !tolerated.contains(&wish) {
-                return Some(wish);
+    pub(crate) fn tolerate(&mut self, tolerated: &[Feature]) -> Option<Feature> {
+        for feature in std::mem::take(&mut self.features) {
+            if !tolerated.contains(&feature) {
+                return Some(feature);
             }
-            self.ignored.push(wish.name());
+            self.ignored.push(feature.name());
         }
         None
     }

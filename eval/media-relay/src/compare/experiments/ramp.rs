@@ -8,7 +8,7 @@ use harness::curves::{Curve, Drawing, Panel, Scale};
 use super::{Experiment, Measured, Planned, Section, names, notes};
 use crate::compare::Options;
 use crate::compare::targets::Targets;
-use crate::outcome::Moment;
+use crate::outcome::LoadSample;
 use crate::scene::Load;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -57,12 +57,12 @@ fn table(all: &[Measured]) -> String {
     );
     for measured in all {
         let Ok(outcome) = &measured.found else { continue };
-        let up = |moment: &&Moment| moment.calls == outcome.calls;
+        let up = |moment: &&LoadSample| moment.calls == outcome.calls;
         let last = outcome.timeline.iter().find(up).map_or(f64::MAX, |moment| moment.at);
         let late = outcome.timeline.iter().filter(|moment| moment.at > last + 8.0);
-        let after: Vec<&Moment> = late.collect();
+        let after: Vec<&LoadSample> = late.collect();
         let most = outcome.arriving_cores().unwrap_or(0.0);
-        let mean = |figure: fn(&Moment) -> f64| {
+        let mean = |figure: fn(&LoadSample) -> f64| {
             after.iter().map(|moment| figure(moment)).sum::<f64>() / after.len().max(1) as f64
         };
         let _ = writeln!(
@@ -77,7 +77,7 @@ fn table(all: &[Measured]) -> String {
 }
 
 fn draw(all: &[Measured]) -> String {
-    let panel = |up: &str, figure: fn(&Moment) -> f64| Panel {
+    let panel = |up: &str, figure: fn(&LoadSample) -> f64| Panel {
         across: "seconds since the first call".into(),
         up: up.into(),
         scale: Scale::Linear,
@@ -94,7 +94,7 @@ fn draw(all: &[Measured]) -> String {
     .svg()
 }
 
-fn curve(all: &[Measured], relay: &str, figure: fn(&Moment) -> f64) -> Curve {
+fn curve(all: &[Measured], relay: &str, figure: fn(&LoadSample) -> f64) -> Curve {
     let its = all.iter().filter(|measured| measured.relay == relay);
     let moments = its
         .filter_map(|measured| measured.found.as_ref().ok())

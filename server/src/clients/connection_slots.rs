@@ -1,7 +1,7 @@
 //! The limits on connections, in all and from one address.
 //!
 //! A connection that has not joined a room is *pending*, and gives way to others at a limit
-//! ([`slots`]). A normal client joins within milliseconds, and a client that is silent on purpose
+//! ([`pool`]). A normal client joins within milliseconds, and a client that is silent on purpose
 //! loses its place. So nobody can keep others out by holding connections open, from any address.
 //! Connections that have joined keep their places, and one address leaves some to others.
 
@@ -64,64 +64,64 @@ impl From<Limits> for slots::Limits {
 
 /// Hands out places. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Places(Arc<Mutex<State>>);
+pub(crate) struct ConnectionSlots(Arc<Mutex<State>>);
 
 struct State {
-    slots: SlotPool<IpAddr>,
+    pool: SlotPool<IpAddr>,
     /// Of pending connections.
     evictions: HashMap<SlotId, oneshot::Sender<Full>>,
 }
 
 /// A place of one connection, until it is dropped.
-pub(crate) struct Place {
-    slot: SlotId,
-    places: Places,
+pub(crate) struct ConnectionSlot {
+    id: SlotId,
+    slots: ConnectionSlots,
 }
 
 /// Resolves to the reason once the connection must give its place up.
 pub(crate) type Evicted = oneshot::Receiver<Full>;
 
-impl Places {
+impl ConnectionSlots {
     /// None of them is taken.
     pub(crate) fn new(limits: Limits) -> Self {
-        Places(Arc::new(Mutex::new(State {
-            slots: SlotPool::new(limits.into()),
+        ConnectionSlots(Arc::new(Mutex::new(State {
+            pool: SlotPool::new(limits.into()),
             evictions: HashMap::new(),
         })))
     }
 
     /// Goes by other limits from now on. Connections there are keep their places.
     pub(crate) fn set_limits(&self, limits: Limits) {
-        self.state().slots.set_limits(limits.into());
+        self.state().pool.set_limits(limits.into());
     }
 
     /// A place for a pending connection from this address; `None` is an address whose clients are
     /// counted elsewhere.
     ///
     /// Errors: there is no place, and no pending connection is old enough to be evicted.
-    pub(crate) fn enter(&self, address: Option<IpAddr>, now: Instant) -> Result<(Place, Evicted), Full> {
+    pub(crate) fn enter(&self, address: Option<IpAddr>, now: Instant) -> Result<(ConnectionSlot, Evicted), Full> {
         let mut state = self.state();
         let entry = state
-            .slots
+            .pool
             .enter(now, address.map(address_block).into_iter().collect())?;
-        for (slot, why) in entry.evicted {
-            state.evict(slot, why);
+        for (id, why) in entry.evicted {
+            state.evict(id, why);
         }
         let (evict, evicted) = oneshot::channel();
         state.evictions.insert(entry.slot, evict);
-        let place = Place {
-            slot: entry.slot,
-            places: self.clone(),
+        let slot = ConnectionSlot {
+            id: entry.slot,
+            slots: self.clone(),
         };
-        Ok((place, evicted))
+        Ok((slot, evicted))
     }
 
     /// Takes a pending connection its place, as where the system has no more descriptors.
     pub(crate) fn evict_oldest(&self, now: Instant) {
         let mut state = self.state();
         // If all connections are new, a place is free when one of them ends.
-        if let Some(slot) = state.slots.evict(now) {
-            state.evict(slot, Full::All);
+        if let Some(id) = state.pool.evict(now) {
+            state.evict(id, Full::All);
         }
     }
 
@@ -132,29 +132,29 @@ impl Places {
 
 impl State {
     /// Tells a connection that its slot is another's.
-    fn evict(&mut self, slot: SlotId, why: Full) {
-        if let Some(evict) = self.evictions.remove(&slot) {
+    fn evict(&mut self, id: SlotId, why: Full) {
+        if let Some(evict) = self.evictions.remove(&id) {
             // An error means that it is ending by itself.
             let _ = evict.send(why);
         }
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// The connection has joined, and keeps its place from now on. False when it has lost it
     /// before.
     pub(crate) fn join(&self) -> bool {
-        let mut state = self.places.state();
-        state.evictions.remove(&self.slot);
-        state.slots.settle(self.slot)
+        let mut state = self.slots.state();
+        state.evictions.remove(&self.id);
+        state.pool.settle(self.id)
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut state = self.places.state();
-        state.evictions.remove(&self.slot);
-        state.slots.leave(self.slot);
+        let mut state = self.slots.state();
+        state.evictions.remove(&self.id);
+        state.pool.leave(self.id);
     }
 }
 
@@ -170,59 +170,59 @@ mod tests {
     };
     const LATER: Duration = Duration::from_secs(2);
 
-    fn enter(places: &Places, address: &str, now: Instant) -> Result<(Place, Evicted), Full> {
-        places.enter(Some(address.parse().unwrap()), now)
+    fn enter(slots: &ConnectionSlots, address: &str, now: Instant) -> Result<(ConnectionSlot, Evicted), Full> {
+        slots.enter(Some(address.parse().unwrap()), now)
     }
 
     #[test]
     fn the_oldest_pending_connection_is_evicted_for_the_next_of_its_address() {
-        let (places, now) = (Places::new(LIMITS), clock::now());
-        let (_first, mut evicted) = enter(&places, "192.0.2.1", now).unwrap();
-        let second = enter(&places, "192.0.2.1", now).unwrap();
+        let (slots, now) = (ConnectionSlots::new(LIMITS), clock::now());
+        let (_first, mut evicted) = enter(&slots, "192.0.2.1", now).unwrap();
+        let second = enter(&slots, "192.0.2.1", now).unwrap();
         assert_eq!(
-            enter(&places, "192.0.2.1", now).err(),
+            enter(&slots, "192.0.2.1", now).err(),
             Some(Full::Holder),
             "all have just come"
         );
-        assert!(enter(&places, "192.0.2.2", now).is_ok());
+        assert!(enter(&slots, "192.0.2.2", now).is_ok());
         assert!(evicted.try_recv().is_err());
 
-        let third = enter(&places, "192.0.2.1", now + LATER).unwrap();
+        let third = enter(&slots, "192.0.2.1", now + LATER).unwrap();
         assert_eq!(evicted.try_recv(), Ok(Full::Holder));
         drop((second, third));
         assert!(
-            enter(&places, "192.0.2.1", now).is_ok(),
+            enter(&slots, "192.0.2.1", now).is_ok(),
             "an evicted place is not given back twice"
         );
     }
 
     #[test]
     fn a_joined_client_is_not_evicted() {
-        let (places, now) = (Places::new(LIMITS), clock::now());
+        let (slots, now) = (ConnectionSlots::new(LIMITS), clock::now());
         let mut held = Vec::new();
         for _ in 0..LIMITS.per_address {
-            let (place, _) = enter(&places, "192.0.2.1", now).unwrap();
-            assert!(place.join());
-            held.push(place);
+            let (slot, _) = enter(&slots, "192.0.2.1", now).unwrap();
+            assert!(slot.join());
+            held.push(slot);
         }
-        assert_eq!(enter(&places, "192.0.2.1", now + LATER).err(), Some(Full::Holder));
+        assert_eq!(enter(&slots, "192.0.2.1", now + LATER).err(), Some(Full::Holder));
         held.pop();
-        let (place, _) = enter(&places, "192.0.2.1", now).unwrap();
-        let _evicts = enter(&places, "192.0.2.1", now + LATER).unwrap();
-        assert!(!place.join(), "it has lost its place");
+        let (slot, _) = enter(&slots, "192.0.2.1", now).unwrap();
+        let _evicts = enter(&slots, "192.0.2.1", now + LATER).unwrap();
+        assert!(!slot.join(), "it has lost its place");
     }
 
     #[test]
     fn a_full_server_evicts_the_oldest_at_any_address() {
-        let (places, now) = (Places::new(LIMITS), clock::now());
+        let (slots, now) = (ConnectionSlots::new(LIMITS), clock::now());
         let held: Vec<_> = (0..LIMITS.all)
-            .map(|host| enter(&places, &format!("192.0.2.{host}"), now).unwrap())
+            .map(|host| enter(&slots, &format!("192.0.2.{host}"), now).unwrap())
             .collect();
-        assert_eq!(enter(&places, "192.0.2.99", now).err(), Some(Full::All));
-        assert!(enter(&places, "192.0.2.99", now + LATER).is_ok());
-        assert_eq!(held.iter().filter(|(place, _)| place.join()).count(), LIMITS.all - 1);
+        assert_eq!(enter(&slots, "192.0.2.99", now).err(), Some(Full::All));
+        assert!(enter(&slots, "192.0.2.99", now + LATER).is_ok());
+        assert_eq!(held.iter().filter(|(slot, _)| slot.join()).count(), LIMITS.all - 1);
         assert_eq!(
-            enter(&places, "192.0.2.99", now + LATER).map(drop),
+            enter(&slots, "192.0.2.99", now + LATER).map(drop),
             Ok(()),
             "one was evicted"
         );
@@ -230,20 +230,20 @@ mod tests {
 
     #[test]
     fn a_subscriber_has_one_share_of_all_its_ipv6_addresses() {
-        let (places, now) = (Places::new(LIMITS), clock::now());
-        let _held = ["2001:db8::1", "2001:db8::2:3:4:5"].map(|address| enter(&places, address, now).unwrap());
-        assert_eq!(enter(&places, "2001:db8::ffff", now).err(), Some(Full::Holder));
-        assert!(enter(&places, "2001:db8:0:1::1", now).is_ok());
-        let _held = ["192.0.2.1", "::ffff:192.0.2.1"].map(|address| enter(&places, address, now).unwrap());
-        assert_eq!(enter(&places, "192.0.2.1", now).err(), Some(Full::Holder));
+        let (slots, now) = (ConnectionSlots::new(LIMITS), clock::now());
+        let _held = ["2001:db8::1", "2001:db8::2:3:4:5"].map(|address| enter(&slots, address, now).unwrap());
+        assert_eq!(enter(&slots, "2001:db8::ffff", now).err(), Some(Full::Holder));
+        assert!(enter(&slots, "2001:db8:0:1::1", now).is_ok());
+        let _held = ["192.0.2.1", "::ffff:192.0.2.1"].map(|address| enter(&slots, address, now).unwrap());
+        assert_eq!(enter(&slots, "192.0.2.1", now).err(), Some(Full::Holder));
     }
 
     #[test]
     fn proxies_have_no_share_of_their_own() {
-        let (places, now) = (Places::new(LIMITS), clock::now());
-        let held: Vec<_> = (0..LIMITS.all).map(|_| places.enter(None, now).unwrap()).collect();
-        assert_eq!(places.enter(None, now).err(), Some(Full::All));
+        let (slots, now) = (ConnectionSlots::new(LIMITS), clock::now());
+        let held: Vec<_> = (0..LIMITS.all).map(|_| slots.enter(None, now).unwrap()).collect();
+        assert_eq!(slots.enter(None, now).err(), Some(Full::All));
         drop(held);
-        assert!(places.enter(None, now).is_ok());
+        assert!(slots.enter(None, now).is_ok());
     }
 }
