@@ -1,7 +1,7 @@
 //! The permission of a participant.
 
-use serde::{Deserialize, Serialize};
 use crate::{Claims, ParticipantKind, TrackSource};
+use serde::{Deserialize, Serialize};
 
 /// The permission of a participant: the grant with its blanks filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! One person, or program, in a room.
 
+mod authorization;
 mod client;
 mod data;
 mod media;
 mod profile;
 mod publications;
-mod rights;
 mod signalling;
 mod storage;
 mod texts;
@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 use access::{Claims, Permission};
 use southbound::NodeId;
 
+pub(crate) use self::authorization::{Authorization, TOKENS};
 pub(crate) use self::client::Client;
 pub(crate) use self::data::OwnData;
 pub(crate) use self::media::{Media, RequestedSections};
 pub(crate) use self::profile::Profile;
 pub(crate) use self::publications::OwnPublications;
-pub(crate) use self::rights::{Rights, TOKENS};
 pub(crate) use self::signalling::{Link, Signalling, SimulatedFault};
 pub(crate) use self::storage::StoredBytes;
 pub(crate) use self::texts::texts_len;
@@ -37,7 +37,7 @@ use crate::{ConnectionId, IceProtocol, Join, Notification, Output, ParticipantIn
 pub(crate) struct Participant {
     pub(crate) key: ParticipantKey,
     pub(crate) profile: Profile,
-    pub(crate) rights: Rights,
+    pub(crate) authorization: Authorization,
     pub(crate) client: Client,
     pub(crate) signalling: Signalling,
     pub(crate) media: Media,
@@ -57,7 +57,7 @@ impl Participant {
         Self {
             key: ctx.core.ids.participant(),
             profile,
-            rights: Rights::new(ctx.now, claims),
+            authorization: Authorization::new(ctx.now, claims),
             client: Client {
                 traits,
                 protocol: IceProtocol::Any,
@@ -86,10 +86,10 @@ impl Participant {
             joined: self.profile.joined,
             name: self.profile.name.clone(),
             version: self.profile.version(),
-            permission: self.rights.permission.clone(),
+            permission: self.authorization.permission.clone(),
             is_publisher: self.is_publisher(),
-            kind: self.rights.claims.participant_kind(),
-            kind_details: self.rights.claims.known_kind_details().collect(),
+            kind: self.authorization.claims.participant_kind(),
+            kind_details: self.authorization.claims.known_kind_details().collect(),
             attributes: self.profile.attributes.clone(),
             client_protocol: self.client.traits.client_protocol,
             capabilities: self.client.traits.capabilities.clone(),
@@ -104,12 +104,12 @@ impl Participant {
 
     /// Whether it is there for others only, as agents and recorders are.
     pub(crate) fn is_dependent(&self) -> bool {
-        self.rights.permission.agent || self.rights.permission.recorder
+        self.authorization.permission.agent || self.authorization.permission.recorder
     }
 
     /// Whether it publishes, or has since joining.
     pub(crate) fn is_publisher(&self) -> bool {
-        self.rights.permission.publish && self.publications.has_published
+        self.authorization.permission.publish && self.publications.has_published
     }
 
     /// The deadline of its media, if it has not connected for so long that it gives way to others.
@@ -120,19 +120,19 @@ impl Participant {
 
     /// Whether others are told that it is there.
     pub(crate) fn is_visible(&self, visible: Visible) -> bool {
-        !self.rights.permission.hidden && (visible == Visible::Everybody || self.publications.has_published)
+        !self.authorization.permission.hidden && (visible == Visible::Everybody || self.publications.has_published)
     }
 
     /// Whether it lets another have a track of its own. A recorder gets every track.
     pub(crate) fn admits(&self, other: &Participant, track_sid: &str) -> bool {
         let permissions = self.publications.permissions();
-        other.rights.permission.recorder || permissions.admits(&other.profile.identity, track_sid)
+        other.authorization.permission.recorder || permissions.admits(&other.profile.identity, track_sid)
     }
 
     /// Takes the claims of another token of its. Name, metadata and attributes stay as they were
     /// set in the call.
     pub(crate) fn take_claims(&mut self, claims: Claims) {
-        self.rights.set_claims(claims);
+        self.authorization.set_claims(claims);
         // Its kind is of the claims.
         self.profile.forget_snapshot();
     }
@@ -154,7 +154,10 @@ impl Participant {
 
     /// Tells the agent the limit of its downlink, if that is another one than before.
     pub(crate) fn limit_downlink(&mut self, ctx: &mut Context<'_>) {
-        let share = ctx.core.usage.share(&ctx.core.config.quotas, &self.rights.api_key);
+        let share = ctx
+            .core
+            .usage
+            .share(&ctx.core.config.quotas, &self.authorization.api_key);
         self.media.limit_downlink(ctx, share);
     }
 

@@ -131,7 +131,11 @@ impl Room {
 
     /// Tells the agent the limits of downlinks, where they are others than before.
     pub(crate) fn limit_downlinks(&mut self, ctx: &mut Context<'_>, concerns: impl Fn(&str) -> bool) {
-        for participant in self.roster.all_mut().filter(|found| concerns(&found.rights.api_key)) {
+        for participant in self
+            .roster
+            .all_mut()
+            .filter(|found| concerns(&found.authorization.api_key))
+        {
             participant.limit_downlink(ctx);
         }
     }

@@ -166,7 +166,7 @@ impl<D: RelaySocket> ShardRelays<D> {
     }
 
     fn receive(&mut self, at: Instant, path: Path, datagram: &[u8]) {
-        let Some(place) = self.place_of(path.local) else {
+        let Some(slot) = self.slot_of(path.local) else {
             return;
         };
         let mut buffer = [0; BUFFER];
@@ -177,7 +177,7 @@ impl<D: RelaySocket> ShardRelays<D> {
             reports: &mut self.reports,
             counters: &self.counters,
         };
-        lock(&self.slots[place].port).packet(&mut context, &mut Immediate, path.remote, &mut buffer, len);
+        lock(&self.slots[slot].port).packet(&mut context, &mut Immediate, path.remote, &mut buffer, len);
     }
 
     fn set(&mut self, at: SocketAddr, entry: RelayEntry<D>, registry: &mut impl SocketRegistry<D>) {

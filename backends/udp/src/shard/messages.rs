@@ -42,7 +42,7 @@ impl Shard {
                 source_number,
                 ticket,
             } => {
-                let packet = self.cached(generation, source_number);
+                let packet = self.tables.cached(generation, source_number);
                 let ring = self.rings[other].as_mut().expect("it came from another shard");
                 if !ring.push(Handoff::Fetched { packet, ticket }) {
                     self.counters.count(Counter::WorkerQueueFull);

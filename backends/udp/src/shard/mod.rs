@@ -24,6 +24,7 @@ mod ingress;
 mod leg;
 mod messages;
 mod packet;
+mod prefetching;
 mod replica;
 mod routes;
 mod select;

@@ -108,7 +108,7 @@ impl Controller {
     pub fn kind_of(&self, room: &str, identity: &str) -> Option<ParticipantKind> {
         let found = self.find(room, identity)?;
         let participant = self.rooms.get(&found.room)?.roster().get(found.participant)?;
-        Some(participant.rights.claims.participant_kind())
+        Some(participant.authorization.claims.participant_kind())
     }
 
     /// Removes participants who have not connected, where there would be no place for somebody who
@@ -150,7 +150,7 @@ impl Controller {
             let participants = room.roster().all();
             participants.map(|participant| (*key, participant))
         });
-        let of_key = everybody.filter(|(_, participant)| participant.rights.api_key == api_key);
+        let of_key = everybody.filter(|(_, participant)| participant.authorization.api_key == api_key);
         let idle = of_key.filter_map(|(key, participant)| Some((participant.idle_since(now)?, key, participant.key)));
         idle.min().map(|(_, key, participant)| (key, participant))
     }

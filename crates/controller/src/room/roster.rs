@@ -125,7 +125,8 @@ impl Roster {
 
     /// Whether somebody records, seen or not.
     pub(in crate::room) fn is_recorded(&self) -> bool {
-        self.all().any(|participant| participant.rights.permission.recorder)
+        self.all()
+            .any(|participant| participant.authorization.permission.recorder)
     }
 
     pub(in crate::room) fn participants_max(&self) -> usize {
@@ -162,7 +163,7 @@ impl Roster {
             .all()
             .filter(|participant| participant.profile.identity == claims.identity());
         let is_agent = |claims: &Claims| claims.participant_kind() == ParticipantKind::Agent;
-        is_agent(claims) && same.any(|participant| !is_agent(&participant.rights.claims))
+        is_agent(claims) && same.any(|participant| !is_agent(&participant.authorization.claims))
     }
 
     /// The node that its participants are on, if there are any.

@@ -10,7 +10,7 @@ use crate::ids::ParticipantKey;
 use crate::limits::{SUBSCRIPTIONS_MAX, TRACKS_MAX};
 use crate::negotiation::{Peer, SavedPeer, Section};
 use crate::participant::{
-    Client, Media, OwnData, OwnPublications, Participant, Profile, Rights, Signalling, StoredBytes,
+    Authorization, Client, Media, OwnData, OwnPublications, Participant, Profile, Signalling, StoredBytes,
 };
 use crate::quality::QualityState;
 use crate::subscription::{Subscription, Subscriptions};
@@ -69,12 +69,12 @@ impl Participant {
         if !data.blobs.restore(saved.blobs) {
             return Err(RestoreError::TooLong);
         }
-        let mut rights = Rights::new(now, saved.claims);
-        (rights.permission, rights.api_key) = (saved.permission, saved.api_key);
+        let mut authorization = Authorization::new(now, saved.claims);
+        (authorization.permission, authorization.api_key) = (saved.permission, saved.api_key);
         Ok(Self {
             key,
             profile,
-            rights,
+            authorization,
             client,
             signalling: Signalling::detached(now),
             media,

@@ -13,7 +13,7 @@ impl Participant {
     pub(crate) fn save(&self) -> SavedParticipant {
         let Self {
             profile,
-            rights,
+            authorization,
             client,
             media,
             publications,
@@ -31,9 +31,9 @@ impl Participant {
             state: profile.state,
             joined: profile.joined,
             version: profile.version(),
-            claims: rights.claims.clone(),
-            permission: rights.permission.clone(),
-            api_key: rights.api_key.clone(),
+            claims: authorization.claims.clone(),
+            permission: authorization.permission.clone(),
+            api_key: authorization.api_key.clone(),
             traits: client.traits.clone(),
             protocol: client.protocol,
             port_index: client.port_index,

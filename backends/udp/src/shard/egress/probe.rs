@@ -17,7 +17,7 @@ impl Shard {
         let Some(slot) = self.tables.leg_slots.get(&id).copied() else {
             return self.counters.count(Counter::NotReady);
         };
-        let sent = match (self.may_pad(slot), &mut self.tables.legs[slot].pace) {
+        let sent = match (self.tables.may_pad(slot), &mut self.tables.legs[slot].pace) {
             (Err(reason), _) => Err(reason),
             (Ok(_), None) => self.pad_at_once(slot, probe, &time),
             (Ok(_), Some(pace)) => {
@@ -47,7 +47,7 @@ impl Shard {
     /// Sends one packet of padding, on the retransmission SSRC of the first replica that has one;
     /// returns its size.
     pub(super) fn pad(&mut self, leg: usize, probe: Option<u32>, time: &BatchTime) -> Result<usize, Counter> {
-        let slot = self.may_pad(leg)?;
+        let slot = self.tables.may_pad(leg)?;
         let replica = &mut self.tables.replicas[slot];
         let leg = &mut self.tables.legs[leg];
         let path = leg.ready().ok_or(Counter::NotReady)?;
@@ -57,19 +57,21 @@ impl Shard {
         Ok(sent)
     }
 
-    /// The slot of the replica whose retransmission SSRC padding is sent on.
-    pub(super) fn may_pad(&self, leg: usize) -> Result<usize, Counter> {
-        let leg = &self.tables.legs[leg];
-        leg.ready().ok_or(Counter::NotReady)?;
-        let mut slots = leg.replicas.iter().map(|(_, slot)| *slot);
-        slots
-            .find(|slot| self.tables.replicas[*slot].padding_type().is_some())
-            .ok_or(Counter::NoRetransmission)
-    }
-
     pub(super) fn end_probe(&mut self, leg: usize) {
         if let Some(pace) = &mut self.tables.legs[leg].pace {
             pace.pacer.end_probe();
         }
+    }
+}
+
+impl Tables {
+    /// The slot of the replica whose retransmission SSRC padding is sent on.
+    pub(super) fn may_pad(&self, leg: usize) -> Result<usize, Counter> {
+        let leg = &self.legs[leg];
+        leg.ready().ok_or(Counter::NotReady)?;
+        let mut slots = leg.replicas.iter().map(|(_, slot)| *slot);
+        slots
+            .find(|slot| self.replicas[*slot].padding_type().is_some())
+            .ok_or(Counter::NoRetransmission)
     }
 }

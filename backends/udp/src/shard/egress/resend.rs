@@ -38,7 +38,7 @@ impl Shard {
             segments: replica.segments,
         };
         if current.shard == self.index {
-            let packet = self.cached(current.generation, source_number);
+            let packet = self.tables.cached(current.generation, source_number);
             return self.resend_packet(packet, ticket, time);
         }
         let ring = self.rings[current.shard]
@@ -53,11 +53,6 @@ impl Shard {
             true => Ok(()),
             false => Err(Counter::WorkerQueueFull),
         }
-    }
-
-    pub(crate) fn cached(&self, generation: Generation, number: u64) -> Option<Arc<Packet>> {
-        let slot = self.tables.stream_slots.get(&generation)?;
-        self.tables.streams[*slot].cache.find(number).cloned()
     }
 
     /// Sends a packet again, if the replica is still what it was when it was asked for.
@@ -93,5 +88,13 @@ impl Shard {
         let payload = replica.payload(&format, info).ok_or(Counter::Malformed)?;
         let mut rewrite = Rewrite::new(replica, &packet, payload, identity, &decision, 0);
         self.send(slot, &packet, &mut rewrite, time)
+    }
+}
+
+impl Tables {
+    /// A packet of a stream, if it is kept.
+    pub(crate) fn cached(&self, generation: Generation, number: u64) -> Option<Arc<Packet>> {
+        let slot = self.stream_slots.get(&generation)?;
+        self.streams[*slot].cache.find(number).cloned()
     }
 }

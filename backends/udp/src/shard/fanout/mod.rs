@@ -2,7 +2,6 @@
 
 mod early;
 mod forward;
-mod prefetch;
 pub(crate) mod queues;
 mod serve;
 

@@ -56,9 +56,9 @@ impl Shard {
             for queued in &mut batch.packets {
                 queued.is_late = time.at.saturating_duration_since(queued.packet.info().at) > LATE;
             }
-            self.prefetch_first(part);
+            self.tables.prefetch_first(part);
             for (index, (_, replica)) in part.iter().enumerate() {
-                self.prefetch_next(&part[index + 1..]);
+                self.tables.prefetch_next(&part[index + 1..]);
                 for queued in &mut batch.packets {
                     self.offer(*replica, queued, time);
                 }

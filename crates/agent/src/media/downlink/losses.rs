@@ -1,5 +1,6 @@
 //! Tells receivers with losses a longer playout delay.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataplane::{ReplicaId, ReplicaStatistics};
@@ -8,6 +9,7 @@ use wire::extension::PlayoutDelay;
 
 use super::down_track::DownTrack;
 use super::playout::{INTERVAL, INTERVAL_MAX};
+use super::receiver::Receiver;
 use super::{Downlink, Env};
 use crate::context::Context;
 use crate::counters::Counter;
@@ -61,10 +63,10 @@ impl Downlink {
 
     /// Tells a receiver its playout delay, if that changed.
     pub(in crate::media) fn follow_losses(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, transport: TransportId) {
-        let interval = self.picture_interval(env.uplink, transport);
         let Some(receiver) = self.receivers.get_mut(&transport) else {
             return;
         };
+        let interval = picture_interval(env.uplink, receiver, &self.tracks);
         let round_trip = env.transports.get(transport).and_then(|known| known.least_round_trip());
         let Some(round_trip) = round_trip else { return };
         let max = cx.shared.config.playout_delay_max;
@@ -74,22 +76,24 @@ impl Downlink {
         }
     }
 
-    /// The longest interval between two frames of a receiver's videos.
-    fn picture_interval(&self, uplink: &Uplink, transport: TransportId) -> Duration {
-        let receiver = self.receivers.get(&transport).into_iter();
-        let subscriptions = receiver.flat_map(|receiver| &receiver.subscriptions);
-        let intervals = subscriptions.filter_map(|id| {
-            let fps = frames_per_second(uplink, self.tracks.get(id)?)?;
-            Some(Duration::from_secs(1).checked_div(fps)?.min(INTERVAL_MAX))
-        });
-        intervals.max().unwrap_or(INTERVAL)
-    }
-
     /// The playout delay that the packets of a subscription carry.
     pub(super) fn playout_delay(&self, env: &Env<'_>, id: SubscriptionId) -> Option<PlayoutDelay> {
         let known = self.tracks.get(&id).filter(|_| self.is_picture(env.uplink, id))?;
         self.receivers.get(&known.subscription.transport)?.playout.word()
     }
+}
+
+/// The longest interval between two frames of a receiver's videos.
+fn picture_interval(
+    uplink: &Uplink,
+    receiver: &Receiver,
+    tracks: &BTreeMap<SubscriptionId, Box<DownTrack>>,
+) -> Duration {
+    let intervals = receiver.subscriptions.iter().filter_map(|id| {
+        let fps = frames_per_second(uplink, tracks.get(id)?)?;
+        Some(Duration::from_secs(1).checked_div(fps)?.min(INTERVAL_MAX))
+    });
+    intervals.max().unwrap_or(INTERVAL)
 }
 
 fn frames_per_second(uplink: &Uplink, known: &DownTrack) -> Option<u32> {

@@ -33,7 +33,7 @@ impl Data {
         let sender = Sender {
             sid: &participant.profile.sid,
             identity: &participant.profile.identity,
-            permission: &participant.rights.permission,
+            permission: &participant.authorization.permission,
             data: &mut participant.data.packets,
         };
         let taken = sender

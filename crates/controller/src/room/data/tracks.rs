@@ -292,7 +292,7 @@ impl DataTracks {
             return false;
         };
         let (mut received, mut denied) = (BTreeSet::new(), BTreeSet::new());
-        if participant.rights.permission.subscribe {
+        if participant.authorization.permission.subscribe {
             for handle in &participant.data.tracks.wanted {
                 match self.permission(roster, participant, *handle) {
                     Some(true) => _ = received.insert(*handle),
@@ -354,7 +354,7 @@ impl DataTracks {
 
 /// Checks a request for a data track and returns its handle.
 fn check(participant: &Participant, request: &PublishDataTrack) -> Result<u16, (RefusalReason, &'static str)> {
-    if !participant.rights.permission.publish_data {
+    if !participant.authorization.permission.publish_data {
         return Err((RefusalReason::NotAllowed, "does not have permission to publish data"));
     }
     let handle = u16::try_from(request.handle).ok().filter(|handle| *handle > 0);

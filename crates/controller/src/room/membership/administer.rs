@@ -85,7 +85,7 @@ impl Room {
             })?;
         if let Some(permission) = request.permission {
             if let Some(participant) = self.roster.get_mut(key) {
-                grant(&mut participant.rights.claims.video, &permission);
+                grant(&mut participant.authorization.claims.video, &permission);
             }
             self.set_permission(ctx, key, permission);
             if let Some(participant) = self.roster.get(key) {

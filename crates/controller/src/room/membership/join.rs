@@ -35,15 +35,15 @@ impl Room {
         let mut participant = Participant::new(ctx, connection, node, join);
         let key = participant.key;
         participant.client.protocol = self.protocols.of(ctx.now, &participant.profile.identity);
-        ctx.core.usage.participant_joined(&participant.rights.api_key);
+        ctx.core.usage.participant_joined(&participant.authorization.api_key);
         ctx.core.nodes.participant_joined(node);
         self.subscribers.acts(key);
         let participant_ref = self.roster.participant_ref(key);
         participant.signalling.greeting_time =
             self.updates
                 .charge_greeting(ctx, &self.roster, &participant.profile.identity);
-        let patience = CONNECT_TIMEOUT + participant.signalling.greeting_time;
-        participant.signalling.deadlines.connect = Some(ctx.wake(patience, Timer::Participant(participant_ref)));
+        let connect_timeout = CONNECT_TIMEOUT + participant.signalling.greeting_time;
+        participant.signalling.deadlines.connect = Some(ctx.wake(connect_timeout, Timer::Participant(participant_ref)));
         if participant.media.mode == PeerMode::Dual {
             open_subscriber(ctx, participant_ref, &mut participant);
             self.subscribers.negotiate(key);
@@ -55,7 +55,7 @@ impl Room {
             identity: participant.profile.identity.clone(),
             connection,
         });
-        let starts_recording = participant.rights.permission.recorder && !self.roster.is_recorded();
+        let starts_recording = participant.authorization.permission.recorder && !self.roster.is_recorded();
         self.roster.insert(participant);
         let is_deserted = self.roster.is_deserted();
         self.lifetime.review(ctx, self.roster.timer(), is_deserted);
@@ -119,7 +119,7 @@ fn greet(ctx: &mut Context<'_>, roster: &Roster, mut room: RoomInfo, participant
         .collect();
     participant.profile.raise_version();
     room.num_participants += u32::from(!participant.is_dependent());
-    room.active_recording |= participant.rights.permission.recorder;
+    room.active_recording |= participant.authorization.permission.recorder;
     let joined = Joined {
         room,
         participant: participant.info(),

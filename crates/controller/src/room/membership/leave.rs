@@ -27,7 +27,7 @@ impl Room {
         let Some(mut participant) = self.roster.remove(key) else {
             return;
         };
-        ctx.core.usage.participant_left(&participant.rights.api_key);
+        ctx.core.usage.participant_left(&participant.authorization.api_key);
         ctx.core.nodes.participant_left(participant.media.node);
         self.subscribers.forget(key);
         self.data.calls.end_to(ctx, key);
@@ -55,7 +55,7 @@ impl Room {
             self.subscribers.end_subscriptions_to(ctx, &mut self.roster, *id);
         }
         self.updates.population_changed(ctx, &self.roster);
-        if participant.rights.permission.recorder && !self.roster.is_recorded() {
+        if participant.authorization.permission.recorder && !self.roster.is_recorded() {
             self.updates.tell_population(ctx, &self.roster, self.info());
         }
         self.speaking.forget(key);
@@ -104,7 +104,7 @@ fn remember_sender(ctx: &mut Context<'_>, roster: &Roster, participant: &Partici
         participant_ref: roster.participant_ref(participant.key),
         sid: participant.profile.sid.clone(),
         identity: participant.profile.identity.clone(),
-        permission: participant.rights.permission.clone(),
+        permission: participant.authorization.permission.clone(),
         data: DataState::numbered_from(participant.data.packets.last_sequence),
         since: ctx.now,
     };

@@ -39,7 +39,7 @@ impl Updates {
         let Some(participant) = roster.get(key) else {
             return;
         };
-        if !participant.rights.permission.update_metadata {
+        if !participant.authorization.permission.update_metadata {
             let text = "the token does not allow changing one's own metadata";
             let request = Request::UpdateMetadata(request);
             return roster.refuse(ctx, key, RefusalReason::NotAllowed, text, request);
@@ -102,7 +102,7 @@ fn refresh_token_soon(ctx: &mut Context<'_>, roster: &mut Roster, key: Participa
     let Some(participant) = roster.get_mut(key) else {
         return;
     };
-    if participant.rights.token_budget.take(ctx.now, TOKENS, 1.0) {
+    if participant.authorization.token_budget.take(ctx.now, TOKENS, 1.0) {
         return refresh_token(ctx, roster, key);
     }
     let soon = Duration::from_secs(1) / TOKENS.per_second;
@@ -117,7 +117,7 @@ pub(in crate::room) fn refresh_token_if_due(ctx: &mut Context<'_>, roster: &mut 
     let found = roster.get_mut(key);
     if let Some(participant) = found.filter(|found| ctx.now >= found.signalling.deadlines.refresh) {
         participant.signalling.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(participant_ref));
-        participant.rights.token_budget.take(ctx.now, TOKENS, 1.0);
+        participant.authorization.token_budget.take(ctx.now, TOKENS, 1.0);
         refresh_token(ctx, roster, key);
     }
 }
@@ -130,7 +130,7 @@ pub(in crate::room) fn refresh_token(ctx: &mut Context<'_>, roster: &Roster, key
     };
     let expires = (ctx.unix() + TOKEN_LIFETIME).as_secs();
     let claims = Claims {
-        exp: Some(participant.rights.claims.exp.unwrap_or(0).max(expires)),
+        exp: Some(participant.authorization.claims.exp.unwrap_or(0).max(expires)),
         nbf: None,
         // The call needs none of these, so a refreshed token does not carry them on.
         sip: None,
@@ -141,7 +141,7 @@ pub(in crate::room) fn refresh_token(ctx: &mut Context<'_>, roster: &Roster, key
         name: participant.profile.name.clone(),
         metadata: participant.profile.metadata.clone(),
         attributes: participant.profile.attributes.clone(),
-        ..participant.rights.claims.clone()
+        ..participant.authorization.claims.clone()
     };
     if let Some(token) = sign(&claims, &ctx.core.config.keys) {
         participant.notify(ctx, Notification::Token(token));

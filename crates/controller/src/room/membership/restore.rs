@@ -16,7 +16,7 @@ impl Room {
         for mut participant in participants {
             let key = participant.key;
             let participant_ref = self.roster.participant_ref(key);
-            ctx.core.usage.participant_joined(&participant.rights.api_key);
+            ctx.core.usage.participant_joined(&participant.authorization.api_key);
             ctx.core.nodes.participant_joined(participant.media.node);
             let index = &mut ctx.core.index;
             let transports = participant.media.peers().map(|peer| peer.transport);

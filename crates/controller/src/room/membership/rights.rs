@@ -22,17 +22,17 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return;
         };
-        let before = std::mem::replace(&mut participant.rights.permission, permission);
-        if participant.rights.permission == before {
+        let before = std::mem::replace(&mut participant.authorization.permission, permission);
+        if participant.authorization.permission == before {
             return;
         }
-        let hidden = participant.rights.permission.hidden;
+        let hidden = participant.authorization.permission.hidden;
         let may_not = participant
             .publications
             .tracks
             .values()
-            .filter(|track| !participant.rights.permission.may_publish(track.info.source));
-        let publishes_data = participant.rights.permission.publish_data;
+            .filter(|track| !participant.authorization.permission.may_publish(track.info.source));
+        let publishes_data = participant.authorization.permission.publish_data;
         for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
             take_off_air(ctx, &mut self.roster, key, track);
             self.unpublish(ctx, key, track);

@@ -85,9 +85,9 @@ fn overdue(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) -> Optio
         .subscriber
         .as_ref()
         .and_then(|peer| peer.offering.pending);
-    let patience = NEGOTIATION_TIMEOUT + participant.reading_time();
+    let timeout = NEGOTIATION_TIMEOUT + participant.reading_time();
     match participant.signalling.link() {
-        Link::Attached(_) if pending.is_some_and(|pending| pending.since + patience <= ctx.now) => {
+        Link::Attached(_) if pending.is_some_and(|pending| pending.since + timeout <= ctx.now) => {
             Some(Overdue::Restart(EndReason::StateMismatch))
         }
         Link::Detached { since } => {

@@ -41,7 +41,7 @@ impl Room {
         let Some(participant) = self.roster.get_mut(key) else {
             return Ok(());
         };
-        let (may_publish, mode) = (participant.rights.permission.publish, participant.media.mode);
+        let (may_publish, mode) = (participant.authorization.permission.publish, participant.media.mode);
         let Some(peer) = participant.media.publisher.as_mut() else {
             return Ok(());
         };

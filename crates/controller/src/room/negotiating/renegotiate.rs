@@ -104,8 +104,8 @@ fn offer(ctx: &mut Context<'_>, roster: &mut Roster, updates: &Updates, key: Par
     };
     updates.tell_publishers_first(ctx, roster, key);
     roster[key].notify(ctx, Notification::Offer(offer));
-    let patience = NEGOTIATION_TIMEOUT + roster[key].reading_time();
-    ctx.wake(patience, Timer::Participant(participant_ref));
+    let timeout = NEGOTIATION_TIMEOUT + roster[key].reading_time();
+    ctx.wake(timeout, Timer::Participant(participant_ref));
 }
 
 /// New ICE credentials for the connection we offer, after its client came back.

@@ -263,7 +263,7 @@ pub(in crate::room) fn update_layers(
 }
 
 fn check(participant: &Participant, request: &AddTrack) -> Result<(), (RefusalReason, &'static str)> {
-    if !participant.rights.permission.may_publish(request.source) {
+    if !participant.authorization.permission.may_publish(request.source) {
         return Err((
             RefusalReason::NotAllowed,
             "the token does not allow publishing this source",

@@ -128,7 +128,8 @@ fn track_permission(
         .tracks
         .get(&track)
         .filter(|track| track.media.is_some())?;
-    let is_known = receiver != publisher && !from.rights.permission.hidden && to.rights.permission.subscribe;
+    let is_known =
+        receiver != publisher && !from.authorization.permission.hidden && to.authorization.permission.subscribe;
     is_known.then(|| from.admits(to, track.sid()))
 }
 

@@ -267,8 +267,8 @@ fn should_have(roster: &Roster, receiver: ParticipantKey, publisher: Participant
         return false;
     };
     let wanted = to.subscriptions.wants(track.sid());
-    let allowed = to.rights.permission.subscribe && from.admits(to, track.sid());
-    wanted && allowed && receiver != publisher && !from.rights.permission.hidden
+    let allowed = to.authorization.permission.subscribe && from.admits(to, track.sid());
+    wanted && allowed && receiver != publisher && !from.authorization.permission.hidden
 }
 
 /// Wishes about tracks that are gone are dropped, so that the list is never longer than the

@@ -95,9 +95,9 @@ fn node() -> Node {
     }
 }
 
-/// The parts of a peer connection besides its tracks.
+/// The values of a peer connection besides its tracks.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(super) struct PeerValues {
     seed: u8,
     state: PeerState,
     /// Whether an offer was taken.
@@ -108,12 +108,12 @@ pub(super) struct Parts {
     downlink_limit: Option<u64>,
 }
 
-pub(super) fn parts() -> impl Strategy<Value = Parts> {
+pub(super) fn peer_values() -> impl Strategy<Value = PeerValues> {
     let states = select(vec![PeerState::New, PeerState::Connected, PeerState::Disconnected]);
     let sections = vec((section_kind(), usage(), option::of(name())), 0..4);
     let flags = any::<[bool; 2]>();
     (any::<u8>(), states, flags, sections, option::of(any::<u64>())).prop_map(
-        |(seed, state, [is_offered, needed], sections, downlink_limit)| Parts {
+        |(seed, state, [is_offered, needed], sections, downlink_limit)| PeerValues {
             seed,
             state,
             is_offered,
@@ -125,21 +125,21 @@ pub(super) fn parts() -> impl Strategy<Value = Parts> {
 }
 
 /// A peer connection that carries the tracks that have arrived.
-pub(super) fn peer(transport: u64, parts: Parts, tracks: &[SavedTrack]) -> SavedPeer {
+pub(super) fn peer(transport: u64, values: PeerValues, tracks: &[SavedTrack]) -> SavedPeer {
     let channel = Channel {
         label: Arc::from("_lossy"),
         ordered: false,
         retransmits_max: Some(0),
     };
-    let (transport, mut random) = (TransportId(transport), Random::new([parts.seed; 32]));
+    let (transport, mut random) = (TransportId(transport), Random::new([values.seed; 32]));
     let disabled = DisabledCodecs::default();
     let mut peer = Peer::new(transport, &mut random, vec![channel], disabled, IceProtocol::Any, 0);
-    if parts.is_offered {
+    if values.is_offered {
         let offer = SessionDescription::parse(OFFER).expect("the offer is one");
         peer.take_offer(&offer, &node(), true).expect("the offer can be used");
         peer.answer(&node());
     }
-    for (kind, usage, first_track) in parts.sections {
+    for (kind, usage, first_track) in values.sections {
         let mut section = Section::new(next_mid(&peer), kind, usage);
         section.first_track = first_track;
         peer.sections.push(section);
@@ -155,7 +155,7 @@ pub(super) fn peer(transport: u64, parts: Parts, tracks: &[SavedTrack]) -> Saved
         peer.sections.push(section);
     }
     peer.ssrcs.next();
-    (peer.state, peer.offering.needed, peer.downlink_limit) = (parts.state, parts.needed, parts.downlink_limit);
+    (peer.state, peer.offering.needed, peer.downlink_limit) = (values.state, values.needed, values.downlink_limit);
     peer.channels = vec![Arc::from("_reliable")];
     peer.save()
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use wire::{Codec, MediaKind, Mid};
 
-use super::peers::{parts, peer};
+use super::peers::{peer, values};
 use crate::saved::*;
 use crate::track::Version;
 use crate::{
@@ -182,8 +182,8 @@ prop_compose! {
         numbers in any::<[u32; 4]>(),
         flags in any::<[bool; 5]>(),
         state in select(vec![ParticipantState::Joining, ParticipantState::Joined, ParticipantState::Active]),
-        publisher in parts(),
-        subscriber in option::of(parts()),
+        publisher in peer_values(),
+        subscriber in option::of(peer_values()),
         tracks in (track(1), track(2), track(3)),
         subscriptions in (subscription(1), subscription(2)),
         permissions in permissions(),
@@ -215,7 +215,7 @@ prop_compose! {
             node: numbers[2].into(),
             mode: if subscriber.is_some() { PeerMode::Dual } else { PeerMode::Single },
             publisher: Some(peer(1, publisher, &tracks)),
-            subscriber: subscriber.map(|parts| peer(2, parts, &[])),
+            subscriber: subscriber.map(|values| peer(2, values, &[])),
             tracks,
             has_published: flags[1],
             // One that is not for everybody has been stated.

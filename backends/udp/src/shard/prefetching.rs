@@ -3,10 +3,10 @@
 use dataplane::ReplicaId;
 
 use crate::prefetch;
-use crate::shard::Shard;
 use crate::shard::leg::LegState;
+use crate::shard::tables::Tables;
 
-impl Shard {
+impl Tables {
     /// Prefetches what the first replicas need.
     pub(crate) fn prefetch_first(&self, part: &[(ReplicaId, usize)]) {
         part.iter().take(3).for_each(|(_, slot)| self.prefetch_replica(*slot));
@@ -29,16 +29,16 @@ impl Shard {
     }
 
     fn prefetch_replica(&self, slot: usize) {
-        prefetch::value(self.tables.replicas.slot(slot));
+        prefetch::value(self.replicas.slot(slot));
     }
 
     fn prefetch_leg(&self, replica: usize) {
-        let replica = &self.tables.replicas[replica];
+        let replica = &self.replicas[replica];
         prefetch::first(&replica.entry.formats);
-        LegState::prefetch(self.tables.legs.slot(replica.leg));
+        LegState::prefetch(self.legs.slot(replica.leg));
     }
 
     fn prefetch_behind(&self, replica: usize) {
-        self.tables.legs[self.tables.replicas[replica].leg].prefetch_behind();
+        self.legs[self.replicas[replica].leg].prefetch_behind();
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const TOKENS: Rate = Rate {
 };
 
 /// The rights of a participant, by its last token and by administrators since.
-pub(crate) struct Rights {
+pub(crate) struct Authorization {
     pub(crate) permission: Permission,
     /// The claims it joined or resumed with, from which refreshed tokens are made, without its
     /// texts.
@@ -24,7 +24,7 @@ pub(crate) struct Rights {
     pub(crate) token_budget: Budget,
 }
 
-impl Rights {
+impl Authorization {
     pub(crate) fn new(now: Instant, claims: Claims) -> Self {
         Self {
             permission: Permission::of(&claims),
