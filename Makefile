@@ -18,7 +18,7 @@ build: setup-build page ## Build target/release/weir, page included.
 dist: setup-build page ## Build target/dist/weir, the program of a release: smaller, and slower to build.
 	cargo build --profile dist --locked -p weir
 
-deb: dist ## Make target/deb/weir_VERSION_ARCHITECTURE.deb of it; docs/operations.md.
+deb: dist ## Make target/deb/weir_VERSION_ARCHITECTURE.deb of it; docs/operate/operations.md.
 	BINARY_MAX=30000000 packaging/deb/build
 
 page: web/dist/index.html ## Build the meeting page.
@@ -55,23 +55,23 @@ bench-routes: build ## Measure the cost of a packet over TCP and TURN beside UDP
 	cargo build --release --locked -p eval
 	BENCH_CONFIG=eval/routes.yaml BENCH_COMMAND=routes eval/run --seconds 3 --settle 1 $(ARGS)
 
-scaling: setup-build ## Measure how cost grows with receivers, rooms and tables, into docs/performance.md; it may be a busy machine.
+scaling: setup-build ## Measure how cost grows with receivers, rooms and tables, into docs/measured/performance.md; it may be a busy machine.
 	cargo build --release --locked -p scaling
 	target/release/weir-scaling $(ARGS)
 
-adaptation: build setup-test browsers-packages ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
+adaptation: build setup-test browsers-packages ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/measured/adaptation.md.
 	eval/adaptation/run $(ARGS)
 
 connect: build setup-test browsers-packages ## Measure the time to the first frame in Chromium beside LiveKit, as root; eval/connect/README.md.
 	eval/connect/run $(ARGS)
 
-papers: ## Measure the papers' figures for an hour, as root, into docs/papers.md: ARGS=--draw, ARGS="--only NAME".
+papers: ## Measure the papers' figures for an hour, as root, into docs/measured/papers.md: ARGS=--draw, ARGS="--only NAME".
 	eval/papers/run $(ARGS)
 
 fuzz: ## Run every parser on hostile input for a minute each: FUZZ_SECONDS=600, FUZZ_TARGET=sdp.
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) cargo test --release --locked -p fuzz --test cost -- --nocapture
 
-p4-check: page ## Compile the P4 program, compare, and run its tests on BMv2, as root; docs/p4.md.
+p4-check: page ## Compile the P4 program, compare, and run its tests on BMv2, as root; docs/design/p4.md.
 	backends/p4/check
 
 lint: ## What a review would say first: form of the tree, format, clippy, types.

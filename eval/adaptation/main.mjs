@@ -13,10 +13,10 @@ import { print } from "./harness/report.mjs";
 const USAGE = `Measures, in real browsers behind limited links, whether each receiver's video follows its own downlink.
 
   eval/adaptation/run EXPERIMENT... [options]     ${names.join(", ")}
-  eval/adaptation/run report                      writes the tables and plots of docs/adaptation.md from the records there are
+  eval/adaptation/run report                      writes the tables and plots of docs/measured/adaptation.md from the records there are
 
   --e2ee              frames are end-to-end encrypted by livekit-client
-  --kernel            nothing is encrypted, and Weir lets the kernel copy what it can (docs/ebpf.md)
+  --kernel            nothing is encrypted, and Weir lets the kernel copy what it can (docs/design/ebpf.md)
   --no-adaptation     Weir forwards everything whatever the downlink carries
   --server-cmd LINE   another server, started in the harness; {address} and {port} are filled in
   --url URL           a server that runs on this machine already

@@ -16,7 +16,7 @@ const USAGE = `Measures the time from connect() to the first frame in Chromium, 
   --simulcast      the publisher sends simulcast layers
   --only NAME      only this server, weir or livekit; may be given several times
   --out FOLDER     the table of joins (target/connect)
-  --page FILE      the page to write into (docs/performance.md)
+  --page FILE      the page to write into (docs/measured/performance.md)
   --dry            nothing is written into the page
 
 LIVEKIT_SERVER names LiveKit's program, and WEIR_BINARY Weir's. LiveKit is left out if it is not installed.
@@ -34,7 +34,7 @@ const { values } = parseArgs({
     simulcast: { type: "boolean", default: false },
     only: { type: "string", multiple: true, default: [] },
     out: { type: "string", default: root("target/connect") },
-    page: { type: "string", default: root("docs/performance.md") },
+    page: { type: "string", default: root("docs/measured/performance.md") },
     dry: { type: "boolean", default: false },
   },
 });

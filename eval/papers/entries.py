@@ -1,6 +1,6 @@
 """The bytes of table entries, from the programs' own definitions.
 
-Writes docs/papers/entries.csv: those of the P4 program from its compiled description, those of the
+Writes docs/measured/papers/entries.csv: those of the P4 program from its compiled description, those of the
 kernel's program from its layout, beside ICC '20's relay.
 """
 
@@ -22,7 +22,7 @@ WORDS = {"__u8": 1, "__u16": 2, "__u32": 4, "__u64": 8}
 def write():
     """Writes the table. An entry of a relay is for one direction of a call."""
     entries = [PAPER, ("P4", *p4_entry(RELAY)), ("kernel", *kernel_entry()), ("P4 participant", *p4_entry(PARTICIPANT))]
-    path = ROOT / "docs/papers/entries.csv"
+    path = ROOT / "docs/measured/papers/entries.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["program", "key_bits", "data_bits", "bytes"])

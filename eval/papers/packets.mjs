@@ -1,7 +1,7 @@
 // Scallop, Table 1: the packets that three browsers send to the server from the first join on, by
 // type. Media is AV1 L1T3 without encryption, so that reports can be read. It is measured behind a
 // simulated P4 switch, where browsers report with REMB, and with rooms in the kernel, where they
-// report transport-wide numbers. Writes docs/papers/packets.csv.
+// report transport-wide numbers. Writes docs/measured/papers/packets.csv.
 //
 // Usage: node eval/papers/packets.mjs [SECONDS]. Needs root, for network namespaces.
 
@@ -36,7 +36,7 @@ const MEETINGS = [
   { feedback: "transport-wide", interface: "bridge", make: () => new KernelMeeting(NAMES) },
 ];
 const CAPTURE = new URL("capture.py", import.meta.url).pathname;
-const TABLE = new URL("../../docs/papers/packets.csv", import.meta.url).pathname;
+const TABLE = new URL("../../docs/measured/papers/packets.csv", import.meta.url).pathname;
 
 const seconds = Number(process.argv[2] ?? 60);
 const lines = ["feedback,type,plane,packets,bytes,seconds,participants"];

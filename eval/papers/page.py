@@ -1,4 +1,4 @@
-"""Fills in docs/papers.md, and checks that it has every figure and table."""
+"""Fills in docs/measured/papers.md, and checks that it has every figure and table."""
 
 import re
 
@@ -6,7 +6,7 @@ from tables import ROOT
 from values import MISSING, all_values, value
 
 TEMPLATE = ROOT / "eval/papers/page.md"
-PAGE = ROOT / "docs/papers.md"
+PAGE = ROOT / "docs/measured/papers.md"
 NAME = re.compile(r"\{\{([^}]+)\}\}")
 NOTE = "<!-- Written by eval/papers/run from eval/papers/page.md. -->\n\n"
 ROMAN = {"I": 1, "II": 2}
@@ -54,7 +54,7 @@ def faults():
     if named - values.keys():
         return
     if not PAGE.exists() or PAGE.read_text() != filled():
-        yield "docs/papers.md and the files of results differ: run eval/papers/run --draw"
+        yield "docs/measured/papers.md and the files of results differ: run eval/papers/run --draw"
     for title, kinds in EXPECTED.items():
         listed = list(entries(text, title))
         if not listed:

@@ -30,7 +30,7 @@ def operations():
     # The first line of the profile is for packets of video.
     sealing = re.search(rf"^{PROFILE} +(\d+) ns +\d+ i +(\d+) ns", benchmark("srtp"), re.M)
     found["seal"], found["open"] = sealing.groups()
-    with (ROOT / "docs/papers/operations.csv").open("w", newline="") as file:
+    with (ROOT / "docs/measured/papers/operations.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["operation", "nanoseconds"])
         writer.writerows([name, found[name]] for name in ("clone", "open", "seal", "io"))
@@ -70,7 +70,7 @@ STEPS = [
     Step("planning", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figures18-20"]]),
     Step("rewriting", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figure27"]]),
     Step("operations", 2, False, ["cargo"], [operations]),
-    Step("burst", 1, True, ["ip"], [lambda: swiftcall("--burst"), keep("burst.csv", "docs/papers/burst.csv")]),
+    Step("burst", 1, True, ["ip"], [lambda: swiftcall("--burst"), keep("burst.csv", "docs/measured/papers/burst.csv")]),
     Step(
         "swiftcall",
         3,
@@ -78,7 +78,7 @@ STEPS = [
         ["ip"],
         [
             swiftcall,
-            keep("results.csv", "docs/papers/swiftcall.csv"),
+            keep("results.csv", "docs/measured/papers/swiftcall.csv"),
         ],
     ),
     Step("packets", 2, True, ["ip", "node"], [["node", "eval/papers/packets.mjs"]]),

@@ -7,9 +7,9 @@ import statistics
 import tables
 from tables import ROOT, document, least, median, most, rows, served
 
-PERFORMANCE = "docs/performance"
-RELAY = "docs/media-relay"
-PAPERS = "docs/papers"
+PERFORMANCE = "docs/measured/performance"
+RELAY = "docs/measured/media-relay"
+PAPERS = "docs/measured/papers"
 ADAPTATION = "eval/adaptation/results"
 RECIRCULATION = "eval/recirculation/summary.csv"
 DEADLINE_US = 20_000
@@ -70,7 +70,7 @@ def shown():
 
 def planning():
     """The sweep of meetings on a switch."""
-    sizes, parts, worth = (f"docs/planning/{name}.csv" for name in ("figures18-19", "figure20", "worth"))
+    sizes, parts, worth = (f"docs/operate/planning/{name}.csv" for name in ("figures18-19", "figure20", "worth"))
 
     def ten(path, name):
         return lambda: number(median(path, name, participants="10"))

@@ -4,7 +4,7 @@ import re
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # The text that a page of figures is made of has the links of that page.
-WRITTEN_AS = {"eval/papers/page.md": "docs/papers.md"}
+WRITTEN_AS = {"eval/papers/page.md": "docs/measured/papers.md"}
 
 
 def dangling(path, text, root):

@@ -12,7 +12,7 @@ CLAUSE = re.compile(r"^(Who|Whoever|Whose|What|Whatever|Where|Wherever)\b")
 TEST_CLAUSE = re.compile(r"^(who|whoever|whose|what|whatever|where|wherever)[_ ]", re.I)
 COMMIT = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 SCRIPT_TEST = re.compile(r"^\s*(?:test|it|describe)\(\s*([\"'`])(.+?)\1", re.M)
-GLOSSARY = "docs/glossary.md"
+GLOSSARY = "docs/design/glossary.md"
 # The folders of modules in the glossary's last column; all others are those of crates.
 MODULES = {name: f"backends/{name}/src" for name in ("afxdp", "ebpf", "gcm", "layered", "p4", "udp")}
 MODULES |= {"model": "crates/dataplane/src/model", "server": "server/src"}

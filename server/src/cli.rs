@@ -173,7 +173,7 @@ pub(crate) struct Token {
     /// Only listen and watch.
     #[arg(long)]
     pub no_publish: bool,
-    /// May administer the room (docs/api.md) and see how every receiver in it does (`GET
+    /// May administer the room (docs/use/api.md) and see how every receiver in it does (`GET
     /// /api/receivers`); the grant roomAdmin.
     #[arg(long)]
     pub room_admin: bool,

@@ -114,7 +114,7 @@ fn the_debian_package_installs_a_program_that_reads_its_configuration() {
         "usr/lib/systemd/system/weir.service",
         "usr/lib/sysctl.d/10-weir.conf",
         "usr/lib/sysusers.d/weir.conf",
-        "usr/share/doc/weir/operations.md",
+        "usr/share/doc/weir/operate/operations.md",
         "usr/share/doc/weir/copyright",
     ] {
         assert!(tree.join(path).is_file(), "{path}");

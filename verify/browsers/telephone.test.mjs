@@ -7,7 +7,10 @@ import { SipProxy, Telephone } from "./support/telephone.mjs";
 import { sleep, waitFor } from "./support/wait.mjs";
 import { createWorld } from "./support/world.mjs";
 
-/** A proxy's flags towards each kind of party, in offers and answers alike, as in docs/sip.md. */
+/**
+ * A proxy's flags towards each kind of party, in offers and answers alike, as in
+ * docs/operate/sip.md.
+ */
 const TO_TELEPHONE = {
   "transport-protocol": "RTP/AVP",
   ICE: "remove",

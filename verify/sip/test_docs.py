@@ -1,4 +1,4 @@
-"""docs/sip.md tells operators what the other tests run."""
+"""docs/operate/sip.md tells operators what the other tests run."""
 
 import re
 
@@ -8,7 +8,7 @@ from support.network import Network
 from support.process import ROOT
 from support.relays import WeirAsShown
 
-PAGE = ROOT / "docs" / "sip.md"
+PAGE = ROOT / "docs" / "operate" / "sip.md"
 
 
 def blocks(language: str) -> list[str]:
@@ -17,7 +17,8 @@ def blocks(language: str) -> list[str]:
 
 
 def test_kamailio_snippets_of_the_page_are_in_the_files():
-    files = [(ROOT / "docs" / "sip" / f"kamailio-{module}.cfg").read_text() for module in ("rtpengine", "rtpproxy")]
+    folder = ROOT / "docs" / "operate" / "sip"
+    files = [(folder / f"kamailio-{module}.cfg").read_text() for module in ("rtpengine", "rtpproxy")]
     shown = blocks("kamailio")
     assert shown
     assert [block for block in shown if not any(block in file for file in files)] == []

@@ -2,7 +2,7 @@
 // whose media is not encrypted here, between the clients and the host on which Weir runs. Packets
 // that it does not take are routed to the host.
 //
-// The steps are those of backends/udp/src and backends/ebpf/program, a file each. docs/p4.md
+// The steps are those of backends/udp/src and backends/ebpf/program, a file each. docs/design/p4.md
 // describes tables and modes.
 
 #include <core.p4>

@@ -25,7 +25,7 @@ pub const AUDIO_BITS: u64 = 32_000;
 pub const AUDIO_PACKETS: u64 = 50;
 
 /// Bytes of a video packet. libwebrtc cuts 2 Mbit/s into 228 packets a second, by the rate of
-/// replicas in `docs/performance/capacity.csv`.
+/// replicas in `docs/measured/performance/capacity.csv`.
 pub const VIDEO_PACKET_BYTES: u64 = 1_100;
 
 /// Cores of a server in a device file.

@@ -1,5 +1,5 @@
-// Writes the results of the records into docs/adaptation.md: tables between its markers, plots
-// beside it, figures as JSON.
+// Writes the results of the records into docs/measured/adaptation.md: tables between its markers,
+// plots beside it, figures as JSON.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { judge, median } from "./judge.mjs";
 import { draw, drawDistributions } from "./plot.mjs";
 import { stepName } from "./report.mjs";
 
-export const DOCUMENT = new URL("../../../docs/adaptation.md", import.meta.url).pathname;
-const PLOTS = new URL("../../../docs/adaptation/", import.meta.url).pathname;
+export const DOCUMENT = new URL("../../../docs/measured/adaptation.md", import.meta.url).pathname;
+const PLOTS = new URL("../../../docs/measured/adaptation/", import.meta.url).pathname;
 const RESULTS = new URL("../results/", import.meta.url).pathname;
 
 /** The limits, apart from the freezes that each experiment bounds itself. */

@@ -14,13 +14,13 @@ fn committed_files_and_the_table_are_those_of_the_model() {
         let committed = read(&docs.join("planning").join(name));
         assert!(
             committed == text,
-            "docs/planning/{name}: run `cargo run -p figures --bin figures18-20`"
+            "docs/operate/planning/{name}: run `cargo run -p figures --bin figures18-20`"
         );
     }
     let page = read(&docs.join("planning.md"));
     let table = Worth::markdown(&worth);
     assert!(
         page.contains(&table),
-        "docs/planning.md lacks the table that `figures18-20` prints:\n{table}"
+        "docs/operate/planning.md lacks the table that `figures18-20` prints:\n{table}"
     );
 }

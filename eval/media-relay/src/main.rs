@@ -65,7 +65,7 @@ struct CompareArguments {
     #[arg(long, env = "MEDIA_RELAY_NAMESPACES", default_value = "weir-relays", hide = true)]
     namespaces: String,
     /// The page to write the results into.
-    #[arg(long, default_value = "docs/media-relay.md")]
+    #[arg(long, default_value = "docs/measured/media-relay.md")]
     page: PathBuf,
     /// Print the results, write nothing.
     #[arg(long)]

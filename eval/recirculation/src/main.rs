@@ -65,7 +65,8 @@ struct Arguments {
     /// Measures nothing, and only reports on the folder's runs.
     #[arg(long)]
     draw: bool,
-    /// Writes the tables into eval/recirculation, and the drawings into docs/recirculation.
+    /// Writes the tables into eval/recirculation, and the drawings into
+    /// docs/measured/recirculation.
     #[arg(long)]
     write: bool,
 }
@@ -91,7 +92,10 @@ fn main() -> Result<(), Failure> {
     println!("{tables}");
     report_into(&arguments.out, &arguments.out, &results)?;
     if arguments.write {
-        let (here, drawings) = (Path::new("eval/recirculation"), Path::new("docs/recirculation"));
+        let (here, drawings) = (
+            Path::new("eval/recirculation"),
+            Path::new("docs/measured/recirculation"),
+        );
         fs::create_dir_all(drawings)?;
         report_into(here, drawings, &results)?;
         let readme = here.join("README.md");

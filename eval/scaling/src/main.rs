@@ -18,7 +18,7 @@ use scaling::report::{self, Axis};
 #[derive(Parser)]
 struct Arguments {
     /// The page to write the tables into; charts and figures go into a folder of its name.
-    #[arg(long, default_value = "docs/performance.md")]
+    #[arg(long, default_value = "docs/measured/performance.md")]
     page: PathBuf,
     /// Only this axis (receivers, agent, rooms, entries), to be printed and not written.
     #[arg(long, value_name = "AXIS")]

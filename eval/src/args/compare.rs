@@ -39,7 +39,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, env = "COMPARE_NAMESPACES", default_value = "weir-compare", hide = true)]
     pub namespaces: String,
     /// The page to write the results into.
-    #[arg(long, default_value = "docs/performance.md")]
+    #[arg(long, default_value = "docs/measured/performance.md")]
     pub page: PathBuf,
     /// Print the results, write nothing.
     #[arg(long)]

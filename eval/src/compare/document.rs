@@ -82,7 +82,7 @@ mod tests {
     fn a_section_is_added_under_its_heading_and_then_replaced() {
         let video = Experiment::named("video").expect("there is one");
         let audio = Experiment::named("audio").expect("there is one");
-        let page = Path::new("docs/performance.md");
+        let page = Path::new("docs/measured/performance.md");
         let empty = format!("# Title\n\n{HEADING}\n## Next\n\nrest\n");
         let once = section("first").put_into(&empty, video, page);
         let twice = section("third").put_into(&once, audio, page);

@@ -1,4 +1,4 @@
-//! The server API under `/twirp`: LiveKit's, in Twirp's form (docs/api.md).
+//! The server API under `/twirp`: LiveKit's, in Twirp's form (docs/use/api.md).
 //!
 //! No byte of a body is read before the token was verified, and a large one only while it has a
 //! place.

@@ -1,4 +1,4 @@
-//! WHIP and WHEP at `/whip/v1` and `/whep/v1` (docs/whip.md).
+//! WHIP and WHEP at `/whip/v1` and `/whep/v1` (docs/use/whip.md).
 //!
 //! No byte of a body is read before the token was verified, and only so many bodies at once are.
 //! Viewers have no token; their bodies are counted apart, so that they do not keep others waiting.

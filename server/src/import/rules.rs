@@ -70,16 +70,16 @@ const fn nothing(key: &'static str, note: &'static str) -> Rule {
 }
 
 const RANGE_END: &str = "with `port_range_start` ports of media; where `udp_port` is, neither has an effect";
-const TURN_OWN: &str = "an enabled one becomes Weir's own, in `turn` and `tls` (docs/networks.md)";
-const TCP_ELSEWHERE: &str = "clients use TCP by themselves where UDP does not pass (docs/networks.md)";
+const TURN_OWN: &str = "an enabled one becomes Weir's own, in `turn` and `tls` (docs/operate/networks.md)";
+const TCP_ELSEWHERE: &str = "clients use TCP by themselves where UDP does not pass (docs/operate/networks.md)";
 const TURN_ELSEWHERE: &str =
-    "name a TURN server and the secret it shares with Weir in `turn: {...}` (docs/networks.md)";
+    "name a TURN server and the secret it shares with Weir in `turn: {...}` (docs/operate/networks.md)";
 const EXTERNAL: &str =
     "clients are told of the addresses in `rtc: {node_ip: [...]}`, or of those that `use_external_ip` finds";
 const ITSELF: &str = "Weir does this by itself";
 const FIXED: &str = "the limit is fixed";
 const ONE_NODE: &str = "a Weir is one node and keeps its state in memory";
-const DATA: &str = "docs/data.md has the bounds of data channels";
+const DATA: &str = "docs/use/data.md has the bounds of data channels";
 const NO_SETTING: &str = "there is no such setting";
 
 /// All keys of LiveKit 1.13's configuration, in its order.
@@ -142,7 +142,7 @@ pub(super) const RULES: &[Rule] = &[
     converted("rtc.congestion_control.enabled", "rtc.adaptation", boolean),
     nothing(
         "rtc.congestion_control",
-        "`rtc: {policy: ...}` says how a downlink is divided (docs/allocation.md)",
+        "`rtc: {policy: ...}` says how a downlink is divided (docs/design/allocation.md)",
     ),
     nothing("rtc.packet_buffer_size", ITSELF),
     nothing("rtc.packet_buffer_size_video", ITSELF),
@@ -173,7 +173,7 @@ pub(super) const RULES: &[Rule] = &[
     converted("room.max_participants", "room.max_participants", unless_zero),
     nothing(
         "room.enabled_codecs",
-        "clients choose among all codecs that are forwarded (docs/protocol.md)",
+        "clients choose among all codecs that are forwarded (docs/use/protocol.md)",
     ),
     same("room.enable_remote_unmute", "room.enable_remote_unmute"),
     nothing(
@@ -209,11 +209,11 @@ pub(super) const RULES: &[Rule] = &[
     ),
     same("webhook.filter_params.include_events", "webhook.include_events"),
     same("webhook.filter_params.exclude_events", "webhook.exclude_events"),
-    nothing("agents", "Weir dispatches agents without settings (docs/agents.md)"),
+    nothing("agents", "Weir dispatches agents without settings (docs/use/agents.md)"),
     nothing("ingress", "there is no ingress service"),
     nothing(
         "sip",
-        "SIP calls go through a SIP proxy, with Weir as its relay (docs/sip.md)",
+        "SIP calls go through a SIP proxy, with Weir as its relay (docs/operate/sip.md)",
     ),
     converted("limit.subscription_limit_video", "rtc.last_n", unless_zero),
     nothing("limit", FIXED),

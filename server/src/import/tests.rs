@@ -138,7 +138,7 @@ fn comments_cannot_be_left_and_nothing_else_is_a_configuration() {
 
 #[test]
 fn the_table_of_keys_stands_in_the_documentation() {
-    let documented = include_str!("../../../docs/moving.md");
+    let documented = include_str!("../../../docs/use/moving.md");
     for Rule { key, weir, note, .. } in RULES {
         let weir = if weir.is_empty() {
             String::new()
@@ -148,7 +148,7 @@ fn the_table_of_keys_stands_in_the_documentation() {
         let row = format!("| `{key}` | {weir} | {note} |")
             .replace("|  |", "| |")
             .replace("|  |", "| |");
-        assert!(documented.contains(&row), "docs/moving.md lacks this row:\n{row}");
+        assert!(documented.contains(&row), "docs/use/moving.md lacks this row:\n{row}");
     }
 }
 

@@ -9,7 +9,8 @@ use super::Imported;
 impl Imported {
     /// A configuration file of Weir, with what was not taken over in comments.
     pub(super) fn text(&self) -> String {
-        let mut text = "# weir.yaml, from a LiveKit server's configuration. docs/running.md has all keys.\n".to_owned();
+        let mut text =
+            "# weir.yaml, from a LiveKit server's configuration. docs/operate/running.md has all keys.\n".to_owned();
         write_map(&mut text, &self.weir, 0);
         if !self.notes.is_empty() {
             text.push_str("\n# Keys of LiveKit:\n");

@@ -8,7 +8,7 @@ const RELAY_PORTS: &str = "media reaches Weir within this machine: TURN needs no
 const TLS_ELSEWHERE: &str =
     "a load balancer that ends TLS passes TCP to `turn: {port}`; its name stands in `turn: {urls: [...]}`";
 const NO_CERTIFICATE: &str =
-    "TURN over TLS is `turn: {tls: true}` with a certificate and a name in `tls:` (docs/networks.md)";
+    "TURN over TLS is `turn: {tls: true}` with a certificate and a name in `tls:` (docs/operate/networks.md)";
 
 impl Imported {
     /// Takes over the section `turn`.

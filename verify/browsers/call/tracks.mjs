@@ -76,7 +76,8 @@ export function trackTests(call) {
 /** Fails if somebody saw a screen smaller than it is for longer than a key frame takes. */
 async function sawAtOnce(person, sharer) {
   const full = await sharer.run(
-    (client) => client.room.localParticipant.getTrackPublication("screen_share").track.mediaStreamTrack.getSettings().width,
+    (client) =>
+      client.room.localParticipant.getTrackPublication("screen_share").track.mediaStreamTrack.getSettings().width,
   );
   const ofScreen = (client, from) => client.widths.filter((it) => it.from === from && it.source === "screen_share");
   const seen = () => person.run(ofScreen, sharer.identity);

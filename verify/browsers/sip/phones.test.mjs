@@ -1,5 +1,5 @@
 // Can browsers with JsSIP and SIP.js and a telephone call each other through Kamailio, as
-// docs/sip.md has it?
+// docs/operate/sip.md has it?
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";

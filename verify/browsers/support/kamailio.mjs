@@ -1,4 +1,4 @@
-// Kamailio with the configuration that docs/sip.md has for browsers.
+// Kamailio with the configuration that docs/operate/sip.md has for browsers.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { freePort } from "./ports.mjs";
 import { waitFor } from "./wait.mjs";
 
-const CONFIGURATION = new URL("../../../docs/sip/kamailio-browsers.cfg", import.meta.url).pathname;
+const CONFIGURATION = new URL("../../../docs/operate/sip/kamailio-browsers.cfg", import.meta.url).pathname;
 const PROGRAMS = ["/usr/sbin/kamailio", "/usr/local/sbin/kamailio", "/usr/bin/kamailio"];
 const LOOPBACK = "127.0.0.1";
 

@@ -1,5 +1,5 @@
-//! Plays every scenario with both estimators, writes the table into `docs/bandwidth.md` and the
-//! plots beside it.
+//! Plays every scenario with both estimators, writes the table into `docs/design/bandwidth.md` and
+//! the plots beside it.
 //!
 //! `cargo run -p links --release --example report [FIRST_SEED LAST_SEED]`
 

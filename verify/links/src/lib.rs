@@ -6,7 +6,7 @@
 //! with another one ([`peer`]).
 //!
 //! `cargo run -p links --release --example report` plays all of them and writes the table and the
-//! plots of `docs/bandwidth.md`.
+//! plots of `docs/design/bandwidth.md`.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! The table of `docs/bandwidth.md`: every scenario, both estimators, the worst of many seeds.
+//! The table of `docs/design/bandwidth.md`: every scenario, both estimators, the worst of many
+//! seeds.
 
 use std::fmt::{self, Write};
 use std::ops::RangeInclusive;

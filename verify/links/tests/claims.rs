@@ -7,8 +7,8 @@ use links::{Candidate, Scenario, catalogue, judge, run};
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 
-/// Links on which the claim is not met in full, as stated in `docs/bandwidth.md`. Even on those the
-/// estimate is mostly near and the queue never much too long.
+/// Links on which the claim is not met in full, as stated in `docs/design/bandwidth.md`. Even on
+/// those the estimate is mostly near and the queue never much too long.
 const SHORT: [&str; 3] = [
     "3 Mbit/s, cross traffic 1.5 Mbit/s",
     "3, 1, 3 Mbit/s, 2 % bursty loss",

@@ -1,11 +1,11 @@
-"""Kamailio with the configurations that docs/sip.md tells operators to use."""
+"""Kamailio with the configurations that docs/operate/sip.md tells operators to use."""
 
 from pathlib import Path
 
 from .network import Network
 from .process import Process, program, wait_until
 
-CONFIGURATIONS = Path(__file__).resolve().parents[3] / "docs" / "sip"
+CONFIGURATIONS = Path(__file__).resolve().parents[3] / "docs" / "operate" / "sip"
 PORT = 5060
 
 

@@ -1,7 +1,8 @@
 //! Scallop, Figure 27: the cost of sequence rewriting in retransmissions, against the loss rate.
 //!
-//! `figure27` prints the tables. It writes the charts to `docs/rewriting`, and the curves and the
-//! paper's conditions to `docs/papers/rewriting.csv`. `figure27 DIR` writes all of it to DIR.
+//! `figure27` prints the tables. It writes the charts to `docs/design/rewriting`, and the curves
+//! and the paper's conditions to `docs/measured/papers/rewriting.csv`. `figure27 DIR` writes all of
+//! it to DIR.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ const USUAL: Conditions = Conditions {
 
 fn main() -> io::Result<()> {
     let given = env::args().nth(1).map(PathBuf::from);
-    let directory = given.clone().unwrap_or_else(|| PathBuf::from("docs/rewriting"));
-    let tables = given.unwrap_or_else(|| PathBuf::from("docs/papers"));
+    let directory = given.clone().unwrap_or_else(|| PathBuf::from("docs/design/rewriting"));
+    let tables = given.unwrap_or_else(|| PathBuf::from("docs/measured/papers"));
     fs::create_dir_all(&directory)?;
     fs::create_dir_all(&tables)?;
     let mut rows = String::from(HEADER);

@@ -1,7 +1,7 @@
 //! Scallop, Figures 18 to 20: meetings on a Tofino2 and on servers, with the headline numbers.
 //!
-//! `figures18-20` prints a Tofino2 beside each server, and writes the figures to `docs/planning`.
-//! `figures18-20 DIR` writes them to DIR.
+//! `figures18-20` prints a Tofino2 beside each server, and writes the figures to
+//! `docs/operate/planning`. `figures18-20 DIR` writes them to DIR.
 
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -11,7 +11,7 @@ use figures::scallop::{self, Worth};
 fn main() -> io::Result<()> {
     let folder = env::args()
         .nth(1)
-        .map_or_else(|| PathBuf::from("docs/planning"), PathBuf::from);
+        .map_or_else(|| PathBuf::from("docs/operate/planning"), PathBuf::from);
     fs::create_dir_all(&folder)?;
     let worth = scallop::worth();
     for (name, text) in scallop::files(&worth) {

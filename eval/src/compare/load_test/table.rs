@@ -44,7 +44,7 @@ pub(crate) fn tables(found: &[ComparisonResult], servers: &[&str]) -> String {
         let _ = writeln!(text, "| {load} | {client} | {subject} / {other} | {ratio} |");
     }
     causes(&mut text, found, servers);
-    text.push_str("\n[What the clients do differently](../eval/compare/README.md#livekits-load-tester)\n\n");
+    text.push_str("\n[What the clients do differently](../../eval/compare/README.md#livekits-load-tester)\n\n");
     notes(&mut text, found);
     text
 }

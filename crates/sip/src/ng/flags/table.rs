@@ -1,5 +1,5 @@
 //! The outcome for each key, flag and word of rtpengine's `offer` and `answer`, and of its
-//! commands. `docs/sip.md` shows it.
+//! commands. `docs/operate/sip.md` shows it.
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`, and the additional keys of its version
 //! 10.5.

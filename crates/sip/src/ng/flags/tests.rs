@@ -175,7 +175,7 @@ fn many_names_are_counted_and_few_are_kept() {
 /// Every name has the effect stated in the table, and the operator's page agrees.
 #[test]
 fn the_table_of_flags_is_true() {
-    let page = include_str!("../../../../../docs/sip.md");
+    let page = include_str!("../../../../../docs/operate/sip.md");
     for (fate, names) in table::FLAGS {
         let row = match fate {
             Fate::Done => "| done |",
