@@ -6,7 +6,7 @@ use access::{ApiKeys, Claims};
 use controller::{ConnectionId, RoomChange, RoomEvent, RoomInfo, WallClock};
 use livekit::Frame;
 use livekit::agents::{DispatchReply, DispatchRequest, Inbox, Output, Workers};
-use livekit_protocol::server_message::Message as ServerMessage;
+use livekit_protocol::server_message::Message as ToWorker;
 use livekit_protocol::worker_message::Message as Said;
 use livekit_protocol::{RegisterWorkerRequest, ServerMessage, WorkerMessage};
 use prost::Message;
@@ -87,7 +87,7 @@ fn offered(output: &Output) -> Option<String> {
         return None;
     };
     match ServerMessage::decode(bytes.clone()).ok()?.message? {
-        ServerMessage::Availability(request) => Some(request.job?.id),
+        ToWorker::Availability(request) => Some(request.job?.id),
         _ => None,
     }
 }

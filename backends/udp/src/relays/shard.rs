@@ -177,7 +177,7 @@ impl<D: RelaySocket> ShardRelays<D> {
             reports: &mut self.reports,
             counters: &self.counters,
         };
-        lock(&self.slots[slot].port).packet(&mut context, &mut Immediate, path.remote, &mut buffer, len);
+        lock(&self.entries[slot].port).packet(&mut context, &mut Immediate, path.remote, &mut buffer, len);
     }
 
     fn set(&mut self, at: SocketAddr, entry: RelayEntry<D>, registry: &mut impl SocketRegistry<D>) {

@@ -1,13 +1,15 @@
 //! The tables of a shard.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{Counter, Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
 
 use crate::channel::{Generation, Source};
 use crate::hash::Mixed;
 use crate::shard::fanout::queues::FanoutQueues;
 use crate::shard::leg::LegState;
+use crate::shard::packet::Packet;
 use crate::shard::replica::ReplicaState;
 use crate::shard::routes::{Route, Routes};
 use crate::shard::stream::StreamState;
@@ -173,5 +175,21 @@ impl Tables {
         for generation in replica.follows().into_iter().flatten() {
             queues.remove(generation, replica.id);
         }
+    }
+
+    /// A packet of a stream, if it is kept.
+    pub(crate) fn cached(&self, generation: Generation, number: u64) -> Option<Arc<Packet>> {
+        let slot = self.stream_slots.get(&generation)?;
+        self.streams[*slot].cache.find(number).cloned()
+    }
+
+    /// The slot of the replica whose retransmission SSRC padding is sent on.
+    pub(in crate::shard) fn may_pad(&self, leg: usize) -> Result<usize, Counter> {
+        let leg = &self.legs[leg];
+        leg.ready().ok_or(Counter::NotReady)?;
+        let mut slots = leg.replicas.iter().map(|(_, slot)| *slot);
+        slots
+            .find(|slot| self.replicas[*slot].padding_type().is_some())
+            .ok_or(Counter::NoRetransmission)
     }
 }

@@ -291,7 +291,7 @@ fn a_query_names_the_codec_once_there_are_packets() {
 }
 
 /// The SSRC of the first section's RTP in the answer to a query.
-fn ssrc(reply: &Dictionary, tag: &str) -> Option<u64> {
+fn ssrc(reply: &Dictionary, tag: &str) -> Option<i64> {
     let list = |value: Option<&Value>| match value {
         Some(Value::List(list)) => list.first().cloned(),
         _ => None,
@@ -320,7 +320,7 @@ fn a_query_names_the_stream_of_the_last_packet_without_any_report() {
         };
         setup.relays(answer, counted);
         let reply = query(&mut setup);
-        assert_eq!(ssrc(&reply, "a"), Some(u64::from(last)));
+        assert_eq!(ssrc(&reply, "a"), Some(i64::from(last)));
         assert_eq!(ssrc(&reply, "b"), None);
         let scores = dictionary(&reply, &["SSRC", &last.to_string()]);
         assert_eq!(*scores, Dictionary::default(), "nobody has reported on it");

@@ -63,15 +63,3 @@ impl Shard {
         }
     }
 }
-
-impl Tables {
-    /// The slot of the replica whose retransmission SSRC padding is sent on.
-    pub(super) fn may_pad(&self, leg: usize) -> Result<usize, Counter> {
-        let leg = &self.legs[leg];
-        leg.ready().ok_or(Counter::NotReady)?;
-        let mut slots = leg.replicas.iter().map(|(_, slot)| *slot);
-        slots
-            .find(|slot| self.replicas[*slot].padding_type().is_some())
-            .ok_or(Counter::NoRetransmission)
-    }
-}

@@ -6,7 +6,6 @@ use std::time::Instant;
 use dataplane::{Counter, ReplicaId};
 use wire::SequenceNumber;
 
-use crate::channel::Generation;
 use crate::shard::Shard;
 use crate::shard::egress::rewrite::{BatchTime, Rewrite, RtpIdentity};
 use crate::shard::handoff::{Handoff, ResendTicket};
@@ -88,13 +87,5 @@ impl Shard {
         let payload = replica.payload(&format, info).ok_or(Counter::Malformed)?;
         let mut rewrite = Rewrite::new(replica, &packet, payload, identity, &decision, 0);
         self.send(slot, &packet, &mut rewrite, time)
-    }
-}
-
-impl Tables {
-    /// A packet of a stream, if it is kept.
-    pub(crate) fn cached(&self, generation: Generation, number: u64) -> Option<Arc<Packet>> {
-        let slot = self.stream_slots.get(&generation)?;
-        self.streams[*slot].cache.find(number).cloned()
     }
 }

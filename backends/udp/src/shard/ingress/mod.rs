@@ -81,12 +81,12 @@ impl Shard {
             (PacketKind::Rtp | PacketKind::Rtcp, Some(slot))
                 if self.tables.legs[slot].entry.protection == Protection::Pending =>
             {
-                let punts = &mut self.tables.legs[place].protected_punts;
+                let punts = &mut self.tables.legs[slot].protected_punts;
                 if *punts >= PROTECTED_PUNTS_MAX {
                     return Err(Counter::NoKeys);
                 }
                 *punts += 1;
-                self.punt(at, path, Some(place), PuntKind::Protected, datagram);
+                self.punt(at, path, Some(slot), PuntKind::Protected, datagram);
             }
             (PacketKind::Rtcp, Some(leg)) => self.rtcp(at, path, leg, datagram)?,
             (PacketKind::Rtp, Some(leg)) => self.rtp((now, at), leg, datagram)?,

@@ -44,6 +44,6 @@ impl Room {
         let is_deserted = self.roster.is_deserted();
         self.lifetime.review(ctx, self.roster.timer(), is_deserted);
         self.updates.population_changed(ctx, &self.roster);
-        self.speaking.choose_voices(ctx, &self.roster);
+        self.speaking.begin_anew(ctx, &self.roster);
     }
 }

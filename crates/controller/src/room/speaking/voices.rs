@@ -37,6 +37,24 @@ impl Speaking {
         }
     }
 
+    /// Has everybody sent and ranks nobody, in a room that another controller served: it is not
+    /// known what that one told the node.
+    pub(in crate::room) fn begin_anew(&self, ctx: &mut Context<'_>, roster: &Roster) {
+        let tracks = roster
+            .all()
+            .flat_map(|participant| participant.publications.tracks.values());
+        for track in tracks {
+            if self.voices.is_some() && is_voice(track) {
+                let (track, forwarding) = (track.id, true);
+                roster.command_about(ctx, track, Command::SetForwarding { track, forwarding });
+            }
+            for media in track.all_media().filter(|_| is_face(track)) {
+                let track = media.publication.track;
+                roster.command_about(ctx, track, Command::SetSpeakerRank { track, rank: None });
+            }
+        }
+    }
+
     /// Tells the agent whose pictures go with the loudest voices, when that has changed.
     pub(in crate::room) fn rank_speakers(&mut self, ctx: &mut Context<'_>, roster: &Roster) {
         let speaking: Vec<Speaker> = self.speakers.speaking().collect();

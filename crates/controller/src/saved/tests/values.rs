@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use wire::{Codec, MediaKind, Mid};
 
-use super::peers::{peer, values};
+use super::peers::{peer, peer_values};
 use crate::saved::*;
 use crate::track::Version;
 use crate::{
