@@ -13,8 +13,13 @@ const MESSAGE_MAX: usize = 32_768;
 /// them. The longest flight has six messages.
 const MESSAGES_AHEAD_MAX: u16 = 8;
 
-/// The bytes of all messages that are not whole; fragments beyond are dropped.
+/// The bytes of all messages of a handshake, those that were whole included, which are kept for its
+/// transcript; fragments beyond are dropped.
 const BYTES_MAX: usize = 65_536;
+
+/// The number of messages of a handshake from one side; later ones are dropped. The longest has
+/// nine.
+const MESSAGES_MAX: u16 = 16;
 
 /// The pieces of a message between gaps; fragments that make further ones are dropped.
 const RANGES_MAX: usize = 64;
@@ -59,6 +64,8 @@ impl Message {
 pub(crate) struct FragmentBuffer {
     messages: HashMap<u16, Message>,
     current_message_sequence_number: u16,
+    /// The bytes of the messages that were whole.
+    whole: usize,
 }
 
 impl FragmentBuffer {
@@ -66,6 +73,7 @@ impl FragmentBuffer {
         FragmentBuffer {
             messages: HashMap::new(),
             current_message_sequence_number: 0,
+            whole: 0,
         }
     }
 
@@ -98,6 +106,7 @@ impl FragmentBuffer {
             .wrapping_sub(self.current_message_sequence_number);
         let (offset, length) = (header.fragment_offset as usize, header.length as usize);
         if ahead >= MESSAGES_AHEAD_MAX
+            || header.message_sequence >= MESSAGES_MAX
             || length > MESSAGE_MAX
             || offset + fragment.len() > length
             || (fragment.is_empty() && length > 0)
@@ -105,7 +114,7 @@ impl FragmentBuffer {
             return;
         }
         let bytes: usize = self.messages.values().map(|message| message.data.len()).sum();
-        if bytes + offset + fragment.len() > BYTES_MAX {
+        if self.whole + bytes + offset + fragment.len() > BYTES_MAX {
             return;
         }
         let message = self
@@ -133,6 +142,7 @@ impl FragmentBuffer {
         }
         let message = self.messages.remove(&next).ok_or(Error::ErrEmptyFragment)?;
         self.current_message_sequence_number = next.wrapping_add(1);
+        self.whole += message.data.len();
         let mut whole = vec![];
         let mut header = message.header;
         header.fragment_offset = 0;

@@ -202,6 +202,15 @@ pub(crate) const HOSTILE: &[Family] = &[
             record(HANDSHAKE, at as u16, &fragment(14, at as u16, 0, 0, &[]))
         })
     }),
+    ("messages that are long", |len| {
+        packed(len, |at| {
+            record(
+                HANDSHAKE,
+                at as u16,
+                &fragment(CERTIFICATE, at as u16, 1_000, 0, &[0; 1_000]),
+            )
+        })
+    }),
     ("hellos", |len| {
         let body = hello_body(&[0xc0, 0x2b], &[]);
         packed(len, move |at| {
