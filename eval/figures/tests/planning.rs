@@ -7,7 +7,7 @@ use figures::scallop::{self, Worth};
 
 #[test]
 fn committed_files_and_the_table_are_those_of_the_model() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operate");
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     let worth = scallop::worth();
     for (name, text) in scallop::files(&worth) {

@@ -33,7 +33,7 @@ fn main() -> io::Result<()> {
         (Some(first), Some(last)) => first..=last,
         _ => SEEDS,
     };
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/design");
     let scenarios = catalogue();
     for (file, name, both) in PLOTS {
         if let Some(scenario) = scenarios.iter().find(|scenario| scenario.name == name) {
