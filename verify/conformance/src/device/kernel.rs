@@ -10,6 +10,7 @@ use dataplane::{Accept, Capabilities, Counter, Counters, DataPlane, Event, Injec
 use layered::{Entry, RelayLayer};
 use veth::frame::Frame;
 use veth::{Pair, Side};
+use wire::{PacketKind, RtpPacket, Ssrc};
 
 use super::free::once_free;
 use super::{Datagram, Device, Family, ModelDevice};
@@ -27,8 +28,15 @@ pub struct KernelDevice {
     /// Relays and their parties have IPv6 addresses here, unknown to the harness.
     is_v6: bool,
     sent: Vec<Datagram>,
-    /// When each relay passed on something last, in the harness's time.
-    passed: BTreeMap<SocketAddr, Instant>,
+    passed: BTreeMap<SocketAddr, LastPacket>,
+}
+
+/// The last packet that a relay passed on. The kernel's times are not the harness's, so that they
+/// do not tell whether a packet in the kernel or one behind it was later.
+struct LastPacket {
+    at: Instant,
+    /// Of the last RTP packet.
+    ssrc: Option<Ssrc>,
 }
 
 /// The model as a data plane.
@@ -54,6 +62,14 @@ impl KernelDevice {
             sent: Vec::new(),
             passed: BTreeMap::new(),
         }
+    }
+
+    fn has_passed(&mut self, relay: SocketAddr, at: Instant, bytes: &[u8]) {
+        let ssrc = match wire::classify(bytes) {
+            PacketKind::Rtp => RtpPacket::parse_protected(bytes).ok().map(|packet| packet.ssrc()),
+            _ => self.passed.get(&relay).and_then(|passed| passed.ssrc),
+        };
+        self.passed.insert(relay, LastPacket { at, ssrc });
     }
 
     /// Counters of the program, to be read when the device is gone.
@@ -209,7 +225,7 @@ impl Device for KernelDevice {
                 let before = self.relayed();
                 self.plane.inject(now, Inject::Receive { at, path, bytes });
                 if self.relayed() > before {
-                    self.passed.insert(path.local, now);
+                    self.has_passed(path.local, now, bytes);
                 }
             }
             Inject::Datagram { path, bytes } => {
@@ -232,7 +248,7 @@ impl Device for KernelDevice {
             }
         }
         if self.relayed() > before {
-            self.passed.insert(path.local, now);
+            self.has_passed(path.local, now, bytes);
         }
     }
 
@@ -250,9 +266,10 @@ impl Device for KernelDevice {
         match &mut event {
             Event::Punt { path, .. } => *path = self.virtual_path(*path),
             Event::RelaySource { at, from } => (*at, *from) = (self.virtual_address(*at), self.virtual_address(*from)),
-            Event::RelayTraffic { at, last, .. } => {
-                // The kernel's time is not the harness's.
-                *last = last.and(self.passed.get(at).copied());
+            Event::RelayTraffic { at, last, traffic } => {
+                let passed = self.passed.get(at);
+                *last = last.and(passed.map(|passed| passed.at));
+                traffic.ssrc = traffic.ssrc.and(passed.and_then(|passed| passed.ssrc));
                 *at = self.virtual_address(*at);
             }
             _ => {}
