@@ -14,7 +14,7 @@ mod track_permissions;
 use std::time::{Duration, Instant};
 
 use access::{Claims, Permission};
-use southbound::NodeId;
+use southbound::{NodeId, TrackId};
 
 pub(crate) use self::authorization::{Authorization, TOKENS};
 pub(crate) use self::client::Client;
@@ -49,6 +49,11 @@ pub(crate) struct Participant {
 }
 
 impl Participant {
+    /// Its tracks, each with the key of their publisher.
+    pub(crate) fn track_keys(&self) -> impl Iterator<Item = (ParticipantKey, TrackId)> {
+        self.publications.tracks.keys().map(|track| (self.key, *track))
+    }
+
     pub(crate) fn new(ctx: &mut Context<'_>, connection: ConnectionId, node: NodeId, join: Join) -> Self {
         let Join { claims, traits, .. } = join;
         let (identity, name) = (claims.identity().to_owned(), claims.name.clone());

@@ -112,13 +112,7 @@ impl<D: RelaySocket> RelayShard<D> {
     /// `buffer`, which is [`BUFFER`](super::BUFFER) bytes long. If the datagram is longer than the
     /// buffer, `len` is its true length.
     pub(crate) fn packet(&mut self, now: Instant, slot: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
-        let relays = &mut self.relays;
-        let mut context = PacketContext {
-            now,
-            reports: &mut relays.reports,
-            counters: &relays.counters,
-        };
-        lock(&relays.entries[slot].port).packet(&mut context, &mut Immediate, from, buffer, len);
+        self.relays.packet(now, slot, from, buffer, len);
     }
 
     /// Applies commands of the control handle; returns how many.
@@ -165,6 +159,15 @@ impl<D: RelaySocket> ShardRelays<D> {
         }
     }
 
+    fn packet(&mut self, now: Instant, slot: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
+        let mut context = PacketContext {
+            now,
+            reports: &mut self.reports,
+            counters: &self.counters,
+        };
+        lock(&self.entries[slot].port).packet(&mut context, &mut Immediate, from, buffer, len);
+    }
+
     fn receive(&mut self, at: Instant, path: Path, datagram: &[u8]) {
         let Some(slot) = self.slot_of(path.local) else {
             return;
@@ -172,12 +175,7 @@ impl<D: RelaySocket> ShardRelays<D> {
         let mut buffer = [0; BUFFER];
         let len = datagram.len().min(BUFFER);
         buffer[..len].copy_from_slice(&datagram[..len]);
-        let mut context = PacketContext {
-            now: at,
-            reports: &mut self.reports,
-            counters: &self.counters,
-        };
-        lock(&self.entries[slot].port).packet(&mut context, &mut Immediate, path.remote, &mut buffer, len);
+        self.packet(at, slot, path.remote, &mut buffer, len);
     }
 
     fn set(&mut self, at: SocketAddr, entry: RelayEntry<D>, registry: &mut impl SocketRegistry<D>) {

@@ -73,15 +73,7 @@ impl Subscribers {
     ) {
         let publishers = roster.all();
         let stated = publishers.filter(|publisher| publisher.publications.are_permissions_stated());
-        let tracks: Vec<_> = stated
-            .flat_map(|publisher| {
-                publisher
-                    .publications
-                    .tracks
-                    .keys()
-                    .map(|track| (publisher.key, *track))
-            })
-            .collect();
+        let tracks: Vec<_> = stated.flat_map(|publisher| publisher.track_keys()).collect();
         for (publisher, track) in tracks {
             let Some(allowed) = track_permission(roster, receiver, publisher, track) else {
                 continue;

@@ -24,16 +24,7 @@ impl Subscribers {
         updates: &Updates,
         receiver: ParticipantKey,
     ) {
-        let tracks: Vec<_> = roster
-            .all()
-            .flat_map(|publisher| {
-                publisher
-                    .publications
-                    .tracks
-                    .keys()
-                    .map(|track| (publisher.key, *track))
-            })
-            .collect();
+        let tracks: Vec<_> = roster.all().flat_map(|publisher| publisher.track_keys()).collect();
         for (publisher, track) in tracks {
             self.reconcile(ctx, roster, updates, receiver, publisher, track);
         }
