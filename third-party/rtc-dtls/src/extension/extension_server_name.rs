@@ -55,8 +55,7 @@ impl ExtensionServerName {
         }
 
         let buf_len = reader.read_u16::<BigEndian>()? as usize;
-        let mut buf: Vec<u8> = vec![0u8; buf_len];
-        reader.read_exact(&mut buf)?;
+        let buf = crate::handshake::read_bytes(reader, buf_len)?;
 
         let server_name = String::from_utf8(buf)?;
 

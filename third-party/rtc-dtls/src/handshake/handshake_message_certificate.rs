@@ -67,8 +67,7 @@ impl HandshakeMessageCertificate {
             let certificate_len = reader.read_u24::<BigEndian>()? as usize;
             offset += HANDSHAKE_MESSAGE_CERTIFICATE_LENGTH_FIELD_SIZE;
 
-            let mut buf = vec![0; certificate_len];
-            reader.read_exact(&mut buf)?;
+            let buf = read_bytes(reader, certificate_len)?;
             offset += certificate_len;
 
             certificate.push(buf);

@@ -47,8 +47,7 @@ impl HandshakeMessageCertificateVerify {
         let hash_algorithm = reader.read_u8()?.into();
         let signature_algorithm = reader.read_u8()?.into();
         let signature_length = reader.read_u16::<BigEndian>()? as usize;
-        let mut signature = vec![0; signature_length];
-        reader.read_exact(&mut signature)?;
+        let signature = read_bytes(reader, signature_length)?;
 
         Ok(HandshakeMessageCertificateVerify {
             algorithm: SignatureHashAlgorithm {

@@ -155,8 +155,7 @@ impl HandshakeMessageClientHello {
         reader.read_u8()?;
 
         let cookie_len = reader.read_u8()? as usize;
-        let mut cookie = vec![0; cookie_len];
-        reader.read_exact(&mut cookie)?;
+        let cookie = read_bytes(reader, cookie_len)?;
 
         let cipher_suites_len = reader.read_u16::<BigEndian>()? as usize / 2;
         let mut cipher_suites = vec![];
@@ -170,8 +169,7 @@ impl HandshakeMessageClientHello {
         let mut extensions = vec![];
 
         let extension_buffer_len = reader.read_u16::<BigEndian>()? as usize;
-        let mut extension_buffer = vec![0u8; extension_buffer_len];
-        reader.read_exact(&mut extension_buffer)?;
+        let extension_buffer = read_bytes(reader, extension_buffer_len)?;
 
         let mut offset = 0;
         while offset < extension_buffer_len {

@@ -117,8 +117,7 @@ impl HandshakeMessageServerHello {
 
         // Session ID
         let session_id_len = reader.read_u8()? as usize;
-        let mut session_id_buffer = vec![0u8; session_id_len];
-        reader.read_exact(&mut session_id_buffer)?;
+        read_bytes(reader, session_id_len)?;
 
         let cipher_suite: CipherSuiteId = reader.read_u16::<BigEndian>()?.into();
 
@@ -126,8 +125,7 @@ impl HandshakeMessageServerHello {
         let mut extensions = vec![];
 
         let extension_buffer_len = reader.read_u16::<BigEndian>()? as usize;
-        let mut extension_buffer = vec![0u8; extension_buffer_len];
-        reader.read_exact(&mut extension_buffer)?;
+        let extension_buffer = read_bytes(reader, extension_buffer_len)?;
 
         let mut offset = 0;
         while offset < extension_buffer_len {

@@ -39,7 +39,7 @@ pub mod handshake_message_server_key_exchange;
 pub mod handshake_random;
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use super::content::*;
 use shared::error::*;
@@ -308,4 +308,15 @@ impl Handshake {
             handshake_message,
         })
     }
+}
+
+/// Reads exactly `len` bytes. Memory is taken as they arrive, and not for a length that a peer only
+/// claims.
+pub(crate) fn read_bytes<R: Read>(reader: &mut R, len: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![];
+    reader.take(len as u64).read_to_end(&mut bytes)?;
+    if bytes.len() < len {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(bytes)
 }

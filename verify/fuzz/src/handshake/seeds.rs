@@ -38,8 +38,45 @@ pub(crate) fn handshakes() -> Vec<Vec<u8>> {
         let datagram = [&[BEFORE], record].concat();
         seeds.push(framed(&[&[], &[], &[], &datagram, &datagram]));
     }
+    seeds.push(strange([CLAIMED.to_vec()]));
     seeds
 }
+
+/// A certificate message of seven bytes that claims a certificate of 16 MiB.
+const CLAIMED: &[u8] = &[
+    22,
+    0xfe,
+    0xfd,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    19,
+    CERTIFICATE,
+    0,
+    0,
+    7,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    7,
+    0xff,
+    0xff,
+    0xff,
+    0xff,
+    0xff,
+    0xff,
+    0,
+];
 
 /// A record of each kind.
 const RECORDS: [&[u8]; 8] = [
