@@ -1,6 +1,7 @@
 //! The context of one input: everything that all parts of the controller may use.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use environment::Random;
@@ -71,6 +72,8 @@ pub(crate) struct Core {
 /// One input being handled.
 pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
+    /// The name of the room that it is about.
+    pub(crate) room: Arc<str>,
     pub(crate) core: &'a mut Core,
     pub(crate) out: &'a mut Vec<Output>,
 }
@@ -79,7 +82,8 @@ impl Context<'_> {
     /// Commands a node, if it is still there.
     pub(crate) fn command(&mut self, node: NodeId, command: Command) {
         if self.core.nodes.contains(node) {
-            self.out.push(Output::Command { node, command });
+            let room = Some(self.room.clone());
+            self.out.push(Output::Command { node, room, command });
         }
     }
 
@@ -98,6 +102,7 @@ impl Context<'_> {
         let known = by_node.into_iter().filter(|(node, _)| self.core.nodes.contains(*node));
         self.out.extend(known.map(|(node, to)| Output::Data {
             node,
+            room: self.room.clone(),
             to,
             message,
             data: data.clone(),

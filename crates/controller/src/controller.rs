@@ -11,7 +11,7 @@ mod takeover;
 pub use admission::JoinError;
 pub use downlinks::{Downlink, Subscribed};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use environment::Random;
@@ -33,6 +33,8 @@ pub struct Controller {
     rooms: BTreeMap<RoomKey, Room>,
     by_name: BTreeMap<String, RoomKey>,
     connections: BTreeMap<ConnectionId, Connection>,
+    /// The rooms that may have changed since they were last saved; `None` while nobody saves them.
+    unsaved: Option<BTreeSet<RoomKey>>,
 }
 
 /// How much there is, for metrics.
@@ -76,6 +78,7 @@ impl Controller {
             rooms: BTreeMap::new(),
             by_name: BTreeMap::new(),
             connections: BTreeMap::new(),
+            unsaved: None,
         }
     }
 
@@ -217,8 +220,22 @@ impl Controller {
         });
     }
 
-    /// Lets a room do something and, once it is done, what follows from it.
+    /// Lets a room do something that may change what is saved of it, and what follows from it.
     fn in_room<T>(
+        &mut self,
+        now: Instant,
+        key: RoomKey,
+        out: &mut Vec<Output>,
+        act: impl FnOnce(&mut Room, &mut Context<'_>) -> T,
+    ) -> Option<T> {
+        if let Some(unsaved) = &mut self.unsaved {
+            unsaved.insert(key);
+        }
+        self.with_room(now, key, out, act)
+    }
+
+    /// Lets a room do something and, once it is done, what follows from it.
+    fn with_room<T>(
         &mut self,
         now: Instant,
         key: RoomKey,
@@ -228,6 +245,7 @@ impl Controller {
         let room = self.rooms.get_mut(&key)?;
         let mut ctx = Context {
             now,
+            room: room.profile().shared_name(),
             core: &mut self.core,
             out,
         };
@@ -242,10 +260,11 @@ impl Controller {
         }
         let mut ctx = Context {
             now,
+            room: name.into(),
             core: &mut self.core,
             out,
         };
-        let room = Room::new(&mut ctx, name.to_owned(), api_key);
+        let room = Room::new(&mut ctx, api_key);
         ctx.core.usage.room_created(api_key);
         ctx.event(Event::RoomStarted { room: name.to_owned() });
         let key = room.roster().room();

@@ -1,6 +1,7 @@
 //! Inputs and outputs of the controller: plain values, which may be passed to another process.
 
 use std::fmt;
+use std::sync::Arc;
 
 use southbound::{Command, MessageId, NodeId, Notice, TransportId};
 
@@ -111,6 +112,8 @@ pub enum Output {
     Data {
         /// On which node.
         node: NodeId,
+        /// The room of the message.
+        room: Arc<str>,
         /// On which of its transports.
         to: Vec<TransportId>,
         /// The agent's name for the message that is passed on, if it is one that arrived.
@@ -122,6 +125,8 @@ pub enum Output {
     Command {
         /// Which node.
         node: NodeId,
+        /// The room that the command is for; `None` if the controller does not know it any more.
+        room: Option<Arc<str>>,
         /// The command.
         command: Command,
     },

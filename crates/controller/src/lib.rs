@@ -80,5 +80,5 @@ pub use request::{
 pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
 pub use room_event::{Publisher, RoomChange, RoomEvent};
 pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};
-pub use saved::{RestoreError, SavedBackup, SavedParticipant, SavedSubscription, SavedTrack};
+pub use saved::{RestoreError, SavedBackup, SavedParticipant, SavedRoom, SavedSubscription, SavedTrack};
 pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

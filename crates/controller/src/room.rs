@@ -13,6 +13,7 @@ mod requests;
 pub(crate) mod roster;
 mod speaking;
 mod subscribing;
+pub(crate) mod takeover;
 mod tracks;
 mod updates;
 
@@ -48,12 +49,12 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    pub(crate) fn new(ctx: &mut Context<'_>, name: String, api_key: &str) -> Self {
+    pub(crate) fn new(ctx: &mut Context<'_>, api_key: &str) -> Self {
         let account = ctx.core.storage.account(api_key);
         let data_account = ctx.core.data_storage.account(api_key);
         let roster = Roster::new(ctx.core.ids.room(), account.clone(), ctx.core.config.participants_max);
         Self {
-            profile: RoomProfile::new(ctx, name, api_key, account),
+            profile: RoomProfile::new(ctx, api_key, account),
             lifetime: Lifetime::new(ctx.now, &ctx.core.config),
             roster,
             publications: Publications::default(),

@@ -6,8 +6,9 @@ use std::time::Instant;
 use southbound::{AudioActivity, Command, MessageId, Node, NodeId, Notice, TransportId};
 
 use super::Controller;
-use crate::context::ParticipantRef;
+use crate::context::{Context, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
+use crate::room::Room;
 use crate::{Counter, DataMessage, EndAction, EndReason, Event, Output};
 
 impl Controller {
@@ -65,13 +66,16 @@ impl Controller {
     ) {
         let index = &mut self.core.index;
         let node = message.node;
+        let mut room = None;
         if let Some(participant_ref) = index.transports.get(&transport).copied() {
-            self.in_room(now, participant_ref.room, out, |room, ctx| {
+            room = Some(participant_ref.room);
+            self.with_room(now, participant_ref.room, out, |room, ctx| {
                 room.take_data(ctx, participant_ref.participant, data, message)
             });
         } else if let Some(leaver) = index.leavers.get_mut(now, transport) {
             let key = leaver.participant_ref.room;
-            self.in_room(now, key, out, |room, ctx| {
+            room = Some(key);
+            self.with_room(now, key, out, |room, ctx| {
                 room.messages().take_last(ctx, transport, data, message)
             });
         } else {
@@ -79,18 +83,25 @@ impl Controller {
         }
         if self.core.nodes.contains(node) {
             let command = Command::MessageHandled { message };
-            out.push(Output::Command { node, command });
+            let room = room
+                .and_then(|key| self.rooms.get(&key))
+                .map(|room| room.profile().shared_name());
+            out.push(Output::Command { node, room, command });
         }
     }
 
     fn about_somebody(&mut self, now: Instant, node: NodeId, notice: Notice, out: &mut Vec<Output>) {
+        let is_measurement = matches!(notice, Notice::Quality { .. });
         let subject = self.subject(&notice).filter(|subject| self.is_on(*subject, node));
         let Some(participant_ref) = subject else {
             return out.push(Output::Count(Counter::StaleNotice));
         };
-        self.in_room(now, participant_ref.room, out, |room, ctx| {
-            room.notice(ctx, participant_ref.participant, notice)
-        });
+        let key = participant_ref.room;
+        let take = |room: &mut Room, ctx: &mut Context<'_>| room.notice(ctx, participant_ref.participant, notice);
+        match is_measurement {
+            true => self.with_room(now, key, out, take),
+            false => self.in_room(now, key, out, take),
+        };
     }
 
     /// Whether a participant is on a node. The notices of other nodes are not about it.
@@ -137,7 +148,7 @@ impl Controller {
             }
         }
         for (key, heard) in heard {
-            self.in_room(now, key, out, |room, ctx| room.take_audio(ctx, &heard));
+            self.with_room(now, key, out, |room, ctx| room.take_audio(ctx, &heard));
         }
     }
 }

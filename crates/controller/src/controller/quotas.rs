@@ -13,8 +13,13 @@ impl Controller {
     pub fn set_quotas(&mut self, now: Instant, quotas: Quotas, out: &mut Vec<Output>) {
         self.core.config.quotas = quotas;
         let Self { core, rooms, .. } = self;
-        let mut ctx = Context { now, core, out };
         for room in rooms.values_mut() {
+            let mut ctx = Context {
+                now,
+                room: room.profile().shared_name(),
+                core,
+                out,
+            };
             room.limit_downlinks(&mut ctx, |_| true);
         }
     }
@@ -27,8 +32,13 @@ impl Controller {
         if changed.is_empty() {
             return;
         }
-        let mut ctx = Context { now, core, out };
         for room in rooms.values_mut() {
+            let mut ctx = Context {
+                now,
+                room: room.profile().shared_name(),
+                core,
+                out,
+            };
             room.limit_downlinks(&mut ctx, |api_key| changed.contains(api_key));
         }
     }

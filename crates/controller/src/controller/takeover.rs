@@ -1,17 +1,41 @@
 //! Participants that one controller saves and another goes on with.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
-use southbound::TrackId;
+use southbound::{NodeId, TrackId};
 
 use super::Controller;
 use crate::Output;
 use crate::limits::{PARTICIPANTS_MAX, ROOMS_MAX};
 use crate::participant::Participant;
-use crate::saved::{RestoreError, SavedParticipant};
+use crate::room::takeover;
+use crate::saved::{RestoreError, SavedParticipant, SavedRoom};
 
 impl Controller {
+    /// Notes from now on which rooms change in what [`save_room`](Self::save_room) and
+    /// [`save`](Self::save) return, for [`take_unsaved`](Self::take_unsaved).
+    pub fn note_unsaved(&mut self) {
+        self.unsaved.get_or_insert_default();
+    }
+
+    /// The rooms that may have changed since this was last called. Those that are over are not
+    /// among them.
+    pub fn take_unsaved(&mut self) -> Vec<Arc<str>> {
+        let keys = self.unsaved.as_mut().map(std::mem::take).unwrap_or_default();
+        let rooms = keys.into_iter().filter_map(|key| self.rooms.get(&key));
+        rooms.map(|room| room.profile().shared_name()).collect()
+    }
+
+    /// A room without its participants, in a form that another controller can go on with.
+    pub fn save_room(&self, room: &str) -> Option<SavedRoom> {
+        self.by_name
+            .get(room)
+            .and_then(|key| self.rooms.get(key))
+            .map(takeover::save)
+    }
+
     /// The participants of a room, in a form that another controller can go on with.
     pub fn save(&self, room: &str) -> Vec<SavedParticipant> {
         let room = self.by_name.get(room).and_then(|key| self.rooms.get(key));
@@ -19,17 +43,17 @@ impl Controller {
         participants.map(Participant::save).collect()
     }
 
-    /// Goes on with the participants of a room that another controller saved: all of them, or none.
-    /// Media flows meanwhile, and their clients come back as after a broken connection. The room
-    /// itself is as the operator has it.
+    /// Goes on with a room that another controller saved, with all of its participants or none.
+    /// Media flows meanwhile, and their clients come back as after a broken connection. A
+    /// subscription to a track that nobody of them publishes ends.
     ///
     /// Errors: any [`RestoreError`].
     pub fn restore(
         &mut self,
         now: Instant,
-        api_key: &str,
         room: &str,
-        saved: Vec<SavedParticipant>,
+        saved: SavedRoom,
+        participants: Vec<SavedParticipant>,
         out: &mut Vec<Output>,
     ) -> Result<(), RestoreError> {
         if self.by_name.contains_key(room) {
@@ -38,21 +62,31 @@ impl Controller {
         if self.rooms.len() >= ROOMS_MAX {
             return Err(RestoreError::TooManyRooms);
         }
-        if saved.len() > self.core.config.participants_max.max(PARTICIPANTS_MAX) {
+        if participants.len() > self.core.config.participants_max.max(PARTICIPANTS_MAX) {
             return Err(RestoreError::TooLong);
         }
+        let nobody = self.core.ids.participant();
         let mut publishers = BTreeMap::new();
-        let mut keyed = Vec::with_capacity(saved.len());
-        for participant in saved {
+        let mut keyed = Vec::with_capacity(participants.len());
+        for participant in participants {
             let key = self.core.ids.participant();
             publishers.extend(participant.tracks.iter().map(|track| (TrackId(track.id), key)));
             keyed.push((key, participant));
         }
-        let restore =
-            |(key, participant)| Participant::restore(now, key, participant, |track| publishers.get(&track).copied());
+        let publisher_of = |track| publishers.get(&track).copied().unwrap_or(nobody);
+        let restore = |(key, participant)| Participant::restore(now, key, participant, publisher_of);
         let participants = keyed.into_iter().map(restore).collect::<Result<Vec<_>, _>>()?;
-        let key = self.room_named(now, api_key, room, out);
-        self.in_room(now, key, out, |room, ctx| room.restore(ctx, participants));
+        let key = self.room_named(now, &saved.api_key, room, out);
+        self.in_room(now, key, out, |room, ctx| {
+            takeover::restore(room, ctx, saved, participants);
+        });
         Ok(())
+    }
+
+    /// Tells a node everything of a room again that it should have of it.
+    pub fn repeat(&mut self, now: Instant, room: &str, node: NodeId, out: &mut Vec<Output>) {
+        if let Some(key) = self.by_name.get(room).copied() {
+            self.with_room(now, key, out, |room, ctx| takeover::repeat(room, ctx, node));
+        }
     }
 }

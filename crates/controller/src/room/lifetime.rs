@@ -41,6 +41,16 @@ impl Lifetime {
         }
     }
 
+    /// Whether somebody has joined the room.
+    pub(in crate::room) fn was_joined(&self) -> bool {
+        self.was_joined
+    }
+
+    /// Takes over what was known of a room that another controller served.
+    pub(in crate::room) fn restore(&mut self, was_joined: bool) {
+        self.was_joined = was_joined;
+    }
+
     /// Notes whether anybody is here whom the room stays for.
     pub(in crate::room) fn review(&mut self, ctx: &mut Context<'_>, timer: Timer, is_deserted: bool) {
         match (is_deserted, self.empty_since) {

@@ -1,5 +1,6 @@
 //! A room as clients are told of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::RoomInfo;
@@ -10,7 +11,7 @@ use slots::{Account, Held};
 
 /// Names and texts of a room.
 pub(crate) struct RoomProfile {
-    name: String,
+    name: Arc<str>,
     /// The API key that it counts for.
     api_key: String,
     sid: String,
@@ -22,9 +23,9 @@ pub(crate) struct RoomProfile {
 }
 
 impl RoomProfile {
-    pub(in crate::room) fn new(ctx: &mut Context<'_>, name: String, api_key: &str, account: Account) -> Self {
+    pub(in crate::room) fn new(ctx: &mut Context<'_>, api_key: &str, account: Account) -> Self {
         Self {
-            name,
+            name: ctx.room.clone(),
             api_key: api_key.to_owned(),
             sid: ctx.core.random.sid("RM_"),
             created: ctx.unix(),
@@ -36,6 +37,11 @@ impl RoomProfile {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The name, for everything that bears it.
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        self.name.clone()
     }
 
     pub(crate) fn api_key(&self) -> &str {
@@ -56,13 +62,19 @@ impl RoomProfile {
         self.metadata = metadata;
     }
 
+    /// Takes over what was known of a room that another controller served.
+    pub(in crate::room) fn restore(&mut self, sid: String, created: Duration, metadata: String) {
+        (self.sid, self.created) = (sid, created);
+        self.set_metadata(metadata);
+    }
+
     /// The room at this moment.
     pub(in crate::room) fn info(&self, lifetime: &Lifetime, roster: &Roster) -> RoomInfo {
         let counted = roster.all().filter(|participant| !participant.is_dependent());
         let publishers = roster.all().filter(|participant| participant.is_publisher());
         RoomInfo {
             sid: self.sid.clone(),
-            name: self.name.clone(),
+            name: self.name.to_string(),
             empty_timeout: lifetime.empty_timeout,
             departure_timeout: lifetime.departure_timeout,
             max_participants: roster.participants_max() as u32,

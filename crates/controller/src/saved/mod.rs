@@ -25,6 +25,27 @@ use crate::room::data::OwnDataTracks;
 use crate::subscription::{Settings, SubscriptionState};
 use crate::{BlobKey, ClientTraits, IceProtocol, ParticipantState, PeerMode, TrackInfo, UpdateTrackPermissions};
 
+/// A room without its participants, in a form that another process can go on with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedRoom {
+    /// The id of this room among those of its name.
+    pub sid: String,
+    /// The API key that it counts for.
+    pub api_key: String,
+    /// When it was created, since 1970-01-01 UTC.
+    pub created: Duration,
+    /// The metadata that the application gave it.
+    pub metadata: String,
+    /// How long it stays while nobody has joined.
+    pub empty_timeout: Duration,
+    /// How long it stays after the last participant left.
+    pub departure_timeout: Duration,
+    /// Somebody has joined it.
+    pub was_joined: bool,
+    /// The most participants it takes.
+    pub participants_max: u32,
+}
+
 /// A participant in a form that another process can go on with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedParticipant {
@@ -152,11 +173,6 @@ pub enum RestoreError {
         /// The track by the id that clients know.
         track_sid: String,
     },
-    /// A subscription is to a track that nobody publishes.
-    NoPublisher {
-        /// The track as the node knows it.
-        track: u64,
-    },
     /// There are more participants than a room may have, or longer lists than a participant may
     /// have.
     TooLong,
@@ -169,7 +185,6 @@ impl fmt::Display for RestoreError {
             Self::TooManyRooms => f.write_str("this server has as many rooms as it takes"),
             Self::Description => f.write_str("a session description cannot be read"),
             Self::NoSection { track_sid } => write!(f, "no media section carries track {track_sid}"),
-            Self::NoPublisher { track } => write!(f, "nobody publishes track {track}"),
             Self::TooLong => f.write_str("more participants or longer lists than there may be"),
         }
     }

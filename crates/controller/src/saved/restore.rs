@@ -25,7 +25,7 @@ impl Participant {
         now: Instant,
         key: ParticipantKey,
         saved: SavedParticipant,
-        publisher_of: impl Fn(TrackId) -> Option<ParticipantKey>,
+        publisher_of: impl Fn(TrackId) -> ParticipantKey,
     ) -> Result<Self, RestoreError> {
         let most = saved.subscriptions.len().max(saved.denied.len());
         if saved.tracks.len() > TRACKS_MAX || most > SUBSCRIPTIONS_MAX {
@@ -60,8 +60,7 @@ impl Participant {
         }
         for subscription in saved.subscriptions {
             let track = TrackId(subscription.track);
-            let publisher = publisher_of(track).ok_or(RestoreError::NoPublisher { track: track.0 })?;
-            subscriptions.insert(subscription.restore(publisher));
+            subscriptions.insert(subscription.restore(publisher_of(track)));
         }
         let mut data = OwnData::new(false);
         data.tracks = saved.data_tracks;

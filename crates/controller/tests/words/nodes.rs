@@ -48,7 +48,7 @@ impl Calls {
     /// Takes note of the commands of the last input.
     fn note(&mut self) {
         let commands = self.world.out.iter().filter_map(|output| match output {
-            Output::Command { node, command } => Some((*node, command.clone())),
+            Output::Command { node, command, .. } => Some((*node, command.clone())),
             _ => None,
         });
         self.commanded.extend(commands);

@@ -17,6 +17,8 @@ pub(crate) struct World {
     pub now: Instant,
     /// The outputs of the last input, in order.
     pub out: Vec<Output>,
+    /// Those of the inputs before it.
+    pub said: Vec<Output>,
     connections: u64,
 }
 
@@ -67,6 +69,26 @@ pub(crate) fn offer(track: &str) -> Description {
     Description::read(1, &sdp)
 }
 
+/// An answer to an offer that receives everything that is offered.
+fn answer(offer: &str) -> Description {
+    let fingerprint = ["AB"; 32].join(":");
+    let mut sdp = String::from("v=0\r\no=- 2 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n");
+    let kept = ["a=group:", "m=", "a=mid:", "a=rtpmap:", "a=sctp-port:"];
+    for line in offer
+        .lines()
+        .filter(|line| kept.iter().any(|kind| line.starts_with(kind)))
+    {
+        sdp += &format!("{line}\r\n");
+        if line.starts_with("m=") {
+            sdp += &format!(
+                "c=IN IP4 0.0.0.0\r\na=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\n\
+                 a=fingerprint:sha-256 {fingerprint}\r\na=setup:active\r\na=recvonly\r\na=rtcp-mux\r\n"
+            );
+        }
+    }
+    Description::read(1, &sdp)
+}
+
 pub(crate) fn joining(identity: &str) -> Join {
     Join {
         claims: claims(identity),
@@ -93,6 +115,7 @@ impl World {
             controller: Controller::new(config, WallClock { now, unix: UNIX }, [7; 32]),
             now,
             out: Vec::new(),
+            said: Vec::new(),
             connections: 0,
         };
         world.notice(NODE, Notice::Node(node(NODE)));
@@ -150,8 +173,25 @@ impl World {
         told.expect("an announced track is answered")
     }
 
+    /// Answers the last offer on a connection.
+    pub(crate) fn answer(&mut self, to: ConnectionId) {
+        let offers = self.said.iter().chain(&self.out).filter_map(|output| match output {
+            Output::Notify {
+                connection,
+                notification: Notification::Offer(offer),
+            } if *connection == to => Some(offer),
+            _ => None,
+        });
+        let offer = offers.last().expect("there was an offer");
+        let answer = Description {
+            id: offer.id,
+            ..answer(&offer.sdp)
+        };
+        self.request(to, Request::Answer(answer));
+    }
+
     pub(crate) fn handle(&mut self, input: Input) {
-        self.out.clear();
+        self.said.append(&mut self.out);
         self.controller.handle(self.now, input, &mut self.out);
     }
 

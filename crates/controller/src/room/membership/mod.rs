@@ -5,7 +5,6 @@ pub(in crate::room) mod join;
 mod leave;
 mod metadata;
 pub(in crate::room) mod protocols;
-mod restore;
 mod resume;
 mod rights;
 mod simulate;
