@@ -10,6 +10,7 @@ mod takeover;
 
 pub use admission::JoinError;
 pub use downlinks::{Downlink, Subscribed};
+pub use takeover::Takeover;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;

@@ -56,7 +56,7 @@ pub use allocation::Loudest;
 pub use blob::{Blob, BlobKey};
 pub use budget::{Budget, Rate};
 pub use config::{Config, IceServer, TurnServer, Visible};
-pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
+pub use controller::{Controller, Downlink, JoinError, Population, Subscribed, Takeover};
 pub use environment::WallClock;
 pub use info::{
     AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, DataEncoding, DataSchema,
@@ -78,7 +78,8 @@ pub use request::{
     UpdateMetadata, UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
 };
 pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
+pub use room::takeover::SavedRoom;
 pub use room_event::{Publisher, RoomChange, RoomEvent};
 pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};
-pub use saved::{RestoreError, SavedBackup, SavedParticipant, SavedRoom, SavedSubscription, SavedTrack};
+pub use saved::{RestoreError, SavedBackup, SavedParticipant, SavedSubscription, SavedTrack};
 pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

@@ -10,35 +10,46 @@ use super::Controller;
 use crate::Output;
 use crate::limits::{PARTICIPANTS_MAX, ROOMS_MAX};
 use crate::participant::Participant;
-use crate::room::takeover;
-use crate::saved::{RestoreError, SavedParticipant, SavedRoom};
+use crate::room::takeover::{self, SavedRoom};
+use crate::saved::{RestoreError, SavedParticipant};
+
+/// The rooms of a controller in a form that another one can go on with.
+pub struct Takeover<'a>(&'a mut Controller);
 
 impl Controller {
-    /// Notes from now on which rooms change in what [`save_room`](Self::save_room) and
-    /// [`save`](Self::save) return, for [`take_unsaved`](Self::take_unsaved).
+    /// The rooms in a form that another controller can go on with.
+    pub fn takeover(&mut self) -> Takeover<'_> {
+        Takeover(self)
+    }
+}
+
+impl Takeover<'_> {
+    /// Notes from now on which rooms change in what [`room`](Self::room) and
+    /// [`participants`](Self::participants) return, for [`take_unsaved`](Self::take_unsaved).
     pub fn note_unsaved(&mut self) {
-        self.unsaved.get_or_insert_default();
+        self.0.unsaved.get_or_insert_default();
     }
 
     /// The rooms that may have changed since this was last called. Those that are over are not
     /// among them.
     pub fn take_unsaved(&mut self) -> Vec<Arc<str>> {
-        let keys = self.unsaved.as_mut().map(std::mem::take).unwrap_or_default();
-        let rooms = keys.into_iter().filter_map(|key| self.rooms.get(&key));
+        let keys = self.0.unsaved.as_mut().map(std::mem::take).unwrap_or_default();
+        let rooms = keys.into_iter().filter_map(|key| self.0.rooms.get(&key));
         rooms.map(|room| room.profile().shared_name()).collect()
     }
 
     /// A room without its participants, in a form that another controller can go on with.
-    pub fn save_room(&self, room: &str) -> Option<SavedRoom> {
-        self.by_name
+    pub fn room(&self, room: &str) -> Option<SavedRoom> {
+        self.0
+            .by_name
             .get(room)
-            .and_then(|key| self.rooms.get(key))
+            .and_then(|key| self.0.rooms.get(key))
             .map(takeover::save)
     }
 
     /// The participants of a room, in a form that another controller can go on with.
-    pub fn save(&self, room: &str) -> Vec<SavedParticipant> {
-        let room = self.by_name.get(room).and_then(|key| self.rooms.get(key));
+    pub fn participants(&self, room: &str) -> Vec<SavedParticipant> {
+        let room = self.0.by_name.get(room).and_then(|key| self.0.rooms.get(key));
         let participants = room.into_iter().flat_map(|room| room.roster().all());
         participants.map(Participant::save).collect()
     }
@@ -56,28 +67,28 @@ impl Controller {
         participants: Vec<SavedParticipant>,
         out: &mut Vec<Output>,
     ) -> Result<(), RestoreError> {
-        if self.by_name.contains_key(room) {
+        if self.0.by_name.contains_key(room) {
             return Err(RestoreError::RoomExists);
         }
-        if self.rooms.len() >= ROOMS_MAX {
+        if self.0.rooms.len() >= ROOMS_MAX {
             return Err(RestoreError::TooManyRooms);
         }
-        if participants.len() > self.core.config.participants_max.max(PARTICIPANTS_MAX) {
+        if participants.len() > self.0.core.config.participants_max.max(PARTICIPANTS_MAX) {
             return Err(RestoreError::TooLong);
         }
-        let nobody = self.core.ids.participant();
+        let nobody = self.0.core.ids.participant();
         let mut publishers = BTreeMap::new();
         let mut keyed = Vec::with_capacity(participants.len());
         for participant in participants {
-            let key = self.core.ids.participant();
+            let key = self.0.core.ids.participant();
             publishers.extend(participant.tracks.iter().map(|track| (TrackId(track.id), key)));
             keyed.push((key, participant));
         }
         let publisher_of = |track| publishers.get(&track).copied().unwrap_or(nobody);
         let restore = |(key, participant)| Participant::restore(now, key, participant, publisher_of);
         let participants = keyed.into_iter().map(restore).collect::<Result<Vec<_>, _>>()?;
-        let key = self.room_named(now, &saved.api_key, room, out);
-        self.in_room(now, key, out, |room, ctx| {
+        let key = self.0.room_named(now, &saved.api_key, room, out);
+        self.0.in_room(now, key, out, |room, ctx| {
             takeover::restore(room, ctx, saved, participants);
         });
         Ok(())
@@ -85,8 +96,9 @@ impl Controller {
 
     /// Tells a node everything of a room again that it should have of it.
     pub fn repeat(&mut self, now: Instant, room: &str, node: NodeId, out: &mut Vec<Output>) {
-        if let Some(key) = self.by_name.get(room).copied() {
-            self.with_room(now, key, out, |room, ctx| takeover::repeat(room, ctx, node));
+        if let Some(key) = self.0.by_name.get(room).copied() {
+            self.0
+                .with_room(now, key, out, |room, ctx| takeover::repeat(room, ctx, node));
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Going on with a room that another controller served.
 
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 use southbound::{Command, NodeId};
 
 use crate::context::{Context, Timer};
@@ -8,7 +11,28 @@ use crate::participant::Participant;
 use crate::room::Room;
 use crate::room::speaking::Speaking;
 use crate::room::subscribing::deliver::send_subscription;
-use crate::{CreateRoom, ParticipantState, SavedRoom};
+use crate::{CreateRoom, ParticipantState};
+
+/// A room without its participants, in a form that another process can go on with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedRoom {
+    /// The id of this room among those of its name.
+    pub sid: String,
+    /// The API key that it counts for.
+    pub api_key: String,
+    /// When it was created, since 1970-01-01 UTC.
+    pub created: Duration,
+    /// The metadata that the application gave it.
+    pub metadata: String,
+    /// How long it stays while nobody has joined.
+    pub empty_timeout: Duration,
+    /// How long it stays after the last participant left.
+    pub departure_timeout: Duration,
+    /// Somebody has joined it.
+    pub was_joined: bool,
+    /// The most participants it takes.
+    pub participants_max: u32,
+}
 
 /// The room without its participants.
 pub(crate) fn save(room: &Room) -> SavedRoom {

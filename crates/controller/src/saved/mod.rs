@@ -25,27 +25,6 @@ use crate::room::data::OwnDataTracks;
 use crate::subscription::{Settings, SubscriptionState};
 use crate::{BlobKey, ClientTraits, IceProtocol, ParticipantState, PeerMode, TrackInfo, UpdateTrackPermissions};
 
-/// A room without its participants, in a form that another process can go on with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SavedRoom {
-    /// The id of this room among those of its name.
-    pub sid: String,
-    /// The API key that it counts for.
-    pub api_key: String,
-    /// When it was created, since 1970-01-01 UTC.
-    pub created: Duration,
-    /// The metadata that the application gave it.
-    pub metadata: String,
-    /// How long it stays while nobody has joined.
-    pub empty_timeout: Duration,
-    /// How long it stays after the last participant left.
-    pub departure_timeout: Duration,
-    /// Somebody has joined it.
-    pub was_joined: bool,
-    /// The most participants it takes.
-    pub participants_max: u32,
-}
-
 /// A participant in a form that another process can go on with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedParticipant {

@@ -20,9 +20,9 @@ fn successor() -> World {
 }
 
 /// The room as a process leaves it to the next.
-fn written(world: &World) -> String {
-    let room = world.controller.save_room("lobby");
-    serde_json::to_string(&(room, world.controller.save("lobby"))).expect("rooms can be written")
+fn written(world: &mut World) -> String {
+    let room = world.controller.takeover().room("lobby");
+    serde_json::to_string(&(room, world.controller.takeover().participants("lobby"))).expect("rooms can be written")
 }
 
 fn restore(world: &mut World, written: &str) -> Result<(), RestoreError> {
@@ -34,6 +34,7 @@ fn restore_parts(world: &mut World, room: SavedRoom, saved: Vec<SavedParticipant
     world.out.clear();
     world
         .controller
+        .takeover()
         .restore(world.now, "lobby", room, saved, &mut world.out)
 }
 
@@ -53,8 +54,8 @@ fn another_controller_goes_on_with_a_room() {
     let published = published.expect("the node was told of the track");
 
     let mut after = successor();
-    assert_eq!(restore(&mut after, &written(&before)), Ok(()));
-    assert_eq!(written(&after), written(&before));
+    assert_eq!(restore(&mut after, &written(&mut before)), Ok(()));
+    assert_eq!(written(&mut after), written(&mut before));
     assert_eq!(after.controller.population(), before.controller.population());
     let commands = after.out.iter().filter_map(|output| match output {
         Output::Command { command, .. } => Some(command.clone()),
@@ -67,13 +68,16 @@ fn another_controller_goes_on_with_a_room() {
     let commands: Vec<_> = commands.collect();
     assert_eq!(commands, [all_are_heard], "the node keeps its tables");
 
-    assert_eq!(restore(&mut after, &written(&before)), Err(RestoreError::RoomExists));
+    assert_eq!(
+        restore(&mut after, &written(&mut before)),
+        Err(RestoreError::RoomExists)
+    );
 
     let connection = ConnectionId(77);
     let resume = Resume {
         claims: claims("ada"),
         mode: PeerMode::Dual,
-        sid: before.controller.save("lobby")[0].sid.clone(),
+        sid: before.controller.takeover().participants("lobby")[0].sid.clone(),
         sync_state: None,
         offer: None,
     };
@@ -102,12 +106,12 @@ fn clients_that_do_not_come_back_are_removed_by_the_next_controller() {
     let ada = before.join("ada", PeerMode::Dual);
     before.publish(ada);
     let mut after = successor();
-    assert_eq!(restore(&mut after, &written(&before)), Ok(()));
+    assert_eq!(restore(&mut after, &written(&mut before)), Ok(()));
     after.advance(controller::limits::RESUME_TIMEOUT);
     assert_eq!(after.controller.population().participants, 0);
 }
 
-/// What a node knows, by commands that replace or remove one another.
+/// The knowledge of a node, by commands that replace or remove one another.
 #[derive(Debug, Default, PartialEq)]
 struct Tables(BTreeMap<String, Command>);
 
@@ -151,9 +155,12 @@ fn the_next_controller_says_everything_of_a_room_again() {
     before.answer(bob);
     before.said.append(&mut before.out);
     let mut after = successor();
-    assert_eq!(restore(&mut after, &written(&before)), Ok(()));
+    assert_eq!(restore(&mut after, &written(&mut before)), Ok(()));
     after.out.clear();
-    after.controller.repeat(after.now, "lobby", NodeId(1), &mut after.out);
+    after
+        .controller
+        .takeover()
+        .repeat(after.now, "lobby", NodeId(1), &mut after.out);
     let repeated = Tables::of(&after.out);
     let mut expected = Tables::of(&before.said);
     for command in repeated
@@ -172,7 +179,10 @@ fn the_next_controller_says_everything_of_a_room_again() {
     assert_eq!(repeated, expected);
 
     after.out.clear();
-    after.controller.repeat(after.now, "lobby", NodeId(9), &mut after.out);
+    after
+        .controller
+        .takeover()
+        .repeat(after.now, "lobby", NodeId(9), &mut after.out);
     assert_eq!(
         Tables::of(&after.out).0.len(),
         1,
@@ -186,8 +196,8 @@ fn a_subscription_to_a_track_that_was_not_saved_ends() {
     let ada = before.join("ada", PeerMode::Dual);
     before.publish(ada);
     before.join("bob", PeerMode::Dual);
-    let room = before.controller.save_room("lobby").expect("there is a room");
-    let mut saved = before.controller.save("lobby");
+    let room = before.controller.takeover().room("lobby").expect("there is a room");
+    let mut saved = before.controller.takeover().participants("lobby");
     assert_eq!(saved[1].subscriptions.len(), 1);
     saved.remove(0);
     let mut after = successor();
@@ -200,10 +210,10 @@ fn a_track_that_was_saved_after_its_receivers_gets_its_subscriptions() {
     let mut before = World::new();
     let ada = before.join("ada", PeerMode::Dual);
     before.join("bob", PeerMode::Dual);
-    let early = before.controller.save("lobby");
+    let early = before.controller.takeover().participants("lobby");
     before.publish(ada);
-    let room = before.controller.save_room("lobby").expect("there is a room");
-    let late = before.controller.save("lobby");
+    let room = before.controller.takeover().room("lobby").expect("there is a room");
+    let late = before.controller.takeover().participants("lobby");
     let mut after = successor();
     let saved = vec![late[0].clone(), early[1].clone()];
     assert_eq!(restore_parts(&mut after, room, saved), Ok(()));
@@ -221,10 +231,10 @@ fn a_room_keeps_its_own_settings() {
     };
     before.join_to("ada", settings);
     let mut after = successor();
-    assert_eq!(restore(&mut after, &written(&before)), Ok(()));
+    assert_eq!(restore(&mut after, &written(&mut before)), Ok(()));
     assert_eq!(
-        after.controller.save_room("lobby"),
-        before.controller.save_room("lobby")
+        after.controller.takeover().room("lobby"),
+        before.controller.takeover().room("lobby")
     );
 }
 
@@ -232,16 +242,19 @@ fn a_room_keeps_its_own_settings() {
 fn rooms_that_change_are_to_be_saved_again() {
     let mut world = World::new();
     let ada = world.join("ada", PeerMode::Dual);
-    assert!(world.controller.take_unsaved().is_empty(), "nobody saves them");
-    world.controller.note_unsaved();
+    assert!(
+        world.controller.takeover().take_unsaved().is_empty(),
+        "nobody saves them"
+    );
+    world.controller.takeover().note_unsaved();
     world.publish(ada);
-    assert_eq!(world.controller.take_unsaved(), ["lobby".into()]);
-    assert!(world.controller.take_unsaved().is_empty());
+    assert_eq!(world.controller.takeover().take_unsaved(), ["lobby".into()]);
+    assert!(world.controller.takeover().take_unsaved().is_empty());
     world.notice(NodeId(1), Notice::Audio(Vec::new()));
     assert!(
-        world.controller.take_unsaved().is_empty(),
+        world.controller.takeover().take_unsaved().is_empty(),
         "a measurement changes nothing"
     );
     world.request(ada, Request::Leave);
-    assert_eq!(world.controller.take_unsaved(), ["lobby".into()]);
+    assert_eq!(world.controller.takeover().take_unsaved(), ["lobby".into()]);
 }
