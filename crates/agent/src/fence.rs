@@ -2,28 +2,57 @@
 //!
 //! A [`Fence`] stands before an [`Agent`](crate::Agent) that several controllers reach. It takes
 //! their [`RoomMessage`]s and hands on those commands that the owner of the room gave. It remembers
-//! the parts of each room, so that a new owner may say everything that there is, and the rest ends.
-//! No consensus is needed for that, and no clock: an owner has a higher epoch than those before it.
+//! the belongings of each room, so that a new owner may say everything that there is, and the rest
+//! ends. No consensus is needed for that, and no clock: an owner has a higher epoch than those
+//! before it.
+//!
+//! In the other direction it takes the agent's notices and says which controller gets each. It
+//! keeps the parts of a room's snapshot for the room's next owner.
 
 mod belongings;
+mod counters;
+mod notices;
+mod places;
+mod snapshot;
+mod states;
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use southbound::{Command, ControllerId, Epoch, Notice, RoomContent, RoomMessage, RoomState, TransportId};
+use southbound::{
+    Command, ControllerId, Epoch, MessageId, Node, NodeMessage, Refusal, RoomContent, RoomMessage, RoomState,
+};
 
 use crate::limits::{ROOMS_MAX, TRANSPORTS_MAX};
 use belongings::Belongings;
+pub use counters::{Counter, Counters};
+use places::Places;
+use snapshot::Snapshot;
+use states::States;
 
 /// The rooms of a node, and their owners.
 #[derive(Debug, Default)]
 pub struct Fence {
     rooms: BTreeMap<Arc<str>, Term>,
-    /// The room of each transport.
-    transports: BTreeMap<TransportId, Arc<str>>,
+    places: Places,
+    /// The controllers that get notices.
+    connected: BTreeSet<ControllerId>,
+    /// The addresses and the certificate as the node said them last.
+    node: Option<Node>,
     /// Counts claims, to find the oldest.
     claims: u64,
+    /// The cost of the parts of all rooms, in bytes.
+    parts_bytes: usize,
+    counters: Counters,
+}
+
+/// Commands and messages that a fence lets through.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Commands for the agent.
+    pub commands: Vec<Command>,
+    /// Messages, each with the controller that gets it.
+    pub messages: Vec<(ControllerId, NodeMessage)>,
 }
 
 /// The last owner of a room.
@@ -34,91 +63,30 @@ struct Term {
     revision: u64,
     claimed: u64,
     belongings: Belongings,
+    states: States,
+    snapshot: Snapshot,
+    /// Messages of data channels that the owner has been given and has not answered.
+    with_owner: BTreeSet<MessageId>,
 }
-
-/// Why a message of a controller is refused. The controller does not own the room, and has to find
-/// out who does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FenceError {
-    /// A controller has claimed the room in this later epoch.
-    Outdated(Epoch),
-    /// Another controller has claimed the room in the same epoch.
-    Taken,
-    /// The controller has not claimed the room in this epoch.
-    Unclaimed,
-    /// The node has as many rooms as it can have.
-    Full,
-}
-
-impl fmt::Display for FenceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Outdated(Epoch(epoch)) => write!(f, "the room has an owner of the later epoch {epoch}"),
-            Self::Taken => f.write_str("the room has another owner in this epoch"),
-            Self::Unclaimed => f.write_str("the room was not claimed in this epoch"),
-            Self::Full => f.write_str("the node has all the rooms it can have"),
-        }
-    }
-}
-
-impl std::error::Error for FenceError {}
 
 impl Fence {
-    /// Takes a message of a controller. The commands for the agent are appended to `out`.
+    /// Takes a message of a controller.
     ///
-    /// Errors: any [`FenceError`], with nothing changed.
-    pub fn take(&mut self, from: ControllerId, message: RoomMessage, out: &mut Vec<Command>) -> Result<(), FenceError> {
-        let RoomMessage {
-            room,
-            epoch,
-            revision,
-            content,
-        } = message;
-        if content == RoomContent::Claim {
-            return self.claim(from, room, epoch, revision);
+    /// Errors: any [`Refusal`], with nothing changed; it is counted.
+    pub fn take(&mut self, from: ControllerId, message: RoomMessage, out: &mut Output) -> Result<(), Refusal> {
+        let taken = self.take_uncounted(from, message, out);
+        if let Err(refusal) = taken {
+            self.counters.count(refusal.into());
         }
-        let term = self.rooms.get_mut(&room).ok_or(FenceError::Unclaimed)?;
-        term.check(from, epoch)?;
-        if epoch != term.epoch {
-            return Err(FenceError::Unclaimed);
-        }
-        term.revision = revision;
-        let before = out.len();
-        match content {
-            RoomContent::Claim => {}
-            RoomContent::Command(command) => {
-                // The agent refuses one more, with a notice.
-                if !is_beyond(&self.transports, &command) {
-                    term.belongings.note(&command);
-                }
-                out.push(command);
-            }
-            RoomContent::Complete => term.belongings.end_unsaid(out),
-            RoomContent::End => term.belongings.end_all(out),
-        }
-        for command in &out[before..] {
-            match command {
-                Command::Open(_) if is_beyond(&self.transports, command) => {}
-                Command::Open(open) => _ = self.transports.insert(open.transport, room.clone()),
-                Command::Close { transport } => _ = self.transports.remove(transport),
-                _ => {}
-            }
-        }
-        Ok(())
+        taken
     }
 
-    /// Takes note of what ended by itself.
-    pub fn notice(&mut self, notice: &Notice) {
-        let Notice::Closed { transport, .. } = notice else {
-            return;
-        };
-        let room = self.transports.remove(transport);
-        if let Some(term) = room.and_then(|room| self.rooms.get_mut(&room)) {
-            term.belongings.note(&Command::Close { transport: *transport });
-        }
+    /// The counts since the start.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
-    /// The rooms, for a [`Hello`](southbound::Hello).
+    /// The states of all rooms.
     pub fn rooms(&self) -> impl Iterator<Item = RoomState> {
         self.rooms.iter().map(|(room, term)| RoomState {
             room: room.clone(),
@@ -127,53 +95,164 @@ impl Fence {
         })
     }
 
-    fn claim(&mut self, from: ControllerId, room: Arc<str>, epoch: Epoch, revision: u64) -> Result<(), FenceError> {
+    fn take_uncounted(&mut self, from: ControllerId, message: RoomMessage, out: &mut Output) -> Result<(), Refusal> {
+        let RoomMessage {
+            room,
+            epoch,
+            revision,
+            content,
+        } = message;
+        if content == RoomContent::Claim {
+            return self.claim(from, room, epoch, revision, out);
+        }
+        let term = self.rooms.get_mut(&room).ok_or(Refusal::Unclaimed)?;
+        term.check(from, epoch)?;
+        if epoch != term.epoch {
+            return Err(Refusal::Unclaimed);
+        }
+        match content {
+            RoomContent::Claim => {}
+            RoomContent::Command(command) => {
+                // The agent refuses one more, with a notice.
+                if !is_beyond(&self.places, &command) {
+                    term.belongings.note(&command);
+                }
+                if let Command::MessageHandled { message } = command {
+                    term.with_owner.remove(&message);
+                }
+                out.commands.push(command);
+            }
+            RoomContent::Complete => {
+                term.belongings.end_unsaid(&mut out.commands);
+                term.states.complete();
+            }
+            RoomContent::End => {
+                term.belongings.end_all(&mut out.commands);
+                term.states.complete();
+                term.snapshot.clear(&mut self.parts_bytes);
+                term.release(&mut out.commands);
+            }
+            RoomContent::Save { part, blob } => term.snapshot.save(part, blob, &mut self.parts_bytes)?,
+            RoomContent::Forget { part } => term.snapshot.forget(&part, &mut self.parts_bytes),
+        }
+        term.revision = revision;
+        self.apply_changes(&room);
+        Ok(())
+    }
+
+    fn claim(
+        &mut self,
+        from: ControllerId,
+        room: Arc<str>,
+        epoch: Epoch,
+        revision: u64,
+        out: &mut Output,
+    ) -> Result<(), Refusal> {
         match self.rooms.get(&room) {
             Some(term) => term.check(from, epoch)?,
             None => self.make_place()?,
         }
         self.claims += 1;
         let claimed = self.claims;
-        let term = self.rooms.entry(room).or_insert_with(|| Term {
-            owner: from,
-            epoch,
-            revision,
-            claimed,
-            belongings: Belongings::default(),
-        });
-        (term.owner, term.epoch, term.revision, term.claimed) = (from, epoch, revision, claimed);
+        let term = self.rooms.entry(room.clone()).or_insert_with(|| Term::new(from));
+        if term.owner != from {
+            let lost = term.release(&mut out.commands);
+            self.counters[Counter::LostMessage] += lost;
+        }
+        let before = std::mem::replace(&mut term.revision, revision);
+        (term.owner, term.epoch, term.claimed) = (from, epoch, claimed);
         term.belongings.begin();
+        term.answer_claim(&room, before, &mut out.messages);
         Ok(())
     }
 
     /// At the limit forgets the room of which there is nothing and whose claim is the oldest. One
     /// of which there is something is never forgotten.
-    fn make_place(&mut self) -> Result<(), FenceError> {
+    fn make_place(&mut self) -> Result<(), Refusal> {
         if self.rooms.len() < ROOMS_MAX {
             return Ok(());
         }
-        let empty = self.rooms.iter().filter(|(_, term)| term.belongings.is_empty());
+        let empty = self.rooms.iter().filter(|(_, term)| term.is_empty());
         let oldest = empty.min_by_key(|(_, term)| term.claimed);
-        let oldest = oldest.map(|(room, _)| room.clone()).ok_or(FenceError::Full)?;
+        let oldest = oldest.map(|(room, _)| room.clone()).ok_or(Refusal::Full)?;
         self.rooms.remove(&oldest);
         Ok(())
+    }
+
+    /// Brings the other tables to what belongs to a room now.
+    fn apply_changes(&mut self, room: &Arc<str>) {
+        let Some(term) = self.rooms.get_mut(room) else {
+            return;
+        };
+        for change in term.belongings.take_changes() {
+            term.states.apply(change);
+            self.places.apply(change, room);
+        }
     }
 }
 
 /// Whether a command opens a transport more than the node can have.
-fn is_beyond(transports: &BTreeMap<TransportId, Arc<str>>, command: &Command) -> bool {
+fn is_beyond(places: &Places, command: &Command) -> bool {
     let Command::Open(open) = command else { return false };
-    transports.len() >= TRANSPORTS_MAX && !transports.contains_key(&open.transport)
+    places.transports.len() >= TRANSPORTS_MAX && !places.transports.contains_key(&open.transport)
 }
 
 impl Term {
+    fn new(owner: ControllerId) -> Self {
+        Self {
+            owner,
+            epoch: Epoch(0),
+            revision: 0,
+            claimed: 0,
+            belongings: Belongings::default(),
+            states: States::default(),
+            snapshot: Snapshot::default(),
+            with_owner: BTreeSet::new(),
+        }
+    }
+
     /// Whether a controller may own the room in an epoch.
-    fn check(&self, from: ControllerId, epoch: Epoch) -> Result<(), FenceError> {
+    fn check(&self, from: ControllerId, epoch: Epoch) -> Result<(), Refusal> {
         match epoch.cmp(&self.epoch) {
-            std::cmp::Ordering::Less => Err(FenceError::Outdated(self.epoch)),
-            std::cmp::Ordering::Equal if self.owner != from => Err(FenceError::Taken),
+            std::cmp::Ordering::Less => Err(Refusal::Outdated(self.epoch)),
+            std::cmp::Ordering::Equal if self.owner != from => Err(Refusal::Taken),
             _ => Ok(()),
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.belongings.is_empty() && self.snapshot.is_empty() && self.with_owner.is_empty()
+    }
+
+    /// Answers for an owner that will not: the messages' senders would wait for ever. Returns how
+    /// many there were.
+    fn release(&mut self, out: &mut Vec<Command>) -> u64 {
+        let messages = std::mem::take(&mut self.with_owner);
+        let count = messages.len() as u64;
+        out.extend(messages.into_iter().map(|message| Command::MessageHandled { message }));
+        count
+    }
+
+    /// Tells a new owner what the node has kept.
+    fn answer_claim(&self, room: &Arc<str>, revision: u64, out: &mut Vec<(ControllerId, NodeMessage)>) {
+        let epoch = self.epoch;
+        let saved = self.snapshot.iter().map(|(part, blob)| NodeMessage::Saved {
+            room: room.clone(),
+            epoch,
+            part,
+            blob,
+        });
+        let claimed = NodeMessage::Claimed {
+            room: room.clone(),
+            epoch,
+            revision,
+        };
+        let notices = self.states.notices().map(|notice| NodeMessage::Notice {
+            room: Some(room.clone()),
+            notice,
+        });
+        let messages = saved.chain([claimed]).chain(notices);
+        out.extend(messages.map(|message| (self.owner, message)));
     }
 }
 

@@ -22,7 +22,7 @@ mod counters;
 mod departed;
 mod digest;
 mod dtls;
-mod fence;
+pub mod fence;
 mod handshake;
 mod ice;
 mod ids;
@@ -43,7 +43,6 @@ pub use channels::{dcep, packets as sctp_packets};
 pub use config::{Certificate, CertificateError, Config, Feedback, Policy};
 pub use counters::{Counter, Counters};
 pub use dtls::{HandshakeFailure, HandshakeFault, is_whole_records};
-pub use fence::{Fence, FenceError};
 pub use handshake::{Handshake, Handshaken};
 pub use receivers::Receiver;
 

@@ -10,6 +10,32 @@ pub const TRANSPORTS_MAX: usize = 20_000;
 /// claimed longest ago is forgotten; without such a room a new one is refused.
 pub const ROOMS_MAX: usize = 20_000;
 
+/// Bytes of one part of a room's snapshot; a longer one is refused.
+pub const PART_LEN_MAX: usize = 1 << 20;
+
+/// Bytes of the name of such a part; a longer one is refused.
+pub const PART_NAME_LEN_MAX: usize = 256;
+
+/// Parts of a room's snapshot that are kept; more are refused.
+pub const PARTS_PER_ROOM_MAX: usize = 10_001;
+
+/// Bytes of the parts of one room that are kept, with their names and [`PART_COST`] of each; a part
+/// over it is refused, and the call goes on.
+pub const PARTS_BYTES_PER_ROOM_MAX: usize = 64 << 20;
+
+/// The same of all rooms.
+pub const PARTS_BYTES_MAX: usize = 512 << 20;
+
+/// Bytes that a part is taken to cost beside its content and its name.
+pub const PART_COST: usize = 128;
+
+/// Transports of a room that closed by themselves and that its next owner is told of; the oldest is
+/// forgotten.
+pub const CLOSED_PER_ROOM_MAX: usize = 128;
+
+/// Rooms in one page of a hello. Each has at most 1 KiB of name.
+pub const ROOMS_PER_PAGE: usize = 1_024;
+
 /// Handshakes in progress; at the limit the oldest of the address with the most is dropped.
 pub const HANDSHAKES_MAX: usize = 1_000;
 

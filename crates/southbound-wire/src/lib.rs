@@ -3,8 +3,10 @@
 //!
 //! The files under `proto` define the messages, and [`v1`] has them as types. Each value of
 //! `southbound` becomes a message by `From`, and each message a value or an [`Error`] by `TryFrom`.
-//! [`decode_command`] and its like read bytes. A value survives the way to bytes and back, a field
-//! that a newer version adds is ignored, and reading takes time in proportion to the length.
+//! [`decode_controller_message`] and its like read bytes; [`v1::southbound_client`] and
+//! [`v1::southbound_server`] are the ends of a connection. A value survives the way to bytes and
+//! back, a field that a newer version adds is ignored, and reading takes time in proportion to the
+//! length.
 //!
 //! Messages contain secrets: ICE passwords and SRTP keys. They are left out of `Debug`, and the
 //! connection has to encrypt them.
@@ -24,6 +26,7 @@ mod protocol {
 }
 
 mod command;
+mod control;
 mod enums;
 mod error;
 mod fields;
@@ -42,7 +45,7 @@ pub use protocol::weir::southbound::v1;
 pub use error::Error;
 
 use prost::Message;
-use southbound::{Command, Hello, Notice, RoomMessage};
+use southbound::{Command, ControllerMessage, NodeMessage, Notice};
 
 /// The longest message, in bytes; a longer one is refused unread. A message of a data channel to
 /// 10,000 transports has 144 kB.
@@ -62,18 +65,18 @@ pub fn decode_notice(bytes: &[u8]) -> Result<Notice, Error> {
     decode::<v1::Notice>(bytes)?.try_into()
 }
 
-/// Reads the first message of a connection.
+/// Reads a message of a controller.
 ///
 /// Errors: any [`Error`].
-pub fn decode_hello(bytes: &[u8]) -> Result<Hello, Error> {
-    decode::<v1::Hello>(bytes)?.try_into()
+pub fn decode_controller_message(bytes: &[u8]) -> Result<ControllerMessage, Error> {
+    decode::<v1::ControllerMessage>(bytes)?.try_into()
 }
 
-/// Reads a message about a room.
+/// Reads a message of a node.
 ///
 /// Errors: any [`Error`].
-pub fn decode_room_message(bytes: &[u8]) -> Result<RoomMessage, Error> {
-    decode::<v1::RoomMessage>(bytes)?.try_into()
+pub fn decode_node_message(bytes: &[u8]) -> Result<NodeMessage, Error> {
+    decode::<v1::NodeMessage>(bytes)?.try_into()
 }
 
 fn decode<M: Message + Default>(bytes: &[u8]) -> Result<M, Error> {

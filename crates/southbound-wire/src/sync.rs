@@ -1,36 +1,23 @@
-//! Hellos, and messages about rooms.
+//! The states of rooms, and messages about rooms.
 
 use std::sync::Arc;
 
-use southbound::{Epoch, Hello, RoomContent, RoomMessage, RoomState, Versions};
+use bytes::Bytes;
+use southbound::{Epoch, RoomContent, RoomMessage, RoomState, Versions};
 
-use crate::fields::{label, read, read_all, required, write_all};
+use crate::fields::{label, required};
 use crate::v1::room_message::Content;
 use crate::{Error, v1};
 
 /// The longest name of a room, in bytes; a message about one with a longer name is refused.
 const ROOM_NAME_LEN_MAX: usize = 1024;
 
-impl From<Hello> for v1::Hello {
-    fn from(hello: Hello) -> Self {
-        let Hello { versions, rooms } = hello;
-        Self {
-            versions: Some(versions.into()),
-            rooms: write_all(rooms),
-        }
-    }
-}
+/// The longest name of a part of a room's snapshot, in bytes; a message with a longer one is
+/// refused.
+const PART_NAME_LEN_MAX: usize = 256;
 
-impl TryFrom<v1::Hello> for Hello {
-    type Error = Error;
-
-    fn try_from(message: v1::Hello) -> Result<Self, Error> {
-        Ok(Self {
-            versions: read("Hello.versions", message.versions)?,
-            rooms: read_all(message.rooms)?,
-        })
-    }
-}
+/// The longest part of a room's snapshot, in bytes; a message with a longer one is refused.
+const PART_LEN_MAX: usize = 1 << 20;
 
 impl From<Versions> for v1::Versions {
     fn from(versions: Versions) -> Self {
@@ -79,10 +66,26 @@ impl TryFrom<v1::RoomState> for RoomState {
 }
 
 /// The name of a room, which a node keeps.
-fn room_name(field: &'static str, name: String) -> Result<Arc<str>, Error> {
+pub(crate) fn room_name(field: &'static str, name: String) -> Result<Arc<str>, Error> {
     match name.len() <= ROOM_NAME_LEN_MAX {
         true => Ok(name.into()),
         false => Err(Error::Length { field, len: name.len() }),
+    }
+}
+
+/// The name of a part of a room's snapshot, which a node keeps.
+pub(crate) fn part_name(field: &'static str, name: String) -> Result<Arc<str>, Error> {
+    match name.len() <= PART_NAME_LEN_MAX {
+        true => Ok(name.into()),
+        false => Err(Error::Length { field, len: name.len() }),
+    }
+}
+
+/// A part of a room's snapshot, which a node keeps.
+pub(crate) fn part(field: &'static str, blob: &Bytes) -> Result<Arc<[u8]>, Error> {
+    match blob.len() <= PART_LEN_MAX {
+        true => Ok(blob.as_ref().into()),
+        false => Err(Error::Length { field, len: blob.len() }),
     }
 }
 
@@ -103,6 +106,11 @@ impl From<RoomMessage> for v1::RoomMessage {
                 RoomContent::Command(command) => Content::Command(command.into()),
                 RoomContent::Complete => Content::Complete(v1::Complete {}),
                 RoomContent::End => Content::End(v1::End {}),
+                RoomContent::Save { part, blob } => Content::Save(v1::Save {
+                    part: label(&part),
+                    blob: Bytes::from_owner(blob),
+                }),
+                RoomContent::Forget { part } => Content::Forget(v1::Forget { part: label(&part) }),
             }),
         }
     }
@@ -121,6 +129,13 @@ impl TryFrom<v1::RoomMessage> for RoomMessage {
                 Content::Command(command) => RoomContent::Command(command.try_into()?),
                 Content::Complete(v1::Complete {}) => RoomContent::Complete,
                 Content::End(v1::End {}) => RoomContent::End,
+                Content::Save(save) => RoomContent::Save {
+                    part: part_name("Save.part", save.part)?,
+                    blob: part("Save.blob", &save.blob)?,
+                },
+                Content::Forget(forget) => RoomContent::Forget {
+                    part: part_name("Forget.part", forget.part)?,
+                },
             },
         })
     }

@@ -48,6 +48,11 @@ impl ControllerId {
         Self(number & (u32::MAX >> (Self::COUNT_BITS - u32::BITS)))
     }
 
+    /// Its number, of 24 bits.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
     const fn id(self, count: u64) -> u64 {
         ((self.0 as u64) << Self::COUNT_BITS).wrapping_add(count)
     }

@@ -16,6 +16,7 @@
 
 mod capabilities;
 mod command;
+mod control;
 mod epoch;
 mod ids;
 mod notice;
@@ -26,10 +27,11 @@ mod transport;
 
 pub use capabilities::{Capabilities, RewritingModes};
 pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, SubscriptionSettings, TrackSource};
+pub use control::{ControllerHello, ControllerMessage, NodeHello, NodeMessage, Refusal};
 pub use epoch::Epoch;
 pub use ids::{ControllerId, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
 pub use observation::{Direction, Observation, SentLayer};
-pub use sync::{Hello, RoomContent, RoomMessage, RoomState, Versions};
+pub use sync::{RoomContent, RoomMessage, RoomState, Versions};
 pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};
 pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};

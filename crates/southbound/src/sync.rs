@@ -1,21 +1,13 @@
 //! The state of a node's rooms, as controllers that connect need it.
 //!
 //! In one process nothing of this is needed: a controller and its node begin and end together. Over
-//! a connection both sides begin with a [`Hello`], and a controller says again only the rooms whose
+//! a connection both sides begin with a hello ([`ControllerHello`](crate::ControllerHello),
+//! [`NodeHello`](crate::NodeHello)), and a controller says again only the rooms whose
 //! [`RoomState`] is not the one it knows.
 
 use std::sync::Arc;
 
 use crate::{Command, Epoch};
-
-/// The first message in each direction of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hello {
-    /// The versions of this protocol that the sender speaks.
-    pub versions: Versions,
-    /// The rooms that a node has; of a controller, those that it owns.
-    pub rooms: Vec<RoomState>,
-}
 
 /// The versions of this protocol that a program speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +58,9 @@ pub struct RoomMessage {
 /// The content of a message about a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoomContent {
-    /// The controller owns the room from here on, and says everything of it again.
+    /// The controller owns the room from here on, and says everything of it again. The node answers
+    /// with the parts of the room's snapshot, and then with
+    /// [`NodeMessage::Claimed`](crate::NodeMessage::Claimed).
     Claim,
     /// A command for the room.
     Command(Command),
@@ -74,6 +68,19 @@ pub enum RoomContent {
     Complete,
     /// The room is over, and everything of it ends.
     End,
+    /// The node keeps a part of the room's snapshot, in place of one of the same name. Controllers
+    /// seal it, and the node cannot read it.
+    Save {
+        /// The name: one for each participant, and one for the room.
+        part: Arc<str>,
+        /// The content, which only controllers can open.
+        blob: Arc<[u8]>,
+    },
+    /// The node forgets a part of the room's snapshot.
+    Forget {
+        /// The name under which it was saved.
+        part: Arc<str>,
+    },
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::limits::{SUBSCRIPTIONS_PER_TRANSPORT_MAX, TRACKS_PER_TRANSPORT_MAX};
 /// One thing that commands have set and that a command can end. The order is the one to end them
 /// in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Belonging {
+pub(super) enum Belonging {
     /// A track that is forwarded to nobody.
     Hold(TrackId),
     Rank(TrackId),
@@ -28,6 +28,14 @@ pub(super) struct Belongings {
     all: BTreeMap<Belonging, Entry>,
     /// Counts claims of the room. An entry of an earlier one has not been said again.
     claim: u64,
+    changes: Vec<Change>,
+}
+
+/// Something that is there from now on, or not any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Begun(Belonging),
+    Ended(Belonging),
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +55,11 @@ impl Belongings {
     /// Everything is going to be said again.
     pub(super) fn begin(&mut self) {
         self.claim += 1;
+    }
+
+    /// The changes since this was asked the last time, in their order.
+    pub(super) fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Remembers the effect of a command.
@@ -116,6 +129,9 @@ impl Belongings {
                 parent.children.insert(belonging);
             }
         }
+        if !self.all.contains_key(&belonging) {
+            self.changes.push(Change::Begun(belonging));
+        }
         let claim = self.claim;
         let entry = self.all.entry(belonging).or_default();
         entry.claim = claim;
@@ -127,6 +143,7 @@ impl Belongings {
         let Some(entry) = self.all.remove(&belonging) else {
             return;
         };
+        self.changes.push(Change::Ended(belonging));
         for parent in &entry.parents {
             if let Some(parent) = self.all.get_mut(parent) {
                 parent.children.remove(&belonging);

@@ -3,12 +3,14 @@
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use southbound::{
-    CloseReason, IceCredentials, OpenTransport, Publication, Subscription, SubscriptionId, SubscriptionSettings,
-    TrackId, TrackSource, TransportId,
+    CloseReason, IceCredentials, Notice, OpenTransport, Publication, Subscription, SubscriptionId,
+    SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
 use wire::{MediaKind, Ssrc};
 
 use super::*;
+
+mod owners;
 
 const OLD: ControllerId = ControllerId::new(1);
 const NEW: ControllerId = ControllerId::new(2);
@@ -18,31 +20,52 @@ const NEW: ControllerId = ControllerId::new(2);
 struct World {
     fence: Fence,
     out: Vec<Command>,
+    messages: Vec<(ControllerId, NodeMessage)>,
 }
 
 impl World {
-    fn say(&mut self, from: ControllerId, epoch: u64, content: RoomContent) -> Result<(), FenceError> {
+    fn say(&mut self, from: ControllerId, epoch: u64, content: RoomContent) -> Result<(), Refusal> {
         self.say_of("lobby", from, epoch, content)
     }
 
-    fn say_of(&mut self, room: &str, from: ControllerId, epoch: u64, content: RoomContent) -> Result<(), FenceError> {
-        self.out.clear();
+    fn say_of(&mut self, room: &str, from: ControllerId, epoch: u64, content: RoomContent) -> Result<(), Refusal> {
         let message = RoomMessage {
             room: room.into(),
             epoch: Epoch(epoch),
             revision: 1,
             content,
         };
-        self.fence.take(from, message, &mut self.out)
+        let mut out = Output::default();
+        let taken = self.fence.take(from, message, &mut out);
+        (self.out, self.messages) = (out.commands, out.messages);
+        taken
     }
 
-    fn command(&mut self, from: ControllerId, epoch: u64, command: Command) -> Result<(), FenceError> {
+    fn command(&mut self, from: ControllerId, epoch: u64, command: Command) -> Result<(), Refusal> {
         self.say(from, epoch, RoomContent::Command(command))
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        let mut out = Output::default();
+        self.fence.notice(notice, &mut out);
+        (self.out, self.messages) = (out.commands, out.messages);
+    }
+
+    fn connect(&mut self, controller: ControllerId) {
+        let mut out = Output::default();
+        self.fence.connect(controller, &mut out);
+        (self.out, self.messages) = (out.commands, out.messages);
+    }
+
+    fn disconnect(&mut self, controller: ControllerId) {
+        let mut out = Output::default();
+        self.fence.disconnect(controller, &mut out);
+        (self.out, self.messages) = (out.commands, out.messages);
     }
 
     /// An owner says a transport before its tracks, and both before subscriptions.
     fn knows_what_is_needed_for(&self, command: &Command) -> bool {
-        let known = format!("{:?}", self.fence);
+        let known = format!("{:?}", self.fence.rooms);
         let has = |id: String| known.contains(&format!("{id}: Entry"));
         let has_transport = |id: &TransportId| has(format!("Transport({id:?})"));
         let has_track = |id: &TrackId| has(format!(" Track({id:?})")) || has(format!("{{Track({id:?})"));
@@ -132,7 +155,7 @@ fn a_later_owner_shuts_out_an_earlier_one() {
         RoomContent::Complete,
         RoomContent::End,
     ] {
-        assert_eq!(world.say(OLD, 1, content), Err(FenceError::Outdated(Epoch(2))));
+        assert_eq!(world.say(OLD, 1, content), Err(Refusal::Outdated(Epoch(2))));
         assert_eq!(world.out, [], "nothing of it reaches the agent");
     }
     assert_eq!(world.command(NEW, 2, close(1)), Ok(()));
@@ -142,8 +165,8 @@ fn a_later_owner_shuts_out_an_earlier_one() {
 fn the_second_of_two_owners_in_one_epoch_is_refused() {
     let mut world = World::default();
     assert_eq!(world.say(OLD, 7, RoomContent::Claim), Ok(()));
-    assert_eq!(world.say(NEW, 7, RoomContent::Claim), Err(FenceError::Taken));
-    assert_eq!(world.command(NEW, 7, open(1)), Err(FenceError::Taken));
+    assert_eq!(world.say(NEW, 7, RoomContent::Claim), Err(Refusal::Taken));
+    assert_eq!(world.command(NEW, 7, open(1)), Err(Refusal::Taken));
     assert_eq!(world.say(OLD, 7, RoomContent::Claim), Ok(()), "it comes back");
     assert_eq!(world.command(OLD, 7, open(1)), Ok(()));
 }
@@ -151,9 +174,9 @@ fn the_second_of_two_owners_in_one_epoch_is_refused() {
 #[test]
 fn a_room_is_claimed_before_it_is_commanded() {
     let mut world = World::default();
-    assert_eq!(world.command(OLD, 1, open(1)), Err(FenceError::Unclaimed));
+    assert_eq!(world.command(OLD, 1, open(1)), Err(Refusal::Unclaimed));
     assert_eq!(world.say(OLD, 1, RoomContent::Claim), Ok(()));
-    assert_eq!(world.command(OLD, 2, open(1)), Err(FenceError::Unclaimed));
+    assert_eq!(world.command(OLD, 2, open(1)), Err(Refusal::Unclaimed));
     assert_eq!(
         world.say_of("attic", NEW, 1, RoomContent::Claim),
         Ok(()),
@@ -207,10 +230,7 @@ fn a_room_that_is_over_leaves_its_epoch() {
     world.say_call(NEW, 2);
     world.say(NEW, 2, RoomContent::End).unwrap();
     assert_eq!(world.out.len(), 6);
-    assert_eq!(
-        world.say(OLD, 1, RoomContent::Claim),
-        Err(FenceError::Outdated(Epoch(2)))
-    );
+    assert_eq!(world.say(OLD, 1, RoomContent::Claim), Err(Refusal::Outdated(Epoch(2))));
 }
 
 #[test]
@@ -218,13 +238,13 @@ fn a_transport_that_has_closed_by_itself_is_forgotten_with_its_tracks() {
     let mut world = World::default();
     world.say(OLD, 1, RoomContent::Claim).unwrap();
     world.say_call(OLD, 1);
-    world.fence.notice(&Notice::Closed {
+    world.notice(Notice::Closed {
         transport: TransportId(2),
         reason: CloseReason::ConsentExpired,
     });
     world.say(OLD, 1, RoomContent::End).unwrap();
     assert_eq!(world.out, [Command::Unpublish { track: TrackId(11) }, close(1)]);
-    assert!(world.fence.transports.is_empty());
+    assert!(world.fence.places.transports.is_empty());
 }
 
 #[test]
@@ -239,7 +259,7 @@ fn more_than_a_node_can_have_is_not_remembered() {
         world.command(OLD, 1, open(transport)).unwrap();
         assert_eq!(world.out.len(), 1, "the agent refuses it, and says so");
     }
-    assert_eq!(world.fence.transports.len(), TRANSPORTS_MAX);
+    assert_eq!(world.fence.places.transports.len(), TRANSPORTS_MAX);
     world.say(OLD, 1, RoomContent::End).unwrap();
     let ended = |is_it: fn(&&Command) -> bool| world.out.iter().filter(is_it).count();
     assert_eq!(
@@ -259,7 +279,7 @@ fn a_room_of_which_nothing_is_left_gives_way_at_the_limit() {
     world.say_of("0", OLD, 2, one).unwrap();
     world.say_of("attic", OLD, 2, RoomContent::Claim).unwrap();
     assert_eq!(world.fence.rooms().count(), ROOMS_MAX);
-    let refused = Err(FenceError::Outdated(Epoch(2)));
+    let refused = Err(Refusal::Outdated(Epoch(2)));
     assert_eq!(
         world.say_of("0", NEW, 1, RoomContent::Claim),
         refused,
@@ -318,6 +338,6 @@ fn after_any_history_a_room_is_as_its_owner_said() {
             world.say(NEW, 2, RoomContent::End).unwrap();
         }
         assert_eq!(world.out, anew.out, "seed {seed}");
-        assert!(world.fence.transports.is_empty(), "seed {seed}");
+        assert!(world.fence.places.transports.is_empty(), "seed {seed}");
     }
 }

@@ -10,7 +10,7 @@ mod syncs;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
-use southbound_wire::{Error, decode_command, decode_hello, decode_notice, decode_room_message, v1};
+use southbound_wire::{Error, decode_command, decode_controller_message, decode_node_message, decode_notice, v1};
 
 /// A field with a number that no message has, of each wire type: a varint, 8 bytes, a text and 4
 /// bytes.
@@ -37,19 +37,19 @@ proptest! {
     }
 
     #[test]
-    fn a_message_about_a_room_survives_the_way_to_bytes_and_back(message in syncs::room_message()) {
-        let mut bytes = v1::RoomMessage::from(message.clone()).encode_to_vec();
-        prop_assert_eq!(decode_room_message(&bytes), Ok(message.clone()));
+    fn a_message_of_a_controller_survives_the_way_to_bytes_and_back(message in syncs::controller_message()) {
+        let mut bytes = v1::ControllerMessage::from(message.clone()).encode_to_vec();
+        prop_assert_eq!(decode_controller_message(&bytes), Ok(message.clone()));
         bytes.extend(newer_fields());
-        prop_assert_eq!(decode_room_message(&bytes), Ok(message));
+        prop_assert_eq!(decode_controller_message(&bytes), Ok(message));
     }
 
     #[test]
-    fn a_hello_survives_the_way_to_bytes_and_back(hello in syncs::hello()) {
-        let mut bytes = v1::Hello::from(hello.clone()).encode_to_vec();
-        prop_assert_eq!(decode_hello(&bytes), Ok(hello.clone()));
+    fn a_message_of_a_node_survives_the_way_to_bytes_and_back(message in syncs::node_message()) {
+        let mut bytes = v1::NodeMessage::from(message.clone()).encode_to_vec();
+        prop_assert_eq!(decode_node_message(&bytes), Ok(message.clone()));
         bytes.extend(newer_fields());
-        prop_assert_eq!(decode_hello(&bytes), Ok(hello));
+        prop_assert_eq!(decode_node_message(&bytes), Ok(message));
     }
 
     #[test]
@@ -79,6 +79,14 @@ proptest! {
         if let Ok(notice) = decode_notice(&bytes) {
             let again = v1::Notice::from(notice.clone()).encode_to_vec();
             prop_assert_eq!(decode_notice(&again), Ok(notice));
+        }
+        if let Ok(message) = decode_controller_message(&bytes) {
+            let again = v1::ControllerMessage::from(message.clone()).encode_to_vec();
+            prop_assert_eq!(decode_controller_message(&again), Ok(message));
+        }
+        if let Ok(message) = decode_node_message(&bytes) {
+            let again = v1::NodeMessage::from(message.clone()).encode_to_vec();
+            prop_assert_eq!(decode_node_message(&again), Ok(message));
         }
     }
 }

@@ -249,13 +249,13 @@ fn header_extensions_that_contradict_each_other_are_refused() {
 
 #[test]
 fn versions_that_end_before_they_begin_are_refused() {
-    let hello = v1::Hello {
+    let hello = v1::ControllerHello {
         versions: Some(v1::Versions { oldest: 2, newest: 1 }),
-        rooms: Vec::new(),
+        controller: 1,
     };
     let field = "Versions.newest";
     assert_eq!(
-        southbound::Hello::try_from(hello),
+        southbound::ControllerHello::try_from(hello),
         Err(Error::OutOfRange { field, value: 1 })
     );
 }
@@ -272,6 +272,43 @@ fn a_room_with_a_long_name_is_refused() {
     let refused = southbound::RoomMessage::try_from(longer);
     let field = "RoomMessage.room";
     assert_eq!(refused, Err(Error::Length { field, len: 1025 }));
+}
+
+#[test]
+fn a_controller_has_24_bits() {
+    let hello = |controller| {
+        southbound::ControllerHello::try_from(v1::ControllerHello {
+            versions: Some(v1::Versions { oldest: 1, newest: 1 }),
+            controller,
+        })
+    };
+    assert!(hello(0xff_ffff).is_ok());
+    let field = "ControllerHello.controller";
+    assert_eq!(
+        hello(0x100_0000),
+        Err(Error::OutOfRange {
+            field,
+            value: 0x100_0000
+        })
+    );
+}
+
+#[test]
+fn a_long_part_is_refused() {
+    let save = |name: usize, len: usize| {
+        let message = v1::RoomMessage {
+            content: Some(v1::room_message::Content::Save(v1::Save {
+                part: "x".repeat(name),
+                blob: vec![0; len].into(),
+            })),
+            ..v1::RoomMessage::default()
+        };
+        southbound::RoomMessage::try_from(message).map(drop)
+    };
+    let length = |field, len| Err(Error::Length { field, len });
+    assert_eq!(save(256, 1 << 20), Ok(()));
+    assert_eq!(save(257, 0), length("Save.part", 257));
+    assert_eq!(save(0, (1 << 20) + 1), length("Save.blob", (1 << 20) + 1));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod seeds;
 
 use prost::Message;
-use southbound_wire::{decode_command, decode_hello, decode_notice, decode_room_message, v1};
+use southbound_wire::{decode_command, decode_controller_message, decode_node_message, decode_notice, v1};
 
 pub(crate) use seeds::{HOSTILE, southbound as seeds};
 
@@ -17,12 +17,12 @@ pub fn southbound(data: &[u8]) {
         let again = v1::Notice::from(notice.clone()).encode_to_vec();
         assert_eq!(decode_notice(&again), Ok(notice));
     }
-    if let Ok(hello) = decode_hello(data) {
-        let again = v1::Hello::from(hello.clone()).encode_to_vec();
-        assert_eq!(decode_hello(&again), Ok(hello));
+    if let Ok(message) = decode_controller_message(data) {
+        let again = v1::ControllerMessage::from(message.clone()).encode_to_vec();
+        assert_eq!(decode_controller_message(&again), Ok(message));
     }
-    if let Ok(message) = decode_room_message(data) {
-        let again = v1::RoomMessage::from(message.clone()).encode_to_vec();
-        assert_eq!(decode_room_message(&again), Ok(message));
+    if let Ok(message) = decode_node_message(data) {
+        let again = v1::NodeMessage::from(message.clone()).encode_to_vec();
+        assert_eq!(decode_node_message(&again), Ok(message));
     }
 }

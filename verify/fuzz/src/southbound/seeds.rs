@@ -3,10 +3,10 @@
 use prost::Message;
 use southbound::relay::{Accept, Entry, Hop, Keys, RelayCommand};
 use southbound::{
-    AudioActivity, Channel, Command, Direction, DtlsRole, Encoding, Epoch, Hello, MessageId, NodeId, Notice,
-    Observation, OpenTransport, PayloadFormat, Publication, RemoteTransport, RoomContent, RoomMessage, RoomState,
-    SentLayer, Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality,
-    Versions,
+    AudioActivity, Channel, Command, ControllerHello, ControllerId, ControllerMessage, Direction, DtlsRole, Encoding,
+    Epoch, MessageId, NodeHello, NodeId, NodeMessage, Notice, Observation, OpenTransport, PayloadFormat, Publication,
+    Refusal, RemoteTransport, RoomContent, RoomMessage, RoomState, SentLayer, Subscription, SubscriptionId,
+    SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality, Versions,
 };
 use southbound_wire::v1;
 use wire::codec::Layer;
@@ -46,6 +46,11 @@ pub(crate) fn southbound() -> Vec<Vec<u8>> {
         RoomContent::Command(Command::Publish(publication())),
         RoomContent::Complete,
         RoomContent::End,
+        RoomContent::Save {
+            part: "ada".into(),
+            blob: [1, 2, 3][..].into(),
+        },
+        RoomContent::Forget { part: "ada".into() },
     ];
     let notices = [
         Notice::Node(node()),
@@ -75,10 +80,16 @@ pub(crate) fn southbound() -> Vec<Vec<u8>> {
     let commands = commands.map(|command| v1::Command::from(command).encode_to_vec());
     let notices = notices.into_iter().chain(observations().map(Notice::Observation));
     let notices = notices.map(|notice| v1::Notice::from(notice).encode_to_vec());
-    let room_messages = room_messages.map(|content| v1::RoomMessage::from(room_message(content)).encode_to_vec());
-    let hellos = [0, 1, 3].map(|rooms| v1::Hello::from(hello(rooms)).encode_to_vec());
+    let room_messages = room_messages.map(|content| ControllerMessage::Room(room_message(content)));
+    let hello = ControllerMessage::Hello(ControllerHello {
+        versions: Versions::OURS,
+        controller: ControllerId::new(7),
+    });
+    let of_controller = room_messages.into_iter().chain([hello]);
+    let of_controller = of_controller.map(|message| v1::ControllerMessage::from(message).encode_to_vec());
+    let of_node = node_messages().map(|message| v1::NodeMessage::from(message).encode_to_vec());
     let messages = commands.into_iter().chain(notices);
-    messages.chain(room_messages).chain(hellos).collect()
+    messages.chain(of_controller).chain(of_node).collect()
 }
 
 fn observations() -> [Observation; 3] {
@@ -109,15 +120,43 @@ fn observations() -> [Observation; 3] {
     ]
 }
 
-fn hello(rooms: usize) -> Hello {
-    let room = |number| RoomState {
+fn node_messages() -> [NodeMessage; 6] {
+    let rooms = |number| NodeMessage::Rooms {
+        rooms: (0..number).map(room_state).collect(),
+        is_last: number == 0,
+    };
+    let (room, epoch): (std::sync::Arc<str>, _) = ("standup".into(), Epoch(3));
+    [
+        NodeMessage::Hello(NodeHello {
+            versions: Versions::OURS,
+            node: NodeId(9),
+        }),
+        rooms(0),
+        rooms(3),
+        NodeMessage::Notice {
+            room: Some(room.clone()),
+            notice: Notice::TrackStarted { track: TRACK },
+        },
+        NodeMessage::Saved {
+            room: room.clone(),
+            epoch,
+            part: "ada".into(),
+            blob: [1, 2, 3][..].into(),
+        },
+        NodeMessage::Refused {
+            room,
+            epoch,
+            revision: 5,
+            why: Refusal::Outdated(Epoch(4)),
+        },
+    ]
+}
+
+fn room_state(number: u64) -> RoomState {
+    RoomState {
         room: format!("room {number}").into(),
         epoch: Epoch(3),
         revision: 400,
-    };
-    Hello {
-        versions: Versions::OURS,
-        rooms: (0..rooms).map(room).collect(),
     }
 }
 

@@ -1,0 +1,44 @@
+//! The counts of the fence.
+
+use southbound::Refusal;
+
+counting::counters! {
+    /// Messages and notices that a fence refuses or drops.
+    pub enum Counter {
+        /// A message of a controller that a later one has followed as the owner of the room.
+        Outdated = "outdated",
+        /// A message of the second of two owners in one epoch.
+        Taken = "taken",
+        /// A message about a room that its controller has not claimed.
+        Unclaimed = "unclaimed",
+        /// A claim of a room more than the node can have.
+        Full = "full",
+        /// A part of a snapshot that is too long.
+        LongPart = "long_part",
+        /// A part more than a room can have.
+        FullRoom = "full_room",
+        /// A part more than the node can have.
+        FullNode = "full_node",
+        /// A notice about something that is no room's.
+        Homeless = "homeless",
+        /// A notice that tells no state, of a room whose owner is not connected.
+        Dropped = "dropped",
+        /// A message of a data channel that its room's owner did not take, or not answer before it
+        /// was gone.
+        LostMessage = "lost_message",
+    }
+}
+
+impl From<Refusal> for Counter {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Outdated(_) => Counter::Outdated,
+            Refusal::Taken => Counter::Taken,
+            Refusal::Unclaimed => Counter::Unclaimed,
+            Refusal::Full => Counter::Full,
+            Refusal::LongPart => Counter::LongPart,
+            Refusal::FullRoom => Counter::FullRoom,
+            Refusal::FullNode => Counter::FullNode,
+        }
+    }
+}
