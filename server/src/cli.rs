@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::dataplane::MediaPorts;
 
@@ -27,6 +27,11 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the switch: signalling, control and media in one process.
     Serve(Serve),
+    /// Run a media node for controllers on other machines. It reads the configuration of `weir
+    /// serve`, with a section `cluster`.
+    Media(Serve),
+    /// Write a certificate authority for a cluster, and certificates for its machines.
+    ClusterCert(ClusterCert),
     /// Check the configuration that `weir serve` would read with the same flags and environment.
     /// The status is 1 if it has errors.
     CheckConfig(CheckConfig),
@@ -97,6 +102,9 @@ pub(crate) struct Serve {
     /// Log one JSON object a line.
     #[arg(long, env = "WEIR_LOG_JSON")]
     pub log_json: bool,
+    /// Whether there may be no API keys: a media node takes no tokens.
+    #[arg(skip)]
+    pub is_keyless: bool,
 }
 
 /// The configuration to check, and the form of the report.
@@ -108,6 +116,42 @@ pub(crate) struct CheckConfig {
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A part in a cluster that a certificate permits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Role {
+    /// May command the media nodes of the cluster.
+    Controller,
+    /// May forward the media of the cluster.
+    Media,
+}
+
+impl Role {
+    /// All roles that there are.
+    pub(crate) const ALL: [Self; 2] = [Role::Controller, Role::Media];
+
+    /// The name of the role in certificates. No host has a name that ends so.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Role::Controller => "controller.weir.internal",
+            Role::Media => "media.weir.internal",
+        }
+    }
+}
+
+/// The certificates to write.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterCert {
+    /// The directory for the files; it is made if need be.
+    pub directory: PathBuf,
+    /// A machine that gets a certificate and a key, NAME.pem and NAME.key; may be given several
+    /// times. Machines may share one: by default there is one with the name "weir".
+    #[arg(long = "name", value_name = "NAME")]
+    pub names: Vec<String>,
+    /// A role that the certificates permit; by default both.
+    #[arg(long = "role", value_enum, value_name = "ROLE")]
+    pub roles: Vec<Role>,
 }
 
 /// Whether API keys stand on this process's command line.

@@ -1,6 +1,7 @@
 //! The configuration: defaults, then the file, then the environment, then flags.
 
 mod changes;
+mod cluster;
 mod error;
 mod filter;
 mod front;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub(crate) use changes::{changes, is_reloaded};
+pub(crate) use cluster::{Cluster, ClusterFiles};
 pub(crate) use error::ConfigError;
 pub(crate) use filter::Filter;
 pub(crate) use front::{Limits, Metrics, Signalling};
@@ -54,7 +56,14 @@ pub(crate) const DEV_KEY: &str = "devkey";
 pub(crate) const DEV_SECRET: &str = "secret";
 
 /// The settings that are secrets, or have them in it.
-const SECRETS: [&str; 5] = ["keys", "metrics.token", "turn.secret", "webhook.urls", "tls.acme"];
+const SECRETS: [&str; 6] = [
+    "keys",
+    "metrics.token",
+    "turn.secret",
+    "webhook.urls",
+    "tls.acme",
+    "cluster.store",
+];
 
 /// The whole configuration, complete and checked.
 #[derive(Debug)]
@@ -101,6 +110,8 @@ pub(crate) struct Config {
     /// How long participants and calls may stay after the signal to end, if nobody may join any
     /// more. Zero: they are told to reconnect at once.
     pub drain_timeout: Duration,
+    /// The cluster that the machine belongs to, if it does.
+    pub cluster: Option<Cluster>,
     /// Logging.
     pub log: Log,
     /// The file as it is written, to compare a later one with.
@@ -132,6 +143,7 @@ struct File {
     trusted_proxies: Vec<Network>,
     webhook: Webhook,
     drain_timeout: Option<Seconds>,
+    cluster: Option<cluster::ClusterFile>,
     log: Log,
 }
 
@@ -164,7 +176,11 @@ impl Config {
             configured: file.keys,
             given: errors.of(keys::given(&arguments.keys)).unwrap_or_default(),
         };
-        let secrets = errors.of(key_sources.read());
+        let secrets = errors.of(match key_sources.read() {
+            Err(ConfigError::NoKeys) if arguments.is_keyless => Ok(ApiSecrets::default()),
+            read => read,
+        });
+        let cluster = errors.of(file.cluster.map(cluster::ClusterFile::complete).transpose());
         errors.of(file.metrics.check());
         errors.0.extend(file.limits.check());
         errors.of(file.signalling.check());
@@ -188,8 +204,8 @@ impl Config {
             let checked = ports::check(&bind, port, rtc, sip.as_ref(), tls.as_ref(), turn.as_ref());
             warnings.extend(errors.of(checked).flatten());
         }
-        let (Some(secrets), Some(tls), Some(rtc), Some(sip), Some(turn), true) =
-            (secrets, tls, rtc, sip, turn, errors.0.is_empty())
+        let (Some(secrets), Some(tls), Some(rtc), Some(sip), Some(turn), Some(cluster), true) =
+            (secrets, tls, rtc, sip, turn, cluster, errors.0.is_empty())
         else {
             return Err(errors.without_those_that_follow());
         };
@@ -214,6 +230,7 @@ impl Config {
             signalling: file.signalling,
             trusted_proxies: file.trusted_proxies,
             webhook: file.webhook,
+            cluster,
             drain_timeout: file.drain_timeout.map_or(Duration::ZERO, |timeout| timeout.0),
             log: Log {
                 level: arguments.log.clone().unwrap_or(file.log.level),
@@ -239,7 +256,7 @@ impl File {
         // Secrets are taken over in any case, and need no second copy.
         if let Some(written) = written.as_object_mut() {
             written.remove("keys");
-            for (section, secret) in [("metrics", "token"), ("turn", "secret")] {
+            for (section, secret) in [("metrics", "token"), ("turn", "secret"), ("cluster", "store")] {
                 let section = written.get_mut(section).and_then(serde_json::Value::as_object_mut);
                 section.map(|section| section.remove(secret));
             }

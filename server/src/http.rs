@@ -116,7 +116,7 @@ fn unavailable(text: String) -> Response<Body> {
     response
 }
 
-const OPERATORS: &str =
+pub(crate) const OPERATORS: &str =
     "for operators: the token of `metrics:` as a bearer token, or a request from this machine where there is none\n";
 
 async fn metrics(

@@ -10,6 +10,7 @@
 
 mod cli;
 mod clients;
+mod cluster;
 mod config;
 mod controller_task;
 mod dataplane;
@@ -46,6 +47,8 @@ const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => serve::run(arguments),
+        cli::Command::Media(arguments) => serve::media_node::run(arguments),
+        cli::Command::ClusterCert(arguments) => cluster::certificates::run(arguments),
         cli::Command::CheckConfig(arguments) => serve::check::run(arguments),
         cli::Command::Token(arguments) => token::run(arguments),
         cli::Command::Inspect(arguments) => inspect::run(arguments),

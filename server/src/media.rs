@@ -2,7 +2,9 @@
 
 pub(crate) mod addresses;
 pub(crate) mod command_queue;
+mod controllers;
 mod external;
+pub(crate) mod fenced;
 pub(crate) mod handshakes;
 pub(crate) mod media_thread;
 pub(crate) mod node_link;

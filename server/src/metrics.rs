@@ -1,6 +1,7 @@
 //! The content of `/metrics`, in the OpenMetrics text format.
 
 pub(crate) mod closed;
+pub(crate) mod cut;
 mod device;
 pub(crate) mod exposition;
 pub(crate) mod process;
@@ -29,6 +30,7 @@ pub(crate) use text::Text;
 
 use crate::log::Lost;
 use crate::metrics::closed::Closed;
+use crate::metrics::cut::Cut;
 use crate::metrics::sip_stats::Stats;
 use crate::os::clock;
 use crate::tls::Certificates;
@@ -49,6 +51,8 @@ pub(crate) struct Metrics {
 struct Values {
     plane: dataplane::Counters,
     agent: agent::Counters,
+    fence: agent::fence::Counters,
+    southbound: BTreeMap<Cut, u64>,
     controller: controller::Counters,
     refused: BTreeMap<u16, u64>,
     api_failed: BTreeMap<&'static str, u64>,
@@ -96,6 +100,16 @@ impl Metrics {
         let mut values = self.values();
         values.plane = plane;
         values.agent = agent;
+    }
+
+    /// Publishes what the fence before the agent counted.
+    pub(crate) fn publish_fence(&self, fence: agent::fence::Counters) {
+        self.values().fence = fence;
+    }
+
+    /// Counts a connection of a controller that the node refused or ended.
+    pub(crate) fn southbound_cut(&self, why: Cut) {
+        *self.values().southbound.entry(why).or_default() += 1;
     }
 
     /// Adds the statistics of the data plane's parts.
@@ -221,6 +235,22 @@ impl Collector for Metrics {
             "Requests that the agent refused, repeated or gave up, by reason",
             "reason",
             agent,
+        )?;
+        let fence = values.fence.iter().map(|(counter, value)| (counter.name(), value));
+        family(
+            &mut encoder,
+            "fence",
+            "Messages of controllers that the node refused, and notices that no controller got, by reason",
+            "reason",
+            fence,
+        )?;
+        let cut = |(why, name)| (name, values.southbound.get(&why).copied().unwrap_or_default());
+        family(
+            &mut encoder,
+            "southbound_closed",
+            "Connections of controllers that the node refused or ended, by reason",
+            "reason",
+            Cut::NAMES.into_iter().map(cut),
         )?;
         let turns = encoder.encode_descriptor(
             "agent_turn_seconds",

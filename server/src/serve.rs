@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod dependencies;
 mod drain;
+pub(crate) mod media_node;
 mod reload;
 mod service_manager;
 

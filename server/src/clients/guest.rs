@@ -33,6 +33,15 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
+    /// The client of a request over a connection.
+    pub(crate) fn of(connection: Connection, headers: &HeaderMap, trusted_proxies: &[config::Network]) -> Self {
+        Guest {
+            client: Client::of(connection.peer, headers, trusted_proxies),
+            local: connection.local,
+            slots: vec![connection.slot],
+        }
+    }
+
     /// Keeps the places for good; `None` when one of them is lost.
     pub(crate) fn join(self) -> Option<Vec<Arc<ConnectionSlot>>> {
         self.slots.iter().all(|slot| slot.join()).then_some(self.slots)
@@ -67,13 +76,10 @@ pub(crate) async fn welcome(
     next: Next,
 ) -> Response<Body> {
     let settings = http.settings.get();
-    let client = Client::of(connection.peer, request.headers(), &settings.trusted_proxies);
-    let mut guest = Guest {
-        client,
-        local: connection.local,
-        slots: vec![connection.slot],
-    };
-    if is_trusted(connection.peer, &settings.trusted_proxies) {
+    let peer = connection.peer;
+    let mut guest = Guest::of(connection, request.headers(), &settings.trusted_proxies);
+    let client = guest.client;
+    if is_trusted(peer, &settings.trusted_proxies) {
         match http.proxied.enter(Some(client.address), clock::now()) {
             // One that is evicted only loses its place: what it asks has an end by itself.
             Ok((slot, _)) => guest.slots.push(Arc::new(slot)),

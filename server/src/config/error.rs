@@ -43,6 +43,8 @@ pub(crate) enum ConfigError {
     NoSwitch,
     /// The TURN server is not described as it has to be.
     Turn(&'static str),
+    /// The machine cannot belong to a cluster as it is described.
+    Cluster(String),
     /// Media cannot have several UDP ports, and what to do.
     MediaPorts(&'static str),
     /// The TCP port of media is also another port, which the text names.
@@ -70,6 +72,7 @@ impl ConfigError {
             ConfigError::Tls(_) => Some("tls"),
             ConfigError::NoSwitch => Some("rtc.offload"),
             ConfigError::Turn(_) => Some("turn"),
+            ConfigError::Cluster(_) => Some("cluster"),
             ConfigError::MediaPorts(_) => Some("rtc.port"),
             ConfigError::TcpPort(..) => Some("rtc.tcp_port"),
             ConfigError::SamePort(_, [_, name]) => Some(*name),
@@ -140,6 +143,7 @@ impl fmt::Display for ConfigError {
                 "`rtc: {{offload: p4}}` needs the switch and its ports in `p4:` beside it"
             ),
             ConfigError::Turn(why) => write!(f, "`turn:` {why}"),
+            ConfigError::Cluster(why) => write!(f, "`cluster:` {why}"),
             ConfigError::MediaPorts(why) => write!(f, "`rtc.port` names several ports, and {why}"),
             ConfigError::TcpPort(port, other) => write!(
                 f,

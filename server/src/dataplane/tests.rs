@@ -15,7 +15,7 @@ use southbound::{NodeId, Notice};
 
 use super::*;
 use crate::media::ReceiverQuery;
-use crate::media::media_thread;
+use crate::media::media_thread::{self, Parts};
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
@@ -127,7 +127,15 @@ async fn a_back_end_that_does_nothing_is_one_match_arm() {
     let agent = Agent::new(config, clocks.media, 1);
     let waker = Waker::default();
     let (_observer, questions) = ReceiverQuery::new(waker.clone());
-    let mut running = media_thread::start(agent, opened.plane, waker, questions, metrics.clone(), None).unwrap();
+    let mut running = media_thread::start(Parts {
+        agent,
+        plane: opened.plane,
+        waker,
+        questions,
+        metrics: metrics.clone(),
+        cpu_latency: None,
+    })
+    .unwrap();
     let Some(Notice::Node(node)) = running.controller.next().await else {
         panic!("the node says nothing")
     };

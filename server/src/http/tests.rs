@@ -39,7 +39,8 @@ use crate::frontends::{self, Handles};
 use crate::http::health::Health;
 use crate::http::listen::Connection;
 use crate::http::metrics_endpoint::Endpoint;
-use crate::media::{ReceiverQuery, media_thread};
+use crate::media::ReceiverQuery;
+use crate::media::media_thread::{self, Parts};
 use crate::metrics::Metrics;
 use crate::os::clock::{self, Clocks};
 use crate::settings::{Current, Settings};
@@ -86,7 +87,15 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let agent = Agent::new(of_agent, clocks.media, 1);
     let (query, questions) = ReceiverQuery::new(waker.clone());
     let plane = Box::new(plane(clocks.media));
-    let node = media_thread::start(agent, plane, waker, questions, metrics.clone(), None).unwrap();
+    let node = media_thread::start(Parts {
+        agent,
+        plane,
+        waker,
+        questions,
+        metrics: metrics.clone(),
+        cpu_latency: None,
+    })
+    .unwrap();
     let of_front_ends = frontends::Settings {
         pings: livekit::Pings::default(),
         sessions: LIMITS.sessions(),

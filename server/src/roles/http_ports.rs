@@ -46,7 +46,7 @@ impl KeptPorts {
 
 /// Opens a port of HTTP, or with certificates of HTTPS, on every address; one family may be missing
 /// on this machine, but not all.
-pub(super) fn open(
+pub(crate) fn open(
     bind: &[IpAddr],
     port: u16,
     tls: Option<&Certificates>,

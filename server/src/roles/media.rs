@@ -16,7 +16,7 @@ use crate::config::{self, Config, Crypto};
 use crate::dataplane;
 use crate::media::ReceiverQuery;
 use crate::media::addresses::{self, Addresses, Known};
-use crate::media::media_thread::{self, Running};
+use crate::media::media_thread::{self, Parts, Running, RunningFenced};
 use crate::media::waker::Waker;
 use crate::os::cpu_latency::CpuLatency;
 
@@ -59,6 +59,19 @@ impl Reached {
 ///
 /// Errors: an address or a socket cannot be had, or the data plane does not start.
 pub(crate) async fn start(config: &Config, process: &Process) -> Result<(Media, Running), Box<dyn Error>> {
+    let (media, parts) = prepare(config, process).await?;
+    Ok((media, media_thread::start(parts)?))
+}
+
+/// Starts a node for controllers on other machines.
+///
+/// Errors: those of [`start`].
+pub(crate) async fn start_fenced(config: &Config, process: &Process) -> Result<(Media, RunningFenced), Box<dyn Error>> {
+    let (media, parts) = prepare(config, process).await?;
+    Ok((media, media_thread::start_fenced(parts)?))
+}
+
+async fn prepare(config: &Config, process: &Process) -> Result<(Media, Parts), Box<dyn Error>> {
     let Process { clocks, metrics } = process;
     if let Some(name) = config.rtc.rewriter.by_frames() {
         info!("{name} numbers replicas of streams with dependency descriptors; all others are numbered exactly");
@@ -107,14 +120,21 @@ pub(crate) async fn start(config: &Config, process: &Process) -> Result<(Media, 
     let both = (ports.clone(), opened.tcp_port);
     following.spawn(reach::follow(addresses, known, both, query.clone(), turn));
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
-    let node = media_thread::start(agent, opened.plane, waker, questions, metrics.clone(), cpu_latency)?;
+    let parts = Parts {
+        agent,
+        plane: opened.plane,
+        waker,
+        questions,
+        metrics: metrics.clone(),
+        cpu_latency,
+    };
     let media = Media {
         query,
         reached,
         turn_over_tls,
         _following: following,
     };
-    Ok((media, node))
+    Ok((media, parts))
 }
 
 /// The calls that a data plane may relay.

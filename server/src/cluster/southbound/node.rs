@@ -1,0 +1,190 @@
+//! The node's end: takes the connections of controllers, and passes their messages to the media
+//! thread and the thread's messages to them.
+
+mod accept;
+mod outgoing;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use southbound::{ControllerHello, ControllerMessage, NodeHello, NodeId, NodeMessage, RoomMessage, Versions};
+use southbound_wire::v1::southbound_server::{Southbound, SouthboundServer};
+use southbound_wire::{MESSAGE_LEN_MAX, v1};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::{error, info, warn};
+
+use super::{HELLO_MAX, KEEP_ALIVE_EVERY, KEEP_ALIVE_MAX, WINDOW};
+use crate::cluster::tls::ClusterTls;
+use crate::media::fenced::{CONTROLLERS_MAX, Connection, EVENTS_MAX, MESSAGES_MAX};
+use crate::media::waker::Waker;
+use crate::metrics::Metrics;
+use crate::metrics::cut::Cut;
+use accept::Closer;
+use outgoing::Outgoing;
+
+/// Streams of a connection. A controller that connects again has another connection.
+const STREAMS_MAX: u32 = 1;
+
+/// How long a controller may take to learn why its connection ends.
+const GOODBYE_MAX: Duration = Duration::from_secs(3);
+
+/// The media thread, as connections reach it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Node {
+    /// The id that it says in its hello.
+    pub id: NodeId,
+    /// Takes the connections of controllers after their hello.
+    pub connections: mpsc::Sender<Connection>,
+    /// Wakes it after each message.
+    pub waker: Waker,
+    /// The versions that it speaks.
+    pub versions: Versions,
+    /// Counts the connections that are refused or ended.
+    pub metrics: Metrics,
+}
+
+/// Serves controllers until the returned tasks are dropped. None of them ends by itself.
+pub(crate) fn serve(listener: TcpListener, tls: ClusterTls, node: Node) -> JoinSet<()> {
+    let (accepted, streams) = mpsc::channel(CONTROLLERS_MAX);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(accept::accept_all(listener, tls, accepted, node.metrics.clone()));
+    let service = SouthboundServer::from_arc(Arc::new(node))
+        .max_decoding_message_size(MESSAGE_LEN_MAX)
+        .max_encoding_message_size(MESSAGE_LEN_MAX);
+    let server = Server::builder()
+        .http2_keepalive_interval(Some(KEEP_ALIVE_EVERY))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE_MAX))
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_concurrent_streams(STREAMS_MAX)
+        .add_service(service);
+    let streams = ReceiverStream::new(streams);
+    tasks.spawn(async move {
+        use tokio_stream::StreamExt;
+        if let Err(error) = server.serve_with_incoming(streams.map(io::Result::Ok)).await {
+            error!(%error, "controllers are not served any more");
+        }
+    });
+    tasks
+}
+
+#[tonic::async_trait]
+impl Southbound for Node {
+    type ControlStream = Outgoing;
+
+    async fn control(&self, request: Request<Streaming<v1::ControllerMessage>>) -> Result<Response<Outgoing>, Status> {
+        let closer = request.extensions().get::<Closer>().cloned();
+        let mut incoming = request.into_inner();
+        let hello = self.read_hello(&mut incoming).await?;
+        let controller = hello.controller;
+        let Some(version) = hello.versions.common(self.versions) else {
+            let (theirs, ours) = (hello.versions, self.versions);
+            return Err(self.refuse(
+                Cut::Version,
+                Status::failed_precondition(format!(
+                    "the controller speaks the versions {} to {}, and this node {} to {}",
+                    theirs.oldest, theirs.newest, ours.oldest, ours.newest
+                )),
+            ));
+        };
+        let (messages, taken) = mpsc::channel(MESSAGES_MAX);
+        let (events, told) = mpsc::channel(EVENTS_MAX);
+        let (ended, ending) = oneshot::channel();
+        let connection = Connection {
+            controller,
+            messages: taken,
+            events,
+            ended,
+        };
+        let gone = |_| Status::unavailable("the node ends");
+        self.connections.send(connection).await.map_err(gone)?;
+        self.waker.wake();
+        info!(controller = controller.number(), version, "a controller is connected");
+        let (broken, breach) = oneshot::channel();
+        let waker = self.waker.clone();
+        tokio::spawn(async move {
+            if let Err(status) = read(incoming, &messages, &waker).await {
+                let _ = broken.send(status);
+            }
+            drop(messages);
+            // The thread finds the end of the queue.
+            waker.wake();
+            tokio::time::sleep(GOODBYE_MAX).await;
+            // A controller that reads nothing would keep the connection, and what waits for it.
+            if let Some(closer) = closer {
+                closer.close();
+            }
+        });
+        let hello = NodeMessage::Hello(NodeHello {
+            versions: self.versions,
+            node: self.id,
+        });
+        let metrics = self.metrics.clone();
+        Ok(Response::new(Outgoing::new(
+            controller, hello, told, ending, breach, metrics,
+        )))
+    }
+}
+
+impl Node {
+    async fn read_hello(&self, incoming: &mut Streaming<v1::ControllerMessage>) -> Result<ControllerHello, Status> {
+        let first = timeout(HELLO_MAX, incoming.message()).await;
+        let first = first.map_err(|_| self.refuse(Cut::Silent, Status::deadline_exceeded("no hello came in time")))?;
+        let first = first.map_err(|status| self.refuse(Cut::Malformed, status))?;
+        let no_hello = || self.refuse(Cut::NoHello, Status::invalid_argument("the first message is no hello"));
+        let malformed =
+            |error: southbound_wire::Error| self.refuse(Cut::Malformed, Status::invalid_argument(error.to_string()));
+        match first.ok_or_else(no_hello)?.try_into().map_err(malformed)? {
+            ControllerMessage::Hello(hello) => Ok(hello),
+            ControllerMessage::Room(_) => Err(no_hello()),
+        }
+    }
+
+    fn refuse(&self, why: Cut, status: Status) -> Status {
+        warn!(reason = status.message(), "a controller is refused");
+        self.metrics.southbound_cut(why);
+        status
+    }
+}
+
+/// Passes the messages of a controller to the thread, waiting while that has as many as it takes.
+///
+/// Errors: a message is malformed or too long.
+async fn read(
+    mut incoming: Streaming<v1::ControllerMessage>,
+    messages: &mpsc::Sender<RoomMessage>,
+    waker: &Waker,
+) -> Result<(), Status> {
+    loop {
+        let message = tokio::select! {
+            message = incoming.message() => message,
+            () = messages.closed() => return Ok(()),
+        };
+        let message = match message {
+            Ok(Some(message)) => message,
+            Ok(None) => return Ok(()),
+            // The connection is gone, or a message is too long or no protobuf.
+            Err(status) => return Err(status),
+        };
+        let message = message.try_into();
+        let message = message.map_err(|error: southbound_wire::Error| Status::invalid_argument(error.to_string()))?;
+        let ControllerMessage::Room(message) = message else {
+            return Err(Status::invalid_argument("a second hello"));
+        };
+        // The thread may sleep while it has messages that it was not woken for.
+        if messages.capacity() == 0 {
+            waker.wake();
+        }
+        if messages.send(message).await.is_err() {
+            return Ok(());
+        }
+        waker.wake();
+    }
+}
