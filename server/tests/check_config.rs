@@ -116,6 +116,16 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
             "give out the same ports",
         ),
         (
+            with_key("cluster: {ca: absent.pem, certificate: one.pem, key: one.key}\n"),
+            "3: cluster: ",
+            "absent.pem",
+        ),
+        (
+            with_key("cluster:\n  ca: ca.pem\n  certificate: one.pem\n  key: one.key\n  listen: 7890\n"),
+            "7: cluster.listen: ",
+            "7890",
+        ),
+        (
             "keys: {a: short}\n".to_owned(),
             "1: keys: ",
             "shorter than 32 characters",

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{self, Write};
 
+use crate::cluster::tls::ClusterTls;
 use crate::config::{Config, Problem, Report};
 use crate::dataplane::{Base, Offload};
 use crate::media::addresses::Addresses;
@@ -62,6 +63,13 @@ fn problems(config: &Config, certificates: &Result<Option<String>, String>, argu
         ),
         ("tls.certificates", certificates.as_ref().err().cloned()),
         ("tls.acme.root", acme.and_then(|acme| acme::check(acme).err())),
+        (
+            "cluster",
+            config
+                .cluster
+                .as_ref()
+                .and_then(|cluster| ClusterTls::load(&cluster.files).err()),
+        ),
         ("sip.interfaces", sip.and_then(|sip| sip::check(sip).err())),
     ];
     let found = checks.into_iter().filter_map(|(key, error)| Some((key, error?)));
