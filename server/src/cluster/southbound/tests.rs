@@ -322,4 +322,10 @@ async fn a_controller_that_leaves_is_forgotten_and_its_rooms_stay() {
     let mut again = world.connect(FIRST).await;
     take_greeting(&mut again).await;
     assert_eq!(claim(&mut again, "lobby", 1).await, [claimed("lobby", 1, 1)]);
+    drop((second, again));
+    // As long as the node may take to find out.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for reason in ["malformed", "replaced", "slow", "handshake"] {
+        assert_eq!(world.cut(reason), 0, "{reason}");
+    }
 }
