@@ -158,6 +158,14 @@ impl Fence {
         if term.owner != from {
             let lost = term.release(&mut out.commands);
             self.counters[Counter::LostMessage] += lost;
+            // It would learn of its successor only by its next message.
+            let superseded = NodeMessage::Refused {
+                room: room.clone(),
+                epoch: term.epoch,
+                revision: term.revision,
+                why: Refusal::Outdated(epoch),
+            };
+            out.messages.push((term.owner, superseded));
         }
         let before = std::mem::replace(&mut term.revision, revision);
         (term.owner, term.epoch, term.claimed) = (from, epoch, claimed);

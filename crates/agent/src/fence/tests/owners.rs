@@ -45,6 +45,29 @@ fn notices(messages: &[(ControllerId, NodeMessage)]) -> Vec<(ControllerId, Notic
 }
 
 #[test]
+fn an_owner_is_told_of_its_successor() {
+    let mut world = owned();
+    world.connect(NEW);
+    world.say(NEW, 2, RoomContent::Claim).unwrap();
+    let told = world.messages.iter().filter(|(to, _)| *to == OLD);
+    let told: Vec<_> = told.map(|(_, message)| message.clone()).collect();
+    assert!(
+        matches!(
+            &told[..],
+            [NodeMessage::Refused {
+                epoch: Epoch(1),
+                why: Refusal::Outdated(Epoch(2)),
+                ..
+            }]
+        ),
+        "{told:?}"
+    );
+    world.say(NEW, 3, RoomContent::Claim).unwrap();
+    let is_refused = |(_, message): &(ControllerId, NodeMessage)| matches!(message, NodeMessage::Refused { .. });
+    assert!(!world.messages.iter().any(is_refused), "nobody succeeds itself");
+}
+
+#[test]
 fn a_notice_goes_to_the_owner_of_its_room_only() {
     let mut world = owned();
     world.connect(NEW);
