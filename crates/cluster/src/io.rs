@@ -1,0 +1,335 @@
+//! Inputs and outputs of a [`Cluster`](crate::Cluster).
+
+use std::sync::Arc;
+
+use southbound::{ControllerId, Epoch, NodeId, Refusal, RoomMessage, RoomState};
+
+/// A request to the store. Its answer bears the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// Somebody wants a room served. Answered by [`Output::Opened`], [`Output::Elsewhere`] or
+    /// [`Output::Unavailable`], once for all that ask meanwhile.
+    Open {
+        /// The room's name.
+        room: Arc<str>,
+    },
+    /// A room is over.
+    End {
+        /// The room's name.
+        room: Arc<str>,
+    },
+    /// A controller's address refuses connections, so its process is gone. Not said of one that
+    /// only does not answer.
+    Suspect {
+        /// Which controller.
+        controller: ControllerId,
+    },
+    /// The store answers.
+    Store {
+        /// Which request.
+        request: RequestId,
+        /// The answer.
+        answer: StoreAnswer,
+    },
+    /// The records of controllers and media nodes, as the store's watch reports them.
+    Member(MemberChange),
+    /// A media node said something, or its connection changed.
+    Node {
+        /// Which node.
+        node: NodeId,
+        /// What.
+        event: NodeEvent,
+    },
+}
+
+/// A change of the members' records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberChange {
+    /// A record was written.
+    Put {
+        /// Its key.
+        key: String,
+        /// The record.
+        value: Vec<u8>,
+    },
+    /// A record is gone.
+    Deleted {
+        /// Its key.
+        key: String,
+    },
+    /// Changes may have been missed. Everything that there is follows, and then
+    /// [`Complete`](Self::Complete).
+    Reset,
+    /// Everything that there is has been told.
+    Complete,
+}
+
+/// An event of a media node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeEvent {
+    /// The node is connected.
+    Connected {
+        /// All of its rooms.
+        rooms: Vec<RoomState>,
+    },
+    /// A part of a room's snapshot, after a claim and before [`Claimed`](Self::Claimed).
+    Saved {
+        /// The room's name.
+        room: Arc<str>,
+        /// The epoch of the claim.
+        epoch: Epoch,
+        /// The part.
+        part: Part,
+    },
+    /// The node has said all of a room that was claimed.
+    Claimed {
+        /// The room's name.
+        room: Arc<str>,
+        /// The epoch of the claim.
+        epoch: Epoch,
+    },
+    /// The node refuses this controller's messages about a room.
+    Refused {
+        /// The room's name.
+        room: Arc<str>,
+        /// The epoch of the refused message.
+        epoch: Epoch,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The connection is lost.
+    Lost,
+}
+
+/// A part of a room's snapshot, which the node cannot read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The content.
+    pub blob: Arc<[u8]>,
+}
+
+/// A value of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredValue {
+    /// The record.
+    pub value: Vec<u8>,
+    /// The store's number of its last change.
+    pub revision: u64,
+}
+
+/// A request to the store. Everything that is written is bound to this controller's lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreOperation {
+    /// Grants a lease.
+    GrantLease,
+    /// Keeps the lease for another of its terms.
+    KeepAlive,
+    /// Reads a record.
+    Read {
+        /// Its key.
+        key: String,
+    },
+    /// Writes a record where there is none.
+    Claim {
+        /// Its key.
+        key: String,
+        /// The record.
+        value: Vec<u8>,
+    },
+    /// Writes a record in place of one revision of it.
+    Swap {
+        /// Its key.
+        key: String,
+        /// The revision to replace.
+        revision: u64,
+        /// The record.
+        value: Vec<u8>,
+    },
+    /// Removes a record if it has this revision. Needs no answer.
+    Delete {
+        /// Its key.
+        key: String,
+        /// The revision to remove.
+        revision: u64,
+    },
+}
+
+/// An answer of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreAnswer {
+    /// The lease is granted or kept.
+    Done,
+    /// What there is under the key that was read.
+    Entry(Option<StoredValue>),
+    /// The record is written.
+    Won {
+        /// Its revision.
+        revision: u64,
+    },
+    /// There is another record, or another revision of it.
+    Taken(StoredValue),
+    /// There is no record to replace.
+    Gone,
+    /// The lease is over, and what was bound to it is gone.
+    LeaseLost,
+    /// The store could not be reached in time. What was asked may have been done.
+    Failed,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Ask the store.
+    Store {
+        /// The name of the request.
+        request: RequestId,
+        /// What.
+        operation: StoreOperation,
+    },
+    /// Connect to a media node.
+    Connect {
+        /// Which node.
+        node: NodeId,
+        /// Its address. Shape: `host:port`.
+        address: String,
+    },
+    /// End the connection to a media node, which is not there any more.
+    Disconnect {
+        /// Which node.
+        node: NodeId,
+    },
+    /// Send a message to a media node.
+    ToNode {
+        /// Which node.
+        node: NodeId,
+        /// The message.
+        message: RoomMessage,
+    },
+    /// This controller owns the room. If there are parts, it restores the room from them, says
+    /// everything of it to `nodes`, and then [`Complete`](southbound::RoomContent::Complete).
+    Opened {
+        /// The room's name.
+        room: Arc<str>,
+        /// The epoch in which it owns it.
+        epoch: Epoch,
+        /// What the nodes had of its snapshot, in the order of the names.
+        parts: Vec<Part>,
+        /// The nodes that have something of the room.
+        nodes: Vec<NodeId>,
+    },
+    /// Another controller owns the room.
+    Elsewhere {
+        /// The room's name.
+        room: Arc<str>,
+        /// Its owner.
+        owner: ControllerId,
+        /// The owner's address. Shape: `host:port`.
+        address: String,
+    },
+    /// The room cannot be served now.
+    Unavailable {
+        /// The room's name.
+        room: Arc<str>,
+        /// Why.
+        reason: UnavailableReason,
+    },
+    /// The room is another controller's now: it is to be dropped without a command, and its clients
+    /// connect anew.
+    Lost {
+        /// The room's name.
+        room: Arc<str>,
+        /// Why.
+        reason: LostReason,
+    },
+    /// A node may not have followed: everything of the room is to be said to it again, and then
+    /// [`Complete`](southbound::RoomContent::Complete).
+    Resync {
+        /// The room's name.
+        room: Arc<str>,
+        /// Which node.
+        node: NodeId,
+    },
+    /// A node has a part of the snapshot of a room that this controller owns already. It is to be
+    /// saved anew or forgotten.
+    Found {
+        /// The room's name.
+        room: Arc<str>,
+        /// Which node.
+        node: NodeId,
+        /// The part.
+        part: Part,
+    },
+    /// Something to log and count.
+    Event(Event),
+}
+
+/// Why a room cannot be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnavailableReason {
+    /// The store cannot be reached, or has not confirmed the lease of this controller.
+    Store,
+    /// The room's record cannot be read.
+    Record,
+    /// Others claimed the room at the same time, again and again.
+    Contended,
+    /// This controller has as many rooms as it takes.
+    Full,
+}
+
+/// Why a room is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostReason {
+    /// A node obeys another owner.
+    Fenced,
+    /// The store names another owner, with a later epoch.
+    Record,
+}
+
+/// Something worth a line in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The lease is over, since the store was not reached or has forgotten it.
+    LeaseLost,
+    /// A record of a member cannot be read.
+    UnreadableMember {
+        /// Its key.
+        key: String,
+    },
+    /// There are more members than are looked at.
+    TooManyMembers,
+    /// A node did not say in time what it has of a room.
+    Late {
+        /// Which node.
+        node: NodeId,
+        /// The room's name.
+        room: Arc<str>,
+    },
+    /// Parts of a room are dropped, since there are too many bytes of them.
+    PartsDropped {
+        /// The room's name.
+        room: Arc<str>,
+    },
+    /// A node does not keep a part of a room's snapshot. Its participant joins anew if the room gets
+    /// another owner.
+    PartRefused {
+        /// Which node.
+        node: NodeId,
+        /// The room's name.
+        room: Arc<str>,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A node takes no more rooms.
+    NodeFull {
+        /// Which node.
+        node: NodeId,
+        /// The room's name.
+        room: Arc<str>,
+    },
+}
