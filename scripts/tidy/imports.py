@@ -7,8 +7,8 @@ from pathlib import Path
 
 # The folders of crates; each may depend on itself and on those before it. What is released depends
 # on `testkit` in its tests only.
-LAYERS = ["third-party", "crates", "backends", "testkit", "server", "verify", "eval"]
-RELEASED = ("crates", "backends", "server")
+LAYERS = ["third-party", "crates", "backends", "stores", "testkit", "server", "verify", "eval"]
+RELEASED = ("crates", "backends", "stores", "server")
 USE = re.compile(r"\b(?:use|pub(?:\([\w: ]+\))? use)\s+((?:crate|super|self)::[^;]+);")
 
 
