@@ -186,10 +186,14 @@ impl Members {
         }
         let mut failure = StoreError::TimedOut;
         for _ in 0..self.endpoints.len() {
-            let endpoint = &self.endpoints[current.next % self.endpoints.len()];
+            let place = current.next % self.endpoints.len();
+            let endpoint = &self.endpoints[place];
+            // A caller whose deadline ends this attempt does not begin with the same member again.
+            current.next = place + 1;
             let connected = time::timeout(CONNECT, self.connect(endpoint)).await;
             match connected.unwrap_or(Err(StoreError::TimedOut)) {
                 Ok((channel, token)) => {
+                    current.next = place;
                     current.nth += 1;
                     let connection = Connection {
                         channel,
@@ -201,7 +205,6 @@ impl Members {
                 }
                 Err(error) => failure = error,
             }
-            current.next += 1;
         }
         Err(failure)
     }
