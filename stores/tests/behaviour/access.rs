@@ -140,3 +140,28 @@ async fn a_configuration_that_makes_no_store_is_refused_in_its_words() {
         assert!(open(&from_str(text).expect("it has the form")).is_ok(), "{text}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_without_tls_or_with_a_password_is_an_error() {
+    let Some(server) = Server::start(Kind::Redis).await else {
+        return;
+    };
+    let mut config = RedisConfig {
+        address: format!("127.0.0.1:{}", server.port),
+        use_tls: true,
+        ..RedisConfig::default()
+    };
+    let store = open(&Config::Redis(config.clone())).expect("a store");
+    let answer = store.get("k").await;
+    let failed = matches!(answer, Err(StoreError::Unavailable(_) | StoreError::TimedOut));
+    assert!(failed, "{answer:?}");
+    redis(server.port, &["CONFIG", "SET", "requirepass", "secret"]);
+    config.use_tls = false;
+    config.password = Some("wrong".into());
+    let store = open(&Config::Redis(config.clone())).expect("a store");
+    let answer = store.get("k").await;
+    assert!(matches!(answer, Err(StoreError::Refused(_))), "{answer:?}");
+    config.password = Some("secret".into());
+    let store = open(&Config::Redis(config)).expect("a store");
+    assert_eq!(store.get("k").await.expect("an answer"), None);
+}
