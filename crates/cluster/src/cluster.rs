@@ -42,7 +42,7 @@ pub struct Cluster {
     registration: Registration,
 }
 
-/// What is to be written of this controller and its rooms.
+/// The records of this controller and its rooms that are to be written.
 #[derive(Debug, Default)]
 struct Registration {
     /// The controller's own record is to be written.
@@ -59,7 +59,7 @@ struct Registration {
     retry: Option<Instant>,
 }
 
-/// What a request to the store is for.
+/// The purpose of a request to the store.
 #[derive(Debug)]
 enum Purpose {
     Lease,

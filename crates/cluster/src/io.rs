@@ -14,34 +14,34 @@ pub enum Input {
     /// Somebody wants a room served. Answered by [`Output::Opened`], [`Output::Elsewhere`] or
     /// [`Output::Unavailable`], once for all that ask meanwhile.
     Open {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
     },
     /// A room is over.
     End {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
     },
     /// A controller's address refuses connections, so its process is gone. Not said of one that
     /// only does not answer.
     Suspect {
-        /// Which controller.
+        /// The controller whose process is gone.
         controller: ControllerId,
     },
-    /// The store answers.
+    /// The store answers a request of this controller.
     Store {
-        /// Which request.
+        /// The request that is answered.
         request: RequestId,
-        /// The answer.
+        /// The answer to it.
         answer: StoreAnswer,
     },
     /// The records of controllers and media nodes, as the store's watch reports them.
     Member(MemberChange),
     /// A media node said something, or its connection changed.
     Node {
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
-        /// What.
+        /// The event of the node.
         event: NodeEvent,
     },
 }
@@ -51,14 +51,14 @@ pub enum Input {
 pub enum MemberChange {
     /// A record was written.
     Put {
-        /// Its key.
+        /// The key of the record.
         key: String,
-        /// The record.
+        /// The record as bytes.
         value: Vec<u8>,
     },
     /// A record is gone.
     Deleted {
-        /// Its key.
+        /// The key of the record.
         key: String,
     },
     /// Changes may have been missed. Everything that there is follows, and then
@@ -78,27 +78,27 @@ pub enum NodeEvent {
     },
     /// A part of a room's snapshot, after a claim and before [`Claimed`](Self::Claimed).
     Saved {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
         /// The epoch of the claim.
         epoch: Epoch,
-        /// The part.
+        /// The part as it was saved.
         part: Part,
     },
     /// The node has said all of a room that was claimed.
     Claimed {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
         /// The epoch of the claim.
         epoch: Epoch,
     },
     /// The node refuses this controller's messages about a room.
     Refused {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
         /// The epoch of the refused message.
         epoch: Epoch,
-        /// Why.
+        /// The reason that is given.
         refusal: Refusal,
     },
     /// The connection is lost.
@@ -108,16 +108,16 @@ pub enum NodeEvent {
 /// A part of a room's snapshot, which the node cannot read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name.
+    /// The name of the part.
     pub name: Arc<str>,
-    /// The content.
+    /// The content, which is sealed.
     pub blob: Arc<[u8]>,
 }
 
 /// A value of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredValue {
-    /// The record.
+    /// The record as bytes.
     pub value: Vec<u8>,
     /// The store's number of its last change.
     pub revision: u64,
@@ -126,34 +126,34 @@ pub struct StoredValue {
 /// A request to the store. Everything that is written is bound to this controller's lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreOperation {
-    /// Grants a lease.
+    /// Grants a new lease to this controller.
     GrantLease,
     /// Keeps the lease for another of its terms.
     KeepAlive,
-    /// Reads a record.
+    /// Reads a record, whoever wrote it.
     Read {
-        /// Its key.
+        /// The key of the record.
         key: String,
     },
     /// Writes a record where there is none.
     Claim {
-        /// Its key.
+        /// The key of the record.
         key: String,
-        /// The record.
+        /// The record as bytes.
         value: Vec<u8>,
     },
     /// Writes a record in place of one revision of it.
     Swap {
-        /// Its key.
+        /// The key of the record.
         key: String,
         /// The revision to replace.
         revision: u64,
-        /// The record.
+        /// The record as bytes.
         value: Vec<u8>,
     },
     /// Removes a record if it has this revision. Needs no answer.
     Delete {
-        /// Its key.
+        /// The key of the record.
         key: String,
         /// The revision to remove.
         revision: u64,
@@ -165,11 +165,11 @@ pub enum StoreOperation {
 pub enum StoreAnswer {
     /// The lease is granted or kept.
     Done,
-    /// What there is under the key that was read.
+    /// The record that was read; `None` if there is none.
     Entry(Option<StoredValue>),
     /// The record is written.
     Won {
-        /// Its revision.
+        /// The revision of the record.
         revision: u64,
     },
     /// There is another record, or another revision of it.
@@ -178,91 +178,91 @@ pub enum StoreAnswer {
     Gone,
     /// The lease is over, and what was bound to it is gone.
     LeaseLost,
-    /// The store could not be reached in time. What was asked may have been done.
+    /// The store could not be reached in time. It may have done what was asked.
     Failed,
 }
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Ask the store.
+    /// Ask the store for something.
     Store {
         /// The name of the request.
         request: RequestId,
-        /// What.
+        /// The operation that is asked for.
         operation: StoreOperation,
     },
     /// Connect to a media node.
     Connect {
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
-        /// Its address. Shape: `host:port`.
+        /// The address of the node. Shape: `host:port`.
         address: String,
     },
     /// End the connection to a media node, which is not there any more.
     Disconnect {
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
     },
     /// Send a message to a media node.
     ToNode {
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
-        /// The message.
+        /// The message with its number.
         message: RoomMessage,
     },
     /// This controller owns the room. If there are parts, it restores the room from them, says
     /// everything of it to `nodes`, and then [`Complete`](southbound::RoomContent::Complete).
     Opened {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
         /// The epoch in which it owns it.
         epoch: Epoch,
-        /// What the nodes had of its snapshot, in the order of the names.
+        /// The parts of its snapshot that the nodes had, in the order of the names.
         parts: Vec<Part>,
         /// The nodes that have something of the room.
         nodes: Vec<NodeId>,
     },
     /// Another controller owns the room.
     Elsewhere {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
-        /// Its owner.
+        /// The owner of the room.
         owner: ControllerId,
         /// The owner's address. Shape: `host:port`.
         address: String,
     },
     /// The room cannot be served now.
     Unavailable {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
-        /// Why.
+        /// The reason that is given.
         reason: UnavailableReason,
     },
     /// The room is another controller's now: it is to be dropped without a command, and its clients
     /// connect anew.
     Lost {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
-        /// Why.
+        /// The reason that is given.
         reason: LostReason,
     },
     /// A node may not have followed: everything of the room is to be said to it again, and then
     /// [`Complete`](southbound::RoomContent::Complete).
     Resync {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
     },
     /// A node has a part of the snapshot of a room that this controller owns already. It is to be
     /// saved anew or forgotten.
-    Found {
-        /// The room's name.
+    KeptPart {
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
-        /// The part.
+        /// The part as it was saved.
         part: Part,
     },
     /// Something to log and count.
@@ -298,38 +298,38 @@ pub enum Event {
     LeaseLost,
     /// A record of a member cannot be read.
     UnreadableMember {
-        /// Its key.
+        /// The key of the record.
         key: String,
     },
     /// There are more members than are looked at.
     TooManyMembers,
     /// A node did not say in time what it has of a room.
     Late {
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
     },
     /// Parts of a room are dropped, since there are too many bytes of them.
     PartsDropped {
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
     },
-    /// A node does not keep a part of a room's snapshot. Its participant joins anew if the room gets
-    /// another owner.
+    /// A node does not keep a part of a room's snapshot. Its participant joins anew if the room
+    /// gets another owner.
     PartRefused {
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
-        /// Why.
+        /// The reason that is given.
         refusal: Refusal,
     },
     /// A node takes no more rooms.
     NodeFull {
-        /// Which node.
+        /// The node that this is about.
         node: NodeId,
-        /// The room's name.
+        /// The name of the room, as its clients say it.
         room: Arc<str>,
     },
 }

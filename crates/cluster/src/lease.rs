@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The lease.
+/// The lease, as far as this controller knows.
 #[derive(Debug)]
 pub(crate) struct Lease {
     term: Duration,

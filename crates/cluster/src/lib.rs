@@ -16,6 +16,7 @@ mod lease;
 pub mod limits;
 mod members;
 mod nodes;
+pub mod placement;
 mod record;
 mod rooms;
 
@@ -24,4 +25,4 @@ pub use io::{
     Event, Input, LostReason, MemberChange, NodeEvent, Output, Part, RequestId, StoreAnswer, StoreOperation,
     StoredValue, UnavailableReason,
 };
-pub use record::{ControllerRecord, MediaRecord, RoomRecord, controller_key, media_key, room_key};
+pub use record::{ControllerRecord, Media, MediaRecord, RoomRecord, controller_key, media_key, room_key};

@@ -8,8 +8,8 @@ pub const ROOMS_MAX: usize = 10_000;
 /// Controllers and media nodes that are known, each. Further ones are ignored, with an event.
 pub const MEMBERS_MAX: usize = 1_000;
 
-/// Bytes of the parts of a room that is being adopted. Further parts are dropped, with an event: the
-/// participants that they are of join anew.
+/// Bytes of the parts of a room that is being adopted. Further parts are dropped, with an event,
+/// and their participants join anew.
 pub const PARTS_BYTES_MAX: usize = 64 << 20;
 
 /// Attempts to claim a room before it is unavailable.

@@ -8,7 +8,7 @@ use crate::limits::MEMBERS_MAX;
 use crate::record::{ControllerRecord, MediaRecord, Member, member_of};
 use crate::{Event, MemberChange, Output};
 
-/// The members.
+/// The members, by their ids.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     controllers: BTreeMap<ControllerId, ControllerRecord>,

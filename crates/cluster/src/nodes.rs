@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use southbound::{Epoch, NodeId, RoomState};
 
-/// The connected nodes.
+/// The connected nodes, with their rooms.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes(BTreeMap<NodeId, BTreeMap<Arc<str>, Followed>>);
 

@@ -4,7 +4,7 @@
 //! for those that make the record what it is.
 
 use serde::{Deserialize, Serialize};
-use southbound::{ControllerId, NodeId};
+use southbound::{ControllerId, NodeId, Versions};
 
 const CONTROLLERS: &str = "controllers/";
 const MEDIA: &str = "media/";
@@ -38,10 +38,10 @@ pub struct MediaRecord {
     pub name: String,
     /// The address at which controllers reach it. Shape: `host:port`.
     pub address: String,
-    /// Where it is; empty if nobody said.
+    /// The region that it is in; empty if nobody said.
     #[serde(default)]
     pub region: String,
-    /// The participants that it takes; 0 for no limit of its own.
+    /// The participants that it can have.
     #[serde(default)]
     pub capacity: u32,
     /// The participants that it has.
@@ -50,6 +50,29 @@ pub struct MediaRecord {
     /// It takes no more participants.
     #[serde(default)]
     pub draining: bool,
+    /// The oldest version of the southbound protocol that it speaks.
+    pub oldest: u32,
+    /// The newest version that it speaks.
+    pub newest: u32,
+}
+
+impl MediaRecord {
+    /// The versions of the southbound protocol that it speaks.
+    pub fn versions(&self) -> Versions {
+        Versions {
+            oldest: self.oldest,
+            newest: self.newest,
+        }
+    }
+}
+
+/// A media node, as its record says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Media {
+    /// The id that it took when it started.
+    pub node: NodeId,
+    /// The record that it has written.
+    pub record: MediaRecord,
 }
 
 /// The key of a controller's record.

@@ -35,11 +35,11 @@ pub(crate) struct Adoption {
     /// Nodes that have not said all yet, and how far they had followed before the claim.
     pub(crate) waiting: BTreeMap<NodeId, Followed>,
     pub(crate) ownership: Ownership,
-    pub(crate) parts: Parts,
+    pub(crate) parts: Snapshot,
     pub(crate) until: Instant,
 }
 
-/// An owned room.
+/// The ownership of a room.
 #[derive(Debug)]
 pub(crate) struct Ownership {
     pub(crate) epoch: Epoch,
@@ -73,12 +73,12 @@ impl Ownership {
 /// nodes that have followed as far; of several with one name that of the node with the highest
 /// epoch and revision counts.
 #[derive(Debug, Default)]
-pub(crate) struct Parts {
+pub(crate) struct Snapshot {
     parts: BTreeMap<Arc<str>, (Followed, Part)>,
     bytes: usize,
 }
 
-impl Parts {
+impl Snapshot {
     /// Takes a part of a node that had followed so far. Returns whether there is room for it.
     pub(crate) fn add(&mut self, followed: Followed, part: Part) -> bool {
         let known = self.parts.get(&part.name);

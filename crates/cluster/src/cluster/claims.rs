@@ -10,7 +10,7 @@ use super::{Cluster, Purpose, say};
 use crate::io::{Event, Output, StoreOperation, StoredValue, UnavailableReason};
 use crate::limits::{ADOPTION_MAX, ATTEMPTS_MAX, PAUSE, ROOMS_MAX};
 use crate::record::{RoomRecord, room_key};
-use crate::rooms::{Adoption, Ownership, Parts, Room};
+use crate::rooms::{Adoption, Ownership, Room, Snapshot};
 
 impl Cluster {
     pub(super) fn open(&mut self, now: Instant, room: Arc<str>, out: &mut Vec<Output>) {
@@ -34,8 +34,8 @@ impl Cluster {
     pub(super) fn end(&mut self, room: &Arc<str>, out: &mut Vec<Output>) {
         let ownership = match self.rooms.remove(room) {
             Some(Room::Owned(ownership)) => ownership,
-            // Whoever asked for the room does not want it any more. What is under way is undone
-            // when it is answered.
+            // Nobody wants the room any more. A request that is under way is undone when it is
+            // answered.
             Some(Room::Adopting(adoption)) => return self.unclaim(room, Some(adoption.stored), out),
             _ => return,
         };
@@ -156,7 +156,7 @@ impl Cluster {
             stored,
             waiting,
             ownership,
-            parts: Parts::default(),
+            parts: Snapshot::default(),
             until: now + ADOPTION_MAX,
         };
         self.rooms.insert(room.clone(), Room::Adopting(adoption));

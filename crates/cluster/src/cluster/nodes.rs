@@ -91,7 +91,7 @@ impl Cluster {
             }
             // The claim was for saying everything again, or the answer came late.
             Some(Room::Owned(ownership)) if ownership.epoch == epoch => {
-                out.push(Output::Found { room, node, part });
+                out.push(Output::KeptPart { room, node, part });
             }
             _ => {}
         }
@@ -137,7 +137,7 @@ impl Cluster {
                 }
             }
             (Some(Room::Adopting(adoption)), Refusal::Outdated(_)) if adoption.epoch == epoch => {
-                // Somebody has claimed it after this controller: it is theirs, unless they are gone.
+                // Another controller has claimed it since, and has it unless it is gone.
                 let (attempt, stored) = (adoption.attempt, adoption.stored);
                 self.unclaim(&room, Some(stored), out);
                 self.pause(now, room, attempt, out);

@@ -45,7 +45,7 @@ impl Cluster {
         }
     }
 
-    /// What was bound to the lease is gone. Rooms go on, since their nodes obey this controller.
+    /// The records of the lease are gone. Rooms go on, since their nodes obey this controller.
     fn lease_lost(&mut self, now: Instant, out: &mut Vec<Output>) {
         if self.lease.lost(now) {
             out.push(Output::Event(Event::LeaseLost));

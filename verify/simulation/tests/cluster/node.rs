@@ -7,10 +7,10 @@ use agent::fence::{Fence, Output};
 use cluster::{NodeEvent, Part};
 use southbound::{ControllerId, Epoch, NodeMessage, Refusal, RoomContent, RoomMessage, RoomState};
 
-use crate::process::Parts;
+use crate::process::Snapshot;
 use crate::world::Fault;
 
-/// A media node.
+/// A media node with its fence.
 #[derive(Default)]
 pub(crate) struct Node {
     fence: Fence,
@@ -20,7 +20,7 @@ pub(crate) struct Node {
     /// The highest epoch that it obeyed, by room.
     highest: BTreeMap<Arc<str>, Epoch>,
     /// The parts that it has taken from owners.
-    parts: BTreeMap<Arc<str>, Parts>,
+    parts: BTreeMap<Arc<str>, Snapshot>,
 }
 
 impl Node {

@@ -11,7 +11,7 @@ use southbound::{ControllerId, NodeId, RoomContent, RoomMessage};
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
 /// The parts of a room, by name: each is of one node.
-pub(crate) type Parts = BTreeMap<Arc<str>, Arc<[u8]>>;
+pub(crate) type Snapshot = BTreeMap<Arc<str>, Arc<[u8]>>;
 
 /// A clock that runs too fast or too slow, and begins anywhere.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl Clock {
     }
 }
 
-/// What a process does to the outside.
+/// An action of a process on the outside.
 pub(crate) enum Effect {
     Store(cluster::RequestId, StoreOperation),
     Connect(NodeId),
@@ -48,12 +48,12 @@ pub(crate) enum Answer {
     Unavailable,
 }
 
-/// A process.
+/// A controller process that runs.
 pub(crate) struct Process {
     pub(crate) id: ControllerId,
     pub(crate) clock: Clock,
     pub(crate) cluster: Cluster,
-    pub(crate) rooms: BTreeMap<Arc<str>, Parts>,
+    pub(crate) rooms: BTreeMap<Arc<str>, Snapshot>,
     pub(crate) answers: BTreeMap<Arc<str>, Answer>,
     /// It does nothing until then.
     pub(crate) paused: Option<Instant>,
@@ -139,7 +139,7 @@ impl Process {
                     }
                     self.cluster.send(&room, node, RoomContent::Complete, &mut more);
                 }
-                Output::Found { room, node, part } => {
+                Output::KeptPart { room, node, part } => {
                     let is_known = self
                         .rooms
                         .get(&room)

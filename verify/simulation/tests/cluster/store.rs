@@ -8,7 +8,7 @@ use cluster::{StoreAnswer, StoreOperation, StoredValue};
 /// The holder of the records of media nodes.
 const MEDIA: usize = usize::MAX;
 
-/// The store.
+/// The store of all controllers.
 pub(crate) struct Store {
     records: BTreeMap<String, Record>,
     leases: BTreeMap<usize, Instant>,
@@ -16,7 +16,7 @@ pub(crate) struct Store {
     term: Duration,
     /// The records of a moment ago, for a store that forgets.
     earlier: BTreeMap<String, Record>,
-    /// What watchers have to be told.
+    /// Watchers have to be told of a change.
     pub(crate) changed: bool,
     pub(crate) is_reachable: bool,
 }

@@ -1,5 +1,8 @@
 //! Everything together, in virtual time.
 
+mod actions;
+mod checks;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,7 +60,7 @@ struct Link {
     is_wanted: bool,
 }
 
-/// The world.
+/// Everything that there is.
 pub(crate) struct World {
     rng: StdRng,
     now: Instant,
@@ -112,7 +115,7 @@ impl World {
         world
     }
 
-    /// Runs the history.
+    /// Runs the whole history.
     ///
     /// Errors: what is wrong.
     pub(crate) fn run(&mut self) -> Result<(), String> {
@@ -135,68 +138,6 @@ impl World {
         self.open_everywhere()?;
         self.advance(self.now + Duration::from_secs(2))?;
         self.check()
-    }
-
-    /// Somebody wants each room at each controller.
-    fn open_everywhere(&mut self) -> Result<(), String> {
-        for process in 0..CONTROLLERS {
-            for room in self.rooms.clone() {
-                self.input(process, Input::Open { room });
-            }
-            self.advance(self.now + Duration::from_secs(4))?;
-        }
-        Ok(())
-    }
-
-    fn check(&self) -> Result<(), String> {
-        for room in &self.rooms {
-            let processes = || self.processes.iter().flatten();
-            let owners: Vec<_> = processes().filter(|process| process.cluster.owns(room)).collect();
-            let [owner] = owners[..] else {
-                let owners: Vec<_> = owners.iter().map(|owner| owner.id).collect();
-                return Err(format!("{room} has the owners {owners:?}"));
-            };
-            for process in processes().filter(|process| process.id != owner.id) {
-                let answer = process.answers.get(room);
-                if answer != Some(&Answer::Elsewhere(owner.id)) {
-                    return Err(format!(
-                        "{:?} says {answer:?} of {room}, which {:?} owns",
-                        process.id, owner.id
-                    ));
-                }
-            }
-            let record = self
-                .store
-                .room(&room_key(room))
-                .map(|value| String::from_utf8_lossy(value).into_owned());
-            let expected = format!("{{\"owner\":{},", owner.id.number());
-            if !record.as_ref().is_some_and(|record| record.starts_with(&expected)) {
-                return Err(format!(
-                    "the store has {record:?} for {room}, which {:?} owns",
-                    owner.id
-                ));
-            }
-            for (at, node) in self.nodes.iter().enumerate() {
-                let known = owner.rooms.get(room).and_then(|parts| parts.get(&part_of(id(at))));
-                let kept = node.parts(room);
-                if kept.iter().collect::<Vec<_>>() != known.into_iter().collect::<Vec<_>>() {
-                    let process = self
-                        .processes
-                        .iter()
-                        .position(|found| found.as_ref().is_some_and(|found| found.id == owner.id));
-                    let link = self
-                        .links
-                        .get(&(process.unwrap_or_default(), at))
-                        .map(|link| (link.number, link.is_cut, link.is_wanted));
-                    return Err(format!(
-                        "node {at} keeps {kept:?} of {room}, and its owner has {known:?}; {link:?} {:?} {:?}",
-                        node.rooms(),
-                        owner.cluster.epoch(room)
-                    ));
-                }
-            }
-        }
-        Ok(())
     }
 
     fn advance(&mut self, end: Instant) -> Result<(), String> {
@@ -317,102 +258,6 @@ impl World {
             at,
             Event::FromNode(process, node, number, NodeEvent::Connected { rooms }),
         );
-    }
-
-    /// Something happens: mostly what people do, and sometimes a fault.
-    fn act(&mut self, what: usize) {
-        let process = self.rng.random_range(0..CONTROLLERS);
-        let node = self.rng.random_range(0..NODES);
-        let room = self.rooms[self.rng.random_range(0..ROOMS)].clone();
-        match what {
-            0..40 => self.input(process, Input::Open { room }),
-            40..70 => self.change(&room, node),
-            70..72
-                if self.processes[process]
-                    .as_ref()
-                    .is_some_and(|found| found.cluster.owns(&room)) =>
-            {
-                if let Some(found) = &mut self.processes[process] {
-                    found.rooms.remove(&room);
-                }
-                self.input(process, Input::End { room });
-            }
-            72..76 => self.kill(process),
-            76..82 if self.processes[process].is_none() => self.start(process),
-            82..84 => {
-                let pause = Duration::from_millis(self.rng.random_range(100..12_000));
-                let until = self.now + pause;
-                if let Some(found) = &mut self.processes[process] {
-                    found.paused = Some(until);
-                }
-            }
-            84..86 => self.store_cut[process] ^= true,
-            86..88 => self.store.is_reachable ^= true,
-            88..90 => self.store.remember(),
-            90..92 => self.store.forget(),
-            92 => {
-                let holder = process + CONTROLLERS * self.starts[process] as usize;
-                self.store.end_lease(holder);
-            }
-            93..97 => self.cut(process, node),
-            _ => self.link(process, node).is_cut = false,
-        }
-    }
-
-    /// A connection breaks without a word. Both ends notice.
-    fn cut(&mut self, process: usize, node: usize) {
-        let link = self.link(process, node);
-        link.is_cut = true;
-        let number = link.number;
-        if number != 0 {
-            self.push(
-                self.now + KEEP_ALIVE,
-                Event::FromNode(process, node, number, NodeEvent::Lost),
-            );
-        }
-    }
-
-    fn kill(&mut self, process: usize) {
-        let Some(killed) = self.processes[process].take() else {
-            return;
-        };
-        for node in 0..NODES {
-            *self.link(process, node) = Link::default();
-        }
-        // Others find that its port is closed.
-        for other in 0..CONTROLLERS {
-            if self.rng.random() {
-                self.input(other, Input::Suspect { controller: killed.id });
-            }
-        }
-    }
-
-    fn start(&mut self, process: usize) {
-        self.starts[process] += 1;
-        let clock = Clock {
-            start: self.now,
-            origin: self.now + Duration::from_secs(self.rng.random_range(0..10_000)),
-            rate: self.rng.random_range(0.9..1.1),
-        };
-        let number = process as u64 + CONTROLLERS as u64 * self.starts[process];
-        let started = Process::new(ControllerId::new(number as u32), clock, self.now);
-        self.processes[process] = Some(started);
-        self.untold[process] = true;
-    }
-
-    fn make_peace(&mut self) {
-        self.is_peace = true;
-        self.store.is_reachable = true;
-        self.store_cut = vec![false; CONTROLLERS];
-        for link in self.links.values_mut() {
-            link.is_cut = false;
-        }
-        for process in 0..CONTROLLERS {
-            match &mut self.processes[process] {
-                Some(found) => found.paused = None,
-                None => self.start(process),
-            }
-        }
     }
 
     fn change(&mut self, room: &Arc<str>, node: usize) {

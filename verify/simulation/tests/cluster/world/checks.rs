@@ -1,0 +1,57 @@
+//! The state that there has to be after the faults.
+
+use super::*;
+
+impl World {
+    /// Somebody wants each room at each controller.
+    pub(super) fn open_everywhere(&mut self) -> Result<(), String> {
+        for process in 0..CONTROLLERS {
+            for room in self.rooms.clone() {
+                self.input(process, Input::Open { room });
+            }
+            self.advance(self.now + Duration::from_secs(4))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        for room in &self.rooms {
+            let processes = || self.processes.iter().flatten();
+            let owners: Vec<_> = processes().filter(|process| process.cluster.owns(room)).collect();
+            let [owner] = owners[..] else {
+                let owners: Vec<_> = owners.iter().map(|owner| owner.id).collect();
+                return Err(format!("{room} has the owners {owners:?}"));
+            };
+            for process in processes().filter(|process| process.id != owner.id) {
+                let answer = process.answers.get(room);
+                if answer != Some(&Answer::Elsewhere(owner.id)) {
+                    return Err(format!(
+                        "{:?} says {answer:?} of {room}, which {:?} owns",
+                        process.id, owner.id
+                    ));
+                }
+            }
+            let record = self
+                .store
+                .room(&room_key(room))
+                .map(|value| String::from_utf8_lossy(value).into_owned());
+            let expected = format!("{{\"owner\":{},", owner.id.number());
+            if !record.as_ref().is_some_and(|record| record.starts_with(&expected)) {
+                return Err(format!(
+                    "the store has {record:?} for {room}, which {:?} owns",
+                    owner.id
+                ));
+            }
+            for (at, node) in self.nodes.iter().enumerate() {
+                let known = owner.rooms.get(room).and_then(|parts| parts.get(&part_of(id(at))));
+                let kept = node.parts(room);
+                if kept.iter().collect::<Vec<_>>() != known.into_iter().collect::<Vec<_>>() {
+                    return Err(format!(
+                        "node {at} keeps {kept:?} of {room}, and its owner has {known:?}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
