@@ -171,6 +171,16 @@ impl Fence {
         (term.owner, term.epoch, term.claimed) = (from, epoch, claimed);
         term.belongings.begin();
         term.answer_claim(&room, before, &mut out.messages);
+        let others = self.connected.iter().filter(|controller| **controller != from);
+        out.messages.extend(others.map(|controller| {
+            let state = RoomState {
+                room: room.clone(),
+                epoch,
+                revision,
+            };
+            let rooms = vec![state];
+            (*controller, NodeMessage::Rooms { rooms, is_last: true })
+        }));
         Ok(())
     }
 

@@ -76,6 +76,11 @@ pub enum NodeEvent {
         /// All of its rooms.
         rooms: Vec<RoomState>,
     },
+    /// Another controller has claimed rooms at the node.
+    Rooms {
+        /// The rooms with their new epochs.
+        rooms: Vec<RoomState>,
+    },
     /// A part of a room's snapshot, after a claim and before [`Claimed`](Self::Claimed).
     Saved {
         /// The name of the room, as its clients say it.

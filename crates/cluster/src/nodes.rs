@@ -25,6 +25,14 @@ impl Nodes {
         self.0.insert(node, followed.collect());
     }
 
+    /// Another controller has claimed a room at a node.
+    pub(crate) fn claimed(&mut self, node: NodeId, state: RoomState) {
+        if let Some(rooms) = self.0.get_mut(&node) {
+            let RoomState { room, epoch, revision } = state;
+            rooms.insert(room, Followed { epoch, revision });
+        }
+    }
+
     pub(crate) fn lost(&mut self, node: NodeId) {
         self.0.remove(&node);
     }

@@ -13,6 +13,13 @@ impl Cluster {
     pub(super) fn node_event(&mut self, now: Instant, node: NodeId, event: NodeEvent, out: &mut Vec<Output>) {
         match event {
             NodeEvent::Connected { rooms } => self.node_connected(node, rooms, out),
+            NodeEvent::Rooms { rooms } => {
+                for state in rooms {
+                    let room = state.room.clone();
+                    self.nodes.claimed(node, state);
+                    self.compare(node, &room, out);
+                }
+            }
             NodeEvent::Saved { room, epoch, part } => self.part_saved(node, room, epoch, part, out),
             NodeEvent::Claimed { room, epoch } => self.node_claimed(node, room, epoch, out),
             NodeEvent::Refused { room, epoch, refusal } => self.refused(now, node, room, epoch, refusal, out),

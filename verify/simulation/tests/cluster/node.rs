@@ -35,6 +35,14 @@ impl Node {
         self.fence.rooms().collect()
     }
 
+    pub(crate) fn connect(&mut self, controller: ControllerId) {
+        self.fence.connect(controller, &mut Output::default());
+    }
+
+    pub(crate) fn disconnect(&mut self, controller: ControllerId) {
+        self.fence.disconnect(controller, &mut Output::default());
+    }
+
     /// The parts of a room that owners have saved and not dropped.
     pub(crate) fn parts(&self, room: &str) -> Vec<Arc<[u8]>> {
         self.parts
@@ -89,6 +97,7 @@ impl Node {
 
 fn event(message: NodeMessage) -> Option<NodeEvent> {
     Some(match message {
+        NodeMessage::Rooms { rooms, .. } => NodeEvent::Rooms { rooms },
         NodeMessage::Saved {
             room,
             epoch,

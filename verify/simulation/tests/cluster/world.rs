@@ -137,7 +137,8 @@ impl World {
         }
         self.open_everywhere()?;
         self.advance(self.now + Duration::from_secs(2))?;
-        self.check()
+        self.check()?;
+        self.succeed()
     }
 
     fn advance(&mut self, end: Instant) -> Result<(), String> {
@@ -215,6 +216,9 @@ impl World {
                 }
                 let is_refused = matches!(event, NodeEvent::Refused { .. });
                 if event == NodeEvent::Lost {
+                    if let Some(found) = &self.processes[process] {
+                        self.nodes[node].disconnect(found.id);
+                    }
                     self.link(process, node).number = 0;
                     let start = self.starts[process];
                     self.push(
@@ -253,6 +257,9 @@ impl World {
             Some(Fault::EpochsOfTheStoreOnly) => Vec::new(),
             _ => self.nodes[node].rooms(),
         };
+        if let Some(found) = &self.processes[process] {
+            self.nodes[node].connect(found.id);
+        }
         let at = self.in_order(process, node, 1);
         self.push(
             at,

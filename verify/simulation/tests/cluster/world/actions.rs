@@ -56,11 +56,12 @@ impl World {
         }
     }
 
-    fn kill(&mut self, process: usize) {
+    pub(super) fn kill(&mut self, process: usize) {
         let Some(killed) = self.processes[process].take() else {
             return;
         };
         for node in 0..NODES {
+            self.nodes[node].disconnect(killed.id);
             *self.link(process, node) = Link::default();
         }
         // Others find that its port is closed.

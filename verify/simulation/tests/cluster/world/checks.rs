@@ -54,4 +54,24 @@ impl World {
         }
         Ok(())
     }
+
+    /// An owner ends, and another controller goes on with all that the nodes have of its rooms.
+    pub(super) fn succeed(&mut self) -> Result<(), String> {
+        let before = self.parts();
+        let process = self.rng.random_range(0..CONTROLLERS);
+        self.kill(process);
+        self.advance(self.now + Duration::from_secs(8))?;
+        self.open_everywhere()?;
+        match self.parts() == before {
+            true => Ok(()),
+            false => Err(format!("after {before:?} the nodes have {:?}", self.parts())),
+        }
+    }
+
+    fn parts(&self) -> Vec<Vec<Arc<[u8]>>> {
+        let nodes = self.nodes.iter();
+        nodes
+            .flat_map(|node| self.rooms.iter().map(|room| node.parts(room)))
+            .collect()
+    }
 }
