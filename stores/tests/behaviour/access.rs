@@ -98,7 +98,9 @@ async fn sentinels_lead_to_the_new_master() {
     for _ in 0..100 {
         let known = redis(sentinel.port, &["SENTINEL", "replicas", "calls"]);
         let role = redis(replica.port, &["INFO", "replication"]);
-        if known.contains(&replica_port) && role.contains("master_link_status:up") {
+        let copied = redis(replica.port, &["EXISTS", "{weir}:v:a"]);
+        let has_entry = role.contains("master_link_status:up") && copied.trim() == "1";
+        if known.contains(&replica_port) && has_entry {
             break;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -194,14 +194,24 @@ fn publish(track: u64, transport: u64) -> RoomContent {
     }))
 }
 
-async fn next(node: &mut RemoteNode) -> NodeMessage {
+async fn next_of_any_kind(node: &mut RemoteNode) -> NodeMessage {
     let event = timeout(PATIENCE, node.events.recv()).await.expect("an event in time");
     event.expect("the connection is there")
 }
 
+/// The next message, but for the claims of others.
+async fn next(node: &mut RemoteNode) -> NodeMessage {
+    loop {
+        let message = next_of_any_kind(node).await;
+        if !matches!(message, NodeMessage::Rooms { .. }) {
+            return message;
+        }
+    }
+}
+
 /// Takes the rooms and the node's own notice.
 async fn take_greeting(node: &mut RemoteNode) -> Vec<RoomState> {
-    let NodeMessage::Rooms { rooms, is_last: true } = next(node).await else {
+    let NodeMessage::Rooms { rooms, is_last: true } = next_of_any_kind(node).await else {
         panic!("the only page of rooms");
     };
     let about_node = next(node).await;
@@ -278,14 +288,15 @@ async fn a_second_controller_takes_a_room_over_with_its_snapshot() {
     };
     assert_eq!(claim(&mut second, "lobby", 2).await, [saved, claimed("lobby", 2, 4)]);
 
-    first.messages.send(message("lobby", 1, 5, open(2))).await.unwrap();
-    let refused = NodeMessage::Refused {
+    let refused = |revision| NodeMessage::Refused {
         room: "lobby".into(),
         epoch: Epoch(1),
-        revision: 5,
+        revision,
         why: Refusal::Outdated(Epoch(2)),
     };
-    assert_eq!(next(&mut first).await, refused);
+    assert_eq!(next(&mut first).await, refused(4), "it is told of its successor");
+    first.messages.send(message("lobby", 1, 5, open(2))).await.unwrap();
+    assert_eq!(next(&mut first).await, refused(5));
     assert_eq!(claim(&mut first, "attic", 1).await, [claimed("attic", 1, 1)]);
     second
         .messages
