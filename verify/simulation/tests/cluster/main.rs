@@ -60,3 +60,8 @@ fn a_controller_that_asks_no_node_for_epochs_is_noticed() {
 fn a_controller_that_ignores_refusals_is_noticed() {
     assert!(is_noticed(Fault::RefusalsIgnored));
 }
+
+#[test]
+fn a_node_that_announces_no_claims_is_noticed() {
+    assert!(is_noticed(Fault::ClaimsUnannounced));
+}

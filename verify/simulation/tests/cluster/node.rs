@@ -87,6 +87,10 @@ impl Node {
             RoomContent::End => parts.clear(),
             _ => {}
         }
+        if self.fault == Some(Fault::ClaimsUnannounced) {
+            out.messages
+                .retain(|(_, message)| !matches!(message, NodeMessage::Rooms { .. }));
+        }
         let told = out
             .messages
             .into_iter()

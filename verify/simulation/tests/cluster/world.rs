@@ -36,6 +36,7 @@ pub(crate) enum Fault {
     NodeIgnoresOwners,
     EpochsOfTheStoreOnly,
     RefusalsIgnored,
+    ClaimsUnannounced,
 }
 
 /// Something on its way. The number is that of the process or connection that it belongs to.
