@@ -27,7 +27,8 @@ impl World {
                 let pause = Duration::from_millis(self.rng.random_range(100..12_000));
                 let until = self.now + pause;
                 if let Some(found) = &mut self.processes[process] {
-                    found.paused = Some(until);
+                    // What has arrived meanwhile stays in its order.
+                    found.paused = found.paused.max(Some(until));
                 }
             }
             84..86 => self.store_cut[process] ^= true,
@@ -93,9 +94,8 @@ impl World {
             link.is_cut = false;
         }
         for process in 0..CONTROLLERS {
-            match &mut self.processes[process] {
-                Some(found) => found.paused = None,
-                None => self.start(process),
+            if self.processes[process].is_none() {
+                self.start(process);
             }
         }
     }
