@@ -27,7 +27,7 @@ impl World {
                 let pause = Duration::from_millis(self.rng.random_range(100..12_000));
                 let until = self.now + pause;
                 if let Some(found) = &mut self.processes[process] {
-                    // What has arrived meanwhile stays in its order.
+                    // Messages that arrive meanwhile stay in their order.
                     found.paused = found.paused.max(Some(until));
                 }
             }
