@@ -4,7 +4,7 @@ mod claims;
 mod nodes;
 mod store;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,9 @@ pub struct Cluster {
     members: Members,
     nodes: Nodes,
     rooms: BTreeMap<Arc<str>, Room>,
+    /// Rooms by the times when something is to be done about them. None is taken out before its
+    /// time: one that fires for nothing does no harm.
+    timers: BTreeSet<(Instant, Arc<str>)>,
     requests: BTreeMap<RequestId, Purpose>,
     last_request: u64,
     registration: Registration,
@@ -79,6 +82,7 @@ impl Cluster {
             members: Members::default(),
             nodes: Nodes::default(),
             rooms: BTreeMap::new(),
+            timers: BTreeSet::new(),
             requests: BTreeMap::new(),
             last_request: 0,
             registration: Registration::default(),
@@ -103,13 +107,9 @@ impl Cluster {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let rooms = self.rooms.values().filter_map(|room| match room {
-            Room::Adopting(adoption) => Some(adoption.until),
-            Room::Pausing { until, .. } => Some(*until),
-            _ => None,
-        });
-        let others = [self.lease.due(), self.registration.retry];
-        rooms.chain(others.into_iter().flatten()).min()
+        let rooms = self.timers.first().map(|(at, _)| *at);
+        let all = [rooms, self.lease.due(), self.registration.retry];
+        all.into_iter().flatten().min()
     }
 
     /// Does what has become due.
@@ -125,18 +125,13 @@ impl Cluster {
             self.registration.retry = None;
             self.write_records(now, out);
         }
-        let due: Vec<_> = self
-            .rooms
-            .iter()
-            .filter(|(_, room)| match room {
-                Room::Adopting(adoption) => adoption.until <= now,
-                Room::Pausing { until, .. } => *until <= now,
-                _ => false,
-            })
-            .map(|(name, _)| name.clone())
-            .collect();
-        for room in due {
-            self.room_timeout(now, room, out);
+        while self.timers.first().is_some_and(|(at, _)| *at <= now) {
+            let Some((at, room)) = self.timers.pop_first() else {
+                return;
+            };
+            if self.rooms.get(&room).and_then(Room::due) == Some(at) {
+                self.room_timeout(now, room, out);
+            }
         }
     }
 
@@ -168,6 +163,12 @@ impl Cluster {
             say(ownership, room, node, RoomContent::Complete, out);
         }
         say(ownership, room, node, content, out);
+    }
+
+    /// The room is in a state that has an end.
+    fn wait(&mut self, name: Arc<str>, room: Room) {
+        self.timers.extend(room.due().map(|at| (at, name.clone())));
+        self.rooms.insert(name, room);
     }
 
     fn ask(&mut self, purpose: Purpose, operation: StoreOperation, out: &mut Vec<Output>) {

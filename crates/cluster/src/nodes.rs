@@ -60,10 +60,11 @@ impl Nodes {
         }
     }
 
-    /// The connected nodes that have a room.
-    pub(crate) fn with(&self, room: &str) -> Vec<NodeId> {
-        let nodes = self.0.iter().filter(|(_, rooms)| rooms.contains_key(room));
-        nodes.map(|(node, _)| *node).collect()
+    /// The connected nodes that have a room, and how far they have followed.
+    pub(crate) fn with(&self, room: &str) -> Vec<(NodeId, Followed)> {
+        let nodes = self.0.iter();
+        let nodes = nodes.filter_map(|(node, rooms)| Some((*node, *rooms.get(room)?)));
+        nodes.collect()
     }
 
     /// The highest epoch of a room that a node has seen.

@@ -25,13 +25,21 @@ pub(crate) enum Room {
     Owned(Ownership),
 }
 
+impl Room {
+    /// When something is to be done about it, if nothing happens before.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        match self {
+            Self::Adopting(adoption) => Some(adoption.until),
+            Self::Pausing { until, .. } => Some(*until),
+            _ => None,
+        }
+    }
+}
+
 /// The adoption of a room.
 #[derive(Debug)]
 pub(crate) struct Adoption {
     pub(crate) attempt: u32,
-    pub(crate) epoch: Epoch,
-    /// The revision of the room's record.
-    pub(crate) stored: u64,
     /// Nodes that have not said all yet, and how far they had followed before the claim.
     pub(crate) waiting: BTreeMap<NodeId, Followed>,
     pub(crate) ownership: Ownership,

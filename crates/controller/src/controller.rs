@@ -153,7 +153,7 @@ impl Controller {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }
         self.make_room(now, &join.claims, out);
-        let room = self.by_name.get(name).and_then(|key| self.rooms.get(key));
+        let room = self.named(name);
         let Some(node) = self.core.nodes.place(room.and_then(|room| room.roster().node())) else {
             return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         };
@@ -253,6 +253,10 @@ impl Controller {
         let result = act(room, &mut ctx);
         room.settle(&mut ctx);
         Some(result)
+    }
+
+    fn named(&self, room: &str) -> Option<&Room> {
+        self.by_name.get(room).and_then(|key| self.rooms.get(key))
     }
 
     fn room_named(&mut self, now: Instant, api_key: &str, name: &str, out: &mut Vec<Output>) -> RoomKey {

@@ -32,19 +32,18 @@ impl Cluster {
     }
 
     pub(super) fn end(&mut self, room: &Arc<str>, out: &mut Vec<Output>) {
-        let ownership = match self.rooms.remove(room) {
+        let mut ownership = match self.rooms.remove(room) {
             Some(Room::Owned(ownership)) => ownership,
             // Nobody wants the room any more. A request that is under way is undone when it is
             // answered.
-            Some(Room::Adopting(adoption)) => return self.unclaim(room, Some(adoption.stored), out),
+            Some(Room::Adopting(adoption)) => return self.unclaim(room, adoption.ownership.stored, out),
             _ => return,
         };
-        let (stored, mut ended) = (ownership.stored, ownership);
-        let nodes: Vec<_> = ended.sent.keys().copied().collect();
+        let nodes: Vec<_> = ownership.sent.keys().copied().collect();
         for node in nodes.into_iter().filter(|node| self.nodes.is_connected(*node)) {
-            say(&mut ended, room, node, RoomContent::End, out);
+            say(&mut ownership, room, node, RoomContent::End, out);
         }
-        self.unclaim(room, stored, out);
+        self.unclaim(room, ownership.stored, out);
     }
 
     pub(super) fn room_timeout(&mut self, now: Instant, room: Arc<str>, out: &mut Vec<Output>) {
@@ -79,11 +78,14 @@ impl Cluster {
     }
 
     /// The record of a room is known: it names an owner that runs, or the room is claimed.
-    pub(super) fn decide(&mut self, now: Instant, room: Arc<str>, found: Option<StoredValue>, out: &mut Vec<Output>) {
-        let attempt = match self.rooms.get(&room) {
-            Some(Room::Reading { attempt } | Room::Claiming { attempt, .. }) => *attempt,
-            _ => return,
-        };
+    pub(super) fn decide(
+        &mut self,
+        now: Instant,
+        room: Arc<str>,
+        attempt: u32,
+        found: Option<StoredValue>,
+        out: &mut Vec<Output>,
+    ) {
         let record = match found.as_ref().map(|found| serde_json::from_slice(&found.value)) {
             Some(Err(_)) => return self.unavailable(room, UnavailableReason::Record, out),
             Some(Ok(record)) => Some(record),
@@ -139,12 +141,11 @@ impl Cluster {
         let highest = self.nodes.highest(&room);
         if highest >= epoch {
             // A node has connected meanwhile that knows more than the store.
-            return self.raise(now, room, attempt, highest, stored, out);
+            return self.raise(now, room, attempt, highest, Some(stored), out);
         }
         let mut ownership = Ownership::new(epoch, stored);
         let mut waiting = BTreeMap::new();
-        for node in self.nodes.with(&room) {
-            let followed = self.nodes.followed(node, &room).unwrap_or_default();
+        for (node, followed) in self.nodes.with(&room) {
             self.nodes.note(node, &room, epoch);
             say(&mut ownership, &room, node, RoomContent::Claim, out);
             waiting.insert(node, followed);
@@ -152,14 +153,12 @@ impl Cluster {
         let is_alone = waiting.is_empty();
         let adoption = Adoption {
             attempt,
-            epoch,
-            stored,
             waiting,
             ownership,
             parts: Snapshot::default(),
             until: now + ADOPTION_MAX,
         };
-        self.rooms.insert(room.clone(), Room::Adopting(adoption));
+        self.wait(room.clone(), Room::Adopting(adoption));
         if is_alone {
             self.finish(room, out);
         }
@@ -172,13 +171,13 @@ impl Cluster {
         room: Arc<str>,
         attempt: u32,
         held: Epoch,
-        stored: u64,
+        stored: Option<u64>,
         out: &mut Vec<Output>,
     ) {
         match held.0.checked_add(1).filter(|_| attempt < ATTEMPTS_MAX) {
-            Some(epoch) => self.claim(now, room, attempt + 1, Epoch(epoch), Some(stored), out),
+            Some(epoch) => self.claim(now, room, attempt + 1, Epoch(epoch), stored, out),
             None => {
-                self.unclaim(&room, Some(stored), out);
+                self.unclaim(&room, stored, out);
                 self.unavailable(room, UnavailableReason::Contended, out);
             }
         }
@@ -193,20 +192,17 @@ impl Cluster {
         // Two controllers must not pause alike.
         let share = PAUSE.mul_f64(f64::from(self.config.controller.number() % 1_000) / 1_000.0);
         let until = now + PAUSE * attempt + share;
-        self.rooms.insert(room, Room::Pausing { attempt, until });
+        self.wait(room, Room::Pausing { attempt, until });
     }
 
-    /// All nodes have said what they have, or had their time for it.
+    /// All nodes of a room that is being adopted have said what they have, or had their time.
     pub(super) fn finish(&mut self, room: Arc<str>, out: &mut Vec<Output>) {
-        let Some(Room::Adopting(_)) = self.rooms.get(&room) else {
-            return;
-        };
         let Some(Room::Adopting(adoption)) = self.rooms.remove(&room) else {
             return;
         };
         out.push(Output::Opened {
             room: room.clone(),
-            epoch: adoption.epoch,
+            epoch: adoption.ownership.epoch,
             parts: adoption.parts.into_sorted(),
             nodes: adoption.ownership.sent.keys().copied().collect(),
         });

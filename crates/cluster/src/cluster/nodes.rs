@@ -70,10 +70,10 @@ impl Cluster {
                     self.say_again(node, room, out);
                 }
             }
-            Some(Room::Adopting(adoption)) if followed.epoch < adoption.epoch => {
+            Some(Room::Adopting(adoption)) if followed.epoch < adoption.ownership.epoch => {
                 adoption.waiting.insert(node, followed);
                 say(&mut adoption.ownership, room, node, RoomContent::Claim, out);
-                let epoch = adoption.epoch;
+                let epoch = adoption.ownership.epoch;
                 self.nodes.note(node, room, epoch);
             }
             _ => {}
@@ -91,7 +91,7 @@ impl Cluster {
 
     fn part_saved(&mut self, node: NodeId, room: Arc<str>, epoch: Epoch, part: Part, out: &mut Vec<Output>) {
         match self.rooms.get_mut(&room) {
-            Some(Room::Adopting(adoption)) if adoption.epoch == epoch => {
+            Some(Room::Adopting(adoption)) if adoption.ownership.epoch == epoch => {
                 let followed = adoption.waiting.get(&node).copied().unwrap_or_default();
                 let is_kept = adoption.parts.add(followed, part);
                 out.extend((!is_kept).then_some(Output::Event(Event::PartsDropped { room })));
@@ -106,7 +106,7 @@ impl Cluster {
 
     fn node_claimed(&mut self, node: NodeId, room: Arc<str>, epoch: Epoch, out: &mut Vec<Output>) {
         if let Some(Room::Adopting(adoption)) = self.rooms.get_mut(&room)
-            && adoption.epoch == epoch
+            && adoption.ownership.epoch == epoch
             && adoption.waiting.remove(&node).is_some()
             && adoption.waiting.is_empty()
         {
@@ -134,7 +134,7 @@ impl Cluster {
             }
         }
         match (self.rooms.get_mut(&room), refusal) {
-            (Some(Room::Adopting(adoption)), Refusal::Full) if adoption.epoch == epoch => {
+            (Some(Room::Adopting(adoption)), Refusal::Full) if adoption.ownership.epoch == epoch => {
                 adoption.ownership.sent.remove(&node);
                 let is_last = adoption.waiting.remove(&node).is_some() && adoption.waiting.is_empty();
                 let full = room.clone();
@@ -143,14 +143,14 @@ impl Cluster {
                     self.finish(room, out);
                 }
             }
-            (Some(Room::Adopting(adoption)), Refusal::Outdated(_)) if adoption.epoch == epoch => {
+            (Some(Room::Adopting(adoption)), Refusal::Outdated(_)) if adoption.ownership.epoch == epoch => {
                 // Another controller has claimed it since, and has it unless it is gone.
-                let (attempt, stored) = (adoption.attempt, adoption.stored);
-                self.unclaim(&room, Some(stored), out);
+                let (attempt, stored) = (adoption.attempt, adoption.ownership.stored);
+                self.unclaim(&room, stored, out);
                 self.pause(now, room, attempt, out);
             }
-            (Some(Room::Adopting(adoption)), Refusal::Taken) if adoption.epoch == epoch => {
-                let (attempt, stored) = (adoption.attempt, adoption.stored);
+            (Some(Room::Adopting(adoption)), Refusal::Taken) if adoption.ownership.epoch == epoch => {
+                let (attempt, stored) = (adoption.attempt, adoption.ownership.stored);
                 self.raise(now, room, attempt, epoch, stored, out);
             }
             (Some(Room::Owned(ownership)), Refusal::Full) if ownership.epoch == epoch => {

@@ -118,11 +118,12 @@ impl Cluster {
     }
 
     fn read_answered(&mut self, now: Instant, room: Arc<str>, answer: StoreAnswer, out: &mut Vec<Output>) {
-        if !matches!(self.rooms.get(&room), Some(Room::Reading { .. })) {
+        let Some(Room::Reading { attempt }) = self.rooms.get(&room) else {
             return;
-        }
+        };
+        let attempt = *attempt;
         match answer {
-            StoreAnswer::Entry(found) => self.decide(now, room, found, out),
+            StoreAnswer::Entry(found) => self.decide(now, room, attempt, found, out),
             _ => self.unavailable(room, UnavailableReason::Store, out),
         }
     }

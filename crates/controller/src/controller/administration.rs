@@ -82,7 +82,7 @@ impl Controller {
         }
         check_metadata(&request.metadata)?;
         // A room that is there stays as it is, as in LiveKit.
-        if let Some(room) = self.by_name.get(&request.name).and_then(|key| self.rooms.get(key)) {
+        if let Some(room) = self.named(&request.name) {
             return Ok(AdminReply::Room(room.info()));
         }
         if self.core.is_draining {
@@ -122,7 +122,7 @@ impl Controller {
     /// The participants of a room in the order they joined, hidden ones as well. A room that is not
     /// there has none.
     pub fn participants(&self, room: &str) -> Vec<ParticipantSnapshot> {
-        let room = self.by_name.get(room).and_then(|key| self.rooms.get(key));
+        let room = self.named(room);
         let participants = room.into_iter().flat_map(|room| room.roster().all());
         participants.map(Participant::snapshot).collect()
     }

@@ -72,7 +72,7 @@ impl Controller {
     ///
     /// Errors: [`JoinError::StoreFull`] and [`JoinError::TooOften`].
     fn check_size(&self, now: Instant, room: &str, identity: &str, texts_len: usize) -> Result<(), JoinError> {
-        let found = self.by_name.get(room).and_then(|key| self.rooms.get(key));
+        let found = self.named(room);
         match found {
             Some(room) if room.is_greeted_too_often(now, identity) => Err(JoinError::TooOften),
             Some(room) if !room.roster().takes_newcomer(identity, texts_len) => Err(JoinError::StoreFull),
@@ -170,7 +170,7 @@ impl Controller {
         let is_dependent = joining.is_some_and(|(_, claims)| is_dependent(claims));
         let gives_way =
             |room: &Room| joining.is_some_and(|(now, _)| room.roster().unconnected(now, is_dependent).is_some());
-        let found = self.by_name.get(room).and_then(|key| self.rooms.get(key));
+        let found = self.named(room);
         match found {
             Some(room) if joining.is_some_and(|(_, claims)| room.roster().is_taken(claims)) => {
                 return Err(JoinError::IdentityTaken);

@@ -40,16 +40,12 @@ impl Takeover<'_> {
 
     /// A room without its participants, in a form that another controller can go on with.
     pub fn room(&self, room: &str) -> Option<SavedRoom> {
-        self.0
-            .by_name
-            .get(room)
-            .and_then(|key| self.0.rooms.get(key))
-            .map(takeover::save)
+        self.0.named(room).map(takeover::save)
     }
 
     /// The participants of a room, in a form that another controller can go on with.
     pub fn participants(&self, room: &str) -> Vec<SavedParticipant> {
-        let room = self.0.by_name.get(room).and_then(|key| self.0.rooms.get(key));
+        let room = self.0.named(room);
         let participants = room.into_iter().flat_map(|room| room.roster().all());
         participants.map(Participant::save).collect()
     }
