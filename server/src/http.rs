@@ -94,7 +94,12 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
 }
 
 async fn healthz(State(http): State<Arc<Http>>) -> Response<Body> {
-    match http.health.check().await {
+    health_answer(&http.health).await
+}
+
+/// Says whether every part answers, or which one does not.
+pub(crate) async fn health_answer(health: &health::Health) -> Response<Body> {
+    match health.check().await {
         Ok(()) => page::text(StatusCode::OK, "ok\n"),
         Err(unwell) => page::text(StatusCode::SERVICE_UNAVAILABLE, format!("{unwell}\n")),
     }
@@ -128,7 +133,11 @@ async fn metrics(
     if !access.open && !guest.may_operate(access, &headers, &http.node_ips) {
         return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
     }
-    let text = http.endpoint.text(&http.controller, access.names).await;
+    metrics_answer(&headers, http.endpoint.text(&http.controller, access.names).await)
+}
+
+/// Measurements in the format that the client prefers. `text` is OpenMetrics.
+pub(crate) fn metrics_answer(headers: &HeaderMap, text: String) -> Response<Body> {
     let accept = headers.get_all(header::ACCEPT).into_iter();
     let (kind, text) = match exposition::is_open_metrics(accept.filter_map(|value| value.to_str().ok())) {
         true => (exposition::OPEN_METRICS, text),

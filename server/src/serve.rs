@@ -45,18 +45,39 @@ pub(crate) fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
     let kept_ports = KeptPorts::of_environment();
     let config = check::load(&arguments)?;
     let log = Log::start(&config.log)?;
+    run_to_end("the server ends", serve(&arguments, config, &log, kept_ports))
+}
+
+/// Runs a role of the program. An error is logged with `message` as well.
+fn run_to_end(
+    message: &'static str,
+    role: impl Future<Output = Result<(), Box<dyn Error>>>,
+) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(serve(&arguments, config, &log, kept_ports));
+    let outcome = runtime.block_on(role);
     // A part that is stuck must not keep the process.
     runtime.shutdown_timeout(GOODBYE_MAX);
     if let Err(error) = &outcome {
-        error!(%error, "the server ends");
+        error!(%error, "{message}");
     }
-    drop(log);
     outcome
+}
+
+/// The common parts of all roles, and tasks that are aborted when they are dropped.
+fn begin(config: &Config, log: &Log) -> (Process, JoinSet<()>) {
+    config.warnings.iter().for_each(|warning| warn!("{warning}"));
+    let process = Process {
+        clocks: Clocks::read(),
+        metrics: Metrics::default(),
+    };
+    process.metrics.watch_log(log.lost());
+    let mut housekeeping = JoinSet::new();
+    housekeeping.spawn(log.limit().report());
+    housekeeping.spawn(memory::give_back());
+    (process, housekeeping)
 }
 
 async fn serve(
@@ -67,19 +88,10 @@ async fn serve(
 ) -> Result<(), Box<dyn Error>> {
     // Before anything else: until then these signals end the process at once.
     let mut signals = Signals::listen()?;
-    config.warnings.iter().for_each(|warning| warn!("{warning}"));
+    let (process, _housekeeping) = begin(&config, log);
     if config.rtc.clear_rtp {
         warn!("rtc.clear_rtp: who offers media without encryption gets it without; for laboratories only");
     }
-    let process = Process {
-        clocks: Clocks::read(),
-        metrics: Metrics::default(),
-    };
-    process.metrics.watch_log(log.lost());
-    // Aborted when it is dropped.
-    let mut housekeeping = JoinSet::new();
-    housekeeping.spawn(log.limit().report());
-    housekeeping.spawn(memory::give_back());
 
     let (media, node) = media::start(&config, &process).await?;
     let rooms = rooms::start(&config, node.controller, &media.reached.ips, &process)?;

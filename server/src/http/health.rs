@@ -24,7 +24,7 @@ const AGE_MAX: Duration = Duration::from_millis(200);
 /// The parts that are asked. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Health {
-    controller: controller_task::Handle,
+    controller: Option<controller_task::Handle>,
     receiver_query: ReceiverQuery,
     sip: Option<sip::Handle>,
     certificates: Option<Certificates>,
@@ -77,10 +77,21 @@ impl Health {
         certificates: Option<Certificates>,
     ) -> Self {
         Health {
-            controller,
+            controller: Some(controller),
             receiver_query,
             sip,
             certificates,
+            last: Arc::default(),
+        }
+    }
+
+    /// The parts of a media node, whose controllers are elsewhere.
+    pub(crate) fn of_node(receiver_query: ReceiverQuery) -> Self {
+        Health {
+            controller: None,
+            receiver_query,
+            sip: None,
+            certificates: None,
             last: Arc::default(),
         }
     }
@@ -103,11 +114,14 @@ impl Health {
     ///
     /// Errors: the first reason why nobody can.
     pub(crate) async fn check_readiness(&self) -> Result<(), Unready> {
-        if self.controller.is_draining() {
+        let Some(controller) = &self.controller else {
+            return self.check().await.map_err(Unready::Unwell);
+        };
+        if controller.is_draining() {
             return Err(Unready::Draining);
         }
         self.check().await.map_err(Unready::Unwell)?;
-        match timeout(ANSWER_MAX, self.controller.is_ready()).await {
+        match timeout(ANSWER_MAX, controller.is_ready()).await {
             Ok(true) => {}
             Ok(false) => return Err(Unready::NoNode),
             Err(_) => return Err(Unready::Unwell(Unwell("controller"))),
@@ -123,7 +137,9 @@ impl Health {
             Ok(true) => Ok(()),
             Ok(false) | Err(_) => Err(Unwell(part)),
         };
-        in_time("controller", timeout(ANSWER_MAX, self.controller.is_alive()).await)?;
+        if let Some(controller) = &self.controller {
+            in_time("controller", timeout(ANSWER_MAX, controller.is_alive()).await)?;
+        }
         in_time("agent", timeout(ANSWER_MAX, self.receiver_query.agent_is_alive()).await)?;
         in_time(
             "data plane",

@@ -5,20 +5,17 @@ mod http;
 use std::error::Error;
 
 use tokio::task::JoinSet;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use super::dependencies::Dependencies;
 use super::service_manager::ServiceManager;
-use super::{GOODBYE_MAX, check};
+use super::{begin, check, run_to_end};
 use crate::cli;
 use crate::cluster::southbound::node;
 use crate::cluster::tls::ClusterTls;
 use crate::config::Config;
 use crate::http::listen;
 use crate::log::Log;
-use crate::metrics::Metrics;
-use crate::os::clock::Clocks;
-use crate::os::memory;
 use crate::os::refused::{self, Transport};
 use crate::os::signals::{SignalRequest, Signals};
 use crate::roles::http_ports::KeptPorts;
@@ -33,34 +30,13 @@ pub(crate) fn run(mut arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
     arguments.is_keyless = true;
     let config = check::load(&arguments)?;
     let log = Log::start(&config.log)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
-    let outcome = runtime.block_on(serve(&config, &log, kept_ports));
-    // A part that is stuck must not keep the process.
-    runtime.shutdown_timeout(GOODBYE_MAX);
-    if let Err(error) = &outcome {
-        error!(%error, "the media node ends");
-    }
-    drop(log);
-    outcome
+    run_to_end("the media node ends", serve(&config, &log, kept_ports))
 }
 
 async fn serve(config: &Config, log: &Log, mut kept_ports: KeptPorts) -> Result<(), Box<dyn Error>> {
     // Before anything else: until then these signals end the process at once.
     let mut signals = Signals::listen()?;
-    config.warnings.iter().for_each(|warning| warn!("{warning}"));
-    let process = Process {
-        clocks: Clocks::read(),
-        metrics: Metrics::default(),
-    };
-    process.metrics.watch_log(log.lost());
-    // Aborted when it is dropped.
-    let mut housekeeping = JoinSet::new();
-    housekeeping.spawn(log.limit().report());
-    housekeeping.spawn(memory::give_back());
-
+    let (process, _housekeeping) = begin(config, log);
     let (media, mut controllers, ended) = start(config, &process).await?;
     media.reached.announce();
     let mut servers = http::serve(config, &media, &process.metrics, &mut kept_ports)?;

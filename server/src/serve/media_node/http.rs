@@ -3,34 +3,29 @@
 use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, Response, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::get;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 use tower_http::timeout::TimeoutLayer;
 
 use crate::clients::connection_slots::ConnectionSlots;
 use crate::clients::guest::Guest;
 use crate::config::Config;
+use crate::http::health::Health;
 use crate::http::listen::{self, Connection, Front};
-use crate::http::page;
+use crate::http::{OPERATORS, health_answer, metrics_answer, page};
 use crate::media::ReceiverQuery;
-use crate::metrics::exposition;
 use crate::metrics::{Metrics, Summary, process};
 use crate::roles::http_ports::{self, KeptPorts};
 use crate::roles::media::Media;
 use crate::settings::{Current, Settings};
 
-/// How long a part may take to answer. A healthy one answers within milliseconds.
-const ANSWER_MAX: Duration = Duration::from_secs(2);
-
 struct Http {
+    health: Health,
     metrics: Metrics,
     receivers: ReceiverQuery,
     settings: Current,
@@ -50,6 +45,7 @@ pub(super) fn serve(
     let request_timeout = config.limits.request_timeout.0;
     let settings = Current::new(Settings::of(config));
     let http = Http {
+        health: Health::of_node(media.query.clone()),
         metrics: metrics.clone(),
         receivers: media.query.clone(),
         settings: settings.clone(),
@@ -76,14 +72,7 @@ pub(super) fn serve(
 }
 
 async fn healthz(State(http): State<Arc<Http>>) -> Response<Body> {
-    let unwell = |part: &str| page::text(StatusCode::SERVICE_UNAVAILABLE, format!("no answer from: {part}\n"));
-    if timeout(ANSWER_MAX, http.receivers.agent_is_alive()).await != Ok(true) {
-        return unwell("agent");
-    }
-    if timeout(ANSWER_MAX, http.receivers.plane_is_alive()).await != Ok(true) {
-        return unwell("data plane");
-    }
-    page::text(StatusCode::OK, "ok\n")
+    health_answer(&http.health).await
 }
 
 async fn text(
@@ -95,7 +84,7 @@ async fn text(
     let access = &settings.metrics;
     let guest = Guest::of(connection, &headers, &settings.trusted_proxies);
     if !access.open && !guest.may_operate(access, &headers, &http.node_ips) {
-        return page::text(StatusCode::UNAUTHORIZED, crate::http::OPERATORS);
+        return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
     }
     let mut text = http.metrics.encode();
     process::write(&mut text);
@@ -103,10 +92,5 @@ async fn text(
     if http.receivers.everybody(|receiver| summary.add(receiver)).await.is_ok() {
         summary.write(&mut text);
     }
-    let accept = headers.get_all(header::ACCEPT).into_iter();
-    let (kind, text) = match exposition::is_open_metrics(accept.filter_map(|value| value.to_str().ok())) {
-        true => (exposition::OPEN_METRICS, text.finish()),
-        false => (exposition::PLAIN, exposition::plain(&text.finish())),
-    };
-    ([(header::CONTENT_TYPE, kind), (header::VARY, "accept")], text).into_response()
+    metrics_answer(&headers, text.finish())
 }
