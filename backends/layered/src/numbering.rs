@@ -100,6 +100,7 @@ mod tests {
         }
         Leg {
             paths: Vec::new(),
+            shared: None,
             protection: Protection::Clear,
             extensions_in: ExtensionMap::default(),
             extensions_out,

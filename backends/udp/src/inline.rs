@@ -1,15 +1,20 @@
 //! The same shards without threads or sockets, for tests that must repeat.
 
-use std::sync::{Arc, Mutex, PoisonError};
+pub(crate) mod ports;
+pub(crate) mod sent;
+
+use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::{
     Capabilities, Clock, Counter, Counters, DataPlane, Egress, Event, Inject, Path, Update, Verdict, WriteError,
 };
 
+use self::ports::{InlineSocket, InlineSockets, NoRegistry};
+use self::sent::Sent;
 use crate::control::Control;
-use crate::relays::{BUFFER, InlineSocket, InlineSockets, NoRegistry, RELAYS_MAX, RelayShard, Relays};
-use crate::shard::{Run, Shard, Transmit};
+use crate::relays::{BUFFER, RELAYS_MAX, RelayShard, Relays};
+use crate::shard::Shard;
 use crate::wakeup::Wakeup;
 
 /// A device whose shards run in the caller's thread, one after the other, each until it has no work
@@ -24,30 +29,6 @@ pub struct InlinePlane {
     sent: Sent,
     relays: Relays<InlineSockets>,
     relay_shards: Vec<RelayShard<InlineSocket>>,
-}
-
-/// The sent datagrams.
-#[derive(Clone, Default)]
-pub(crate) struct Sent(Arc<Mutex<Vec<Egress>>>);
-
-impl Sent {
-    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Vec<Egress>) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Transmit for Sent {
-    fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
-        for run in runs {
-            let datagrams = run.datagrams().map(|datagram| Egress {
-                leg: run.leg,
-                path: run.path,
-                bytes: datagram.to_vec(),
-            });
-            self.with(|sent| sent.extend(datagrams));
-        }
-        0
-    }
 }
 
 impl InlinePlane {

@@ -31,6 +31,7 @@ pub mod srtp;
 
 mod abort;
 mod channel;
+mod clock;
 mod config;
 mod hash;
 mod heartbeat;
@@ -49,8 +50,7 @@ mod worker;
 
 pub use config::UdpConfig;
 pub use inline::InlinePlane;
-pub use net::{EventFd, Sockets, UdpPorts, trim_heap};
+pub use net::{EventFd, Network, Sockets, UdpPorts, trim_heap};
 pub use plane::UdpPlane;
 pub use relays::RtpBypass;
 pub use wakeup::Wakeup;
-pub use worker::Network;

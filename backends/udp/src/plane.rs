@@ -12,12 +12,12 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 use crate::config::UdpConfig;
 use crate::control::Control;
 use crate::heartbeat::Ping;
-use crate::net::{EventFd, RealtimePriority, ReuseportGroup, ThreadCpuClock, UdpPorts, raise_open_files};
+use crate::net::{EventFd, Network, RealtimePriority, ReuseportGroup, ThreadCpuClock, UdpPorts, raise_open_files};
 use crate::packing::WorkerPacking;
 use crate::relays::{BypassLink, BypassPorts, BypassWorker, RELAYS_MAX, RelayWorkers, RtpBypass};
 use crate::tcp::TcpPort;
 use crate::wakeup::Wakeup;
-use crate::worker::{Network, Shared, Worker, wakeup_by};
+use crate::worker::{Shared, Worker};
 
 /// Open files that relays leave to the rest of the process.
 const FILES_FOR_OTHERS: usize = 1_024;
@@ -95,7 +95,7 @@ impl UdpPlane {
         let event_fds = (0..count)
             .map(|_| EventFd::new())
             .collect::<io::Result<Vec<EventFd>>>()?;
-        let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(wakeup_by).collect();
+        let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(EventFd::to_wakeup).collect();
         let agent = Arc::new(Wakeup::new(move || waker()));
         let (tcp, tcp_workers) = TcpPort::open_beside(&local, config, &event_fds)?;
         let (control, shards) = Control::new(clock, &wakeups, agent.clone());

@@ -1,18 +1,16 @@
 //! A shard with a thread, a network and a clock.
 
-use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dataplane::Path;
-
 use crate::abort::AbortOnPanic;
+use crate::clock::now;
 use crate::heartbeat::Heartbeat;
-use crate::net::{EventFd, RealtimePriority, set_timer_slack};
+use crate::net::{EventFd, Network, RealtimePriority, set_timer_slack};
 use crate::relays::BypassWorker;
-use crate::shard::{Shard, Transmit};
+use crate::shard::Shard;
 use crate::tcp::{TcpTransmit, TcpWorker};
 use crate::wakeup::Wakeup;
 
@@ -23,33 +21,6 @@ use crate::wakeup::Wakeup;
 const FRAME_WAIT_SPIN: Duration = Duration::from_micros(8);
 const FRAME_WAIT_SLEEP: Duration = Duration::from_micros(20);
 const FRAME_WAITS_MAX: usize = 8;
-
-/// The network that one worker receives from and sends through.
-pub trait Network: Transmit + Send + 'static {
-    /// Receives at most one batch, and passes each datagram to `take` with its arrival time, which
-    /// is `now` where it is unknown; returns how many there were.
-    fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize;
-
-    /// Makes the next call of [`receive`](Self::receive) read, though the last one read everything.
-    fn expect_more(&mut self) {}
-
-    /// How many datagrams were dropped since the last call because they were not read in time.
-    fn take_dropped(&mut self) -> u64;
-
-    /// Sleeps until something arrives, the event file descriptor is signalled, the descriptor
-    /// `beside` the network's own has something to read, or the time is up.
-    fn sleep(&mut self, event_fd: &EventFd, beside: Option<RawFd>, at_most: Option<Duration>);
-
-    /// Queues a datagram from a port which need not be the network's own, with these differentiated
-    /// services; false when the network cannot send it, and the port's socket has to.
-    fn queue(&mut self, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
-        let _ = (path, tos, datagram);
-        false
-    }
-
-    /// Sends all queued datagrams.
-    fn send_queued(&mut self) {}
-}
 
 /// The state that a worker shares with the plane that started it.
 #[derive(Debug, Default)]
@@ -211,17 +182,4 @@ impl<N: Network> Worker<N> {
         }
         self.wakeup.disarm();
     }
-}
-
-/// A wake-up that signals a worker's event file descriptor.
-pub(crate) fn wakeup_by(event_fd: &EventFd) -> Arc<Wakeup> {
-    let event_fd = event_fd.clone();
-    Arc::new(Wakeup::new(move || event_fd.wake()))
-}
-
-/// The only place in this crate where time is read: once a batch, because packets of one batch
-/// arrived together.
-#[allow(clippy::disallowed_methods, reason = "a worker reads the clock once a batch")]
-pub(crate) fn now() -> Instant {
-    Instant::now()
 }

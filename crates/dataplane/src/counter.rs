@@ -35,7 +35,7 @@ counting::counters! {
         NotMedia = "not_media",
         /// Dropped: larger than a datagram may be.
         Oversized = "oversized",
-        /// Dropped: not STUN, and from an address that ICE has not validated.
+        /// Dropped: not STUN, and from an address of no leg, or with an SSRC of none that share it.
         UnknownSource = "unknown_source",
         /// Dropped: not from a source that the relay accepts.
         ForeignSource = "foreign_source",

@@ -59,9 +59,10 @@ pub enum WriteError {
     TableFull,
     /// The SSRC is, or was, another replica's on this leg.
     SsrcUsed,
-    /// The SSRC is another stream's, or another stream's retransmissions'.
+    /// The SSRC is another stream's, or another stream's retransmissions', on this leg or on one
+    /// that [shares](Leg::shared) its path. Or it is that of RTCP of such a leg.
     SsrcTaken,
-    /// Another leg has this address pair.
+    /// Another leg has this address pair, and one of the two does not share it.
     PathTaken,
     /// A first sequence number is 2^15 or more.
     FirstSequence,

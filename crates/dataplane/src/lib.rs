@@ -29,6 +29,7 @@ pub mod feedback;
 pub mod limits;
 pub mod model;
 pub mod offload;
+pub mod path;
 pub mod protection;
 pub mod relay;
 pub mod replica_offload;
@@ -44,11 +45,10 @@ pub use device::{
 pub use feedback::FeedbackClass;
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Answer, Offload, Reason, Refused, WriteId, Written};
+pub use path::Path;
 pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};
 pub use relay::{Accept, Hop, OffloadedTraffic, Relay, RelayProtection, RelayTraffic};
 pub use replica_offload::{Candidate, ReplicaOffload};
 pub use snapshot::{Decided, ReplicaSnapshot};
 pub use statistics::{Family, Sample, Statistics};
-pub use table::{
-    Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update,
-};
+pub use table::{Leg, LegId, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update};

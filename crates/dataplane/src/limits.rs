@@ -35,6 +35,9 @@ pub const PATHS_MAX: usize = 8;
 /// How many streams one leg may have.
 pub const STREAMS_PER_LEG_MAX: usize = 256;
 
+/// How many streams a leg may have that shares its path: a trunk, which carries a whole room.
+pub const STREAMS_PER_SHARED_LEG_MAX: usize = 4_096;
+
 /// How many SSRCs one leg may use for its replicas over its life; each stays reserved, because its
 /// keystream does.
 pub const SSRCS_PER_LEG_MAX: usize = 16_384;

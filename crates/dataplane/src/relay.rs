@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use wire::Ssrc;
+use wire::{PacketKind, Ssrc};
 
 use crate::{MasterKey, Path};
 
@@ -46,6 +46,9 @@ pub enum Accept {
         /// The number of the window of learning: with another number, the last reported source is
         /// reported again.
         window: u32,
+        /// RTCP goes on and teaches nothing, as where RTCP has a port of its own. Some phones send
+        /// it to the port for RTP, and not from where they send RTP.
+        rtp_only: bool,
     },
 }
 
@@ -57,6 +60,11 @@ impl Accept {
             Accept::Only(source) => *source == from,
             Accept::Learn { within, .. } => within.is_none_or(|ip| ip == from.ip()),
         }
+    }
+
+    /// Whether a datagram of this kind teaches its source.
+    pub fn learns_from(&self, kind: PacketKind) -> bool {
+        matches!(self, Accept::Learn { rtp_only, .. } if !(*rtp_only && kind == PacketKind::Rtcp))
     }
 }
 

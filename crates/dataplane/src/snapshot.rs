@@ -27,6 +27,10 @@ pub type Decided = (u32, bool);
 /// frames are not named by descriptors: only the other device knows its decisions about such
 /// frames.
 ///
+/// With a source and `awaits_key_frame` it continues with the source's next key frame. Its numbers
+/// do as though it had got nothing of the packets before: they close up over those that arrive, and
+/// those that never do leave their gap.
+///
 /// Without a source, or when it is to follow another one meanwhile, it begins with a key frame and
 /// continues from `next` and `last` as from a segment of its own. Not with encryption: numbers may
 /// be above those a stream may start with. If it was released at a key frame, `newest` and the
@@ -38,6 +42,9 @@ pub type Decided = (u32, bool);
 pub struct ReplicaSnapshot {
     /// The stream it follows, if it can continue with it.
     pub source: Option<StreamKey>,
+    /// Whether it continues with a key frame only, because the other device knows alone what it
+    /// decided about frames.
+    pub awaits_key_frame: bool,
     /// The source's number of the newest packet that was accounted for, sent or not.
     pub newest: u16,
     /// The replica's number for the packet after it.

@@ -7,7 +7,7 @@ use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
-use crate::{FeedbackClass, Protection, Relay};
+use crate::{FeedbackClass, Path, Protection, Relay};
 
 /// Names a leg. The agent hands them out; one is not used again before [`Update::RemoveLeg`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,26 +26,19 @@ pub struct StreamKey {
     pub ssrc: Ssrc,
 }
 
-/// A local and a remote address between which ICE has validated a peer.
-///
-/// A TCP connection is a path, too (RFC 6544): its local port is one that no datagrams arrive at.
-/// A device that has such a port takes each frame of a connection as a datagram, and sends
-/// datagrams as frames (RFC 4571). A device without one has nothing to send them to. Entries and
-/// packets do not differ otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Path {
-    /// Our address, as the peer reaches it.
-    pub local: SocketAddr,
-    /// The peer's address.
-    pub remote: SocketAddr,
-}
-
 /// A transport, as far as packets see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leg {
     /// The address pairs that packets are accepted from, at most
     /// [`PATHS_MAX`](crate::limits::PATHS_MAX). The first is the nominated one, on which we send.
     pub paths: Vec<Path>,
+    /// Whether other legs may have the same path, and the SSRC of RTCP of this one's peer that is
+    /// from none of its streams.
+    ///
+    /// Such a leg has one path for its life. Datagrams that arrive there belong to the leg that has
+    /// their SSRC, as this one or as that of a stream or its retransmissions. No two legs of a path
+    /// have one in common. Datagrams without an SSRC, or with another, are of no leg.
+    pub shared: Option<Ssrc>,
     /// Keys, or none.
     pub protection: Protection,
     /// Header-extension ids in what the peer sends.

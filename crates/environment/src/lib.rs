@@ -7,5 +7,5 @@
 mod random;
 mod wall_clock;
 
-pub use random::Random;
+pub use random::{Random, sid_of};
 pub use wall_clock::WallClock;

@@ -1,5 +1,7 @@
 //! The protocols of datagrams on a shared port.
 
+use crate::Ssrc;
+
 /// The protocol of a datagram, judged by its first two bytes only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketKind {
@@ -34,6 +36,20 @@ pub fn classify(datagram: &[u8]) -> PacketKind {
     }
 }
 
+/// The SSRC that a datagram is from, readable also where it is protected: of an RTP packet, or of
+/// the sender of an RTCP packet. `None` for other protocols, and where it is cut off.
+///
+/// Source: RFC 3550 sections 5.1 and 6.4; RFC 4585 section 6.1.
+pub fn ssrc(datagram: &[u8]) -> Option<Ssrc> {
+    let at = match classify(datagram) {
+        PacketKind::Rtp => 8,
+        PacketKind::Rtcp => 4,
+        _ => return None,
+    };
+    let bytes = datagram.get(at..)?.first_chunk()?;
+    Some(Ssrc(u32::from_be_bytes(*bytes)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +78,18 @@ mod tests {
             };
             assert_eq!(classify(&[0x80, second]), expected, "second byte {second}");
         }
+    }
+
+    #[test]
+    fn media_and_rtcp_have_an_ssrc_and_nothing_else_has() {
+        let rtp = [0x80, 96, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3];
+        assert_eq!(ssrc(&rtp), Some(Ssrc(3)));
+        assert_eq!(ssrc(&rtp[..11]), None);
+        let rtcp = [0x80, 201, 0, 1, 0, 0, 0, 2];
+        assert_eq!(ssrc(&rtcp), Some(Ssrc(2)));
+        assert_eq!(ssrc(&rtcp[..7]), None);
+        assert_eq!(ssrc(&[0; 20]), None, "STUN");
+        assert_eq!(ssrc(&[22; 20]), None, "DTLS");
     }
 
     #[test]

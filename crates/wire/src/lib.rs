@@ -30,7 +30,7 @@ mod token;
 mod types;
 mod unwrap;
 
-pub use classify::{PacketKind, classify};
+pub use classify::{PacketKind, classify, ssrc};
 pub use codec::{Codec, MediaKind};
 pub use extension::{ExtensionForms, ExtensionKind, ExtensionMap, ExtensionMapError};
 pub use ntp::NtpTime;

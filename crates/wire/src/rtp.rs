@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::rtp_writer::RtpHeader;
 use crate::{PayloadType, RtpTimestamp, SequenceNumber, Ssrc};
 
 /// Bytes before the CSRC list.
@@ -164,19 +163,6 @@ impl<'a> RtpPacket<'a> {
     /// Whether the packet carries only padding, as bandwidth probes do.
     pub fn is_padding_only(&self) -> bool {
         self.padding_len > 0 && self.payload().is_empty()
-    }
-
-    /// The header as a value to change and write again, without the extension.
-    pub fn header(&self) -> RtpHeader<'a> {
-        RtpHeader {
-            has_padding: self.bytes[0] & 0x20 != 0,
-            marker: self.marker(),
-            payload_type: self.payload_type(),
-            sequence: self.sequence(),
-            timestamp: self.timestamp(),
-            ssrc: self.ssrc(),
-            csrcs: self.csrcs(),
-        }
     }
 
     fn word(&self, at: usize) -> u32 {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::rtp::{Csrcs, ExtensionForm, FIXED_HEADER_LEN, PROFILE_ONE_BYTE, PROFILE_TWO_BYTE};
-use crate::{PayloadType, RtpTimestamp, SequenceNumber, Ssrc};
+use crate::{PayloadType, RtpPacket, RtpTimestamp, SequenceNumber, Ssrc};
 
 /// The fields of an RTP header, as values.
 ///
@@ -52,6 +52,21 @@ impl fmt::Display for RtpWriteError {
 }
 
 impl std::error::Error for RtpWriteError {}
+
+impl<'a> RtpPacket<'a> {
+    /// The header as a value to change and write again, without the extension.
+    pub fn header(&self) -> RtpHeader<'a> {
+        RtpHeader {
+            has_padding: self.as_bytes()[0] & 0x20 != 0,
+            marker: self.marker(),
+            payload_type: self.payload_type(),
+            sequence: self.sequence(),
+            timestamp: self.timestamp(),
+            ssrc: self.ssrc(),
+            csrcs: self.csrcs(),
+        }
+    }
+}
 
 impl RtpHeader<'_> {
     /// Bytes that [`write`](Self::write) fills.

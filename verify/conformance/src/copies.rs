@@ -189,7 +189,7 @@ impl Pair {
     /// The model's copy of a packet, with the offsets of a replica that the switch has begun.
     fn expected(&self, datagram: &Datagram, arrival: &Arrival) -> SentCopy {
         let mut copy = self.copy(datagram);
-        let leg = self.arrivals.legs.at(datagram.path);
+        let leg = self.arrivals.legs.of_departure(datagram.path, &datagram.bytes);
         let began = leg
             .zip(copy.header)
             .and_then(|(leg, header)| self.began.get(&(leg, header.4)));
@@ -277,7 +277,7 @@ impl Pair {
     }
 
     fn copy(&self, datagram: &Datagram) -> SentCopy {
-        let leg = self.arrivals.legs.at(datagram.path);
+        let leg = self.arrivals.legs.of_departure(datagram.path, &datagram.bytes);
         let map = leg.and_then(|leg| self.arrivals.legs.entry(leg));
         SentCopy::of(&datagram.bytes, map.map(|leg| &leg.extensions_out))
     }

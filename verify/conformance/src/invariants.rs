@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dataplane::{LegId, Path, ReplicaId, Update};
 use wire::{PacketKind, RtpPacket};
 
-use crate::peers::LegTable;
+use crate::leg_table::LegTable;
 use crate::step::relay_of;
 use crate::subject::Observation;
 use crate::{Injection, Send, Step};
@@ -97,7 +97,7 @@ impl Invariants {
         if relay_of(send.path.local).is_some() {
             self.relayed.insert(send.bytes.clone());
         }
-        let leg = self.legs.at(send.path);
+        let leg = self.legs.of_arrival(send.path, &send.bytes);
         if let Some(leg) = leg.filter(|leg| !send.tampered || self.legs.profile(*leg).is_none()) {
             self.sources.arrived(leg, &send.bytes);
         }
@@ -176,7 +176,7 @@ impl Invariants {
         }
         let leg = self
             .legs
-            .at(path)
+            .of_departure(path, bytes)
             .ok_or_else(|| format!("sent media to {}, which no leg has", path.remote))?;
         if self.legs.entry(leg).and_then(|leg| leg.paths.first()) != Some(&path) {
             return Err(format!("sent media to {}, which is not nominated", path.remote));

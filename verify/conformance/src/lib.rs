@@ -18,6 +18,7 @@ pub mod differential;
 pub mod event;
 pub mod invariants;
 pub mod keystream;
+pub mod leg_table;
 pub mod peers;
 pub mod random;
 pub mod rtp;

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use backend_udp::srtp::{OpenError, Opener, Sealer, rtcp_overhead, rtp_overhead};
-use dataplane::{Leg, LegId, MasterKey, Path, Protection, Relay, RelayProtection, SrtpProfile, Update};
+use dataplane::{LegId, MasterKey, Path, Protection, Relay, RelayProtection, SrtpProfile, Update};
 use wire::{PacketKind, RtpPacket};
 
 use crate::Send;
+use crate::leg_table::LegTable;
 
 /// The relays written to a device.
 #[derive(Debug, Default)]
@@ -44,42 +45,6 @@ impl RelayTable {
     fn share(&self, key: &MasterKey) -> bool {
         let hops = self.0.values().filter_map(|relay| relay.rtp.as_ref());
         hops.filter(|hop| hop.egress_protection.key() == Some(key)).count() > 1
-    }
-}
-
-/// The legs written to a device.
-#[derive(Debug, Default)]
-pub struct LegTable(BTreeMap<LegId, Leg>);
-
-impl LegTable {
-    /// Follows an update that the device took.
-    pub fn apply(&mut self, update: &Update) {
-        match update {
-            Update::SetLeg(id, leg) => drop(self.0.insert(*id, leg.clone())),
-            Update::RemoveLeg(id) => drop(self.0.remove(id)),
-            _ => {}
-        }
-    }
-
-    /// The leg of an address pair.
-    pub fn at(&self, path: Path) -> Option<LegId> {
-        self.0
-            .iter()
-            .find(|(_, leg)| leg.paths.contains(&path))
-            .map(|(id, _)| *id)
-    }
-
-    /// The leg's entry.
-    pub fn entry(&self, id: LegId) -> Option<&Leg> {
-        self.0.get(&id)
-    }
-
-    /// The leg's profile, when it has keys.
-    pub fn profile(&self, id: LegId) -> Option<SrtpProfile> {
-        match &self.0.get(&id)?.protection {
-            Protection::Srtp { ingress, .. } => Some(ingress.profile()),
-            Protection::Clear | Protection::Pending => None,
-        }
     }
 }
 
@@ -218,7 +183,10 @@ impl Peers {
     fn seal(&mut self, path: Path, plain: &[u8]) -> Vec<u8> {
         let peer = match self.relays.ingress_protection(path.local) {
             Some(key) => Some(party(&mut self.parties, key)),
-            None => self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)),
+            None => {
+                let leg = self.legs.of_arrival(path, plain);
+                leg.and_then(|leg| self.peers.get_mut(&leg))
+            }
         };
         let Some(peer) = peer else {
             return plain.to_vec();
@@ -234,7 +202,8 @@ impl Peers {
     ///
     /// Errors: those of its SRTP, for a leg with keys.
     pub fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Opened, OpenError> {
-        if let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) {
+        let leg = self.legs.of_departure(path, bytes);
+        if let Some(peer) = leg.and_then(|leg| self.peers.get_mut(&leg)) {
             return peer.open(bytes);
         }
         let rtcp = wire::classify(bytes) == PacketKind::Rtcp;

@@ -30,6 +30,8 @@ pub struct Options {
     pub srtp: Srtp,
     /// The behaviour of the network.
     pub network: Network,
+    /// Whether legs may share a path, which then are told apart by SSRCs.
+    pub shares_paths: bool,
 }
 
 /// The behaviour of the network.
@@ -131,7 +133,10 @@ impl Generator {
 
 #[cfg(test)]
 mod tests {
+    use dataplane::Update;
+
     use super::*;
+    use crate::leg_table::LegTable;
     use crate::text::{Statement, parse, print_history};
 
     #[test]
@@ -140,9 +145,58 @@ mod tests {
             steps: 200,
             srtp: Srtp::Mixed,
             network: Network::Rough,
+            shares_paths: true,
         };
         assert_eq!(history(7, options), history(7, options));
         assert_ne!(history(7, options), history(8, options));
+    }
+
+    /// How many packets arrive on legs that share a path, and how many legs come to another's path.
+    fn shared(options: Options) -> (usize, usize) {
+        let (mut packets, mut together) = (0, 0);
+        for seed in 0..30 {
+            let mut legs = LegTable::default();
+            for step in history(seed, options) {
+                match step {
+                    Step::Write(update) => {
+                        if let Update::SetLeg(id, leg) = &update
+                            && legs.entry(*id).is_none()
+                        {
+                            together += usize::from(leg.paths.iter().any(|path| legs.at(*path).is_some()));
+                        }
+                        legs.apply(&update);
+                    }
+                    Step::Send(send) => {
+                        let leg = legs.of_arrival(send.path, &send.bytes);
+                        let entry = leg.and_then(|leg| legs.entry(leg));
+                        packets += usize::from(entry.is_some_and(|entry| entry.shared.is_some()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (packets, together)
+    }
+
+    #[test]
+    fn histories_have_media_on_legs_that_share_a_path() {
+        for srtp in [Srtp::Mixed, Srtp::Never] {
+            for network in [Network::Rough, Network::Clean, Network::Described] {
+                let options = Options {
+                    steps: 400,
+                    srtp,
+                    network,
+                    shares_paths: true,
+                };
+                let (packets, together) = shared(options);
+                assert!(packets > 500 && together > 10, "{options:?}: {packets}, {together}");
+                let alone = Options {
+                    shares_paths: false,
+                    ..options
+                };
+                assert_eq!(shared(alone).0, 0, "{options:?}");
+            }
+        }
     }
 
     #[test]
@@ -153,6 +207,7 @@ mod tests {
                 steps: 300,
                 srtp,
                 network: Network::Rough,
+                shares_paths: srtp == Srtp::Mixed,
             };
             let relays = RelayOptions {
                 steps: 300,

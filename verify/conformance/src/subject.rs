@@ -86,6 +86,7 @@ impl Subject {
         for (path, got) in more.got {
             observation.got.entry(path).or_default().extend(got);
         }
+        self.in_order_of_legs(&mut observation.got);
         observation.events.extend(more.events);
         observation.events.sort_by_key(order);
         observation.counters = more.counters;
@@ -97,6 +98,14 @@ impl Subject {
             std::thread::sleep(time);
         }
         self.now += time;
+    }
+
+    /// Only the order within a leg is the contract's, also where legs share a path.
+    fn in_order_of_legs(&self, got: &mut BTreeMap<Path, Got>) {
+        for (path, got) in got {
+            let leg = |bytes: &[u8]| self.peers.legs.of_departure(*path, bytes);
+            got.sort_by_key(|opened| opened.as_ref().ok().map(|opened| leg(&opened.bytes)));
+        }
     }
 
     fn observe(&mut self, written: Result<(), WriteError>) -> Observation {
@@ -112,6 +121,7 @@ impl Subject {
         for (datagram, opened) in sent.iter().zip(opened) {
             got.entry(datagram.path).or_default().push(opened);
         }
+        self.in_order_of_legs(&mut got);
         let mut events: Vec<Event> = std::iter::from_fn(|| self.device.poll()).flat_map(flatten).collect();
         events.sort_by_key(order);
         Observation {

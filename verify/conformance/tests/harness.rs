@@ -144,6 +144,7 @@ fn steps_to_find(mutation: Mutation, judge: Judge) -> Option<usize> {
                 steps: 300,
                 srtp,
                 network: Network::Rough,
+                shares_paths: false,
             },
         );
         let difference = judge(&steps)?;

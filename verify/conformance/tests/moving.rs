@@ -25,6 +25,7 @@ fn steps(seed: u64) -> Vec<Step> {
         steps: 500,
         srtp: Srtp::Never,
         network: Network::Clean,
+        shares_paths: false,
     };
     let is_asked_again = |step: &Step| matches!(step, Step::Inject(Injection::Resend(..) | Injection::Probe { .. }));
     let mut steps = history(seed, options);

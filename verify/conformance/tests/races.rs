@@ -41,6 +41,7 @@ fn peer(plane: &UdpPlane) -> (UdpSocket, Path) {
 fn leg(path: Path) -> Leg {
     Leg {
         paths: vec![path],
+        shared: None,
         protection: Protection::Clear,
         extensions_in: ExtensionMap::default(),
         extensions_out: ExtensionMap::default(),

@@ -40,7 +40,12 @@ fn run_network(
     let steps = from_environment("WEIR_STEPS").unwrap_or(500) as usize;
     let start = now();
     for seed in first..first + cases {
-        let options = Options { steps, srtp, network };
+        let options = Options {
+            steps,
+            srtp,
+            network,
+            shares_paths: srtp == Srtp::Mixed && network == Network::Rough,
+        };
         let steps = history(seed, options);
         if let Err(difference) = run(&steps, start) {
             let whole = difference.to_string();
@@ -135,6 +140,7 @@ fn number_by_frames_alike(first: u64, new_device: impl Fn(Instant) -> Box<dyn De
                 steps: 500,
                 srtp: Srtp::Never,
                 network,
+                shares_paths: false,
             };
             let mut steps = numbered(history(seed, options), rewriting);
             if network == Network::Clean {
@@ -235,6 +241,7 @@ fn random_histories_reach_every_counter_often() {
                 steps: 500,
                 srtp,
                 network: Network::Rough,
+                shares_paths: srtp == Srtp::Mixed,
             },
         ) {
             subject.step(&step);

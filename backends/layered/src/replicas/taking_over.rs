@@ -68,7 +68,7 @@ impl<B: DataPlane, O: ReplicaOffload> ReplicaLayer<B, O> {
         let Some(replica) = self.muted.replica(id).filter(|replica| !replica.paused) else {
             return;
         };
-        let continues = from.and_then(|from| from.source);
+        let continues = from.filter(|from| !from.awaits_key_frame).and_then(|from| from.source);
         if let Some(source) = replica.source.filter(|source| continues != Some(*source)) {
             self.events.push_back(Event::Selected {
                 replica: id,

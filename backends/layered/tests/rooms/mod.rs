@@ -133,6 +133,7 @@ pub(crate) fn path(number: u16) -> Path {
 pub(crate) fn leg(number: u16) -> Leg {
     Leg {
         paths: vec![path(number)],
+        shared: None,
         protection: Protection::Clear,
         extensions_in: ExtensionMap::default(),
         extensions_out: ExtensionMap::default(),

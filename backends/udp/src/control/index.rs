@@ -3,10 +3,11 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use dataplane::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX};
+use dataplane::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX, STREAMS_PER_SHARED_LEG_MAX};
 use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey, WriteError};
 use wire::Ssrc;
 
+use super::shared_paths::SharedPaths;
 use crate::channel::{Generation, Source};
 
 /// How many legs there may be.
@@ -20,7 +21,10 @@ pub(super) const REPLICAS_MAX: usize = 1_048_576;
 #[derive(Debug, Default)]
 pub(super) struct TableIndex {
     legs: HashMap<LegId, LegIndex>,
+    /// The paths that one leg has.
     paths: HashMap<Path, LegId>,
+    /// The paths that legs share.
+    shared: SharedPaths,
     replicas: HashMap<ReplicaId, ReplicaIdentity>,
     streams: usize,
     /// The newest stream's.
@@ -31,6 +35,8 @@ pub(super) struct TableIndex {
 struct LegIndex {
     owner: usize,
     paths: Vec<Path>,
+    /// That of RTCP, where it shares its path.
+    shared: Option<Ssrc>,
     streams: BTreeMap<Ssrc, StreamIndex>,
     replicas: BTreeSet<ReplicaId>,
     /// SSRCs its replicas use or ever used: their keystreams are spent.
@@ -71,13 +77,15 @@ impl TableIndex {
     }
 
     pub(super) fn owner_of_path(&self, path: &Path) -> Option<usize> {
-        self.owner_of_leg(*self.paths.get(path)?)
+        let leg = self.paths.get(path).copied().or_else(|| self.shared.a_leg_at(path));
+        self.owner_of_leg(leg?)
     }
 
     /// The source ports of legs, each with the shard that owns the leg.
     pub(super) fn port_owners(&self) -> impl Iterator<Item = (u16, usize)> {
-        let owner = |(path, leg): (&Path, &LegId)| Some((path.remote.port(), self.owner_of_leg(*leg)?));
-        self.paths.iter().filter_map(owner)
+        let of_one = self.paths.iter().map(|(path, leg)| (path, *leg));
+        let owner = |(path, leg): (&Path, LegId)| Some((path.remote.port(), self.owner_of_leg(leg)?));
+        of_one.chain(self.shared.all()).filter_map(owner)
     }
 
     pub(super) fn owner_of_replica(&self, id: ReplicaId) -> Option<usize> {
@@ -88,7 +96,8 @@ impl TableIndex {
         self.source(key).map(|source| source.shard)
     }
 
-    /// Enters a leg; a new one is given to the shard that `owner` names.
+    /// Enters a leg; a new one is given to the shard that `owner` names, or to that of the legs
+    /// beside it.
     pub(super) fn set_leg(
         &mut self,
         id: LegId,
@@ -98,29 +107,30 @@ impl TableIndex {
         if leg.paths.len() > PATHS_MAX {
             return Err(WriteError::TableFull);
         }
-        if leg
-            .paths
-            .iter()
-            .any(|path| self.paths.get(path).is_some_and(|other| *other != id))
-        {
-            return Err(WriteError::PathTaken);
-        }
+        self.check_paths(id, leg)?;
         if !self.legs.contains_key(&id) && self.legs.len() >= LEGS_MAX {
             return Err(WriteError::TableFull);
         }
+        let beside = leg.paths.first().filter(|_| leg.shared.is_some());
+        let beside = beside.and_then(|path| self.owner_of_path(path));
         let leg_index = self.legs.entry(id).or_insert_with(|| LegIndex {
-            owner: owner(),
+            owner: beside.unwrap_or_else(owner),
             paths: Vec::new(),
+            shared: leg.shared,
             streams: BTreeMap::new(),
             replicas: BTreeSet::new(),
             ssrcs_used: HashSet::new(),
         });
         let old = std::mem::replace(&mut leg_index.paths, leg.paths.clone());
-        let change = LegChange {
+        let mut change = LegChange {
             owner: leg_index.owner,
             removed: old.iter().filter(|path| !leg.paths.contains(path)).copied().collect(),
             added: leg.paths.iter().filter(|path| !old.contains(path)).copied().collect(),
         };
+        if let Some(ssrc) = leg.shared {
+            change.added.retain(|path| self.shared.add(*path, ssrc, id));
+            return Ok(change);
+        }
         for path in &change.removed {
             self.paths.remove(path);
         }
@@ -128,8 +138,43 @@ impl TableIndex {
         Ok(change)
     }
 
+    /// Refuses a path that another leg has, unless both share it and are told apart.
+    fn check_paths(&self, id: LegId, leg: &Leg) -> Result<(), WriteError> {
+        let known = self.legs.get(&id);
+        match (leg.shared, &leg.paths[..]) {
+            (Some(ssrc), [path]) => {
+                let is_as_before = |known: &LegIndex| known.shared == Some(ssrc) && known.paths == [*path];
+                if !known.is_none_or(is_as_before) {
+                    return Err(WriteError::Fixed);
+                }
+                if self.paths.contains_key(path) {
+                    return Err(WriteError::PathTaken);
+                }
+                match self.shared.is_taken(path, ssrc, id) {
+                    true => Err(WriteError::SsrcTaken),
+                    false => Ok(()),
+                }
+            }
+            (Some(_), _) => Err(WriteError::Unsupported),
+            (None, _) if known.is_some_and(|known| known.shared.is_some()) => Err(WriteError::Fixed),
+            (None, paths) => {
+                let has_another = |path: &Path| self.paths.get(path).is_some_and(|other| *other != id);
+                let is_taken = |path: &Path| has_another(path) || self.shared.a_leg_at(path).is_some();
+                match paths.iter().any(is_taken) {
+                    true => Err(WriteError::PathTaken),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Removes a leg. The paths that are named with it are those that no leg has any more.
     pub(super) fn remove_leg(&mut self, id: LegId) -> Result<RemovedLeg, WriteError> {
-        let leg_index = self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
+        let mut leg_index = self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
+        if leg_index.shared.is_some() {
+            let ssrcs = leg_index.ssrcs_in();
+            leg_index.paths.retain(|path| self.shared.remove(path, &ssrcs));
+        }
         for path in &leg_index.paths {
             self.paths.remove(path);
         }
@@ -155,8 +200,19 @@ impl TableIndex {
         if stream.rtx == Some(key.ssrc) || others.any(|(ssrc, other)| taken(*ssrc) || other.rtx.is_some_and(taken)) {
             return Err(WriteError::SsrcTaken);
         }
+        let shared = leg_index.shared.map(|of_rtcp| (of_rtcp, leg_index.paths[0]));
+        if let Some((of_rtcp, path)) = shared {
+            let mut ssrcs = [Some(key.ssrc), stream.rtx].into_iter().flatten();
+            if ssrcs.any(|ssrc| ssrc == of_rtcp || self.shared.is_taken(&path, ssrc, key.leg)) {
+                return Err(WriteError::SsrcTaken);
+            }
+        }
         let is_new = !leg_index.streams.contains_key(&key.ssrc);
-        if is_new && (leg_index.streams.len() >= STREAMS_PER_LEG_MAX || self.streams >= STREAMS_MAX) {
+        let most = match leg_index.shared {
+            Some(_) => STREAMS_PER_SHARED_LEG_MAX,
+            None => STREAMS_PER_LEG_MAX,
+        };
+        if is_new && (leg_index.streams.len() >= most || self.streams >= STREAMS_MAX) {
             return Err(WriteError::TableFull);
         }
         let stream_index = leg_index.streams.entry(key.ssrc).or_insert_with(|| {
@@ -167,7 +223,13 @@ impl TableIndex {
                 rtx: None,
             }
         });
-        stream_index.rtx = stream.rtx;
+        let before = std::mem::replace(&mut stream_index.rtx, stream.rtx);
+        if let Some((_, path)) = shared {
+            self.shared.remove(&path, before.as_slice());
+            for ssrc in [Some(key.ssrc), stream.rtx].into_iter().flatten() {
+                self.shared.add(path, ssrc, key.leg);
+            }
+        }
         Ok(Source {
             key,
             generation: stream_index.generation,
@@ -177,9 +239,14 @@ impl TableIndex {
 
     pub(super) fn remove_stream(&mut self, key: StreamKey) -> Result<Source, WriteError> {
         let source = self.source(key).ok_or(WriteError::UnknownStream)?;
-        self.legs
-            .get_mut(&key.leg)
-            .and_then(|leg_index| leg_index.streams.remove(&key.ssrc));
+        let leg_index = self.legs.get_mut(&key.leg).ok_or(WriteError::UnknownLeg)?;
+        let removed = leg_index.streams.remove(&key.ssrc);
+        if leg_index.shared.is_some() {
+            let rtx = removed.and_then(|stream| stream.rtx);
+            let path = leg_index.paths[0];
+            self.shared.remove(&path, &[key.ssrc]);
+            self.shared.remove(&path, rtx.as_slice());
+        }
         self.streams -= 1;
         Ok(source)
     }
@@ -234,6 +301,12 @@ impl TableIndex {
 }
 
 impl LegIndex {
+    /// The SSRCs that its peer sends with.
+    fn ssrcs_in(&self) -> Vec<Ssrc> {
+        let of_streams = self.streams.iter().flat_map(|(ssrc, stream)| [Some(*ssrc), stream.rtx]);
+        of_streams.chain([self.shared]).flatten().collect()
+    }
+
     /// Takes the SSRCs of a new replica for good, or says why not.
     fn reserve(&mut self, replica: &ReplicaIdentity, replicas: usize) -> Result<(), WriteError> {
         if replica.rtx.is_some_and(|(_, first)| first >= 1 << 15) {

@@ -9,6 +9,7 @@ mod affinity;
 mod index;
 mod inject;
 mod mesh;
+mod shared_paths;
 
 use std::sync::Arc;
 
@@ -249,6 +250,7 @@ mod tests {
                 local: "192.0.2.1:7882".parse().unwrap(),
                 remote: "192.0.2.2:5000".parse().unwrap(),
             }],
+            shared: None,
             protection: Protection::Clear,
             extensions_in: ExtensionMap::default(),
             extensions_out: ExtensionMap::default(),

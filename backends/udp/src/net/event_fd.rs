@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use super::socket::check;
+use crate::wakeup::Wakeup;
 
 /// Wakes one sleeping thread from any thread.
 #[derive(Clone, Debug)]
@@ -24,6 +25,12 @@ impl EventFd {
         // SAFETY: eight bytes are read from a number that lives as long as the call. A full counter
         // is signalled already.
         let _ = unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+
+    /// A wake-up that signals the descriptor.
+    pub(crate) fn to_wakeup(&self) -> Arc<Wakeup> {
+        let event_fd = self.clone();
+        Arc::new(Wakeup::new(move || event_fd.wake()))
     }
 
     pub(crate) fn raw(&self) -> RawFd {

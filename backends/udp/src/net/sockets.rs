@@ -14,9 +14,9 @@ use super::receive::Receiver;
 use super::reuseport::ReuseportGroup;
 use super::send::Sender;
 use super::sleep::{OTHERS_MAX, SOCKETS_MAX, sleep};
-use super::{EventFd, socket::Socket};
+use super::{EventFd, Network, socket::Socket};
+use crate::UdpConfig;
 use crate::shard::{Run, Transmit};
-use crate::{Network, UdpConfig};
 
 /// One worker's sockets: one for each address. Each shares its port with the other workers', unless
 /// workers have ports of their own.

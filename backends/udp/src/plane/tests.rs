@@ -54,6 +54,7 @@ fn connect_at(plane: &mut UdpPlane, id: u32, at: SocketAddr) -> UdpSocket {
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
     let leg = Leg {
         paths: vec![path_of_new(plane, at, &peer)],
+        shared: None,
         protection: Protection::Clear,
         extensions_in: ExtensionMap::default(),
         extensions_out: ExtensionMap::default(),

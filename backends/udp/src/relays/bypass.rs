@@ -19,8 +19,7 @@ use crate::channel::CounterPage;
 use crate::channel::Reports;
 use crate::channel::{WorkerEnds, WorkerLink};
 use crate::hash::Mixed;
-use crate::net::PortSocket;
-use crate::worker::Network;
+use crate::net::{Network, PortSocket};
 
 /// The smallest number of cached ports at which closed ones are dropped.
 const FORGOTTEN_MIN: usize = 256;

@@ -16,7 +16,6 @@
 //! lock of its own, which is nearly always taken by one worker only.
 
 mod bypass;
-mod inline;
 mod keyring;
 mod keystream;
 mod port;
@@ -32,8 +31,7 @@ use dataplane::limits::DATAGRAM_MAX;
 
 pub use bypass::RtpBypass;
 pub(crate) use bypass::{BypassLink, BypassPorts, BypassWorker};
-pub(crate) use inline::{InlineSocket, InlineSockets, NoRegistry};
-pub(crate) use shard::{RelayShard, SocketRegistry};
+pub(crate) use shard::{RelayShard, RelaySlot, SocketRegistry};
 pub(crate) use table::{RELAYS_MAX, Relays};
 pub(crate) use worker::RelayWorkers;
 

@@ -97,9 +97,9 @@ impl SourceFilter {
     }
 
     /// Reports the source of a datagram, if it is new and to be learned.
-    fn learn(&mut self, context: &mut PacketContext<'_>, path: Path) {
+    fn learn(&mut self, context: &mut PacketContext<'_>, path: Path, kind: PacketKind) {
         let is_new = self.reported != Some(path.remote);
-        if is_new && matches!(self.accept, Accept::Learn { .. }) && context.report_source(path) {
+        if is_new && self.accept.learns_from(kind) && context.report_source(path) {
             self.reported = Some(path.remote);
         }
     }
@@ -170,7 +170,7 @@ impl<D> Port<D> {
         // Some phones send RTCP to the port for RTP, from another source than RTP.
         let is_stray = kind == PacketKind::Rtcp && self.rtcp.is_none();
         if !is_stray && !matches!(self.ingress_protection, Unprotect::Srtp(_)) {
-            self.filter.learn(context, path);
+            self.filter.learn(context, path, kind);
         }
         match kind {
             PacketKind::Rtp | PacketKind::Rtcp if matches!(self.ingress_protection, Unprotect::Pending) => {
@@ -207,7 +207,7 @@ impl<D> Port<D> {
         let len = match &mut self.ingress_protection {
             Unprotect::Srtp(opener) => {
                 let opened = opener.open_rtp(&mut buffer[..len], header_len).map_err(reason)?;
-                self.filter.learn(context, path);
+                self.filter.learn(context, path, PacketKind::Rtp);
                 opened.len
             }
             Unprotect::Clear | Unprotect::Pending => len,
@@ -236,7 +236,7 @@ impl<D> Port<D> {
         let len = match &mut self.ingress_protection {
             Unprotect::Srtp(opener) => {
                 let len = opener.open_rtcp(&mut buffer[..len]).map_err(reason)?;
-                self.filter.learn(context, path);
+                self.filter.learn(context, path, PacketKind::Rtcp);
                 len
             }
             Unprotect::Clear | Unprotect::Pending => len,

@@ -298,9 +298,9 @@ mod tests {
     use dataplane::Accept;
 
     use super::super::shard::{RelaySlot, SocketRegistry};
-    use super::super::{InlineSocket, InlineSockets};
     use super::*;
-    use crate::inline::Sent;
+    use crate::inline::ports::{InlineSocket, InlineSockets};
+    use crate::inline::sent::Sent;
 
     /// Asks whether entries are applied while one is.
     struct Asks<'a>(&'a Relays<InlineSockets>);

@@ -13,10 +13,10 @@ use super::shard::{RelayShard, RelaySlot, SocketRegistry};
 use super::table::Relays;
 use super::{BUFFER, RelaySocket, SocketFactory};
 use crate::abort::AbortOnPanic;
+use crate::clock::now;
 use crate::heartbeat::{Heartbeat, Ping};
 use crate::net::{EventFd, Poller, PortSocket, PortWatch, RealtimePriority};
 use crate::wakeup::Wakeup;
-use crate::worker::{now, wakeup_by};
 
 impl RelaySocket for Arc<PortSocket> {
     fn send(&self, to: SocketAddr, tos: Option<u8>, bytes: &[u8]) -> bool {
@@ -103,7 +103,7 @@ impl RelayWorkers {
         let event_fds = (0..workers)
             .map(|_| EventFd::new())
             .collect::<io::Result<Vec<EventFd>>>()?;
-        let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(wakeup_by).collect();
+        let wakeups: Vec<Arc<Wakeup>> = event_fds.iter().map(EventFd::to_wakeup).collect();
         let (relays, shards) = Relays::new(PortSockets::default(), &wakeups, agent);
         let mut this = RelayWorkers {
             relays,

@@ -9,8 +9,8 @@ use wire::Ssrc;
 
 use crate::channel::UnknownStream;
 use crate::prefetch;
-use crate::shard::egress::pace::Pace;
-use crate::shard::egress::runs::RunKey;
+use crate::shard::pace::Pace;
+use crate::shard::runs::RunKey;
 use crate::sorted::insert_sorted;
 use crate::srtp::{Opener, Sealer, StreamIndexes};
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 use dataplane::Counter;
 
 use crate::shard::Shard;
-use crate::shard::egress::rewrite::BatchTime;
 use crate::shard::handoff::Handoff;
+use crate::shard::rewrite::BatchTime;
 
 /// How many messages of one other shard are taken at a time.
 const HANDOFFS_PER_TURN: usize = 256;

@@ -10,7 +10,8 @@
 //! stream, [`fanout`] queues it for the stream's replicas and serves them, audio first, in quanta,
 //! [`select`] decides which layers a [`replica`] gets, and [`egress`] rewrites, paces and seals it.
 //! Beside them, `commands` acts on commands of the agent and `messages` on messages of other
-//! shards. `tables` holds the legs, streams and replicas.
+//! shards. `tables` holds the legs, streams and replicas. `rewrite` has the changes to a packet for
+//! one receiver. A leg has its `pace`, and its run among the `runs` of a batch.
 //!
 //! Driving one: [`take_commands`](Shard::take_commands), [`take_handoffs`](Shard::take_handoffs),
 //! [`receive`](Shard::receive) for each datagram, [`work`](Shard::work) until nothing is left,
@@ -23,16 +24,19 @@ pub(crate) mod handoff;
 mod ingress;
 mod leg;
 mod messages;
+mod pace;
 mod packet;
 mod prefetching;
 mod replica;
+mod rewrite;
 mod routes;
+mod runs;
 mod select;
 mod statistics;
 mod stream;
 mod tables;
 
-pub use egress::{Run, Transmit};
+pub use runs::{Run, Transmit};
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,10 +46,10 @@ use rtrb::Consumer;
 
 use crate::channel::{CounterPage, Reports, ShardCommand};
 use crate::shard::egress::Egress;
-use crate::shard::egress::pace::PaceTimers;
 use crate::shard::fanout::queues::FanoutQueues;
 use crate::shard::handoff::HandoffRing;
 use crate::shard::ingress::open_frames::OpenFrames;
+use crate::shard::pace::PaceTimers;
 use crate::shard::packet::pool::Pool;
 use crate::shard::tables::Tables;
 

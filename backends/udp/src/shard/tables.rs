@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use dataplane::{Counter, Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+use wire::Ssrc;
 
 use crate::channel::{Generation, Source};
 use crate::hash::Mixed;
@@ -33,7 +34,8 @@ impl Tables {
     pub(super) fn set_leg(&mut self, id: LegId, entry: Leg) {
         let slot = match self.leg_slots.get(&id) {
             Some(slot) => {
-                for path in &self.legs[*slot].entry.paths {
+                let before = &self.legs[*slot].entry;
+                for path in before.paths.iter().filter(|_| before.shared.is_none()) {
                     self.routes.remove(path);
                 }
                 *slot
@@ -49,7 +51,10 @@ impl Tables {
             }
         };
         for path in &entry.paths {
-            self.routes.insert(*path, Route::Here(slot));
+            match entry.shared {
+                Some(ssrc) => self.routes.share(*path, ssrc, slot),
+                None => self.routes.insert(*path, Route::Here(slot)),
+            }
         }
         self.legs[slot].replace(entry);
     }
@@ -66,9 +71,11 @@ impl Tables {
         for (_, stream) in std::mem::take(&mut self.legs[slot].streams) {
             let stream = self.streams.remove(stream);
             self.stream_slots.remove(&stream.generation);
+            unshare(&mut self.routes, &self.legs[slot], stream.ssrcs());
         }
         let leg = self.legs.remove(slot);
-        for path in &leg.entry.paths {
+        unshare(&mut self.routes, &leg, leg.entry.shared.into_iter());
+        for path in leg.entry.paths.iter().filter(|_| leg.entry.shared.is_none()) {
             self.routes.remove(path);
         }
     }
@@ -83,9 +90,11 @@ impl Tables {
 
     /// Adds a stream, or changes its entry.
     pub(super) fn set_stream(&mut self, key: StreamKey, generation: Generation, entry: Stream) {
-        let leg = &mut self.legs[self.leg_slots[&key.leg]];
+        let leg_slot = self.leg_slots[&key.leg];
+        let leg = &mut self.legs[leg_slot];
         let slot = match self.stream_slots.get(&generation) {
             Some(slot) => {
+                unshare(&mut self.routes, leg, self.streams[*slot].ssrcs());
                 let before = self.streams[*slot].entry.rtx;
                 leg.forget_descriptions(before.filter(|rtx| entry.rtx != Some(*rtx)));
                 self.streams[*slot].replace(entry);
@@ -100,6 +109,11 @@ impl Tables {
             }
         };
         leg.add_ssrcs(self.streams[slot].ssrcs(), slot);
+        for path in leg.entry.paths.iter().filter(|_| leg.entry.shared.is_some()) {
+            for ssrc in self.streams[slot].ssrcs() {
+                self.routes.share(*path, ssrc, leg_slot);
+            }
+        }
     }
 
     /// Removes a stream.
@@ -109,6 +123,7 @@ impl Tables {
         leg.remove_ssrcs_of(slot);
         remove_sorted(&mut leg.streams, key.ssrc);
         let stream = self.streams.remove(slot);
+        unshare(&mut self.routes, leg, stream.ssrcs());
         stream.ssrcs().for_each(|ssrc| leg.forget_descriptions(Some(ssrc)));
         self.stream_slots.remove(&stream.generation);
     }
@@ -191,5 +206,12 @@ impl Tables {
         slots
             .find(|slot| self.replicas[*slot].padding_type().is_some())
             .ok_or(Counter::NoRetransmission)
+    }
+}
+
+/// The SSRCs are no longer this leg's, if it shares its path.
+fn unshare(routes: &mut Routes, leg: &LegState, ssrcs: impl Iterator<Item = Ssrc>) {
+    if let (Some(_), [path]) = (leg.entry.shared, &leg.entry.paths[..]) {
+        ssrcs.for_each(|ssrc| routes.unshare(path, ssrc));
     }
 }

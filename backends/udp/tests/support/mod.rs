@@ -77,6 +77,7 @@ pub(crate) fn leg(path: Path, protection: Protection) -> Leg {
     extensions.insert(ExtensionKind::AbsSendTime, 4).unwrap();
     Leg {
         paths: vec![path],
+        shared: None,
         protection,
         extensions_in: extensions,
         extensions_out: extensions,

@@ -264,20 +264,9 @@ fn changed(packet: &MediaPacket, decision: Decision) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The running counters in a VP8 payload; those it does not carry are zero.
-pub(super) fn vp8_ids(payload: &[u8]) -> Vp8Ids {
-    let Ok(descriptor) = Vp8Descriptor::parse(payload) else {
-        return Vp8Ids::default();
-    };
-    Vp8Ids {
-        picture: descriptor.picture_id.map_or(0, |id| id.value()),
-        tl0: descriptor.tl0_pic_idx.unwrap_or(0),
-    }
-}
-
 /// Moves the counters on by `offset`, each within its own width.
 fn add_vp8_ids(payload: &mut [u8], offset: Vp8Ids) {
-    let ids = vp8_ids(payload).plus(offset);
+    let ids = Vp8Ids::read(payload).plus(offset);
     if let Ok(mut descriptor) = Vp8Descriptor::parse(payload) {
         descriptor.rewrite_picture_id(payload, ids.picture);
         descriptor.rewrite_tl0_pic_idx(payload, ids.tl0);

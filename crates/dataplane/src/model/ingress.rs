@@ -7,7 +7,7 @@ use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPa
 
 use super::frame::Frame;
 use super::stream::{MediaPacket, StreamState};
-use super::{Description, Egress, Ingress, Model};
+use super::{Description, Egress, Ingress, LegState, Model};
 use crate::limits::{DATAGRAM_MAX, PROTECTED_PUNTS_MAX, UNKNOWN_STREAMS_MAX};
 use crate::{Arrival, Counter, Event, LegId, Protection, PuntKind, StreamKey, Verdict};
 
@@ -39,11 +39,7 @@ impl Model {
         if arrival.bytes.len() > DATAGRAM_MAX {
             return Verdict::Drop(Counter::Oversized);
         }
-        let leg = self
-            .legs
-            .iter()
-            .find(|(_, leg)| leg.entry.paths.contains(&arrival.path))
-            .map(|(id, _)| *id);
+        let leg = self.leg_of(&arrival);
         match (wire::classify(arrival.bytes), leg) {
             (PacketKind::Stun, _) => self.punt(now, arrival, leg, PuntKind::Stun, Counter::PuntedStun),
             (PacketKind::TurnChannel | PacketKind::Unknown, _) => Verdict::Drop(Counter::NotMedia),
@@ -60,6 +56,16 @@ impl Model {
                 Err(_) => Verdict::Drop(Counter::Malformed),
             },
         }
+    }
+
+    /// The leg of a datagram: by its path, and by its SSRC where legs share that.
+    fn leg_of(&self, arrival: &Ingress<'_>) -> Option<LegId> {
+        let ssrc = wire::ssrc(arrival.bytes);
+        let is_of = |(id, leg): &(&LegId, &LegState)| {
+            let has_ssrc = |ssrc| self.ssrcs_in(**id).any(|own| own == ssrc);
+            leg.entry.paths.contains(&arrival.path) && (leg.entry.shared.is_none() || ssrc.is_some_and(has_ssrc))
+        };
+        self.legs.iter().find(is_of).map(|(id, _)| *id)
     }
 
     /// A packet of a leg that has no keys yet.

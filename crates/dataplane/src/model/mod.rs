@@ -7,11 +7,12 @@
 //! implementations.
 //!
 //! Reading order: [`ingress`](self) finds a datagram's stream, [`frame`] reads its layer,
-//! [`stream`] remembers arrivals, [`replica`] decides and numbers, [`select`] selects layers,
-//! [`header`] writes. The model has no pacer: packets are sent at once. A device with a pacer
-//! differs only in sending times. [`relay`] is separate from all this: a datagram that arrives at a
-//! relay's port is of no leg.
+//! [`stream`] remembers arrivals, [`forward`](self) offers a packet to each [`replica`], which
+//! decides and numbers, [`select`] selects layers, [`header`] writes. The model has no pacer:
+//! packets are sent at once. A device with a pacer differs only in sending times. [`relay`] is
+//! separate from all this: a datagram that arrives at a relay's port is of no leg.
 
+mod forward;
 mod frame;
 mod header;
 mod ingress;

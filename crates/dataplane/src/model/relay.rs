@@ -197,15 +197,14 @@ impl Model {
     fn learn(&mut self, arrival: Ingress<'_>, onward: &Result<Onward, Counter>) {
         let (at, from) = (arrival.path.local, arrival.path.remote);
         let state = self.relays.get_mut(&at).expect("it arrived there");
-        // Some phones send RTCP to the port for RTP, and not from where they send RTP.
-        let is_stray = wire::classify(arrival.bytes) == PacketKind::Rtcp && state.entry.rtcp.is_none();
+        let kind = wire::classify(arrival.bytes);
         let counts = match (&state.entry.ingress_protection, onward) {
-            _ if is_stray => false,
+            _ if kind == PacketKind::Rtcp && state.entry.rtcp.is_none() => false,
             (_, Err(Counter::Oversized | Counter::ForeignSource) | Ok(Onward::Punted(PuntKind::Stun, _))) => false,
             (RelayProtection::Srtp(_), onward) => matches!(onward, Ok(Onward::Along(..))),
             (RelayProtection::Pending | RelayProtection::Clear, _) => true,
         };
-        let learns = matches!(state.entry.accept, Accept::Learn { .. });
+        let learns = state.entry.accept.learns_from(kind);
         if counts && learns && state.told.replace(from) != Some(from) {
             self.events.push_back(Event::RelaySource { at, from });
         }

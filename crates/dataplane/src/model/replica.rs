@@ -16,25 +16,20 @@ mod early;
 mod filling;
 mod going_on;
 mod segment;
-
-use std::time::Instant;
+mod waiting;
 
 use wire::codec::Layer;
 use wire::red::RedPayload;
-use wire::{Codec, MediaKind, PayloadType};
+use wire::{Codec, PayloadType};
 
-use super::header::{self, Stamps};
 use super::select::{Decision, Selection, Wanted};
 use super::stream::MediaPacket;
-use super::{Egress, Model};
-use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX};
-use crate::{
-    Counter, Event, Protection, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey,
-    Verdict, WriteError,
-};
+use crate::limits::ALIGNMENT_MAX_SECONDS;
+use crate::{Counter, Replica, ReplicaFormat, ReplicaSnapshot, ReplicaStatistics, StreamKey, WriteError};
 
 use by_frames::ByFrames;
 use segment::{Last, Segment};
+use waiting::Waiting;
 
 pub(super) use filling::Fill;
 pub(super) use segment::Vp8Ids;
@@ -50,6 +45,8 @@ pub(super) struct ReplicaState {
     pub segment: Option<Segment>,
     /// The state in which another device stopped, as long as nothing is followed.
     continues: Option<ReplicaSnapshot>,
+    /// Packets before the key frame with which it continues, if it awaits one.
+    waiting: Waiting,
     /// Another device is to continue it.
     let_go: bool,
     /// Packets that wait for the keys of its leg.
@@ -67,6 +64,7 @@ impl ReplicaState {
             followed: false,
             segment: None,
             continues: None,
+            waiting: Waiting::default(),
             let_go: false,
             early: Vec::new(),
             statistics: ReplicaStatistics::default(),
@@ -136,8 +134,9 @@ impl ReplicaState {
         }
     }
 
-    /// Starts to follow `key` with `packet`, which starts a key frame.
-    fn follow(&mut self, key: StreamKey, packet: &MediaPacket) {
+    /// Starts to follow `key` with `packet`, which starts a key frame. Numbers for `lost` packets
+    /// are left free before it.
+    fn follow(&mut self, key: StreamKey, packet: &MediaPacket, lost: u64) {
         let ids = vp8_ids(packet);
         let number = packet.frame_number();
         let (egress_first, timestamp_offset, vp8_offset, frame_offset) = match &self.segment {
@@ -152,7 +151,7 @@ impl ReplicaState {
                 let ids_offset = before.last.vp8.offset_to_follow(ids);
                 let frame_offset = frame_offset(before.last.frame, number);
                 (
-                    before.next(),
+                    before.next() + lost,
                     timestamp.wrapping_sub(packet.timestamp.0),
                     ids_offset,
                     frame_offset,
@@ -186,7 +185,11 @@ impl ReplicaState {
 
     /// The number `packet` is sent with and the decision about its frame, or why it is not sent; in
     /// both cases it is accounted for.
-    fn place(&mut self, packet: &MediaPacket, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
+    pub(super) fn place(
+        &mut self,
+        packet: &MediaPacket,
+        sendable: Result<(), Counter>,
+    ) -> Result<(u64, Decision), Counter> {
         let wanted = self.wanted();
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
         if packet.number < segment.first {
@@ -221,111 +224,9 @@ impl ReplicaState {
     }
 
     /// The stream and layer that it forwards, and whether it waits for a key frame.
-    fn selected(&self) -> Option<(StreamKey, Layer, bool)> {
+    pub(super) fn selected(&self) -> Option<(StreamKey, Layer, bool)> {
         let selection = &self.segment.as_ref()?.selection;
         Some((self.current?, selection.layer(), selection.awaits_key_frame))
-    }
-}
-
-impl Model {
-    /// Sends `packet` to every replica that gets it.
-    pub(super) fn replicate(
-        &mut self,
-        now: Instant,
-        key: StreamKey,
-        packet: &MediaPacket,
-        out: &mut Vec<Egress>,
-    ) -> Verdict {
-        let concerned = |replica: &ReplicaState| replica.entry.source == Some(key) || replica.current == Some(key);
-        let ids: Vec<ReplicaId> = self
-            .replicas
-            .iter()
-            .filter(|(_, replica)| concerned(replica))
-            .map(|(id, _)| *id)
-            .collect();
-        let sent_before = out.len();
-        for id in &ids {
-            self.offer(now, *id, key, packet, out);
-        }
-        match out.len() > sent_before {
-            true => Verdict::Forward,
-            false if packet.payload.is_empty() => Verdict::Drop(Counter::PaddingOnly),
-            false if self.streams[&key].is_copied => Verdict::Drop(Counter::CopiedByOffload),
-            false if ids.is_empty() => Verdict::Drop(Counter::NoReplica),
-            false => Verdict::Drop(Counter::NotSelected),
-        }
-    }
-
-    /// Offers a packet of `key` to one replica, and counts the outcome.
-    fn offer(&mut self, now: Instant, id: ReplicaId, key: StreamKey, packet: &MediaPacket, out: &mut Vec<Egress>) {
-        match self.forward(now, id, key, packet) {
-            Ok(egress) => {
-                self.counters.count(Counter::Forwarded);
-                out.push(egress);
-            }
-            Err(Counter::PaddingOnly) => {}
-            Err(reason) => self.counters.count(reason),
-        }
-    }
-
-    /// Makes one replica's copy of a packet of `key`, or tells why it gets none.
-    fn forward(
-        &mut self,
-        now: Instant,
-        id: ReplicaId,
-        key: StreamKey,
-        packet: &MediaPacket,
-    ) -> Result<Egress, Counter> {
-        let replica = self.replicas.get_mut(&id).expect("listed");
-        let leg = self.legs.get_mut(&replica.entry.leg).expect("a replica's leg is there");
-        if replica.entry.paused {
-            return Err(Counter::Paused);
-        }
-        let format = replica.format(packet.payload_type);
-        let sendable = match (packet.payload.is_empty(), leg.ready(), format) {
-            (true, ..) => Err(Counter::PaddingOnly),
-            (_, None, _) => Err(Counter::NotReady),
-            (.., None) => Err(Counter::NotNegotiated),
-            _ if replica.payload(packet).is_none() => Err(Counter::Malformed),
-            (_, Some(path), Some(format)) => Ok((path, format.payload_type)),
-        };
-        let before = replica.selected();
-        if replica.current != Some(key) {
-            let is_video = self.streams[&key].entry.kind == MediaKind::Video;
-            if leg.entry.protection == Protection::Pending && is_video {
-                let forgotten = replica.keep_early(packet);
-                self.counters[Counter::EarlyForgotten] += forgotten as u64;
-            }
-            // A replica that continues accounts for every packet, like the device before.
-            if !replica.continues_with(key, packet) {
-                sendable?;
-            }
-            replica.begin(key, packet)?;
-        }
-        let placed = replica.place(packet, sendable.map(drop));
-        if let Some((source, layer, awaits_key_frame)) = replica.selected().filter(|after| Some(*after) != before) {
-            self.events.push_back(Event::Selected {
-                replica: id,
-                source,
-                layer,
-                awaits_key_frame,
-            });
-        }
-        let (number, decision) = placed?;
-        let (path, payload_type) = sendable?;
-        let stamps = Stamps::next(leg, self.clock.ntp(now));
-        let bytes = header::media(replica, leg, packet, decision, number, payload_type, stamps);
-        if bytes.len() > DATAGRAM_MAX {
-            return Err(Counter::ReplicaOversized);
-        }
-        replica.statistics.packets += 1;
-        replica.statistics.octets += replica.payload(packet).map_or(0, <[u8]>::len) as u64;
-        stamps.sent(leg, now, bytes.len(), replica.entry.leg, None, &mut self.events);
-        Ok(Egress {
-            leg: Some(replica.entry.leg),
-            path,
-            bytes,
-        })
     }
 }
 
@@ -359,5 +260,5 @@ fn vp8_ids(packet: &MediaPacket) -> Vp8Ids {
     if packet.codec != Codec::Vp8 {
         return Vp8Ids::default();
     }
-    header::vp8_ids(&packet.payload)
+    Vp8Ids::read(&packet.payload)
 }

@@ -1,9 +1,9 @@
-//! Requests of the agent: retransmissions, RTCP, reports.
+//! Requests of the agent: retransmissions, packets in place of media, RTCP, reports.
 
 use std::time::Instant;
 
 use super::header::{self, Stamps};
-use super::replica::ReplicaState;
+use super::replica::{Fill, ReplicaState};
 use super::{Egress, Model};
 use crate::limits::{DATAGRAM_MAX, PROBE_PACKETS_MAX};
 use crate::{Counter, Event, LegId, ReplicaId};
@@ -56,6 +56,28 @@ impl Model {
             path,
             bytes,
         })
+    }
+
+    /// Makes a packet in place of media; none once the replica has followed a stream.
+    pub(super) fn fill(&mut self, now: Instant, id: ReplicaId, fill: Fill<'_>) -> Result<Option<Egress>, Counter> {
+        let Some(replica) = self.replicas.get_mut(&id).filter(|replica| replica.is_to_begin()) else {
+            return Ok(None);
+        };
+        let leg = self.legs.get_mut(&replica.entry.leg).expect("a replica's leg is there");
+        let path = leg.ready().ok_or(Counter::NotReady)?;
+        let (number, timestamp) = replica.next_fill(now, fill.clock_rate);
+        let stamps = Stamps::next(leg, self.clock.ntp(now));
+        let bytes = header::filling(replica, leg, fill, number as u16, timestamp, stamps);
+        replica.filled(now, number, timestamp);
+        replica.statistics.packets += 1;
+        replica.statistics.octets += fill.payload.len() as u64;
+        stamps.sent(leg, now, bytes.len(), replica.entry.leg, None, &mut self.events);
+        self.counters.count(Counter::Filled);
+        Ok(Some(Egress {
+            leg: Some(replica.entry.leg),
+            path,
+            bytes,
+        }))
     }
 
     /// Sends padding: as much as both `bytes` and `packets` ask for.

@@ -8,7 +8,7 @@ use wire::Ssrc;
 use super::replica::ReplicaState;
 use super::stream::StreamState;
 use super::{LegState, Model};
-use crate::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX};
+use crate::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX, STREAMS_PER_SHARED_LEG_MAX};
 use crate::{Leg, LegId, Protection, Replica, ReplicaId, Stream, StreamKey, Update, WriteError};
 
 impl Model {
@@ -37,11 +37,22 @@ impl Model {
         if entry.paths.len() > PATHS_MAX {
             return Err(WriteError::TableFull);
         }
-        let taken = |(other, state): (&LegId, &LegState)| {
-            *other != id && entry.paths.iter().any(|path| state.entry.paths.contains(path))
+        if entry.shared.is_some() && entry.paths.len() != 1 {
+            return Err(WriteError::Unsupported);
+        }
+        let fixed = |leg: &Leg| leg.shared.map(|ssrc| (ssrc, leg.paths.clone()));
+        if self.legs.get(&id).is_some_and(|old| fixed(&old.entry) != fixed(&entry)) {
+            return Err(WriteError::Fixed);
+        }
+        let beside = |(other, state): &(&LegId, &LegState)| {
+            **other != id && entry.paths.iter().any(|path| state.entry.paths.contains(path))
         };
-        if self.legs.iter().any(taken) {
-            return Err(WriteError::PathTaken);
+        for (other, state) in self.legs.iter().filter(beside) {
+            let ssrc = entry.shared.filter(|_| state.entry.shared.is_some());
+            let ssrc = ssrc.ok_or(WriteError::PathTaken)?;
+            if self.ssrcs_in(*other).any(|taken| taken == ssrc) {
+                return Err(WriteError::SsrcTaken);
+            }
         }
         match self.legs.entry(id) {
             Entry::Occupied(mut old) => {
@@ -65,6 +76,26 @@ impl Model {
         Ok(())
     }
 
+    /// The SSRCs that a leg's peer sends with.
+    pub(super) fn ssrcs_in(&self, leg: LegId) -> impl Iterator<Item = Ssrc> {
+        let of_rtcp = self.legs.get(&leg).and_then(|state| state.entry.shared);
+        let streams = self.streams.iter().filter(move |(key, _)| key.leg == leg);
+        of_rtcp
+            .into_iter()
+            .chain(streams.flat_map(|(key, stream)| [Some(key.ssrc), stream.entry.rtx].into_iter().flatten()))
+    }
+
+    /// The SSRCs that another leg at the path of this one is found by.
+    fn ssrcs_beside(&self, leg: LegId) -> impl Iterator<Item = Ssrc> {
+        let own = self.legs.get(&leg).map(|state| &state.entry);
+        let path = own.filter(|entry| entry.shared.is_some()).map(|entry| entry.paths[0]);
+        let others = self
+            .legs
+            .iter()
+            .filter(move |(other, state)| **other != leg && path.is_some_and(|path| state.entry.paths.contains(&path)));
+        others.flat_map(|(other, _)| self.ssrcs_in(*other))
+    }
+
     fn remove_leg(&mut self, id: LegId) -> Result<(), WriteError> {
         self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
         let others = self.legs.values_mut();
@@ -75,8 +106,11 @@ impl Model {
     }
 
     fn set_stream(&mut self, key: StreamKey, entry: Stream) -> Result<(), WriteError> {
-        if !self.legs.contains_key(&key.leg) {
-            return Err(WriteError::UnknownLeg);
+        let leg = self.legs.get(&key.leg).ok_or(WriteError::UnknownLeg)?;
+        let is_taken =
+            |ssrc: Ssrc| leg.entry.shared == Some(ssrc) || self.ssrcs_beside(key.leg).any(|taken| taken == ssrc);
+        if is_taken(key.ssrc) || entry.rtx.is_some_and(is_taken) {
+            return Err(WriteError::SsrcTaken);
         }
         let others = || {
             self.streams
@@ -87,7 +121,13 @@ impl Model {
         if uses(key.ssrc) || entry.rtx.is_some_and(uses) || entry.rtx == Some(key.ssrc) {
             return Err(WriteError::SsrcTaken);
         }
-        if others().count() >= STREAMS_PER_LEG_MAX {
+        let is_shared = self.legs.get(&key.leg).is_some_and(|leg| leg.entry.shared.is_some());
+        let most = if is_shared {
+            STREAMS_PER_SHARED_LEG_MAX
+        } else {
+            STREAMS_PER_LEG_MAX
+        };
+        if others().count() >= most {
             return Err(WriteError::TableFull);
         }
         match self.streams.entry(key) {

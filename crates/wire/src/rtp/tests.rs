@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rtp_writer::{ExtensionWriter, RtpWriteError, fill_padding};
+use crate::rtp_writer::{ExtensionWriter, RtpHeader, RtpWriteError, fill_padding};
 
 /// Version 2, marker, type 96, number 0x1234, timestamp 0x01020304, SSRC 0x0a0b0c0d.
 const FIXED: [u8; 12] = [0x80, 0xe0, 0x12, 0x34, 1, 2, 3, 4, 0x0a, 0x0b, 0x0c, 0x0d];

@@ -7,7 +7,7 @@ use wire::{ExtensionKind, PacketKind, RtpPacket, Unwrapper};
 
 use super::sent_copy::SentCopy;
 use crate::Send;
-use crate::peers::LegTable;
+use crate::leg_table::LegTable;
 
 /// The place of a packet among those of its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Arrivals {
         let mut arrival = Arrival::new();
         let packet = RtpPacket::parse(&send.bytes).ok();
         let packet = packet.filter(|_| wire::classify(&send.bytes) == PacketKind::Rtp);
-        let (Some(leg), Some(packet)) = (self.legs.at(send.path), packet) else {
+        let (Some(leg), Some(packet)) = (self.legs.of_arrival(send.path, &send.bytes), packet) else {
             return arrival;
         };
         let map = self.legs.entry(leg).map(|leg| leg.extensions_in);

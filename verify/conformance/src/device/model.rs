@@ -12,7 +12,7 @@ use dataplane::{
 use wire::{PacketKind, RtpPacket};
 
 use super::{Datagram, Device, STARTED_AT};
-use crate::peers::LegTable;
+use crate::leg_table::LegTable;
 
 /// [`Model`] as a device: decrypts arriving packets, sends unencrypted ones, and reports sizes as
 /// on the wire.
@@ -52,7 +52,10 @@ impl ModelDevice {
         let mut opened = bytes.to_vec();
         let opener = match self.model.relay_key(Ingress { path, bytes }) {
             Some(_) => self.relay_openers.get_mut(&path.local),
-            None => self.legs.at(path).and_then(|leg| self.openers.get_mut(&leg)),
+            None => {
+                let leg = self.legs.of_arrival(path, bytes);
+                leg.and_then(|leg| self.openers.get_mut(&leg))
+            }
         };
         let Some((_, opener)) = opener else {
             return Ok(opened);

@@ -219,6 +219,7 @@ impl<S: Ports> SwitchDevice<S> {
         assert_eq!(frame.bytes(), bytes, "its lengths and checksums");
         let hardware = (mac(0x20 + port as u8).0, mac(0x10 + port as u8).0);
         assert_eq!((frame.to, frame.from), hardware);
+        assert_eq!(frame.ttl, 63, "one router was passed");
         if port == HOST {
             let path = Path {
                 local: frame.destination,
@@ -229,7 +230,6 @@ impl<S: Ports> SwitchDevice<S> {
             return;
         }
         assert_eq!(port, port_of(frame.destination.ip()));
-        assert_eq!(frame.ttl, 63);
         self.copied += 1;
         self.count.set(self.count.get() + 1);
         self.sent.push(Datagram {

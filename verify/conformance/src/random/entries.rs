@@ -1,7 +1,7 @@
 //! Entries: new ones, changes, removals, and some that must be refused.
 
 use dataplane::{
-    Leg, LegId, Protection, Replica, ReplicaId, Rewriting, SrtpProfile, Stream, StreamFormat, StreamKey, Update,
+    Leg, LegId, Path, Protection, Replica, ReplicaId, Rewriting, SrtpProfile, Stream, StreamFormat, StreamKey, Update,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -35,19 +35,22 @@ impl Tables {
         if self.legs.contains_key(&id) {
             return None;
         }
-        let paths = (0..rng.random_range(1..3))
-            .map(|_| path_of(self.fresh() % 800 + 1))
-            .collect::<Vec<_>>();
-        if self
-            .legs
-            .values()
-            .any(|leg| paths.iter().any(|path| leg.paths.contains(path)))
-        {
+        let shared = self.may_share(rng).then(|| Ssrc(0x2000_0000 + self.fresh()));
+        let paths = match shared {
+            Some(_) => vec![self.path_to_share(rng)],
+            None => (0..rng.random_range(1..3))
+                .map(|_| path_of(self.fresh() % 800 + 1))
+                .collect(),
+        };
+        let is_beside = |leg: &&Leg| paths.iter().any(|path| leg.paths.contains(path));
+        let mut beside = self.legs.values().filter(is_beside);
+        if beside.any(|leg| shared.is_none() || leg.shared.is_none()) {
             return None;
         }
         let keys = self.new_keys(rng);
         let leg = Leg {
             paths,
+            shared,
             protection: if self.network == Network::Rough && rng.random_bool(0.1) {
                 Protection::Pending
             } else {
@@ -59,6 +62,25 @@ impl Tables {
         self.legs.insert(id, leg.clone());
         self.keys.insert(id, keys);
         Some(Step::Write(Update::SetLeg(id, leg)))
+    }
+
+    /// Whether a new leg shares its path with others: more often in histories for devices that take
+    /// few of their legs, and where there are few.
+    fn may_share(&self, rng: &mut StdRng) -> bool {
+        let chance = match (self.network, self.srtp) {
+            (Network::Clean | Network::Described, _) => 0.9,
+            (Network::Rough, Srtp::Never) => 0.6,
+            (Network::Rough, Srtp::Mixed) => 0.3,
+        };
+        self.shares_paths && rng.random_bool(chance)
+    }
+
+    /// The path of legs that share it, or a new one.
+    fn path_to_share(&mut self, rng: &mut StdRng) -> Path {
+        let new = path_of(self.fresh() % 800 + 1);
+        let shared = self.legs.values().filter(|leg| leg.shared.is_some());
+        let known = shared.map(|leg| leg.paths[0]).choose(rng);
+        known.filter(|_| rng.random_bool(0.8)).unwrap_or(new)
     }
 
     fn new_keys(&mut self, rng: &mut StdRng) -> Protection {
@@ -212,10 +234,11 @@ impl Tables {
         let taken = self.legs.values().any(|leg| leg.paths.contains(&new_path));
         let network = self.network;
         let leg = self.legs.get_mut(&id).expect("chosen from them");
+        let is_shared = leg.shared.is_some();
         match rng.random_range(0..10) {
             0..3 => leg.paths.shuffle(rng),
-            3 if !taken => leg.paths.insert(0, new_path),
-            4 => drop(leg.paths.pop()),
+            3 if !taken && !is_shared => leg.paths.insert(0, new_path),
+            4 if !is_shared => drop(leg.paths.pop()),
             5 => leg.extensions_out = extension_map(rng, network),
             6 => leg.extensions_in = extension_map(rng, network),
             // Keys stay once they are there: another handshake is a vector.
@@ -275,7 +298,10 @@ impl Tables {
     pub(crate) fn refused(&mut self, rng: &mut StdRng) -> Option<Step> {
         let leg = self.random_leg(rng)?;
         let nowhere = LegId(500);
-        Some(Step::Write(match rng.random_range(0..9) {
+        // Histories without shared legs are those that they were before there were any.
+        let kinds = if self.shares_paths { 12 } else { 9 };
+        Some(Step::Write(match rng.random_range(0..kinds) {
+            9.. => self.refused_beside(rng)?,
             0 => Update::RemoveLeg(nowhere),
             1 => Update::RemoveStream(StreamKey { leg, ssrc: Ssrc(1) }),
             2 => Update::RemoveReplica(ReplicaId(999)),
@@ -312,5 +338,43 @@ impl Tables {
                 Update::SetReplica(id, replica)
             }
         }))
+    }
+
+    /// An entry that is refused because legs share a path.
+    fn refused_beside(&self, rng: &mut StdRng) -> Option<Update> {
+        let sharing = self.legs.iter().filter(|(_, leg)| leg.shared.is_some());
+        let (id, mut leg) = sharing.map(|(id, leg)| (*id, leg.clone())).choose(rng)?;
+        let (owner, ssrc) = self.ssrcs_at(leg.paths[0]).into_iter().choose(rng)?;
+        match rng.random_range(0..6) {
+            // Its SSRC is fixed, and so is its path, and that it shares it.
+            0 => leg.shared = leg.shared.map(|ssrc| Ssrc(ssrc.0 + 1)),
+            1 => leg.shared = None,
+            2 => leg.paths = vec![path_of(rng.random_range(890..900))],
+            3 => leg.paths.push(path_of(899)),
+            // The SSRC of another.
+            4 => {
+                leg.shared = Some(ssrc);
+                return Some(Update::SetLeg(LegId(13), leg));
+            }
+            _ => {
+                let (stream, _) = self.streams.values().choose(rng)?;
+                let key = StreamKey { leg: id, ssrc };
+                let is_refused = owner != id || leg.shared == Some(ssrc);
+                return is_refused.then(|| Update::SetStream(key, stream.clone()));
+            }
+        }
+        Some(Update::SetLeg(id, leg))
+    }
+
+    /// The SSRCs that legs of a path are told apart by, each with its leg.
+    pub(super) fn ssrcs_at(&self, path: Path) -> Vec<(LegId, Ssrc)> {
+        let legs = self.legs.iter().filter(|(_, leg)| leg.paths.contains(&path));
+        let of_leg = |(id, leg): (&LegId, &Leg)| {
+            let streams = self.streams.iter().filter(|(key, _)| key.leg == *id);
+            let of_streams = streams.flat_map(|(key, (stream, _))| [Some(key.ssrc), stream.rtx]);
+            let ssrcs = of_streams.chain([leg.shared]).flatten();
+            ssrcs.map(|ssrc| (*id, ssrc)).collect::<Vec<_>>()
+        };
+        legs.flat_map(of_leg).collect()
     }
 }

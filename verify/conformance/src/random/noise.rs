@@ -3,6 +3,7 @@
 use dataplane::Path;
 use rand::Rng;
 use rand::rngs::StdRng;
+use rand::seq::IteratorRandom;
 use wire::PayloadType;
 
 use super::Srtp;
@@ -18,7 +19,10 @@ impl Tables {
             // STUN, DTLS, RTCP by their first bytes; the device does not look further.
             0 => vec![0, 1, 0, 0],
             1 => vec![22, 0xfe, 0xfd],
-            2 => vec![0x80, rng.random_range(192..224), 0, 1, 0, 0, 0, 7],
+            2 => {
+                let ssrc = self.rtcp_ssrc_at(rng, path).to_be_bytes();
+                [[0x80, rng.random_range(192..224), 0, 1], ssrc].concat()
+            }
             // An RTP header of an unknown stream, or of none.
             3 => vec![0x80, rng.random(), 0, 1, 0, 0, 0, 0, 0, 0, 0, rng.random_range(0..3)],
             4 => vec![rng.random_range(128..192), rng.random_range(0..192)],
@@ -32,7 +36,7 @@ impl Tables {
 
     /// Something the agent made.
     pub(crate) fn inject(&mut self, rng: &mut StdRng) -> Option<Step> {
-        let bytes = vec![0x80, 0xc9, 0, 1, 0, 0, 0, rng.random()];
+        let mut bytes = vec![0x80, 0xc9, 0, 1, 0, 0, 0, rng.random()];
         // Histories without keys are for offloads too, which fill nothing.
         let kinds = if self.srtp == Srtp::Mixed { 6 } else { 4 };
         Some(Step::Inject(match rng.random_range(0..kinds) {
@@ -58,8 +62,22 @@ impl Tables {
                     Vec::new()
                 },
             },
-            _ => Injection::Rtcp(self.random_leg(rng)?, bytes),
+            _ => {
+                let leg = self.random_leg(rng)?;
+                if let Some(ssrc) = self.legs[&leg].shared {
+                    bytes[4..].copy_from_slice(&ssrc.0.to_be_bytes());
+                }
+                Injection::Rtcp(leg, bytes)
+            }
         }))
+    }
+
+    /// The SSRC of a peer's RTCP: mostly of one whose leg shares the path, if there is such a leg.
+    fn rtcp_ssrc_at(&self, rng: &mut StdRng, path: Path) -> u32 {
+        let mut known = self.ssrcs_at(path);
+        known.retain(|(leg, _)| self.legs[leg].shared.is_some());
+        let known = known.into_iter().choose(rng);
+        known.filter(|_| rng.random_bool(0.8)).map_or(7, |(_, ssrc)| ssrc.0)
     }
 
     /// A leg's address, or now and then a stranger's.

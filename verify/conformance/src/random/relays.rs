@@ -137,10 +137,12 @@ impl Generator {
             8..11 if self.options.is_virtual => Accept::Learn {
                 within: Some(party.ip()),
                 window: self.rng.random_range(0..2),
+                rtp_only: self.rng.random_bool(0.5),
             },
             _ => Accept::Learn {
                 within: None,
                 window: self.rng.random_range(0..2),
+                rtp_only: self.rng.random_bool(0.5),
             },
         }
     }

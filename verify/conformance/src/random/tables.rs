@@ -22,6 +22,7 @@ const SIZE_MAX_CLEAR: usize = DATAGRAM_MAX + 3;
 pub(super) struct Tables {
     pub srtp: Srtp,
     pub network: Network,
+    pub shares_paths: bool,
     pub legs: BTreeMap<LegId, Leg>,
     /// Keys of each leg, present or future.
     pub keys: BTreeMap<LegId, Protection>,
@@ -42,6 +43,7 @@ impl Tables {
         Tables {
             srtp: options.srtp,
             network: options.network,
+            shares_paths: options.shares_paths,
             legs: BTreeMap::new(),
             keys: BTreeMap::new(),
             streams: BTreeMap::new(),

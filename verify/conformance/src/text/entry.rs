@@ -67,6 +67,7 @@ pub(super) fn leg(mut leg: Leg, words: &mut Words<'_>, names: &mut Names) -> Res
                 leg.protection = protection(profile, words.number("a number to make keys of")?);
             }
             "from" => leg.paths = list(words.word("a list of peers")?, |peer| Ok(names.path(peer)))?,
+            "shared" => leg.shared = optional(words.word("an SSRC")?, |text| Ok(Ssrc(number(text, "an SSRC")?)))?,
             "in" => leg.extensions_in = extensions(words.word("a list of extensions")?)?,
             "out" => leg.extensions_out = extensions(words.word("a list of extensions")?)?,
             _ => return problem(format!("`{word}` is not an attribute of a leg")),

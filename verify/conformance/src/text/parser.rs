@@ -149,6 +149,7 @@ impl Parser {
         let id = self.names.leg(name);
         let fresh = Leg {
             paths: vec![self.names.path(name)],
+            shared: None,
             protection: Protection::Clear,
             extensions_in: ExtensionMap::default(),
             extensions_out: ExtensionMap::default(),

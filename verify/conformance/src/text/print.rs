@@ -126,8 +126,11 @@ fn print_leg(leg: &Leg, names: &Names) -> String {
         }
     };
     let paths = leg.paths.iter().map(|path| names.of_path(*path));
+    let shared = leg
+        .shared
+        .map_or(String::new(), |ssrc| format!(" shared {:#x}", ssrc.0));
     format!(
-        "{protection} from {} in {} out {}",
+        "{protection}{shared} from {} in {} out {}",
         join(paths),
         print_extensions(&leg.extensions_in),
         print_extensions(&leg.extensions_out)

@@ -25,12 +25,21 @@ pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) 
                 relay.accept = Accept::Learn {
                     within: None,
                     window: 0,
+                    rtp_only: false,
                 }
             }
             "within" => {
                 let within = Some(names.party(words.word("a peer")?).ip());
-                relay.accept = Accept::Learn { within, window: 0 };
+                relay.accept = Accept::Learn {
+                    within,
+                    window: 0,
+                    rtp_only: false,
+                };
             }
+            "rtp-only" => match &mut relay.accept {
+                Accept::Learn { rtp_only, .. } => *rtp_only = true,
+                Accept::Nobody | Accept::Only(_) => return problem("only what learns can learn from RTP only"),
+            },
             "window" => {
                 let number = number(words.word("a number")?, "a number of a window")?;
                 match &mut relay.accept {
@@ -82,13 +91,15 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
     let accept = match relay.accept {
         Accept::Nobody => "nobody".into(),
         Accept::Only(peer) => format!("only {}", names.of_party(peer)),
-        Accept::Learn { within: None, window } => format!("learn window {window}"),
-        // A peer has the same port at any address.
         Accept::Learn {
-            within: Some(ip),
+            within,
             window,
+            rtp_only,
         } => {
-            format!("within {} window {window}", names.of_party((ip, 5000).into()))
+            // A peer has the same port at any address.
+            let within = within.map(|ip| names.of_party((ip, 5000).into()));
+            let learns = within.map_or("learn".into(), |peer| format!("within {peer}"));
+            format!("{learns} window {window}{}", if rtp_only { " rtp-only" } else { "" })
         }
     };
     format!(

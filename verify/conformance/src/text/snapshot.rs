@@ -6,9 +6,9 @@ use super::entry;
 use super::names::Names;
 use super::words::{Problem, Words, problem};
 
-/// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`,
-/// `last TS ID TL0`, `frame N`, `frame-offset N`, `sent TS` or `left-out TS`. For a replica that
-/// begins with a key frame, `from nowhere`.
+/// `from STREAM newest N next N`, `key-frame` if it awaits one, and if they are not 0 `ts N id N`,
+/// `tl0 N`, `layer S0T1`, `last TS ID TL0`, `frame N`, `frame-offset N`, `sent TS` or `left-out
+/// TS`. For a replica that begins with a key frame, `from nowhere`.
 pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<ReplicaSnapshot, Problem> {
     if !words.eat("from") {
         return problem("a replica goes on `from` a stream");
@@ -23,6 +23,7 @@ pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<Repli
     while let Some(word) = words.next() {
         match word {
             "newest" => from.newest = words.number("a source number")?,
+            "key-frame" => from.awaits_key_frame = true,
             "next" => from.next = words.number("a number")?,
             "ts" => from.timestamp_offset = words.number("the offset of timestamps")?,
             "id" => from.picture_offset = words.number("the offset of picture ids")?,
@@ -59,12 +60,13 @@ pub(super) fn print(from: &ReplicaSnapshot, names: &Names) -> String {
         offset => format!(" frame-offset {offset}"),
     };
     format!(
-        "from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}\
+        "from {} newest {} next {}{} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}\
          {frame}{frame_offset}{decided}",
         from.source
             .map_or("nowhere".to_owned(), |source| names.of_stream(source)),
         from.newest,
         from.next,
+        if from.awaits_key_frame { " key-frame" } else { "" },
         from.timestamp_offset,
         from.picture_offset,
         from.tl0_offset,

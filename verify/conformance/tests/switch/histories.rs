@@ -270,11 +270,12 @@ fn run_seeds(seeds: std::ops::Range<u64>, least: u64, make: &dyn Fn(u64) -> Vec<
 }
 
 /// A history of streams without descriptors.
-fn undescribed_history(seed: u64, steps: usize) -> Vec<Step> {
+fn undescribed_history(seed: u64, steps: usize, shares_paths: bool) -> Vec<Step> {
     let options = Options {
         steps,
         srtp: Srtp::Never,
         network: Network::Rough,
+        shares_paths,
     };
     let steps = history(seed, options).into_iter();
     let steps = steps.map(|step| Family::of(seed).step(for_the_switch(step))).collect();
@@ -282,11 +283,12 @@ fn undescribed_history(seed: u64, steps: usize) -> Vec<Step> {
 }
 
 /// A history of streams with descriptors.
-fn described_history(seed: u64, steps: usize) -> Vec<Step> {
+fn described_history(seed: u64, steps: usize, shares_paths: bool) -> Vec<Step> {
     let options = Options {
         steps,
         srtp: Srtp::Never,
         network: Network::Described,
+        shares_paths,
     };
     let steps = history(seed, options).into_iter();
     let steps = steps.map(|step| Family::of(seed).step(described(step))).collect();
@@ -295,12 +297,22 @@ fn described_history(seed: u64, steps: usize) -> Vec<Step> {
 
 #[test]
 fn the_switch_and_its_base_send_what_the_model_does() {
-    run_seeds(1..25, 2_000, &|seed| undescribed_history(seed, 1_000));
+    run_seeds(1..25, 2_000, &|seed| undescribed_history(seed, 1_000, false));
+}
+
+#[test]
+fn the_switch_and_its_base_send_what_the_model_does_where_legs_share_a_path() {
+    run_seeds(1..25, 2_000, &|seed| undescribed_history(seed, 1_000, true));
 }
 
 #[test]
 fn the_switch_selects_and_numbers_described_frames_as_the_model_does() {
-    run_seeds(1..25, 10_000, &|seed| described_history(seed, 1_500));
+    run_seeds(1..25, 10_000, &|seed| described_history(seed, 1_500, false));
+}
+
+#[test]
+fn the_switch_selects_and_numbers_described_frames_as_the_model_does_where_legs_share_a_path() {
+    run_seeds(1..25, 10_000, &|seed| described_history(seed, 1_500, true));
 }
 
 /// The same through BMv2, which costs some milliseconds a packet: a short history of each kind and
@@ -314,7 +326,11 @@ fn bmv2_and_its_base_send_what_the_model_does() {
             |steps: &[Step], start: Instant| follow(steps, &mut SwitchDevice::new(real.at(start), mode, start), start);
         let mut total = Compared::default();
         for seed in seeds.clone() {
-            for steps in [undescribed_history(seed, steps), described_history(seed, steps)] {
+            let shares_paths = seed % 2 == 0;
+            for steps in [
+                undescribed_history(seed, steps, shares_paths),
+                described_history(seed, steps, shares_paths),
+            ] {
                 let compared = run(&steps, now()).unwrap_or_else(|difference| {
                     panic!(
                         "{mode:?}, seed {seed} fails {difference}\n\n{}",

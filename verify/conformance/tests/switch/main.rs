@@ -34,11 +34,18 @@ const PATIENCE: Duration = Duration::from_millis(1_100);
 const MODES: [Replication; 3] = [Replication::Multicast, Replication::Recirculation, Replication::Tree];
 
 /// Vectors that say what the switch does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 13] = [
-    ("feedback-forwarded.vector", "RTCP does not go from IPv6 to IPv4"),
+const OTHERWISE: [(&str, &str); 14] = [
     (
-        "sender-reports-replicated.vector",
-        "a replica from IPv4 to IPv6 stays in the base, which replicates no report",
+        "feedback-with-keys.vector",
+        "an entry that has no effect is refused by switch and base",
+    ),
+    (
+        "feedback-of-a-shared-path.vector",
+        "feedback is forwarded by addresses alone, so none is where legs share them",
+    ),
+    (
+        "sender-reports-of-another-source.vector",
+        "a replica that leaves the switch goes on 512 numbers later",
     ),
     (
         "duplicate.vector",

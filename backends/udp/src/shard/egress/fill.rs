@@ -6,8 +6,8 @@ use dataplane::{Counter, ReplicaId};
 
 use crate::channel::Fill;
 use crate::shard::Shard;
-use crate::shard::egress::rewrite::{BatchTime, RtpIdentity};
 use crate::shard::egress::write::{GeneratedPacket, write_made};
+use crate::shard::rewrite::{BatchTime, RtpIdentity};
 
 /// Padding of a packet that has nothing else; the last byte says how much there is (RFC 3550
 /// section 5.1).

@@ -4,9 +4,9 @@ use wire::extension::ExtensionMap;
 use wire::{ExtensionForm, ExtensionKind, ExtensionWriter, Mid};
 
 use crate::channel::Generation;
-use crate::shard::egress::rewrite::{BatchTime, Rewrite};
 use crate::shard::leg::LegState;
 use crate::shard::packet::Packet;
+use crate::shard::rewrite::{BatchTime, Rewrite};
 
 /// Room for every kind of header extension.
 pub(crate) const EXTENSIONS_MAX: usize = ExtensionKind::ALL.len();

@@ -12,8 +12,8 @@ use dataplane::LegId;
 use pacing::Leave;
 
 use crate::shard::Shard;
-use crate::shard::egress::pace::{Pace, Waiting};
-use crate::shard::egress::rewrite::BatchTime;
+use crate::shard::pace::{Pace, Waiting};
+use crate::shard::rewrite::BatchTime;
 
 /// The shortest time between two sends of one pacer. Packets that become due between are sent
 /// together.

@@ -7,8 +7,8 @@ use dataplane::{Counter, LegId};
 use pacing::Probe;
 
 use crate::shard::Shard;
-use crate::shard::egress::rewrite::BatchTime;
 use crate::shard::egress::write::write_padding;
+use crate::shard::rewrite::BatchTime;
 
 impl Shard {
     /// Sends a probe, at its own rate on a leg with a pace, else at once.

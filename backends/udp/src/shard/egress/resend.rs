@@ -7,9 +7,9 @@ use dataplane::{Counter, ReplicaId};
 use wire::SequenceNumber;
 
 use crate::shard::Shard;
-use crate::shard::egress::rewrite::{BatchTime, Rewrite, RtpIdentity};
 use crate::shard::handoff::{Handoff, ResendTicket};
 use crate::shard::packet::Packet;
+use crate::shard::rewrite::{BatchTime, Rewrite, RtpIdentity};
 
 impl Shard {
     pub(crate) fn resend(&mut self, now: Instant, id: ReplicaId, sequences: &[u16]) {

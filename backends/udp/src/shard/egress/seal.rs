@@ -3,8 +3,8 @@
 use dataplane::Counter;
 use dataplane::limits::DATAGRAM_MAX;
 
-use crate::shard::egress::rewrite::RtpIdentity;
 use crate::shard::leg::LegState;
+use crate::shard::rewrite::RtpIdentity;
 use crate::srtp::{Bytes, RTP_OVERHEAD_MAX, Refused, rtcp_overhead};
 
 /// The shortest RTCP packet that can be protected: a header and an SSRC.

@@ -7,10 +7,10 @@ use pacing::Class;
 use wire::MediaKind;
 
 use crate::shard::Shard;
-use crate::shard::egress::pace::Waiting;
-use crate::shard::egress::rewrite::{BatchTime, Rewrite};
 use crate::shard::egress::write::write_packet;
+use crate::shard::pace::Waiting;
 use crate::shard::packet::Packet;
+use crate::shard::rewrite::{BatchTime, Rewrite};
 
 impl Shard {
     /// Sends a packet, or queues it in the leg's pacer.

@@ -6,13 +6,13 @@ use wire::{ExtensionKind, ExtensionWriter, RtpHeader, RtpTimestamp, SequenceNumb
 
 use crate::shard::egress::Egress;
 use crate::shard::egress::header::{EXTENSIONS_MAX, list_extensions, own_extensions};
-use crate::shard::egress::rewrite::{BatchTime, Rewrite, RtpIdentity};
-use crate::shard::egress::runs::{Buffer, EgressRuns};
 use crate::shard::egress::seal::{claim_index, seal_rtp};
 use crate::shard::leg::LegState;
 use crate::shard::packet::Packet;
 use crate::shard::packet::vp8::Vp8Ids;
 use crate::shard::replica::ReplicaState;
+use crate::shard::rewrite::{BatchTime, Rewrite, RtpIdentity};
+use crate::shard::runs::{Buffer, EgressRuns};
 
 /// Bytes of padding in a packet that has nothing else; the last says how many there are (RFC 3550
 /// section 5.1).

@@ -5,8 +5,8 @@ use std::time::Instant;
 use dataplane::{Counter, LegId, Protection};
 
 use crate::shard::Shard;
-use crate::shard::egress::rewrite::BatchTime;
 use crate::shard::fanout::queues::QueuedPacket;
+use crate::shard::rewrite::BatchTime;
 
 impl Shard {
     /// Queues what the replicas of a leg have kept for it, if it has keys now. It is forgotten if

@@ -4,8 +4,8 @@ use dataplane::{Counter, Protection};
 
 use crate::channel::Report;
 use crate::shard::Shard;
-use crate::shard::egress::rewrite::{BatchTime, Rewrite, RtpIdentity};
 use crate::shard::fanout::queues::QueuedPacket;
+use crate::shard::rewrite::{BatchTime, Rewrite, RtpIdentity};
 
 impl Shard {
     /// Forwards a packet to one replica, and records the outcome.
@@ -46,6 +46,9 @@ impl Shard {
             if leg.entry.protection == Protection::Pending {
                 let forgotten = replica.keep_early(packet, &mut self.pool);
                 self.counters.add(Counter::EarlyForgotten, forgotten as u64);
+            }
+            if replica.waits(info, sendable.is_ok()) {
+                return Err(sendable.err().unwrap_or(Counter::AwaitingKeyFrame));
             }
             // A replica that continues accounts for every packet, like the device before.
             if !replica.continues_with(info) {

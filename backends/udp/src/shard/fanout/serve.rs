@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use dataplane::Counter;
 use wire::MediaKind;
 
-use crate::shard::egress::rewrite::BatchTime;
 use crate::shard::fanout::queues::{Checkout, Progress};
+use crate::shard::rewrite::BatchTime;
 use crate::shard::{QUANTUM, Shard};
 
 /// A shard is overloaded when packets wait longer than this. Then only the lowest temporal layer of

@@ -1,8 +1,6 @@
 //! Ingress of datagrams: classify, match to a leg, unprotect.
 
-pub(crate) mod cache;
 mod demux;
-pub(crate) mod frame_wait;
 pub(crate) mod open_frames;
 
 use std::sync::Arc;
@@ -50,7 +48,7 @@ impl Shard {
             .tables
             .routes
             .find(&path)
-            .filter(|route| matches!(route, Route::Here(_)));
+            .filter(|route| !matches!(route, Route::Elsewhere(_)));
         if let Err(reason) = self.judge((now, at), path, route, bytes) {
             self.counters.count(reason);
         }
@@ -70,6 +68,7 @@ impl Shard {
     fn judge(&mut self, (now, at): Times, path: Path, route: Option<Route>, datagram: &[u8]) -> Result<(), Counter> {
         let slot = match route {
             Some(Route::Here(slot)) => Some(slot),
+            Some(Route::Shared(slot)) => self.tables.routes.find_shared(slot, datagram),
             Some(Route::Elsewhere(..)) | None => None,
         };
         let kind = wire::classify(datagram);

@@ -2,7 +2,9 @@
 
 pub(crate) mod early;
 pub(crate) mod frame_numbering;
+mod resuming;
 pub(crate) mod segment;
+mod waiting;
 
 use std::time::Instant;
 
@@ -17,6 +19,7 @@ use crate::shard::packet::{Packet, PacketInfo, Span};
 use crate::shard::replica::early::Early;
 use crate::shard::replica::frame_numbering::FrameNumbering;
 use crate::shard::replica::segment::{Last, Offsets, Segment, frame_offset, ticks_between};
+use crate::shard::replica::waiting::Waiting;
 use crate::shard::select::{Decision, Selection, Wanted};
 
 /// A replica, in the shard that owns its leg.
@@ -35,6 +38,8 @@ pub(crate) struct ReplicaState {
     pub(crate) segment: Option<Segment>,
     /// The snapshot of another device, as long as it follows nothing.
     continues: Option<Box<ReplicaSnapshot>>,
+    /// Packets before the key frame with which it continues, if it awaits one.
+    waiting: Waiting,
     /// Whether it was released to another device.
     released: bool,
     /// Packets that wait for the keys of its leg.
@@ -59,6 +64,7 @@ impl ReplicaState {
             current: None,
             segment: None,
             continues: None,
+            waiting: Waiting::default(),
             released: false,
             early: Early::default(),
             selection: Selection::new(),
@@ -80,82 +86,6 @@ impl ReplicaState {
         self.source = source;
         self.entry = entry;
         self.continues = self.continues.take().filter(|from| self.can_resume(from));
-    }
-
-    fn can_resume(&self, from: &ReplicaSnapshot) -> bool {
-        let is_source = self.source.map(|source| source.key) == from.source;
-        self.current.is_none() && !self.entry.paused && is_source
-    }
-
-    /// Prepares to continue where another device stopped.
-    pub(crate) fn prepare_resume(&mut self, now: Instant, from: ReplicaSnapshot) {
-        self.released = false;
-        if self.current.is_none() {
-            self.segment = Some(Segment::behind(&from, now));
-            self.continues = Some(Box::new(from));
-        }
-    }
-
-    /// The snapshot from which another device would continue.
-    pub(crate) fn snapshot(&self) -> Option<ReplicaSnapshot> {
-        let generation = self.source.map(|source| source.generation);
-        let current = self.current.filter(|current| generation == Some(current.generation));
-        let (Some(current), Some(segment)) = (current, &self.segment) else {
-            let continues = self.continues.as_deref().copied();
-            return continues.filter(|from| from.source.is_some() && self.can_resume(from));
-        };
-        let (temporal, held_back, decided) = self.selection.snapshot()?;
-        let (last, offsets) = (&segment.last, &segment.offsets);
-        let is_named = last.frame.is_some() || segment.frame_numbering.is_some();
-        (!is_named).then(|| ReplicaSnapshot {
-            source: Some(current.key),
-            newest: segment.newest() as u16,
-            next: segment.next() as u16,
-            timestamp_offset: offsets.timestamp,
-            picture_offset: offsets.vp8.minus_pictures(held_back).picture,
-            tl0_offset: offsets.vp8.tl0,
-            layer: Layer { spatial: 0, temporal },
-            last: (last.timestamp, last.vp8.picture, last.vp8.tl0),
-            frame: None,
-            frame_offset: 0,
-            decided,
-        })
-    }
-
-    /// The snapshot from which another device would continue with a key frame.
-    pub(crate) fn snapshot_at_key_frame(&self) -> Option<ReplicaSnapshot> {
-        let source = self.source.filter(|_| !self.entry.paused && !self.released)?;
-        let Some(segment) = &self.segment else {
-            return Some(ReplicaSnapshot {
-                next: self.entry.first_sequence,
-                ..ReplicaSnapshot::default()
-            });
-        };
-        if self.current.map(|current| current.generation) != Some(source.generation) {
-            let continues = self.continues.as_deref().filter(|from| self.can_resume(from));
-            return continues.map(|from| ReplicaSnapshot {
-                source: None,
-                decided: None,
-                ..*from
-            });
-        }
-        let (last, offsets) = (&segment.last, &segment.offsets);
-        let vp8 = offsets.vp8.minus_pictures(self.selection.held_back());
-        let (layer, _) = self.selection.report();
-        Some(ReplicaSnapshot {
-            source: None,
-            // With numbers by frames only sent packets are accounted for.
-            newest: segment.newest().max(last.number) as u16,
-            next: segment.next() as u16,
-            timestamp_offset: offsets.timestamp,
-            picture_offset: vp8.picture,
-            tl0_offset: vp8.tl0,
-            layer,
-            last: (last.timestamp, last.vp8.picture, last.vp8.tl0),
-            frame: last.frame,
-            frame_offset: offsets.frame,
-            decided: None,
-        })
     }
 
     /// Whether it has followed nothing yet, and may.
@@ -246,12 +176,6 @@ impl ReplicaState {
             .is_some_and(|current| current.generation == info.generation)
     }
 
-    /// Whether a packet comes after those that another device has accounted for.
-    pub(crate) fn continues_with(&self, info: &PacketInfo) -> bool {
-        let is_ahead = |from: &ReplicaSnapshot| self.can_resume(from) && from.ahead(info.number as u16).is_some();
-        !self.released && self.continues.as_deref().is_some_and(is_ahead)
-    }
-
     /// Begins to follow its source with `packet`, if that is one to begin with; returns the stream
     /// it followed before.
     pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
@@ -260,44 +184,23 @@ impl ReplicaState {
             return Err(Counter::Paused);
         }
         if let Some(from) = self.continues.as_ref().filter(|from| self.can_resume(from)) {
+            if from.awaits_key_frame {
+                let lost = self.waiting.lost_before(from, info.number);
+                self.continues = None;
+                return Ok(self.follow(packet, lost));
+            }
             let ahead = from.ahead(info.number as u16).ok_or(Counter::BeforeSwitch)?;
             return Ok(self.resume(ahead, info));
         }
         match info.newest && info.starts {
-            true => Ok(self.follow(packet)),
+            true => Ok(self.follow(packet, 0)),
             false => Err(Counter::AwaitingKeyFrame),
         }
     }
 
-    /// Continues where another device stopped, with a packet `ahead` of the last one there.
-    fn resume(&mut self, ahead: u64, info: &PacketInfo) -> Option<Source> {
-        let from = self.continues.take()?;
-        let (timestamp, picture, tl0) = from.last;
-        let first = info.number - (ahead - 1);
-        let offsets = Offsets {
-            timestamp: from.timestamp_offset,
-            vp8: Vp8Ids {
-                picture: from.picture_offset,
-                tl0: from.tl0_offset,
-            },
-            frame: 0,
-        };
-        let last = Last {
-            number: first - 1,
-            at: info.at,
-            capture: info.capture,
-            timestamp,
-            vp8: Vp8Ids { picture, tl0 },
-            frame: None,
-        };
-        self.segment = Some(Segment::start(first, (1 << 16) + u64::from(from.next), offsets, last));
-        self.selection.resume(Wanted::of(&self.entry), from.layer, from.decided);
-        self.segments = self.segments.wrapping_add(1);
-        std::mem::replace(&mut self.current, self.source)
-    }
-
-    /// Starts to follow its source with `packet`; returns the stream it followed before.
-    fn follow(&mut self, packet: &Packet) -> Option<Source> {
+    /// Starts to follow its source with `packet`, before which numbers for `lost` packets are left
+    /// free; returns the stream it followed before.
+    fn follow(&mut self, packet: &Packet, lost: u64) -> Option<Source> {
         let info = packet.info();
         let number = info.frame.as_ref().and_then(Frame::number);
         let (egress_first, offsets) = match &self.segment {
@@ -309,7 +212,7 @@ impl ReplicaState {
                     vp8: before.last.vp8.offset_to_follow(packet.vp8_ids()),
                     frame: frame_offset(before.last.frame, number),
                 };
-                (before.next(), offsets)
+                (before.next() + lost, offsets)
             }
         };
         let last = Last {

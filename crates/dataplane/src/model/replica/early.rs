@@ -43,7 +43,7 @@ impl ReplicaState {
     /// Keeps a packet of its source for a leg whose keys are pending, if it is the first of a key
     /// frame or comes after one that is kept. Returns how many packets are forgotten because of a
     /// limit.
-    pub(super) fn keep_early(&mut self, packet: &MediaPacket) -> usize {
+    pub(in crate::model) fn keep_early(&mut self, packet: &MediaPacket) -> usize {
         if self.current.is_some() || self.let_go || self.continues.is_some() {
             return 0;
         }

@@ -6,9 +6,7 @@ use wire::PayloadType;
 use wire::codec::Layer;
 
 use super::{ReplicaState, Segment};
-use crate::model::header::{self, Stamps};
-use crate::model::{Egress, Model};
-use crate::{Counter, ReplicaId, ReplicaSnapshot};
+use crate::ReplicaSnapshot;
 
 /// Such a packet.
 #[derive(Clone, Copy)]
@@ -18,41 +16,12 @@ pub(in crate::model) struct Fill<'a> {
     pub payload: &'a [u8],
 }
 
-impl Model {
-    /// Makes one; none once the replica has followed a stream.
-    pub(in crate::model) fn fill(
-        &mut self,
-        now: Instant,
-        id: ReplicaId,
-        fill: Fill<'_>,
-    ) -> Result<Option<Egress>, Counter> {
-        let Some(replica) = self.replicas.get_mut(&id).filter(|replica| replica.is_to_begin()) else {
-            return Ok(None);
-        };
-        let leg = self.legs.get_mut(&replica.entry.leg).expect("a replica's leg is there");
-        let path = leg.ready().ok_or(Counter::NotReady)?;
-        let (number, timestamp) = replica.next_fill(now, fill.clock_rate);
-        let stamps = Stamps::next(leg, self.clock.ntp(now));
-        let bytes = header::filling(replica, leg, fill, number as u16, timestamp, stamps);
-        replica.filled(now, number, timestamp);
-        replica.statistics.packets += 1;
-        replica.statistics.octets += fill.payload.len() as u64;
-        stamps.sent(leg, now, bytes.len(), replica.entry.leg, None, &mut self.events);
-        self.counters.count(Counter::Filled);
-        Ok(Some(Egress {
-            leg: Some(replica.entry.leg),
-            path,
-            bytes,
-        }))
-    }
-}
-
 impl ReplicaState {
-    fn is_to_begin(&self) -> bool {
+    pub(in crate::model) fn is_to_begin(&self) -> bool {
         !self.followed && !self.entry.paused && !self.let_go && self.continues.is_none()
     }
 
-    fn next_fill(&self, now: Instant, clock_rate: u32) -> (u64, u32) {
+    pub(in crate::model) fn next_fill(&self, now: Instant, clock_rate: u32) -> (u64, u32) {
         let Some(before) = &self.segment else {
             return ((1 << 16) + u64::from(self.entry.first_sequence), 0);
         };
@@ -62,9 +31,10 @@ impl ReplicaState {
     }
 
     /// Numbers continue after this one, as after those of another device.
-    fn filled(&mut self, now: Instant, number: u64, timestamp: u32) {
+    pub(in crate::model) fn filled(&mut self, now: Instant, number: u64, timestamp: u32) {
         let stands = ReplicaSnapshot {
             source: None,
+            awaits_key_frame: false,
             newest: 0,
             next: (number - (1 << 16) + 1) as u16,
             timestamp_offset: 0,

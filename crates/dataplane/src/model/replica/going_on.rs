@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use wire::codec::Layer;
 
-use super::{Last, ReplicaState, Segment, Vp8Ids};
+use super::{Last, ReplicaState, Segment, Vp8Ids, Waiting};
 use crate::model::select::{Selection, Wanted};
 use crate::model::stream::MediaPacket;
 use crate::model::{LegState, Model};
@@ -21,6 +21,7 @@ impl Model {
         if self.legs.get(&replica.entry.leg).is_some_and(is_clear) && replica.current.is_none() {
             replica.segment = Some(Segment::behind(&from, now));
             replica.continues = Some(from);
+            replica.waiting = Waiting::default();
         }
     }
 
@@ -92,15 +93,15 @@ impl ReplicaState {
     fn stands(&self) -> Option<ReplicaSnapshot> {
         let follows = self.current.filter(|current| Some(*current) == self.entry.source);
         let (Some(source), Some(segment)) = (follows, &self.segment) else {
-            return self
-                .continues
-                .filter(|from| from.source.is_some() && self.can_go_on(from));
+            let continues = self.continues.filter(|from| !from.awaits_key_frame);
+            return continues.filter(|from| from.source.is_some() && self.can_go_on(from));
         };
         let (temporal, held_back, decided) = segment.selection.stands()?;
         let offset = segment.vp8_offset.minus_pictures(held_back);
         let is_named = segment.last.frame.is_some() || segment.by_frames.is_some();
         (!is_named).then(|| ReplicaSnapshot {
             source: Some(source),
+            awaits_key_frame: false,
             newest: segment.newest as u16,
             next: segment.next() as u16,
             timestamp_offset: segment.timestamp_offset,
@@ -127,6 +128,7 @@ impl ReplicaState {
             let continues = self.continues.filter(|from| self.can_go_on(from));
             return continues.map(|from| ReplicaSnapshot {
                 source: None,
+                awaits_key_frame: false,
                 decided: None,
                 ..from
             });
@@ -134,6 +136,7 @@ impl ReplicaState {
         let offset = segment.vp8_offset.minus_pictures(segment.selection.held_back());
         Some(ReplicaSnapshot {
             source: None,
+            awaits_key_frame: false,
             // With numbers by frames only sent packets are accounted for.
             newest: segment.newest.max(segment.last.number) as u16,
             next: segment.next() as u16,
@@ -180,24 +183,43 @@ impl ReplicaState {
         });
     }
 
-    /// Whether a packet comes after those that another device has accounted for.
-    pub(super) fn continues_with(&self, key: StreamKey, packet: &MediaPacket) -> bool {
+    /// Whether a packet comes before the key frame with which it continues. It is taken account
+    /// of.
+    pub(in crate::model) fn waits(&mut self, key: StreamKey, packet: &MediaPacket, is_sendable: bool) -> bool {
         let from = self.continues.filter(|from| !self.let_go && from.source == Some(key));
-        from.is_some_and(|from| from.ahead(packet.number as u16).is_some())
+        let Some(from) = from.filter(|from| from.awaits_key_frame) else {
+            return false;
+        };
+        let ends = is_sendable && packet.newest && packet.starts_key_frame();
+        if !ends {
+            self.waiting.passed(&from, packet.number);
+        }
+        !ends
+    }
+
+    /// Whether a packet comes after those that another device has accounted for.
+    pub(in crate::model) fn continues_with(&self, key: StreamKey, packet: &MediaPacket) -> bool {
+        let from = self.continues.filter(|from| !self.let_go && from.source == Some(key));
+        from.is_some_and(|from| !from.awaits_key_frame && from.ahead(packet.number as u16).is_some())
     }
 
     /// Begins to follow `key` with `packet`, if that is one to begin with.
-    pub(super) fn begin(&mut self, key: StreamKey, packet: &MediaPacket) -> Result<(), Counter> {
+    pub(in crate::model) fn begin(&mut self, key: StreamKey, packet: &MediaPacket) -> Result<(), Counter> {
         if self.let_go {
             return Err(Counter::Paused);
         }
         match self.continues.filter(|from| from.source == Some(key)) {
+            Some(from) if from.awaits_key_frame => {
+                let lost = self.waiting.lost_before(&from, packet.number);
+                self.continues = None;
+                self.follow(key, packet, lost);
+            }
             Some(from) => {
                 let ahead = from.ahead(packet.number as u16).ok_or(Counter::BeforeSwitch)?;
                 self.go_on(from, ahead, packet);
             }
             None if !packet.newest || !packet.starts_key_frame() => return Err(Counter::AwaitingKeyFrame),
-            None => self.follow(key, packet),
+            None => self.follow(key, packet, 0),
         }
         Ok(())
     }

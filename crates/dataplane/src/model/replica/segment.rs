@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use wire::NtpTime;
+use wire::codec::vp8::Vp8Descriptor;
 
 use super::by_frames::ByFrames;
 use crate::limits::REORDER_MAX;
@@ -56,6 +57,17 @@ pub(in crate::model) struct Vp8Ids {
 }
 
 impl Vp8Ids {
+    /// The running counters in a VP8 payload; those it does not carry are zero.
+    pub(crate) fn read(payload: &[u8]) -> Self {
+        let Ok(descriptor) = Vp8Descriptor::parse(payload) else {
+            return Vp8Ids::default();
+        };
+        Vp8Ids {
+            picture: descriptor.picture_id.map_or(0, |id| id.value()),
+            tl0: descriptor.tl0_pic_idx.unwrap_or(0),
+        }
+    }
+
     pub(crate) fn plus(self, offset: Vp8Ids) -> Self {
         Vp8Ids {
             picture: self.picture.wrapping_add(offset.picture),

@@ -66,11 +66,13 @@ impl SocketDevice {
             Accept::Learn {
                 within: Some(_),
                 window,
+                rtp_only,
             } => {
                 let (_, peers) = self.ends(Path { local: at, remote: at });
                 Accept::Learn {
                     within: Some(peers),
                     window,
+                    rtp_only,
                 }
             }
             accept => accept,

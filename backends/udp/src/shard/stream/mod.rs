@@ -1,13 +1,16 @@
 //! One stream: what arrived, each number once.
 
+mod cache;
+mod frame_wait;
+
 use dataplane::{Clock, Stream, StreamFormat, StreamKey, StreamStatistics};
 use wire::extension::PlayoutDelay;
 use wire::{Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
+use self::cache::Cache;
+use self::frame_wait::FrameWait;
 use crate::channel::Generation;
 use crate::replay_window::SequenceWindow;
-use crate::shard::ingress::cache::Cache;
-use crate::shard::ingress::frame_wait::FrameWait;
 use crate::shard::packet::PacketInfo;
 use crate::shard::packet::frame::FrameReader;
 

@@ -1,13 +1,12 @@
-//! Ports without sockets, for deterministic tests.
+//! Ports of relays without sockets.
 
 use std::io;
 use std::net::SocketAddr;
 
 use dataplane::{Egress, Path};
 
-use super::shard::RelaySlot;
-use super::{RelaySocket, SocketFactory, SocketRegistry};
-use crate::inline::Sent;
+use super::sent::Sent;
+use crate::relays::{RelaySlot, RelaySocket, SocketFactory, SocketRegistry};
 
 /// A port without a socket.
 #[derive(Clone)]

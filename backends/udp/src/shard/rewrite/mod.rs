@@ -1,12 +1,14 @@
 //! The changes to a packet for one receiver.
 
+mod descriptor;
+
 use std::time::Instant;
 
 use dataplane::Clock;
 use wire::extension::AbsSendTime;
 use wire::{Mid, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc};
 
-use crate::shard::egress::descriptor::{DescriptorChange, told};
+use self::descriptor::{DescriptorChange, told};
 use crate::shard::packet::vp8::Vp8Ids;
 use crate::shard::packet::{Packet, Span};
 use crate::shard::replica::ReplicaState;

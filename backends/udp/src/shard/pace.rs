@@ -8,8 +8,8 @@ use std::time::Instant;
 use dataplane::LegId;
 use pacing::Pacer;
 
-use crate::shard::egress::rewrite::Rewrite;
 use crate::shard::packet::Packet;
+use crate::shard::rewrite::Rewrite;
 
 /// A leg's pacer.
 pub(crate) struct Pace {

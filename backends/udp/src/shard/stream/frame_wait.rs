@@ -21,14 +21,14 @@ pub(crate) struct FrameWait {
 
 /// The history of one kind of waits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Waits {
+pub(crate) struct Waits {
     /// Useful waits less useless ones, which count twice.
     balance: i8,
     passed: u8,
 }
 
 impl FrameWait {
-    pub(super) fn waits(&mut self, again: bool) -> &mut Waits {
+    pub(crate) fn waits(&mut self, again: bool) -> &mut Waits {
         match again {
             true => &mut self.again,
             false => &mut self.first,
@@ -38,13 +38,13 @@ impl FrameWait {
 
 impl Waits {
     /// Whether to wait for the rest of a frame.
-    pub(super) fn is_worth_it(&mut self) -> bool {
+    pub(crate) fn is_worth_it(&mut self) -> bool {
         self.passed = (self.passed + 1) % SELDOM;
         self.balance >= 0 || self.passed == 0
     }
 
     /// Records whether more arrived in the wait.
-    pub(super) fn waited(&mut self, arrived: bool) {
+    pub(crate) fn waited(&mut self, arrived: bool) {
         self.balance = match arrived {
             true => (self.balance + 1).min(BALANCE_MAX),
             // A wait that is useful half of the time does not pay.
