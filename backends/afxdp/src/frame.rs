@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dataplane::Path;
 
-use crate::neigh::{Hop, Mac};
+use crate::hop::Hop;
 use crate::sys::Checksum;
 
 const ETHERNET: usize = 14;
@@ -197,16 +197,10 @@ fn finish(sum: u64) -> [u8; 2] {
     (!fold(sum)).to_ne_bytes()
 }
 
-impl Mac {
-    /// Six bytes as an interface or a neighbour has them; `None` for other lengths.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        bytes.try_into().ok().map(Mac)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hop::Mac;
 
     fn hop() -> Hop {
         Hop {

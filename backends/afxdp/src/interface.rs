@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use crate::neigh::Mac;
+use bpf_retry::unless_taken;
+
+use crate::hop::Mac;
 use crate::netlink::Netlink;
-use crate::program::Program;
-use crate::retry::unless_taken;
+use crate::program::{Program, mapped};
 use crate::{AfxdpError, Step};
 
 /// An interface whose RTP this device takes.
@@ -79,13 +80,5 @@ impl Interface {
         };
         let has_zone = matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
         !has_zone && self.bound.iter().any(takes)
-    }
-}
-
-/// An address as the program has it.
-pub(crate) fn mapped(address: IpAddr) -> Ipv6Addr {
-    match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped(),
-        IpAddr::V6(address) => address,
     }
 }

@@ -18,13 +18,13 @@
 
 mod error;
 mod frame;
+mod hop;
 mod interface;
 mod neigh;
 mod netlink;
 mod network;
 mod plane;
 mod program;
-mod retry;
 mod statistics;
 mod sys;
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use backend_udp::{RtpBypass, Sockets, UdpConfig, UdpPlane, UdpPorts};
+use bpf_retry::unless_taken;
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::interface::Interface;
@@ -14,7 +15,6 @@ use crate::neigh::{Resolver, ResolverThread};
 use crate::netlink::Netlink;
 use crate::network::RingNetwork;
 use crate::program::{ProgramMode, TakenRelays};
-use crate::retry::unless_taken;
 use crate::statistics::{Page, Statistics};
 use crate::sys::{Mode, Xsk, XskCounts, queues};
 use crate::{AfxdpError, Step};

@@ -1,15 +1,15 @@
 //! The XDP program in the kernel: loading, attaching, and the tables of the packets it takes.
 
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::RawFd;
 
 use aya::maps::{HashMap, MapData, XskMap};
 use aya::programs::xdp::XdpMode;
 use aya::programs::{ProgramError, Xdp};
 use aya::{Ebpf, EbpfError, EbpfLoader, include_bytes_aligned};
+use bpf_retry::{reason, unless_interrupted};
 
-use crate::interface::mapped;
 use crate::{AfxdpError, Step};
 
 /// `program/weir.bpf.c`, compiled.
@@ -62,6 +62,14 @@ fn key(at: SocketAddr) -> [u8; 20] {
     key
 }
 
+/// An address as the program has it.
+pub(crate) fn mapped(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
 impl Program {
     /// Puts it on an interface, in the driver if that can.
     pub(crate) fn attach(name: &str, interface: u32, port: u16) -> Result<Self, AfxdpError> {
@@ -70,7 +78,8 @@ impl Program {
             .override_global("media_port", &port, true)
             .load(OBJECT)
             .map_err(failed)?;
-        let mode = attach(&mut loaded, interface).map_err(|error| AfxdpError::of(Step::Attach, name, reason(error)))?;
+        let program = load(&mut loaded).map_err(|error| AfxdpError::of(Step::Load, name, reason(error)))?;
+        let mode = attach(program, interface).map_err(|error| AfxdpError::of(Step::Attach, name, reason(error)))?;
         let sockets = loaded.take_map("sockets").expect("the program has it");
         let addresses = loaded.take_map("addresses").expect("the program has it");
         let relays = loaded.take_map("relays").expect("the program has it");
@@ -109,26 +118,17 @@ impl Program {
     }
 }
 
-fn attach(loaded: &mut Ebpf, interface: u32) -> Result<ProgramMode, ProgramError> {
+fn load(loaded: &mut Ebpf) -> Result<&mut Xdp, ProgramError> {
     let program = loaded.program_mut("take_rtp").expect("the object has it");
     let program: &mut Xdp = program.try_into().expect("it is of this kind");
-    program.load()?;
-    match program.attach_to_if_index(interface, XdpMode::Driver) {
-        Ok(_) => Ok(ProgramMode::Native),
-        Err(_) => program
-            .attach_to_if_index(interface, XdpMode::Skb)
-            .map(|_| ProgramMode::Generic),
-    }
+    unless_interrupted(|| program.load())?;
+    Ok(program)
 }
 
-/// The operating system's error inside of a loader's, so that a missing privilege is seen as one.
-fn reason(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    let mut inner: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(error) = inner {
-        if let Some(code) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
-            return io::Error::from_raw_os_error(code);
-        }
-        inner = error.source();
+fn attach(program: &mut Xdp, interface: u32) -> Result<ProgramMode, ProgramError> {
+    let mut attach_in = |mode| unless_interrupted(|| program.attach_to_if_index(interface, mode));
+    match attach_in(XdpMode::Driver) {
+        Ok(_) => Ok(ProgramMode::Native),
+        Err(_) => attach_in(XdpMode::Skb).map(|_| ProgramMode::Generic),
     }
-    io::Error::other(error)
 }

@@ -9,8 +9,8 @@ use rand::{Rng, SeedableRng};
 use veth::{Pair, Side, pair_or_skip};
 
 use crate::frame::{self, Header};
+use crate::hop::Hop;
 use crate::interface::Interface;
-use crate::neigh::Hop;
 use crate::netlink::Netlink;
 use crate::program::ProgramMode;
 use crate::sys::Xsk;

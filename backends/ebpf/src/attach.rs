@@ -5,23 +5,17 @@ use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path;
-use std::thread;
-use std::time::Duration;
 
 use aya::programs::links::{FdLink, LinkError, PinnedLink};
 use aya::programs::tc::{SchedClassifierLink, SchedClassifierLinkId};
 use aya::programs::xdp::{XdpLink, XdpLinkId, XdpMode};
 use aya::programs::{ProgramError, SchedClassifier, Xdp};
+use bpf_retry::{errno, unless_interrupted, unless_taken};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 use operator::places::KernelPath;
 
-use crate::error::code;
 use crate::{EbpfError, Step};
-
-/// How often something is tried that is taken, and how long apart: one second.
-const TRIES: u32 = 100;
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// `struct nlmsghdr` and `struct ifinfomsg`.
 const HEADER: usize = 16;
@@ -130,7 +124,7 @@ pub(crate) fn attach<P: Linked>(
 ) -> Result<Attached, EbpfError> {
     let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);
     let Some(path) = link else {
-        return Ok(once_free(|| put(program).map_err(failed), is_taken)?.1);
+        return Ok(unless_taken(|| unless_interrupted(|| put(program)).map_err(failed), is_taken)?.1);
     };
     if let Ok(pinned) = PinnedLink::from_pin(path)
         && program.replace(pinned.into()).is_some()
@@ -139,24 +133,11 @@ pub(crate) fn attach<P: Linked>(
     }
     // Its interface is gone, and another may have its name.
     let _ = fs::remove_file(path);
-    let (id, attached) = once_free(|| put(program).map_err(failed), is_taken)?;
+    let (id, attached) = unless_taken(|| unless_interrupted(|| put(program)).map_err(failed), is_taken)?;
     let held = program.take(id).map_err(failed)?;
     held.pin(path)
         .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
     Ok(attached)
-}
-
-/// Waits a moment for something that is taken: the kernel detaches the program of a process that
-/// has ended, or of pins that were removed, a little later. A process that starts another one
-/// shares its locks and links with it until that runs.
-pub(crate) fn once_free<T, E>(mut take: impl FnMut() -> Result<T, E>, is_taken: impl Fn(&E) -> bool) -> Result<T, E> {
-    for _ in 0..TRIES {
-        match take() {
-            Err(error) if is_taken(&error) => thread::sleep(BETWEEN_TRIES),
-            tried => return tried,
-        }
-    }
-    take()
 }
 
 fn is_taken(error: &EbpfError) -> bool {
@@ -210,7 +191,7 @@ fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
 
 /// Whether an error means that this kind of attachment is not supported.
 pub(crate) fn is_unsupported(error: &(dyn std::error::Error + 'static)) -> bool {
-    matches!(code(error), Some(libc::EOPNOTSUPP | libc::EINVAL))
+    matches!(errno(error), Some(libc::EOPNOTSUPP | libc::EINVAL))
 }
 
 #[cfg(test)]

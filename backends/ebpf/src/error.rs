@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use bpf_retry::reason;
+
 /// The reason why a program cannot run. The base forwards everything then.
 #[derive(Debug)]
 pub enum EbpfError {
@@ -62,22 +64,6 @@ impl EbpfError {
     pub(crate) fn inside(step: Step, error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::of(step, reason(error))
     }
-}
-
-/// The operating system's error inside of a loader's, so that a missing privilege is seen as one.
-pub(crate) fn reason(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    match code(&error) {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::other(error),
-    }
-}
-
-/// Its number.
-pub(crate) fn code(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
-    let inner = std::iter::successors(Some(error), |error| error.source());
-    inner
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .find_map(io::Error::raw_os_error)
 }
 
 impl fmt::Display for EbpfError {

@@ -2,6 +2,7 @@
 
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use bpf_retry::unless_interrupted;
 use nix::net::if_::if_nametoindex;
 
 use crate::{EbpfError, Step, attach};
@@ -26,7 +27,7 @@ impl Pass {
             .map_err(|error| EbpfError::inside(Step::Load, error))?;
         let program = loaded.program_mut("pass").expect("the object has it");
         let program: &mut Xdp = program.try_into().map_err(failed)?;
-        program.load().map_err(failed)?;
+        unless_interrupted(|| program.load()).map_err(failed)?;
         let put = |program: &mut Xdp| match attach::in_driver(program, number) {
             Err(error) if attach::is_unsupported(&error) => attach::generic(program, number),
             put => put,

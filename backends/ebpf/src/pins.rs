@@ -5,7 +5,8 @@ use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::attach::once_free;
+use bpf_retry::unless_taken;
+
 use crate::{EbpfError, Step, look_ups};
 
 /// Rooms are kept in a folder of this name beside the relays.
@@ -101,7 +102,7 @@ pub fn detach_rooms(parent: &Path) -> io::Result<()> {
 
 fn lock(parent: &Path) -> io::Result<fs::File> {
     let folder = fs::File::open(parent)?;
-    once_free(|| folder.try_lock(), |error| matches!(error, TryLockError::WouldBlock))?;
+    unless_taken(|| folder.try_lock(), |error| matches!(error, TryLockError::WouldBlock))?;
     Ok(folder)
 }
 

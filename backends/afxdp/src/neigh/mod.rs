@@ -17,22 +17,7 @@ use dataplane::Path;
 pub(crate) use cache::NextHops;
 pub(crate) use resolver::{Resolver, ResolverThread};
 
-/// A hardware address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mac(pub(crate) [u8; 6]);
-
-/// The next hop on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hop {
-    /// Which interface, by its place in the configuration.
-    pub(crate) interface: usize,
-    /// The interface's address.
-    pub(crate) from: Mac,
-    /// The neighbour's.
-    pub(crate) to: Mac,
-    /// The most bytes of a packet, including its IP header.
-    pub(crate) mtu: usize,
-}
+use crate::hop::Hop;
 
 /// A worker's message to the resolver.
 #[derive(Clone, Copy, Debug)]

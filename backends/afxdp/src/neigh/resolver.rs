@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use dataplane::Path;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::{Answer, Hop, NeighbourKey, NextHops, Query};
+use super::{Answer, NeighbourKey, NextHops, Query};
+use crate::hop::Hop;
 use crate::interface::Interface;
 use crate::netlink::{Change, Neighbour, Netlink, Route};
 use crate::sys::readable;

@@ -9,7 +9,7 @@ mod message;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::neigh::Mac;
+use crate::hop::Mac;
 use crate::sys::NetlinkSocket;
 use message::{Message, attributes, messages, number};
 

@@ -10,6 +10,7 @@ use aya::maps::{HashOfMaps, Map, MapData, PerCpuArray};
 use aya::programs::xdp::XdpMode;
 use aya::programs::{ProgramError, ProgramFd, TestRunAttrs, TestRunOptions, Xdp};
 use aya::{Ebpf, TestRun};
+use bpf_retry::unless_interrupted;
 use nix::net::if_::if_nametoindex;
 
 use crate::layout::fanout::{FAN_TRIED, FANOUT_COPIES, Fan, ROOMS_INTERFACES};
@@ -78,7 +79,8 @@ impl Broadcast {
         relays: Option<&mut RelayOffload>,
     ) -> Result<Self, EbpfError> {
         for name in PROGRAMS {
-            program(loaded, name)?.load().map_err(failed)?;
+            let program = program(loaded, name)?;
+            unless_interrupted(|| program.load()).map_err(failed)?;
         }
         let leave = clone_of(loaded, "leave_driver")?;
         match relays {

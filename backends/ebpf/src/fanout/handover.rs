@@ -7,14 +7,15 @@ use wire::codec::Layer;
 use crate::clock::nanoseconds;
 use crate::layout::fanout::{Decision, LAYERS_NONE, LAYERS_VP8, ReplicaProgress};
 
-/// The state of a replica with this progress. For streams with dependency descriptors it is empty,
-/// because the decisions about their frames cannot be handed over.
+/// The state of a replica with this progress. If frames are named by VP9 or by dependency
+/// descriptors it awaits a key frame, because the decisions about them cannot be handed over.
 pub(super) fn snapshot(source: Option<StreamKey>, progress: &ReplicaProgress) -> ReplicaSnapshot {
     let layers = progress.layers.into();
     let newest = progress.decisions[0];
     let is_known = layers == LAYERS_VP8 && progress.decided > 0;
     ReplicaSnapshot {
-        source: source.filter(|_| [LAYERS_NONE, LAYERS_VP8].contains(&layers)),
+        source,
+        awaits_key_frame: ![LAYERS_NONE, LAYERS_VP8].contains(&layers),
         newest: progress.newest as u16,
         next: progress.newest.wrapping_add(1).wrapping_add(progress.shift) as u16,
         timestamp_offset: progress.timestamp_offset,
@@ -82,6 +83,7 @@ mod tests {
                 leg: LegId(3),
                 ssrc: Ssrc(0x11),
             }),
+            awaits_key_frame: false,
             newest: 65_535,
             next: 7,
             timestamp_offset: u32::MAX - 2,

@@ -9,6 +9,7 @@ use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TestRunOptions};
 use aya::{Ebpf, EbpfLoader, Pod, TestRun, include_bytes_aligned};
 use aya_obj::Object;
+use bpf_retry::unless_interrupted;
 use nix::net::if_::if_nametoindex;
 
 use super::broadcast::{self, Broadcast, Traffic};
@@ -310,7 +311,8 @@ fn load(tables: &[Table], pins: Option<&Pins>, mark: u32) -> Result<Ebpf, EbpfEr
         .load(OBJECT)
         .map_err(|error| EbpfError::inside(Step::Load, error))?;
     let failed = |error: ProgramError| EbpfError::inside(Step::Load, error);
-    program(&mut loaded)?.load().map_err(failed)?;
+    let program = program(&mut loaded)?;
+    unless_interrupted(|| program.load()).map_err(failed)?;
     Ok(loaded)
 }
 

@@ -92,9 +92,9 @@ pub struct Fanout {
     wanted: VecDeque<Event>,
     /// Requests for packets that are not retransmitted here, whatever their outcome.
     not_resent: u64,
-    /// Legs whose receiver's hardware address was unknown, and the time of the last attempt to
-    /// resolve it.
-    nudged: HashMap<LegId, Instant>,
+    /// Receivers whose hardware address was unknown, and the time of the last attempt to resolve
+    /// it.
+    nudged: HashMap<IpAddr, Instant>,
     /// The attachments on its interfaces.
     attached: Vec<Attachment>,
     /// Over copies in the driver.
@@ -275,23 +275,19 @@ impl Fanout {
 
     /// Makes the kernel resolve a receiver's hardware address, by sending an empty datagram there.
     fn nudge(&mut self, id: LegId) {
-        let now = self.clock.now();
+        let Some(path) = self.table.leg(id).and_then(|leg| leg.paths.first()) else {
+            return;
+        };
+        let (now, remote) = (self.clock.now(), path.remote.ip());
         let is_recent = |at: &Instant| now.saturating_duration_since(*at) < NUDGE_EVERY;
-        if self.nudged.get(&id).is_some_and(is_recent) {
+        if self.nudged.get(&remote).is_some_and(is_recent) {
             return;
         }
         self.nudged.retain(|_, at| is_recent(at));
-        self.nudged.insert(id, now);
-        let remote = self
-            .table
-            .leg(id)
-            .and_then(|leg| leg.paths.first())
-            .map(|path| path.remote);
-        if let Some(remote) = remote
-            && let Some(socket) = &self.sockets[usize::from(remote.is_ipv6())]
-        {
+        self.nudged.insert(remote, now);
+        if let Some(socket) = &self.sockets[usize::from(remote.is_ipv6())] {
             // Further notes tell whether it was resolved.
-            let _ = socket.send_to(&[], SocketAddr::new(remote.ip(), DISCARD));
+            let _ = socket.send_to(&[], SocketAddr::new(remote, DISCARD));
         }
     }
 }

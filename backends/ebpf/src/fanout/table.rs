@@ -4,6 +4,8 @@
 //! written to a new place, and then the kernel is given that place: a packet sees all of a change
 //! or nothing of it. [`placement`] decides where a replica runs, [`sync`] writes.
 
+mod legs;
+mod pairs;
 mod placement;
 mod promotion;
 mod sync;
@@ -13,10 +15,11 @@ use std::time::Instant;
 
 use dataplane::{Leg, LegId, Reason, Refused, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 
+use self::pairs::Pairs;
 use self::promotion::Promotion;
 use super::adopted::Adopted;
 use super::fit;
-use super::kernel::{Kernel, pair, set};
+use super::kernel::{Kernel, set};
 use super::slots::Slots;
 use super::stamp::Counts;
 use crate::layout::fanout::{
@@ -29,6 +32,7 @@ pub(super) struct EntryTable {
     /// Whether copied packets also go to the base in any case.
     goes_up: bool,
     legs: BTreeMap<LegId, Leg>,
+    pairs: Pairs,
     streams: BTreeMap<StreamKey, StreamRow>,
     replicas: BTreeMap<ReplicaId, ReplicaRow>,
     /// Streams by their state.
@@ -84,6 +88,7 @@ impl EntryTable {
             kernel,
             goes_up,
             legs: BTreeMap::new(),
+            pairs: Pairs::new(adopted.legs_from),
             streams: BTreeMap::new(),
             replicas: BTreeMap::new(),
             by_state: HashMap::new(),
@@ -98,11 +103,6 @@ impl EntryTable {
         }
     }
 
-    /// A leg's number in the kernel: none that an earlier process's legs have.
-    fn number_of(&self, id: LegId) -> u32 {
-        self.adopted.legs_from.wrapping_add(id.0)
-    }
-
     /// The number of streams that an earlier process left.
     pub(super) fn found(&self) -> usize {
         self.adopted.streams()
@@ -115,10 +115,7 @@ impl EntryTable {
 
     /// Removes the entries that an earlier process left and that nobody owns.
     pub(super) fn sweep(&mut self, now: Instant) {
-        let legs_from = self.adopted.legs_from;
         let adopted = std::mem::take(&mut self.adopted);
-        // Legs of this process keep their numbers.
-        self.adopted.legs_from = legs_from;
         adopted.remove_from(&mut self.kernel);
         for (slots, places) in [
             (&mut self.stream_entries, adopted.stream_entries),
@@ -129,44 +126,6 @@ impl EntryTable {
             places.into_iter().for_each(|place| slots.give_up(place, now));
         }
         self.counts.free(now, adopted.counts);
-    }
-
-    pub(super) fn set_leg(&mut self, now: Instant, id: LegId, leg: Leg) -> Result<(), Refused> {
-        let answer = fit::leg(&leg).map_err(Refused::Unsupported);
-        let accepted = if answer.is_ok() { &leg.paths[..] } else { &[] };
-        if let Some(before) = self.legs.get(&id) {
-            for gone in before.paths.iter().filter(|path| !accepted.contains(path)) {
-                self.kernel.remove_leg(&pair(gone.local, gone.remote));
-            }
-        }
-        let number = self.number_of(id);
-        for path in accepted {
-            let pair = pair(path.local, path.remote);
-            self.adopted.claim(&pair);
-            self.kernel.set_leg(pair, number).map_err(|_| Refused::Full)?;
-        }
-        self.legs.insert(id, leg);
-        let concerned: Vec<ReplicaId> = self.concerned(id).collect();
-        self.settle(now, &concerned);
-        answer
-    }
-
-    pub(super) fn remove_leg(&mut self, now: Instant, id: LegId) {
-        let sent: Vec<ReplicaId> = self
-            .replicas
-            .iter()
-            .filter(|(_, table)| table.entry.leg == id)
-            .map(|(id, _)| *id)
-            .collect();
-        sent.into_iter().for_each(|replica| self.remove_replica(now, replica));
-        let streams: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == id).copied().collect();
-        streams.into_iter().for_each(|key| self.remove_stream(now, key));
-        if let Some(leg) = self.legs.remove(&id) {
-            for path in &leg.paths {
-                self.kernel.remove_leg(&pair(path.local, path.remote));
-            }
-        }
-        self.counts.remove(now, id);
     }
 
     pub(super) fn set_stream(&mut self, now: Instant, key: StreamKey, entry: Stream) -> Result<(), Refused> {
@@ -189,7 +148,7 @@ impl EntryTable {
         };
         self.settle(now, &members);
         self.publish(now, key);
-        self.fits(key).map_err(Refused::Unsupported)
+        self.fits(key)
     }
 
     pub(super) fn remove_stream(&mut self, now: Instant, key: StreamKey) {
@@ -335,10 +294,12 @@ impl EntryTable {
         concerned.map(|(id, _)| *id).collect::<Vec<_>>().into_iter()
     }
 
-    fn fits(&self, key: StreamKey) -> Result<(), Reason> {
-        let stream = self.streams.get(&key).ok_or(Reason::Companion)?;
-        let from = self.legs.get(&key.leg).ok_or(Reason::Companion)?;
-        fit::stream(&stream.entry, from)
+    fn fits(&self, key: StreamKey) -> Result<(), Refused> {
+        let companion = Refused::Unsupported(Reason::Companion);
+        let stream = self.streams.get(&key).ok_or(companion)?;
+        let from = self.legs.get(&key.leg).ok_or(companion)?;
+        fit::stream(&stream.entry, from).map_err(Refused::Unsupported)?;
+        self.pairs.is_listed(key.leg).then_some(()).ok_or(Refused::Full)
     }
 
     /// The stream that a replica follows, by its state.

@@ -11,6 +11,7 @@ use aya::maps::{Array, HashMap, MapData, PerCpuArray, PerCpuValues, ProgramArray
 use aya::programs::{ProgramFd, ProgramInfo};
 use aya::util::nr_cpus;
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use bpf_retry::reason;
 use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_getres};
 
@@ -19,7 +20,6 @@ use super::hook::{self, Place};
 use super::letting_go::Trial;
 use super::table::Tables;
 use super::{Attachment, RelayConfig, Tried, trial};
-use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
 use crate::maps::take;

@@ -11,6 +11,7 @@ use aya::TestRun;
 use aya::maps::xdp::DevMap;
 use aya::maps::{Array, MapData};
 use aya::programs::{ProgramError, ProgramFd, TestRunAttrs, TestRunOptions, Xdp};
+use bpf_retry::unless_interrupted;
 use nix::net::if_::if_nametoindex;
 
 use super::Attachment;
@@ -87,7 +88,7 @@ impl Trial {
 fn ready(loaded: &mut Ebpf, name: &str) -> Result<ProgramFd, EbpfError> {
     let program = program(loaded, name)?;
     if program.fd().is_err() {
-        program.load().map_err(unloadable)?;
+        unless_interrupted(|| program.load()).map_err(unloadable)?;
     }
     let fd = program.fd().map_err(unloadable)?;
     fd.try_clone().map_err(|error| EbpfError::of(Step::Load, error))

@@ -139,6 +139,7 @@ pub(crate) fn socket(pair: &Pair, like: IpAddr) -> UdpSocket {
 pub(crate) fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
     Leg {
         paths: vec![Path { local, remote }],
+        shared: None,
         protection,
         extensions_in: ExtensionMap::default(),
         extensions_out: ExtensionMap::default(),

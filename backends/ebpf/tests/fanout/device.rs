@@ -249,8 +249,11 @@ impl Device for KernelDevice {
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        self.numbers.apply(&update);
-        self.plane.write(now, update)
+        let written = self.plane.write(now, update.clone());
+        if written.is_ok() {
+            self.numbers.apply(&update);
+        }
+        written
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {

@@ -15,15 +15,25 @@ const SEEDS: std::ops::Range<u64> = 1..25;
 
 #[test]
 fn no_packet_is_made_up_leaked_or_sent_twice_and_no_loss_hidden() {
-    keep_promises(Cable::new);
+    keep_promises(Cable::new, false);
 }
 
 #[test]
 fn the_driver_makes_up_leaks_repeats_and_hides_nothing_either() {
-    keep_promises(Cable::of_drivers);
+    keep_promises(Cable::of_drivers, false);
 }
 
-fn keep_promises(cable: NewCable) {
+#[test]
+fn nothing_is_made_up_leaked_repeated_or_hidden_where_legs_share_a_path() {
+    keep_promises(Cable::new, true);
+}
+
+#[test]
+fn nothing_is_in_the_driver_either_where_legs_share_a_path() {
+    keep_promises(Cable::of_drivers, true);
+}
+
+fn keep_promises(cable: NewCable, shares_paths: bool) {
     on_cable(cable, |cable| {
         let start = Instant::now();
         let new_device = |start| cable.device(false, start);
@@ -32,6 +42,7 @@ fn keep_promises(cable: NewCable) {
                 steps: 500,
                 srtp: Srtp::Never,
                 network: Network::Rough,
+                shares_paths,
             };
             let steps: Vec<Step> = history(seed, options).into_iter().map(plain).collect();
             let run = |steps: &[Step]| check(steps, &new_device, start);

@@ -109,6 +109,7 @@ fn layered_history(seed: u64) -> Vec<Step> {
         steps: 500,
         srtp: Srtp::Never,
         network: Network::Clean,
+        shares_paths: false,
     };
     let mut steps: Vec<Step> = history(seed, options).into_iter().map(in_layers).collect();
     leave_out_other_families(&mut steps);

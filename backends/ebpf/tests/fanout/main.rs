@@ -14,6 +14,7 @@ mod layers;
 mod moving;
 mod moving_live;
 mod numbers;
+mod pairs;
 mod pins;
 mod stamps;
 mod vectors;

@@ -50,6 +50,7 @@ fn steps(seed: u64) -> Vec<Step> {
         steps: 500,
         srtp: Srtp::Never,
         network: Network::Clean,
+        shares_paths: false,
     };
     let mut steps: Vec<Step> = history(seed, options).into_iter().map(movable).collect();
     steps.retain(|step| matches!(step, Step::Write(_) | Step::Send(_)));

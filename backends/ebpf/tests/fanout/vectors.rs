@@ -24,7 +24,7 @@ fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector,
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 9] = [
+const OTHERWISE: [(&str, &str); 11] = [
     (
         "release.vector",
         "the base has nothing to let go of what the kernel sends",
@@ -34,6 +34,14 @@ const OTHERWISE: [(&str, &str); 9] = [
         "the base has nothing to let go of what the kernel sends",
     ),
     ("resume.vector", "the kernel begins with a key frame"),
+    (
+        "resume-at-key-frame.vector",
+        "the kernel begins with its own numbers where the base would resume",
+    ),
+    (
+        "resume-several-codecs.vector",
+        "the kernel begins with its own numbers where the base would resume",
+    ),
     (
         "resume-padding.vector",
         "the kernel begins with its own numbers where the base would resume",

@@ -103,6 +103,7 @@ mod tests {
                     relay.accept = Accept::Learn {
                         within: None,
                         window: 1,
+                        rtp_only: false,
                     }
                 },
                 Reason::Sources,

@@ -49,6 +49,10 @@ impl Rooms {
             let (from, to) = (leg(from)?, leg(to)?);
             fit::leg(context.config, from)?;
             fit::leg(context.config, to)?;
+            // The table of feedback is by addresses, and would take that of all legs there.
+            if from.shared.is_some() {
+                return Err(Reason::Addresses);
+            }
             let family = |(_, remote): (SocketAddr, SocketAddr)| remote.is_ipv4();
             match fit::nominated(from).map(family) == fit::nominated(to).map(family) {
                 true => Ok(()),

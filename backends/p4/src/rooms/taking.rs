@@ -33,6 +33,8 @@ impl Rooms {
             .is_some_and(|on_switch| matches!(on_switch.stage, Stage::Named));
         let is_described = self.is_described(id);
         let codec = self.codec(id);
+        // Described frames are of another codec, although VP8 may be agreed on as well.
+        let is_vp8 = codec == Some(Codec::Vp8) || !is_described && self.may_be_vp8(id);
         let Some(row) = self.replicas.get_mut(id).filter(|_| is_named) else {
             return Answer::Refused(companion);
         };
@@ -40,7 +42,7 @@ impl Rooms {
         // The program does not write into payloads.
         let is_rewritten = |from: &ReplicaSnapshot| {
             let is_moved = from.picture_offset != 0 || from.tl0_offset != 0;
-            codec == Some(Codec::Vp8) && (is_moved || from.decided.is_some_and(|(_, is_sent)| !is_sent))
+            is_vp8 && (is_moved || from.decided.is_some_and(|(_, is_sent)| !is_sent))
         };
         let refusal = match from.filter(is_usable) {
             None => Some((companion, AGAIN)),
@@ -72,9 +74,17 @@ impl Rooms {
         Answer::Pending
     }
 
+    /// The first codec of a replica's source.
     fn codec(&self, id: ReplicaId) -> Option<Codec> {
         let source = self.replicas.get(id)?.replica.source?;
         Some(self.streams.get(&source)?.stream.formats.first()?.codec)
+    }
+
+    /// Whether VP8 is among the codecs of a replica's source.
+    fn may_be_vp8(&self, id: ReplicaId) -> bool {
+        let source = self.replicas.get(id).and_then(|row| row.replica.source);
+        let stream = source.and_then(|source| self.streams.get(&source));
+        stream.is_some_and(|row| row.stream.formats.iter().any(|format| format.codec == Codec::Vp8))
     }
 
     /// An epoch that the registers of an index do not have. None has 0, which they begin with.

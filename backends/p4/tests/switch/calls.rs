@@ -13,10 +13,13 @@ use crate::bench::{Driver, HOST, Switch, datagram, frame, rtp, until};
 /// In an IPv4 packet without options.
 const UDP_CHECKSUM: Range<usize> = 40..42;
 
+/// Likewise, the type of service.
+const TOS: usize = 15;
+
 const ALICE: &str = "10.0.2.5:4000";
 const BOB: &str = "10.0.3.5:5000";
 
-fn relay(accept: &str, from: &str, to: &str) -> Relay {
+fn relay(accept: &str, from: &str, to: &str, tos: Option<u8>) -> Relay {
     let path = Path {
         local: from.parse().unwrap(),
         remote: to.parse().unwrap(),
@@ -28,17 +31,17 @@ fn relay(accept: &str, from: &str, to: &str) -> Relay {
         rtp: Some(Hop {
             path,
             egress_protection: RelayProtection::Clear,
-            tos: None,
+            tos,
         }),
         rtcp: None,
     }
 }
 
-/// Two ports of the host that are one call.
+/// Two ports of the host that are one call. Alice is sent differentiated services.
 pub(crate) fn offer_call(driver: &mut Driver) -> (String, String) {
     let (a, b) = (format!("{HOST}:30000"), format!("{HOST}:30002"));
     let now = Instant::now();
-    let (first, second) = (relay(ALICE, &b, BOB), relay(BOB, &a, ALICE));
+    let (first, second) = (relay(ALICE, &b, BOB, None), relay(BOB, &a, ALICE, Some(0xb8)));
     assert_eq!(
         driver.relays.offer(now, WriteId(1), a.parse().unwrap(), Some(&first)),
         Answer::Taken
@@ -59,6 +62,7 @@ pub(crate) fn is_relayed(switch: &Switch, a: &str, b: &str) -> bool {
     match &sent[..] {
         [(3, frame)] => {
             assert_eq!(datagram(frame), (b.to_owned(), BOB.to_owned(), sound));
+            assert_eq!(frame[TOS], 0);
             true
         }
         _ => false,
@@ -77,6 +81,14 @@ fn call(switch: &Switch, at: SocketAddr) {
     for _ in 0..5 {
         assert!(is_relayed(switch, &a, &b));
     }
+    let sound = rtp(1, 7, 98);
+    let sent = switch.packet(3, &frame(BOB, &b, &sound), 1);
+    assert_eq!(sent.len(), 1);
+    assert_eq!(
+        (sent[0].0, datagram(&sent[0].1)),
+        (2, (a.clone(), ALICE.to_owned(), sound))
+    );
+    assert_eq!(sent[0].1[TOS], 0xb8);
     // RTCP is the host's.
     let mut report = rtp(0, 7, 99);
     report[1] = 200;

@@ -29,6 +29,7 @@ pub(crate) fn leg(remote: &str) -> Leg {
             local: format!("{HOST}:7882").parse().unwrap(),
             remote: remote.parse().unwrap(),
         }],
+        shared: None,
         protection: Protection::Clear,
         extensions_in: extensions,
         extensions_out: extensions,

@@ -141,7 +141,7 @@ impl EntryTable {
             .ok_or(Reason::Companion)
             .map_err(Refused::Unsupported)?;
         for key in table.lingers.iter().chain(&table.entry.source) {
-            self.fits(*key).map_err(Refused::Unsupported)?;
+            self.fits(*key)?;
             let (stream, from) = (&self.streams[key], &self.legs[&key.leg]);
             fit::replica(&table.entry, to, from).map_err(Refused::Unsupported)?;
             let others = stream

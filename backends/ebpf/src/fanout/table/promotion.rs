@@ -67,6 +67,7 @@ impl EntryTable {
             return;
         }
         self.promotion.looks_at = Some(now + AGAIN);
+        self.list_again(now);
         // All other obstacles are in the replica's own entry.
         let by_others = |why: &Refused| match why {
             Refused::Full | Refused::Unsupported(Reason::Companion | Reason::Extensions) => true,
@@ -135,7 +136,9 @@ impl EntryTable {
         let companion = Refused::Unsupported(Reason::Companion);
         let table = self.replicas.get(&id).ok_or(companion)?;
         let is_begun = matches!(table.location, Location::Base { begun: true, .. });
-        let from = from.filter(|from| is_begun && from.source.is_some() && table.entry.source == from.source);
+        let from = from.filter(|from| {
+            is_begun && !from.awaits_key_frame && from.source.is_some() && table.entry.source == from.source
+        });
         let from = from.ok_or(companion)?;
         if !self.could_go_on(id) || !self.could_count(self.replicas[&id].entry.leg) {
             return Err(companion);

@@ -16,6 +16,8 @@ impl EntryTable {
     /// of its.
     pub(super) fn publish(&mut self, now: Instant, key: StreamKey) {
         let Some(stream) = self.streams.get(&key) else { return };
+        let Some(from) = self.legs.get(&key.leg) else { return };
+        let number = self.pairs.number(key.leg, from);
         let members: Vec<ReplicaId> = stream.members.iter().copied().collect();
         let here: Vec<ReplicaId> = members.iter().filter(|id| self.sends(**id)).copied().collect();
         let before = stream.place;
@@ -23,7 +25,7 @@ impl EntryTable {
             .then(|| self.write(now, key, &here, here.len() < members.len()))
             .flatten();
         let name = layout::StreamKey {
-            leg: self.number_of(key.leg),
+            leg: number,
             ssrc: key.ssrc.0.to_be(),
         };
         let stream = self.streams.get_mut(&key).expect("it was looked at");

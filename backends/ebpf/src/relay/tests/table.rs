@@ -97,6 +97,7 @@ fn relays_that_the_kernel_cannot_take_are_refused_with_a_reason() {
                 relay.accept = Accept::Learn {
                     within: None,
                     window: 0,
+                    rtp_only: false,
                 }
             },
             Reason::Sources,

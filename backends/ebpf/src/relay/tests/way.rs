@@ -94,6 +94,7 @@ fn a_relay_counts_until_it_is_removed() {
             accept: Accept::Learn {
                 within: None,
                 window: 0,
+                rtp_only: false,
             },
             ..bench.relay(0)
         };

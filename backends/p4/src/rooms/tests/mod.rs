@@ -4,6 +4,7 @@ mod histories;
 mod losing;
 mod moving;
 mod reports;
+mod shared;
 
 use std::time::{Duration, Instant};
 
@@ -243,6 +244,7 @@ fn leg(id: u32) -> Leg {
             local: "10.0.1.9:7882".parse().unwrap(),
             remote: format!("10.0.{port}.5:{}", 4_000 + id).parse().unwrap(),
         }],
+        shared: None,
         protection: Protection::Clear,
         extensions_in,
         extensions_out,

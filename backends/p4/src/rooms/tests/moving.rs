@@ -323,6 +323,15 @@ fn a_base_that_cannot_release_it_is_asked_again_later() {
 
 #[test]
 fn vp8_whose_picture_ids_were_changed_stays_in_the_base() {
+    let one = stream(MediaKind::Video, VIDEO, Codec::Vp8);
+    let mut several = stream(MediaKind::Video, VIDEO + 1, Codec::H264);
+    several.formats.extend(one.formats.clone());
+    for stream in [one, several] {
+        stays_with_changed_picture_ids(stream);
+    }
+}
+
+fn stays_with_changed_picture_ids(stream: Stream) {
     let mut bench = Bench::new();
     let mut from = leg(1);
     from.extensions_in = ExtensionMap::default();
@@ -330,7 +339,7 @@ fn vp8_whose_picture_ids_were_changed_stays_in_the_base() {
     bench
         .rooms(|rooms, context| rooms.set_leg(context, LegId(1), from))
         .unwrap();
-    bench.stream(key(1, 11), stream(MediaKind::Video, VIDEO, Codec::Vp8));
+    bench.stream(key(1, 11), stream);
     bench.set(6, replica(2, 60, key(1, 11), VIDEO)).unwrap_err();
     assert_eq!(bench.candidate(), Some((6, false)));
     let from = ReplicaSnapshot {
