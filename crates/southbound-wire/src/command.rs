@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use southbound::{Command, SubscriptionId, TrackId, TransportId};
 
-use crate::fields::{label, narrow_optional, read, required};
+use crate::fields::{label, narrow, narrow_optional, read, required};
+use crate::messages;
 use crate::v1::command::Command as Variant;
 use crate::{Error, v1};
 
@@ -18,6 +19,7 @@ impl From<Command> for v1::Command {
 fn variant(command: Command) -> Variant {
     match command {
         Command::Open(open) => Variant::Open(open.into()),
+        Command::OpenDirect(open) => Variant::OpenDirect((*open).into()),
         Command::Connect { transport, remote } => Variant::Connect(v1::Connect {
             transport: transport.0,
             remote: Some(remote.into()),
@@ -55,6 +57,15 @@ fn variant(command: Command) -> Variant {
             message: message.map(v1::MessageId::from),
         }),
         Command::MessageHandled { message } => Variant::MessageHandled(message.into()),
+        Command::SetEndpoint(endpoint) => Variant::SetEndpoint((*endpoint).into()),
+        Command::RemoveEndpoint { transport } => Variant::RemoveEndpoint(v1::RemoveEndpoint { transport: transport.0 }),
+        Command::SetElsewhere { elsewhere } => Variant::SetElsewhere(v1::SetElsewhere { elsewhere }),
+        Command::SetDataTrack(route) => Variant::SetDataTrack((*route).into()),
+        Command::RemoveDataTrack { endpoint, handle } => Variant::RemoveDataTrack(v1::RemoveDataTrack {
+            endpoint: endpoint.0,
+            handle: handle.into(),
+        }),
+        Command::Resend { transport, received } => Variant::Resend(messages::resend(transport, received)),
         Command::Relay(command) => Variant::Relay(command.into()),
     }
 }
@@ -65,6 +76,7 @@ impl TryFrom<v1::Command> for Command {
     fn try_from(message: v1::Command) -> Result<Self, Error> {
         Ok(match required("Command.command", message.command)? {
             Variant::Open(open) => Command::Open(open.try_into()?),
+            Variant::OpenDirect(open) => Command::OpenDirect(Box::new(open.try_into()?)),
             Variant::Connect(connect) => Command::Connect {
                 transport: TransportId(connect.transport),
                 remote: read("Connect.remote", connect.remote)?,
@@ -101,6 +113,22 @@ impl TryFrom<v1::Command> for Command {
             },
             Variant::MessageHandled(message) => Command::MessageHandled {
                 message: message.into(),
+            },
+            Variant::SetEndpoint(endpoint) => Command::SetEndpoint(Box::new(endpoint.into())),
+            Variant::RemoveEndpoint(remove) => Command::RemoveEndpoint {
+                transport: TransportId(remove.transport),
+            },
+            Variant::SetElsewhere(set) => Command::SetElsewhere {
+                elsewhere: set.elsewhere,
+            },
+            Variant::SetDataTrack(route) => Command::SetDataTrack(Box::new(route.try_into()?)),
+            Variant::RemoveDataTrack(remove) => Command::RemoveDataTrack {
+                endpoint: TransportId(remove.endpoint),
+                handle: narrow("RemoveDataTrack.handle", remove.handle)?,
+            },
+            Variant::Resend(resend) => Command::Resend {
+                transport: TransportId(resend.transport),
+                received: messages::received(resend.received),
             },
             Variant::Relay(command) => Command::Relay(command.try_into()?),
         })

@@ -1,10 +1,10 @@
 //! The messages of a connection.
 
 use bytes::Bytes;
-use southbound::{ControllerHello, ControllerId, ControllerMessage, Epoch, NodeHello, NodeId, NodeMessage, Refusal};
+use southbound::{ControllerHello, ControllerMessage, Epoch, NodeHello, NodeId, NodeMessage, Refusal};
 
 use crate::fields::{label, read, read_all, required, write_all};
-use crate::sync::{part, part_name, room_name};
+use crate::sync::{controller_id, part, part_name, room_name};
 use crate::v1::controller_message::Message as FromController;
 use crate::v1::node_message::Message as FromNode;
 use crate::{Error, v1};
@@ -45,17 +45,10 @@ impl TryFrom<v1::ControllerHello> for ControllerHello {
     type Error = Error;
 
     fn try_from(message: v1::ControllerHello) -> Result<Self, Error> {
-        let controller = ControllerId::new(message.controller);
-        match controller.number() == message.controller {
-            true => Ok(Self {
-                versions: read("ControllerHello.versions", message.versions)?,
-                controller,
-            }),
-            false => Err(Error::OutOfRange {
-                field: "ControllerHello.controller",
-                value: message.controller.into(),
-            }),
-        }
+        Ok(Self {
+            versions: read("ControllerHello.versions", message.versions)?,
+            controller: controller_id("ControllerHello.controller", message.controller)?,
+        })
     }
 }
 

@@ -32,6 +32,7 @@ mod error;
 mod fields;
 mod keys;
 mod media;
+mod messages;
 mod notice;
 mod observation;
 mod relay;

@@ -192,6 +192,7 @@ impl From<SubscriptionSettings> for v1::SubscriptionSettings {
             fps,
             priority,
             encoding_max,
+            encoding_exact,
             spatial_max,
         } = settings;
         Self {
@@ -202,6 +203,7 @@ impl From<SubscriptionSettings> for v1::SubscriptionSettings {
             priority: priority.into(),
             encoding_max: encoding_max.into(),
             spatial_max: spatial_max.into(),
+            encoding_exact,
         }
     }
 }
@@ -218,6 +220,7 @@ impl TryFrom<v1::SubscriptionSettings> for SubscriptionSettings {
             fps: narrow("SubscriptionSettings.fps", message.fps)?,
             priority: narrow("SubscriptionSettings.priority", message.priority)?,
             encoding_max: narrow("SubscriptionSettings.encoding_max", message.encoding_max)?,
+            encoding_exact: message.encoding_exact,
             spatial_max: narrow("SubscriptionSettings.spatial_max", message.spatial_max)?,
         })
     }

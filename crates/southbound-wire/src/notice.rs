@@ -54,11 +54,15 @@ fn variant(notice: Notice) -> Variant {
             label: channel,
             payload,
             message,
+            reliable,
+            passed_on,
         } => Variant::MessageReceived(v1::MessageReceived {
             transport: transport.0,
             label: label(&channel),
             payload: Bytes::from_owner(payload),
             message: Some(message.into()),
+            reliable,
+            passed_on,
         }),
         Notice::TrackStarted { track } => Variant::TrackStarted(v1::TrackStarted { track: track.0 }),
         Notice::Encodings { track, active } => Variant::Encodings(v1::Encodings {
@@ -125,6 +129,8 @@ impl TryFrom<v1::Notice> for Notice {
                 label: received.label.into(),
                 payload: received.payload.as_ref().into(),
                 message: required("MessageReceived.message", received.message)?.into(),
+                reliable: received.reliable,
+                passed_on: received.passed_on,
             },
             Variant::TrackStarted(started) => Notice::TrackStarted {
                 track: TrackId(started.track),

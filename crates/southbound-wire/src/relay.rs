@@ -118,9 +118,14 @@ impl From<Accept> for v1::Accept {
         Self {
             accept: Some(match accept {
                 Accept::Only(address) => AcceptVariant::Only(address.into()),
-                Accept::Learn { within, window } => AcceptVariant::Learn(v1::Learn {
+                Accept::Learn {
+                    within,
+                    window,
+                    rtp_only,
+                } => AcceptVariant::Learn(v1::Learn {
                     within: within.map(Into::into),
                     window,
+                    rtp_only,
                 }),
             }),
         }
@@ -136,6 +141,7 @@ impl TryFrom<v1::Accept> for Accept {
             AcceptVariant::Learn(learn) => Accept::Learn {
                 within: read_optional(learn.within)?,
                 window: learn.window,
+                rtp_only: learn.rtp_only,
             },
         })
     }

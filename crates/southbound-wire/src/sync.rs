@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use southbound::{Epoch, RoomContent, RoomMessage, RoomState, Versions};
+use southbound::{ControllerId, Epoch, RoomContent, RoomMessage, RoomState, Versions};
 
 use crate::fields::{label, required};
 use crate::v1::room_message::Content;
@@ -43,11 +43,19 @@ impl TryFrom<v1::Versions> for Versions {
 
 impl From<RoomState> for v1::RoomState {
     fn from(state: RoomState) -> Self {
-        let RoomState { room, epoch, revision } = state;
+        let RoomState {
+            room,
+            owner,
+            epoch,
+            revision,
+            has_ended,
+        } = state;
         Self {
             room: label(&room),
+            owner: owner.number(),
             epoch: epoch.0,
             revision,
+            has_ended,
         }
     }
 }
@@ -56,12 +64,32 @@ impl TryFrom<v1::RoomState> for RoomState {
     type Error = Error;
 
     fn try_from(message: v1::RoomState) -> Result<Self, Error> {
-        let v1::RoomState { room, epoch, revision } = message;
+        let v1::RoomState {
+            room,
+            epoch,
+            revision,
+            owner,
+            has_ended,
+        } = message;
         Ok(Self {
             room: room_name("RoomState.room", room)?,
+            owner: controller_id("RoomState.owner", owner)?,
             epoch: Epoch(epoch),
             revision,
+            has_ended,
         })
+    }
+}
+
+/// The id of a controller, which has fewer bits than its field.
+pub(crate) fn controller_id(field: &'static str, number: u32) -> Result<ControllerId, Error> {
+    let controller = ControllerId::new(number);
+    match controller.number() == number {
+        true => Ok(controller),
+        false => Err(Error::OutOfRange {
+            field,
+            value: number.into(),
+        }),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Transports.
 
-use southbound::{Channel, DtlsRole, OpenTransport, RemoteTransport, TransportId};
-use wire::{ExtensionKind, ExtensionMap};
+use southbound::{Channel, DirectKeys, DtlsRole, OpenDirect, OpenTransport, RemoteTransport, TransportId};
+use wire::{ExtensionKind, ExtensionMap, Ssrc};
 
 use crate::enums::Numbered;
-use crate::fields::{label, narrow, narrow_optional, read, read_all, write_all};
+use crate::fields::{label, narrow, narrow_optional, read, read_all, read_optional, write_all};
 use crate::{Error, v1};
 
 impl From<OpenTransport> for v1::OpenTransport {
@@ -52,6 +52,69 @@ impl TryFrom<v1::Channel> for Channel {
             label: message.label.into(),
             ordered: message.ordered,
             retransmits_max: narrow_optional("Channel.retransmits_max", message.retransmits_max)?,
+        })
+    }
+}
+
+impl From<OpenDirect> for v1::OpenDirect {
+    fn from(open: OpenDirect) -> Self {
+        let OpenDirect {
+            transport,
+            local,
+            remote,
+            rtcp_ssrc_in,
+            rtcp_ssrc_out,
+            keys,
+            extensions_in,
+            extensions_out,
+        } = open;
+        Self {
+            transport: transport.0,
+            local: Some(local.into()),
+            remote: Some(remote.into()),
+            rtcp_ssrc_in: rtcp_ssrc_in.0,
+            rtcp_ssrc_out: rtcp_ssrc_out.0,
+            keys: keys.map(v1::DirectKeys::from),
+            extensions_in: extensions(&extensions_in),
+            extensions_out: extensions(&extensions_out),
+        }
+    }
+}
+
+impl TryFrom<v1::OpenDirect> for OpenDirect {
+    type Error = Error;
+
+    fn try_from(message: v1::OpenDirect) -> Result<Self, Error> {
+        Ok(Self {
+            transport: TransportId(message.transport),
+            local: read("OpenDirect.local", message.local)?,
+            remote: read("OpenDirect.remote", message.remote)?,
+            rtcp_ssrc_in: Ssrc(message.rtcp_ssrc_in),
+            rtcp_ssrc_out: Ssrc(message.rtcp_ssrc_out),
+            keys: read_optional(message.keys)?,
+            extensions_in: extension_map(&message.extensions_in)?,
+            extensions_out: extension_map(&message.extensions_out)?,
+        })
+    }
+}
+
+impl From<DirectKeys> for v1::DirectKeys {
+    fn from(keys: DirectKeys) -> Self {
+        let DirectKeys { ingress, egress } = keys;
+        Self {
+            ingress: Some(ingress.into()),
+            egress: Some(egress.into()),
+        }
+    }
+}
+
+impl TryFrom<v1::DirectKeys> for DirectKeys {
+    type Error = Error;
+
+    fn try_from(message: v1::DirectKeys) -> Result<Self, Error> {
+        Ok(Self {
+            ingress: read("DirectKeys.ingress", message.ingress)?,
+            egress: read("DirectKeys.egress", message.egress)?,
         })
     }
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
-use crate::{MessageId, OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId, relay};
+use crate::{
+    DataTrackRoute, MessageEndpoint, MessageId, OpenDirect, OpenTransport, RemoteTransport, SubscriptionId, TrackId,
+    TransportId, relay,
+};
 
 /// A command of the controller. Setting a value that is already set replaces it. Removing a value
 /// that is absent does nothing, so that a controller that has lost its state may repeat all
@@ -13,6 +16,9 @@ use crate::{MessageId, OpenTransport, RemoteTransport, SubscriptionId, TrackId, 
 pub enum Command {
     /// Creates a transport, or gives an existing one new local credentials (an ICE restart).
     Open(OpenTransport),
+    /// Creates a transport to a known address, which needs no description, or gives an existing one
+    /// other extension ids.
+    OpenDirect(Box<OpenDirect>),
     /// The peer's half of a transport's description.
     Connect {
         /// Which transport.
@@ -83,6 +89,40 @@ pub enum Command {
     MessageHandled {
         /// Which message.
         message: MessageId,
+    },
+    /// Lets a node pass on the messages of a participant by itself, to those of the room who are on
+    /// it. Said again, it replaces the endpoint of the same transport, which goes on with its
+    /// numbers. Only nodes that several controllers command take it and the next five: in one
+    /// process the controller passes messages on.
+    SetEndpoint(Box<MessageEndpoint>),
+    /// Ends an endpoint. It also ends with its transport.
+    RemoveEndpoint {
+        /// The transport that names it.
+        transport: TransportId,
+    },
+    /// Says whether somebody of the room has no endpoint at the node. If so, as at first, the
+    /// controller is told the messages that are for everybody, and passes them on to the others.
+    SetElsewhere {
+        /// Whether there is anybody.
+        elsewhere: bool,
+    },
+    /// Sets the receivers of a data track.
+    SetDataTrack(Box<DataTrackRoute>),
+    /// Ends a data track. It also ends with its endpoint.
+    RemoveDataTrack {
+        /// The endpoint of the track's publisher.
+        endpoint: TransportId,
+        /// The publisher's handle of the track.
+        handle: u16,
+    },
+    /// Sends a participant that came back the reliable messages that it says it has not received,
+    /// of senders that have endpoints at the node.
+    Resend {
+        /// The endpoint of the participant.
+        transport: TransportId,
+        /// The number of the last message that it has received of each sender, by the id of the
+        /// sender's stay.
+        received: Vec<(Arc<str>, u32)>,
     },
     /// Something about a relayed call.
     Relay(relay::RelayCommand),
@@ -194,6 +234,9 @@ pub struct SubscriptionSettings {
     /// The best encoding to send, as an index into [`Publication::encodings`]; the agent sends the
     /// best one at or below it that arrives, or the lowest above it where there is none.
     pub encoding_max: u8,
+    /// Whether no other encoding is sent in its place. A trunk carries each encoding in a stream of
+    /// its own, from which the node behind it chooses.
+    pub encoding_exact: bool,
     /// The best spatial layer of an encoding that has several.
     pub spatial_max: u8,
 }
@@ -206,6 +249,7 @@ impl SubscriptionSettings {
         fps: 0,
         priority: 0,
         encoding_max: u8::MAX,
+        encoding_exact: false,
         spatial_max: u8::MAX,
     };
 }

@@ -29,8 +29,8 @@ pub enum NodeMessage {
     /// Begins the connection in this direction.
     Hello(NodeHello),
     /// Some of the rooms that the node has. The pages follow the hello, before everything else.
-    /// Later a page has a room that another controller has claimed, so that any controller knows
-    /// the nodes of a room whose owner is gone.
+    /// Later a page has a room that another controller has claimed or ended, so that any controller
+    /// knows the nodes of a room whose owner is gone.
     Rooms {
         /// The rooms of this page.
         rooms: Vec<RoomState>,

@@ -63,7 +63,7 @@ impl ControllerId {
 }
 
 assigned_id! {
-    /// One ICE + DTLS + SRTP association with one peer.
+    /// One association with one peer: ICE, DTLS and SRTP, or SRTP alone for a direct one.
     TransportId
 }
 assigned_id! {

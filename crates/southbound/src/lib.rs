@@ -19,6 +19,7 @@ mod command;
 mod control;
 mod epoch;
 mod ids;
+mod messages;
 mod notice;
 mod observation;
 pub mod relay;
@@ -30,8 +31,9 @@ pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, S
 pub use control::{ControllerHello, ControllerMessage, NodeHello, NodeMessage, Refusal};
 pub use epoch::Epoch;
 pub use ids::{ControllerId, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
+pub use messages::{DataTrackRoute, MessageEndpoint, MessageProtocol, MessageRights, Posted, SignedMessage};
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
 pub use observation::{Direction, Observation, SentLayer};
 pub use sync::{RoomContent, RoomMessage, RoomState, Versions};
-pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};
+pub use transport::{Channel, DirectKeys, DtlsRole, OpenDirect, OpenTransport, RemoteTransport};
 pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};

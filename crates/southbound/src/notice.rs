@@ -13,14 +13,16 @@ use crate::{Capabilities, Fingerprint, MessageId, NodeId, Observation, Subscript
 pub enum Notice {
     /// The node is ready; said before everything else, and again when its addresses change.
     Node(Node),
-    /// ICE and DTLS are done: media flows, in both directions.
+    /// ICE and DTLS are done: media flows, in both directions. Of a direct transport: the first
+    /// packet of its peer was authenticated.
     Connected {
         /// Which transport.
         transport: TransportId,
-        /// The negotiated SRTP protection profile; `None` for clear RTP.
+        /// The SRTP protection profile; `None` for clear RTP.
         srtp: Option<SrtpProfile>,
     },
-    /// The peer's consent expired (RFC 7675). An ICE restart may restore it.
+    /// The peer's consent expired (RFC 7675). An ICE restart may restore it. Of a direct transport:
+    /// the peer is silent, and the next packet of it restores it.
     Disconnected {
         /// Which transport.
         transport: TransportId,
@@ -61,6 +63,12 @@ pub enum Notice {
         payload: Arc<[u8]>,
         /// Its name.
         message: MessageId,
+        /// Whether it must arrive, as its channel has it. A node keeps it until it is handled, and
+        /// says it to the next controller if one dies meanwhile.
+        reliable: bool,
+        /// The node has passed it on to those of its [endpoints](crate::MessageEndpoint) that it is
+        /// for and whose numbers are not above this one; `None` if it has not passed it on.
+        passed_on: Option<u64>,
     },
     /// The first media packet of a track arrived.
     TrackStarted {
@@ -98,11 +106,12 @@ pub enum Notice {
         /// The measurements.
         quality: TransportQuality,
     },
-    /// A command could not be carried out, because a limit of the node was reached.
+    /// A command could not be carried out: a limit of the node was reached, or a direct transport
+    /// cannot be as it was ordered.
     Refused {
         /// The transport whose command it was.
         transport: TransportId,
-        /// A sentence for the log: which limit.
+        /// A sentence for the log: which limit, or what is wrong with the order.
         why: String,
     },
     /// Something for the timelines of operators.
@@ -134,7 +143,8 @@ pub struct Node {
 pub enum CloseReason {
     /// Nobody proved to be at the other end in time.
     NeverConnected,
-    /// Consent expired and no restart followed (RFC 7675).
+    /// Consent expired and no restart followed (RFC 7675), or the peer of a direct transport was
+    /// silent for as long.
     ConsentExpired,
     /// The DTLS handshake failed or did not end in time.
     Handshake,

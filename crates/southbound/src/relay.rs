@@ -82,6 +82,9 @@ pub enum Accept {
         /// Another number is another window: the source that was reported last is reported again if
         /// it still sends.
         window: u32,
+        /// RTCP teaches nothing: it has a port of its own, and its sender may send RTP from
+        /// another.
+        rtp_only: bool,
     },
 }
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::{Command, Epoch};
+use crate::{Command, ControllerId, Epoch};
 
 /// The versions of this protocol that a program speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,11 @@ pub struct Versions {
 }
 
 impl Versions {
+    /// The first version with [`Command::SetEndpoint`] and what belongs to it.
+    pub const ENDPOINTS: u32 = 2;
+
     /// Those of this program.
-    pub const OURS: Self = Versions { oldest: 1, newest: 1 };
+    pub const OURS: Self = Versions { oldest: 1, newest: 2 };
 
     /// The newest version that two programs speak.
     pub fn common(self, other: Self) -> Option<u32> {
@@ -29,16 +32,20 @@ impl Versions {
     }
 }
 
-/// How far a node has followed the owner of a room. An epoch has one owner, so epoch and revision
-/// name one history of commands, and no comparison of its content is needed.
+/// How far a node has followed the owner of a room. An epoch has one owner on a node, so owner,
+/// epoch and revision name one history of commands, and no comparison of its content is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomState {
     /// The room's name.
     pub room: Arc<str>,
+    /// The last controller that claimed it.
+    pub owner: ControllerId,
     /// The epoch of its last owner.
     pub epoch: Epoch,
     /// The owner's number of the last message that was taken.
     pub revision: u64,
+    /// The owner has ended the room: the node has nothing of it but its epoch.
+    pub has_ended: bool,
 }
 
 /// A message of a controller about one of its rooms. The node knows of a room only the name, and

@@ -1,9 +1,12 @@
-//! The parameters of a transport that a session description carries.
+//! The parameters of a transport: those that a session description carries, and those of a direct
+//! transport, which has none.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use wire::ExtensionMap;
 use wire::sdp::{Fingerprint, IceCredentials};
+use wire::srtp::MasterKey;
+use wire::{ExtensionMap, Ssrc};
 
 use crate::TransportId;
 
@@ -17,6 +20,48 @@ pub struct OpenTransport {
     pub local: IceCredentials,
     /// Data channels our side opens as soon as SCTP is up; the peer's own are accepted in any case.
     pub channels: Vec<Channel>,
+}
+
+/// Opens a direct transport: one to a peer whose address is known, without ICE and without DTLS.
+/// Two nodes of one room have one between them, a trunk. Media and RTCP are sent from here on, and
+/// taken from this address alone.
+///
+/// Addresses, SSRCs and keys are fixed for its life. Opened again under the same name, it gets
+/// other extension ids; other addresses, SSRCs or keys are refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenDirect {
+    /// The name of the new transport.
+    pub transport: TransportId,
+    /// Our address: a UDP port for media of this node. Behind a 1:1 NAT it is the address that the
+    /// node has announced, and the node knows at which of its own the datagrams arrive.
+    pub local: SocketAddr,
+    /// The peer's address, as its datagrams come from it. It must be a unicast address.
+    pub remote: SocketAddr,
+    /// The SSRC of the peer's RTCP, where that is about none of its streams. Together with the
+    /// SSRCs of the streams it tells apart the transports of one pair of addresses: no two of them
+    /// have an SSRC in common in one direction.
+    pub rtcp_ssrc_in: Ssrc,
+    /// The SSRC of our RTCP: what is `rtcp_ssrc_in` at the peer.
+    pub rtcp_ssrc_out: Ssrc,
+    /// The protection of both directions; `None` for clear RTP, in laboratories only.
+    pub keys: Option<DirectKeys>,
+    /// Header-extension ids of what the peer sends.
+    pub extensions_in: ExtensionMap,
+    /// Header-extension ids of what we send.
+    pub extensions_out: ExtensionMap,
+}
+
+/// The keys of a direct transport, which the controller made at random: nodes have
+/// `AEAD_AES_256_GCM` between them (RFC 7714). The peer has the same two the other way round.
+///
+/// A key seals the packets of one transport, ever: the node that seals takes no key that it has
+/// sealed with before, and not one key for both directions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectKeys {
+    /// Protects what the peer sends.
+    pub ingress: MasterKey,
+    /// Protects what we send.
+    pub egress: MasterKey,
 }
 
 /// The peer's half of the description; sent again when it restarts ICE or renegotiates.

@@ -5,8 +5,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use southbound::{
-    Channel, Command, DtlsRole, Encoding, OpenTransport, PayloadFormat, Publication, RemoteTransport, Subscription,
-    SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId,
+    Channel, Command, DataTrackRoute, DirectKeys, DtlsRole, Encoding, MessageEndpoint, MessageRights, OpenDirect,
+    OpenTransport, PayloadFormat, Publication, RemoteTransport, Subscription, SubscriptionId, SubscriptionSettings,
+    TrackId, TrackSource, TransportId,
 };
 use wire::{ExtensionKind, ExtensionMap, MediaKind, Ssrc};
 
@@ -15,6 +16,7 @@ use crate::{parts, relays};
 pub(crate) fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         open().prop_map(Command::Open),
+        open_direct().prop_map(|open| Command::OpenDirect(Box::new(open))),
         (transport(), remote()).prop_map(|(transport, remote)| Command::Connect { transport, remote }),
         transport().prop_map(|transport| Command::Close { transport }),
         publication().prop_map(Command::Publish),
@@ -27,6 +29,13 @@ pub(crate) fn command() -> impl Strategy<Value = Command> {
             .prop_map(|(transport, limit)| Command::SetDownlinkLimit { transport, limit }),
         send(),
         parts::message().prop_map(|message| Command::MessageHandled { message }),
+        endpoint().prop_map(|endpoint| Command::SetEndpoint(Box::new(endpoint))),
+        transport().prop_map(|transport| Command::RemoveEndpoint { transport }),
+        any::<bool>().prop_map(|elsewhere| Command::SetElsewhere { elsewhere }),
+        data_track().prop_map(|route| Command::SetDataTrack(Box::new(route))),
+        (transport(), any::<u16>()).prop_map(|(endpoint, handle)| Command::RemoveDataTrack { endpoint, handle }),
+        (transport(), vec((parts::label(), any::<u32>()), 0..4))
+            .prop_map(|(transport, received)| Command::Resend { transport, received }),
         relays::command().prop_map(Command::Relay),
     ]
 }
@@ -53,6 +62,52 @@ fn send() -> impl Strategy<Value = Command> {
             payload,
             reliable,
             message,
+        },
+    )
+}
+
+fn endpoint() -> impl Strategy<Value = MessageEndpoint> {
+    let names = (transport(), option::of(transport()), parts::label(), parts::label());
+    (names, any::<[bool; 3]>(), any::<(u32, u64)>()).prop_map(
+        |((transport, uplink, identity, sid), [publish, agent, hidden], (last_sequence, number))| MessageEndpoint {
+            transport,
+            uplink,
+            identity,
+            sid,
+            rights: MessageRights { publish, agent, hidden },
+            last_sequence,
+            number,
+        },
+    )
+}
+
+fn data_track() -> impl Strategy<Value = DataTrackRoute> {
+    (transport(), any::<(u16, u16, bool)>(), vec(transport(), 0..4)).prop_map(
+        |(endpoint, (handle, sent_as, elsewhere), receivers)| DataTrackRoute {
+            endpoint,
+            handle,
+            sent_as,
+            receivers,
+            elsewhere,
+        },
+    )
+}
+
+fn open_direct() -> impl Strategy<Value = OpenDirect> {
+    let keys = (parts::master_key(), parts::master_key());
+    let keys = option::of(keys.prop_map(|(ingress, egress)| DirectKeys { ingress, egress }));
+    let addresses = (parts::address(), parts::address());
+    let ssrcs = any::<(u32, u32)>();
+    (transport(), addresses, ssrcs, keys, extensions(), extensions()).prop_map(
+        |(transport, (local, remote), (ssrc_in, ssrc_out), keys, extensions_in, extensions_out)| OpenDirect {
+            transport,
+            local,
+            remote,
+            rtcp_ssrc_in: Ssrc(ssrc_in),
+            rtcp_ssrc_out: Ssrc(ssrc_out),
+            keys,
+            extensions_in,
+            extensions_out,
         },
     )
 }
@@ -155,13 +210,16 @@ fn publication() -> impl Strategy<Value = Publication> {
 }
 
 fn settings() -> impl Strategy<Value = SubscriptionSettings> {
-    any::<(bool, (u16, u16), u16, [u8; 3])>().prop_map(|(enabled, size, fps, [priority, encoding_max, spatial_max])| {
+    let flags = any::<[bool; 2]>();
+    (flags, any::<((u16, u16), u16, [u8; 3])>()).prop_map(|([enabled, encoding_exact], (size, fps, numbers))| {
+        let [priority, encoding_max, spatial_max] = numbers;
         SubscriptionSettings {
             enabled,
             size,
             fps,
             priority,
             encoding_max,
+            encoding_exact,
             spatial_max,
         }
     })

@@ -82,14 +82,24 @@ fn channel_closed() -> impl Strategy<Value = Notice> {
 }
 
 fn message_received() -> impl Strategy<Value = Notice> {
-    (transport(), parts::label(), parts::payload(), parts::message()).prop_map(
-        |(transport, label, payload, message)| Notice::MessageReceived {
-            transport,
-            label,
-            payload,
-            message,
-        },
+    (
+        transport(),
+        parts::label(),
+        parts::payload(),
+        parts::message(),
+        any::<bool>(),
+        any::<Option<u64>>(),
     )
+        .prop_map(
+            |(transport, label, payload, message, reliable, passed_on)| Notice::MessageReceived {
+                transport,
+                label,
+                payload,
+                message,
+                reliable,
+                passed_on,
+            },
+        )
 }
 
 fn activity() -> impl Strategy<Value = AudioActivity> {

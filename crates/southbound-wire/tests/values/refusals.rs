@@ -227,6 +227,34 @@ fn keys_have_the_lengths_of_their_profile_and_one_level() {
 }
 
 #[test]
+fn a_direct_transport_has_two_addresses_and_two_keys_or_none() {
+    let address = |port| {
+        Some(v1::SocketAddress {
+            octets: vec![192, 0, 2, 1],
+            port,
+            ..v1::SocketAddress::default()
+        })
+    };
+    let open = |change: fn(&mut v1::OpenDirect)| {
+        let mut open = v1::OpenDirect {
+            local: address(7_882),
+            remote: address(7_883),
+            ..v1::OpenDirect::default()
+        };
+        change(&mut open);
+        command(v1::command::Command::OpenDirect(open)).map(drop)
+    };
+    assert_eq!(open(|_| {}), Ok(()));
+    assert_eq!(open(|open| open.local = None), Err(Error::Missing("OpenDirect.local")));
+    assert_eq!(
+        open(|open| open.remote = None),
+        Err(Error::Missing("OpenDirect.remote"))
+    );
+    let no_keys = open(|open| open.keys = Some(v1::DirectKeys::default()));
+    assert_eq!(no_keys, Err(Error::Missing("DirectKeys.ingress")));
+}
+
+#[test]
 fn header_extensions_that_contradict_each_other_are_refused() {
     let extension = |kind: v1::ExtensionKind, id| v1::Extension { kind: kind.into(), id };
     let remote = |extensions_in| {

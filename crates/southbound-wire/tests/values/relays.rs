@@ -89,7 +89,11 @@ fn hop() -> impl Strategy<Value = Hop> {
 fn accept() -> impl Strategy<Value = Accept> {
     prop_oneof![
         address().prop_map(Accept::Only),
-        (option::of(parts::ip()), any::<u32>()).prop_map(|(within, window)| Accept::Learn { within, window }),
+        (option::of(parts::ip()), any::<u32>(), any::<bool>()).prop_map(|(within, window, rtp_only)| Accept::Learn {
+            within,
+            window,
+            rtp_only
+        }),
     ]
 }
 

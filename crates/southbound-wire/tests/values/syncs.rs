@@ -29,8 +29,15 @@ pub(crate) fn node_message() -> impl Strategy<Value = NodeMessage> {
             node: NodeId(node),
         })
     });
-    let room =
-        (parts::label(), epoch(), any::<u64>()).prop_map(|(room, epoch, revision)| RoomState { room, epoch, revision });
+    let room = (parts::label(), 0..1_u32 << 24, epoch(), any::<u64>(), any::<bool>()).prop_map(
+        |(room, owner, epoch, revision, has_ended)| RoomState {
+            room,
+            owner: ControllerId::new(owner),
+            epoch,
+            revision,
+            has_ended,
+        },
+    );
     let rooms = (vec(room, 0..5), any::<bool>()).prop_map(|(rooms, is_last)| NodeMessage::Rooms { rooms, is_last });
     let notice =
         (option::of(parts::label()), notices::notice()).prop_map(|(room, notice)| NodeMessage::Notice { room, notice });

@@ -1,0 +1,86 @@
+//! The passing on of messages by nodes.
+
+use std::sync::Arc;
+
+use southbound::{DataTrackRoute, MessageEndpoint, MessageRights, TransportId};
+
+use crate::fields::narrow;
+use crate::{Error, v1};
+
+impl From<MessageEndpoint> for v1::MessageEndpoint {
+    fn from(endpoint: MessageEndpoint) -> Self {
+        Self {
+            transport: endpoint.transport.0,
+            uplink: endpoint.uplink.map(|uplink| uplink.0),
+            identity: endpoint.identity.as_ref().to_owned(),
+            sid: endpoint.sid.as_ref().to_owned(),
+            may_publish: endpoint.rights.publish,
+            is_agent: endpoint.rights.agent,
+            is_hidden: endpoint.rights.hidden,
+            last_sequence: endpoint.last_sequence,
+            number: endpoint.number,
+        }
+    }
+}
+
+impl From<v1::MessageEndpoint> for MessageEndpoint {
+    fn from(message: v1::MessageEndpoint) -> Self {
+        Self {
+            transport: TransportId(message.transport),
+            uplink: message.uplink.map(TransportId),
+            identity: message.identity.into(),
+            sid: message.sid.into(),
+            rights: MessageRights {
+                publish: message.may_publish,
+                agent: message.is_agent,
+                hidden: message.is_hidden,
+            },
+            last_sequence: message.last_sequence,
+            number: message.number,
+        }
+    }
+}
+
+impl From<DataTrackRoute> for v1::DataTrackRoute {
+    fn from(route: DataTrackRoute) -> Self {
+        Self {
+            endpoint: route.endpoint.0,
+            handle: route.handle.into(),
+            sent_as: route.sent_as.into(),
+            receivers: route.receivers.into_iter().map(|receiver| receiver.0).collect(),
+            elsewhere: route.elsewhere,
+        }
+    }
+}
+
+impl TryFrom<v1::DataTrackRoute> for DataTrackRoute {
+    type Error = Error;
+
+    fn try_from(message: v1::DataTrackRoute) -> Result<Self, Error> {
+        Ok(Self {
+            endpoint: TransportId(message.endpoint),
+            handle: narrow("DataTrackRoute.handle", message.handle)?,
+            sent_as: narrow("DataTrackRoute.sent_as", message.sent_as)?,
+            receivers: message.receivers.into_iter().map(TransportId).collect(),
+            elsewhere: message.elsewhere,
+        })
+    }
+}
+
+/// The messages that a participant says it has, as they are sent.
+pub(crate) fn resend(transport: TransportId, received: Vec<(Arc<str>, u32)>) -> v1::Resend {
+    let received = received.into_iter().map(|(sid, sequence)| v1::Received {
+        sid: sid.as_ref().to_owned(),
+        sequence,
+    });
+    v1::Resend {
+        transport: transport.0,
+        received: received.collect(),
+    }
+}
+
+/// The same, as they are read.
+pub(crate) fn received(messages: Vec<v1::Received>) -> Vec<(Arc<str>, u32)> {
+    let read = |message: v1::Received| (message.sid.into(), message.sequence);
+    messages.into_iter().map(read).collect()
+}
