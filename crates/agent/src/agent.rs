@@ -1,15 +1,15 @@
 //! The state machine a program drives.
 
+mod announcement;
 mod handshakes;
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::{Clock, DataPlane, Event, PuntKind};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use southbound::{Capabilities, Command, Node, NodeId, Notice, RewritingModes, TransportId};
+use southbound::{Command, NodeId, Notice, TransportId};
 
 use crate::channels::Letter;
 use crate::config::Config;
@@ -18,14 +18,15 @@ use crate::context::protected_media::ProtectedMedia;
 use crate::context::{Context, Shared};
 use crate::counters::{Counter, Counters};
 use crate::dtls::Identity;
+use crate::ids::Ids;
 use crate::ledger::Ledger;
-use crate::limits::TRANSPORTS_MAX;
 use crate::media::{Current, Media, UnmappedStream};
 use crate::owner::Owner;
 use crate::receivers::Receiver;
 use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
-use crate::transports::{Change, Transports};
+use crate::transports::direct::{self, DirectTransports};
+use crate::transports::{Change, MediaParameters, Transports};
 
 /// The control plane of one media node.
 ///
@@ -37,6 +38,7 @@ use crate::transports::{Change, Transports};
 pub struct Agent {
     shared: Shared,
     transports: Transports,
+    direct: DirectTransports,
     media: Media,
     relays: Relays,
     announced: bool,
@@ -60,10 +62,12 @@ impl Agent {
             protected_media: ProtectedMedia::default(),
             failures: VecDeque::new(),
             ledger: Ledger::new(node),
+            leg_ids: Ids::default(),
         };
         Agent {
             shared,
             transports: Transports::new(identity.clone()),
+            direct: DirectTransports::default(),
             media: Media::default(),
             relays: Relays::new(identity),
             announced: false,
@@ -86,12 +90,23 @@ impl Agent {
         };
         let mut changes = Vec::new();
         match command {
+            Command::Open(open) if self.direct.has(open.transport) => {
+                direct::refuse(cx, open.transport, "it has no ICE");
+            }
             Command::Open(open) => self.transports.open(cx, open, &mut changes),
+            Command::OpenDirect(order) => self.direct.open(cx, &mut self.transports, *order, &mut changes),
+            Command::Connect { transport, .. } if self.direct.has(transport) => {
+                direct::refuse(cx, transport, "it has no description");
+            }
             Command::Connect { transport, remote } => {
-                self.media.described(cx, transport, &remote);
+                let parameters = MediaParameters::described(&remote, cx.shared.config.clear_rtp);
+                self.media.described(cx, transport, &parameters);
                 self.transports.connect(cx, transport, remote, &mut changes);
             }
-            Command::Close { transport } => self.transports.close(cx, transport, &mut changes),
+            Command::Close { transport } => {
+                self.transports.close(cx, transport, &mut changes);
+                self.direct.close(cx, transport, &mut changes);
+            }
             Command::Send {
                 to,
                 label,
@@ -122,6 +137,13 @@ impl Agent {
                 }
             }
             Command::MessageHandled { message } => cx.shared.ledger.handled(message),
+            // The fence takes these. Without one the controller passes messages on.
+            Command::SetEndpoint(_)
+            | Command::RemoveEndpoint { .. }
+            | Command::SetElsewhere { .. }
+            | Command::SetDataTrack(_)
+            | Command::RemoveDataTrack { .. }
+            | Command::Resend { .. } => {}
             Command::Publish(publication) => self.media.publish(cx, publication),
             Command::Unpublish { track } => self.media.unpublish(cx, track),
             Command::SetForwarding { track, forwarding } => self.media.set_forwarding(cx, track, forwarding),
@@ -159,6 +181,9 @@ impl Agent {
                     cx.keep_protected(Owner::Relay(path.local), keying, at, path, bytes);
                 }
             },
+            Event::Punt { kind, path, .. } if kind != PuntKind::Rtcp && self.direct.has_path(path) => {
+                self.direct.unexpected(cx, kind);
+            }
             Event::RelaySource { at, from } => self.relays.source(cx, at, from),
             Event::RelayTraffic { at, traffic, last } => self.relays.traffic(cx, at, traffic, last),
             Event::Punt {
@@ -186,6 +211,7 @@ impl Agent {
                 ..
             } => {
                 if let Some(leg) = leg {
+                    self.direct.heard(cx, leg);
                     self.media.rtcp(cx, at.min(cx.now), leg, &bytes);
                 }
             }
@@ -218,7 +244,10 @@ impl Agent {
                 };
                 self.media.unknown_stream(cx, leg, stream);
             }
-            Event::Arrivals { leg, arrivals } => self.media.arrived(cx, leg, &arrivals),
+            Event::Arrivals { leg, arrivals } => {
+                self.direct.heard(cx, leg);
+                self.media.arrived(cx, leg, &arrivals);
+            }
             Event::Departures { leg, departures } => self.media.departed(cx, leg, &departures),
             Event::Selected {
                 replica,
@@ -264,7 +293,10 @@ impl Agent {
             };
             let mut changes = Vec::new();
             match timer {
-                Timer::Transport(transport) => self.transports.handle_timeout(cx, transport, &mut changes),
+                Timer::Transport(transport) => {
+                    self.transports.handle_timeout(cx, transport, &mut changes);
+                    self.direct.handle_timeout(cx, transport, &mut changes);
+                }
                 Timer::Reports(transport) => self.media.ask_reports(cx, transport),
                 Timer::ReportsReady(transport) => self.media.send_reports(cx, transport),
                 Timer::Feedback(transport) => self.media.send_feedback(cx, transport),
@@ -287,6 +319,11 @@ impl Agent {
         &self.shared.counters
     }
 
+    /// The number of transports, those of relayed calls left out.
+    pub fn transports(&self) -> usize {
+        self.transports.len()
+    }
+
     /// How every transport does that gets something, by transport.
     pub fn receivers(&self) -> Vec<Receiver> {
         self.receivers_after(None).collect()
@@ -303,72 +340,14 @@ impl Agent {
         self.media.receiver(transport)
     }
 
-    /// Has the controller describe other addresses from now on. The TCP port stays.
-    pub fn set_addresses(
-        &mut self,
-        addresses: Vec<SocketAddr>,
-        tcp_addresses: Vec<SocketAddr>,
-        plane: &dyn DataPlane,
-        out: &mut Vec<Notice>,
-    ) {
-        self.shared.config.addresses = addresses;
-        self.shared.config.tcp_addresses = tcp_addresses;
-        // The first notice is still to be given.
-        if self.announced {
-            out.push(Notice::Node(self.node(plane)));
-        }
-    }
-
-    /// The description of the node for the controller.
-    fn node(&self, plane: &dyn DataPlane) -> Node {
-        let Config {
-            node,
-            addresses,
-            tcp_addresses,
-            certificate,
-            clear_rtp,
-            ..
-        } = &self.shared.config;
-        Node {
-            node: *node,
-            addresses: addresses.clone(),
-            tcp_addresses: tcp_addresses.clone(),
-            fingerprint: certificate.fingerprint(),
-            clear_rtp: *clear_rtp,
-            capabilities: told(plane.capabilities()),
-        }
-    }
-
     /// Whether no transport, no state of one and no relayed call is left. Messages stay until the
     /// controller has handled them.
     pub fn is_idle(&self) -> bool {
-        self.transports.is_empty() && self.media.is_empty() && self.relays.is_empty() && self.shared.ledger.is_empty()
-    }
-
-    fn announce(&mut self, plane: &dyn DataPlane, out: &mut Vec<Notice>) {
-        if !self.announced {
-            self.announced = true;
-            out.push(Notice::Node(self.node(plane)));
-        }
-    }
-}
-
-/// A device's capabilities in the controller's words.
-fn told(device: dataplane::Capabilities) -> Capabilities {
-    Capabilities {
-        srtp: device.srtp,
-        copies: device.copies,
-        transport_numbers: device.transport_numbers,
-        rewriting: RewritingModes {
-            exact: device.rewriting.exact,
-            low_memory: device.rewriting.low_memory,
-            low_retransmission: device.rewriting.low_retransmission,
-        },
-        extensions: device.extensions,
-        transports_max: device.legs_max.min(TRANSPORTS_MAX) as u64,
-        streams_max: device.streams_max as u64,
-        replicas_max: device.replicas_max as u64,
-        relays_max: device.relays_max as u64,
+        self.transports.is_empty()
+            && self.direct.is_empty()
+            && self.media.is_empty()
+            && self.relays.is_empty()
+            && self.shared.ledger.is_empty()
     }
 }
 
@@ -378,13 +357,14 @@ fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, 
     for change in changes {
         match change {
             Change::Opened(transport) => media.opened(cx, transport),
+            Change::Described(transport, parameters) => media.described(cx, transport, &parameters),
             Change::LegAdded(transport, leg) => media.leg_added(cx, transport, leg),
             Change::Keyed(transport) => media.keyed(cx, transport),
             Change::Moved(transport) => media.moved(cx, transport),
             Change::Closed(transport, leg) => {
                 media.closed(cx, transport);
                 if let Some(leg) = leg {
-                    transports.remove_leg(cx, leg);
+                    cx.remove_leg(leg);
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Options that the operator sets.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use dataplane::{Path, Rewriting};
@@ -20,6 +21,9 @@ pub struct Config {
     /// TCP addresses peers reach the node at, best first: its passive candidates. Their port is no
     /// UDP port of the node's, so that a path's local port says which of the two it uses.
     pub tcp_addresses: Vec<SocketAddr>,
+    /// Behind a 1:1 NAT: for an address above, the one that this machine has in its place. The
+    /// ports are the same.
+    pub local_ips: BTreeMap<IpAddr, IpAddr>,
     /// The certificate that the node presents in every DTLS handshake.
     pub certificate: Certificate,
     /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: such
@@ -51,6 +55,17 @@ pub struct Config {
     pub last_n: usize,
 }
 
+/// The addresses of a node, where they change: [`Config`] describes each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeAddresses {
+    /// Those for media over UDP.
+    pub udp: Vec<SocketAddr>,
+    /// Those for media over TCP.
+    pub tcp: Vec<SocketAddr>,
+    /// Those that this machine has in place of others.
+    pub local_ips: BTreeMap<IpAddr, IpAddr>,
+}
+
 /// How a downlink is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
@@ -80,6 +95,7 @@ impl Config {
             node: NodeId(0),
             addresses,
             tcp_addresses: Vec::new(),
+            local_ips: BTreeMap::new(),
             certificate,
             clear_rtp: false,
             connect_timeout: Duration::from_secs(60),
@@ -93,6 +109,12 @@ impl Config {
             playout_delay_max: Duration::from_millis(400),
             last_n: 0,
         }
+    }
+
+    /// The address at which datagrams to this one arrive: another behind a 1:1 NAT.
+    pub(crate) fn arrival_address(&self, address: SocketAddr) -> SocketAddr {
+        let ip = self.local_ips.get(&address.ip()).copied();
+        SocketAddr::new(ip.unwrap_or(address.ip()), address.port())
     }
 
     /// Whether a path is a TCP connection.

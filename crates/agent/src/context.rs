@@ -13,6 +13,7 @@ use southbound::{CloseReason, DtlsRole, Notice, PayloadFormat, TransportId};
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::dtls::{HandshakeFailure, HandshakeFault};
+use crate::ids::Ids;
 use crate::ledger::Ledger;
 use crate::limits::HANDSHAKE_FAILURES_MAX;
 use crate::timers::{Timer, Timers};
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) failures: VecDeque<HandshakeFailure>,
     /// Messages on their way from one peer to others.
     pub(crate) ledger: Ledger,
+    /// Numbers for the legs of all transports.
+    pub(crate) leg_ids: Ids,
 }
 
 /// One input's surroundings: when it is, and where results go.
@@ -93,6 +96,17 @@ impl Context<'_> {
             self.count(Counter::WriteRefused);
         }
         result
+    }
+
+    /// A number for a new leg.
+    pub(crate) fn take_leg_id(&mut self) -> LegId {
+        LegId(self.shared.leg_ids.take())
+    }
+
+    /// Takes the leg of a closed transport out of the table, after everything that used it.
+    pub(crate) fn remove_leg(&mut self, leg: LegId) {
+        self.write(Update::RemoveLeg(leg));
+        self.shared.leg_ids.release(leg.0);
     }
 
     /// Tells the controller that an entry of this transport was not written, where that is a limit

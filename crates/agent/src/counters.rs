@@ -15,6 +15,8 @@ counting::counters! {
         AnswerUnauthenticated = "answer_unauthenticated",
         /// STUN that is neither a well-formed binding request with a fingerprint nor an answer.
         StunMalformed = "stun_malformed",
+        /// STUN from the address of a direct transport, which has no ICE.
+        StunUnexpected = "stun_unexpected",
         /// Checks for a transport that was closed a moment ago.
         CheckLate = "check_late",
         /// Checks for a user fragment nobody has.
@@ -31,6 +33,9 @@ counting::counters! {
         TransportsFull = "transports_full",
         /// Transports refused because they are encrypted and the data plane has no SRTP.
         SrtpRefused = "srtp_refused",
+        /// Orders for direct transports that were refused, and orders for transports with ICE under
+        /// the name of a direct one.
+        DirectRefused = "direct_refused",
 
         /// DTLS before the peer's description, beyond the limit.
         DtlsTooEarly = "dtls_too_early",

@@ -7,11 +7,15 @@
 //! before it.
 //!
 //! In the other direction it takes the agent's notices and says which controller gets each. It
-//! keeps the parts of a room's snapshot for the room's next owner.
+//! keeps the parts of a room's snapshot for the room's next owner, and passes on messages of data
+//! channels between participants of the node by itself.
 
 mod belongings;
 mod counters;
+mod endpoints;
+mod messages;
 mod notices;
+mod passing;
 mod places;
 mod snapshot;
 mod states;
@@ -19,19 +23,22 @@ mod states;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use slots::{Account, Storage};
 use southbound::{
-    Command, ControllerId, Epoch, MessageId, Node, NodeMessage, Refusal, RoomContent, RoomMessage, RoomState,
+    Command, ControllerId, Epoch, MessageProtocol, Node, NodeMessage, Refusal, RoomContent, RoomMessage, RoomState,
 };
 
-use crate::limits::{ROOMS_MAX, TRANSPORTS_MAX};
+use crate::limits::{ROOMS_MAX, SENT_MESSAGES_BYTES_MAX, TRANSPORTS_MAX};
 use belongings::Belongings;
 pub use counters::{Counter, Counters};
+use endpoints::Endpoints;
+use messages::Messages;
 use places::Places;
 use snapshot::Snapshot;
 use states::States;
 
 /// The rooms of a node, and their owners.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fence {
     rooms: BTreeMap<Arc<str>, Term>,
     places: Places,
@@ -43,6 +50,12 @@ pub struct Fence {
     claims: u64,
     /// The cost of the parts of all rooms, in bytes.
     parts_bytes: usize,
+    /// The cost of the messages that all rooms keep, in bytes.
+    message_bytes: usize,
+    /// The protocol of messages; without one none is passed on here.
+    protocol: Option<Box<dyn MessageProtocol>>,
+    /// Of the messages that are remembered for receivers that come back.
+    sent: Storage,
     counters: Counters,
 }
 
@@ -62,14 +75,41 @@ struct Term {
     epoch: Epoch,
     revision: u64,
     claimed: u64,
+    has_ended: bool,
     belongings: Belongings,
     states: States,
     snapshot: Snapshot,
-    /// Messages of data channels that the owner has been given and has not answered.
-    with_owner: BTreeSet<MessageId>,
+    messages: Messages,
+    endpoints: Endpoints,
+}
+
+impl Default for Fence {
+    /// One that leaves all messages of data channels to controllers.
+    fn default() -> Self {
+        Self {
+            rooms: BTreeMap::new(),
+            places: Places::default(),
+            connected: BTreeSet::new(),
+            node: None,
+            claims: 0,
+            parts_bytes: 0,
+            message_bytes: 0,
+            protocol: None,
+            sent: Storage::new(SENT_MESSAGES_BYTES_MAX),
+            counters: Counters::default(),
+        }
+    }
 }
 
 impl Fence {
+    /// One that passes on the messages of a protocol.
+    pub fn new(protocol: Box<dyn MessageProtocol>) -> Self {
+        Self {
+            protocol: Some(protocol),
+            ..Self::default()
+        }
+    }
+
     /// Takes a message of a controller.
     ///
     /// Errors: any [`Refusal`], with nothing changed; it is counted.
@@ -88,11 +128,7 @@ impl Fence {
 
     /// The states of all rooms.
     pub fn rooms(&self) -> impl Iterator<Item = RoomState> {
-        self.rooms.iter().map(|(room, term)| RoomState {
-            room: room.clone(),
-            epoch: term.epoch,
-            revision: term.revision,
-        })
+        self.rooms.iter().map(|(room, term)| term.state(room))
     }
 
     fn take_uncounted(&mut self, from: ControllerId, message: RoomMessage, out: &mut Output) -> Result<(), Refusal> {
@@ -110,17 +146,21 @@ impl Fence {
         if epoch != term.epoch {
             return Err(Refusal::Unclaimed);
         }
+        let is_end = content == RoomContent::End;
         match content {
             RoomContent::Claim => {}
+            // Ports of relayed calls are of the node's own controller of calls, and of no room.
+            RoomContent::Command(Command::Relay(_)) => self.counters.count(Counter::Relay),
             RoomContent::Command(command) => {
                 // The agent refuses one more, with a notice.
                 if !is_beyond(&self.places, &command) {
                     term.belongings.note(&command);
                 }
                 if let Command::MessageHandled { message } = command {
-                    term.with_owner.remove(&message);
+                    term.messages.answered(message, &mut self.message_bytes);
                 }
-                out.commands.push(command);
+                let command = term.take_for_endpoints(command, &mut out.commands);
+                out.commands.extend(command);
             }
             RoomContent::Complete => {
                 term.belongings.end_unsaid(&mut out.commands);
@@ -130,13 +170,17 @@ impl Fence {
                 term.belongings.end_all(&mut out.commands);
                 term.states.complete();
                 term.snapshot.clear(&mut self.parts_bytes);
-                term.release(&mut out.commands);
+                term.messages.end(&mut self.message_bytes, &mut out.commands);
+                term.has_ended = true;
             }
             RoomContent::Save { part, blob } => term.snapshot.save(part, blob, &mut self.parts_bytes)?,
             RoomContent::Forget { part } => term.snapshot.forget(&part, &mut self.parts_bytes),
         }
         term.revision = revision;
         self.apply_changes(&room);
+        if is_end {
+            self.announce(from, &room, &mut out.messages);
+        }
         Ok(())
     }
 
@@ -154,9 +198,11 @@ impl Fence {
         }
         self.claims += 1;
         let claimed = self.claims;
-        let term = self.rooms.entry(room.clone()).or_insert_with(|| Term::new(from));
+        let sent = &mut self.sent;
+        let term = self.rooms.entry(room.clone());
+        let term = term.or_insert_with(|| Term::new(from, sent.account("")));
         if term.owner != from {
-            let lost = term.release(&mut out.commands);
+            let lost = term.messages.lose_owner(&mut out.commands);
             self.counters[Counter::LostMessage] += lost;
             // It would learn of its successor only by its next message.
             let superseded = NodeMessage::Refused {
@@ -169,19 +215,24 @@ impl Fence {
         }
         let before = std::mem::replace(&mut term.revision, revision);
         (term.owner, term.epoch, term.claimed) = (from, epoch, claimed);
+        term.has_ended = false;
         term.belongings.begin();
+        term.endpoints.begin();
         term.answer_claim(&room, before, &mut out.messages);
+        self.announce(from, &room, &mut out.messages);
+        Ok(())
+    }
+
+    /// Tells all other controllers of a room that one has claimed or ended.
+    fn announce(&self, from: ControllerId, room: &Arc<str>, out: &mut Vec<(ControllerId, NodeMessage)>) {
+        let Some(term) = self.rooms.get(room) else {
+            return;
+        };
         let others = self.connected.iter().filter(|controller| **controller != from);
-        out.messages.extend(others.map(|controller| {
-            let state = RoomState {
-                room: room.clone(),
-                epoch,
-                revision,
-            };
-            let rooms = vec![state];
+        out.extend(others.map(|controller| {
+            let rooms = vec![term.state(room)];
             (*controller, NodeMessage::Rooms { rooms, is_last: true })
         }));
-        Ok(())
     }
 
     /// At the limit forgets the room of which there is nothing and whose claim is the oldest. One
@@ -204,6 +255,7 @@ impl Fence {
         };
         for change in term.belongings.take_changes() {
             term.states.apply(change);
+            term.change_endpoints(change);
             self.places.apply(change, room);
         }
     }
@@ -211,21 +263,27 @@ impl Fence {
 
 /// Whether a command opens a transport more than the node can have.
 fn is_beyond(places: &Places, command: &Command) -> bool {
-    let Command::Open(open) = command else { return false };
-    places.transports.len() >= TRANSPORTS_MAX && !places.transports.contains_key(&open.transport)
+    let transport = match command {
+        Command::Open(open) => open.transport,
+        Command::OpenDirect(open) => open.transport,
+        _ => return false,
+    };
+    places.transports.len() >= TRANSPORTS_MAX && !places.transports.contains_key(&transport)
 }
 
 impl Term {
-    fn new(owner: ControllerId) -> Self {
+    fn new(owner: ControllerId, account: Account) -> Self {
         Self {
             owner,
             epoch: Epoch(0),
             revision: 0,
             claimed: 0,
+            has_ended: false,
             belongings: Belongings::default(),
             states: States::default(),
             snapshot: Snapshot::default(),
-            with_owner: BTreeSet::new(),
+            messages: Messages::default(),
+            endpoints: Endpoints::new(account),
         }
     }
 
@@ -238,21 +296,22 @@ impl Term {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.belongings.is_empty() && self.snapshot.is_empty() && self.with_owner.is_empty()
+    fn state(&self, room: &Arc<str>) -> RoomState {
+        RoomState {
+            room: room.clone(),
+            owner: self.owner,
+            epoch: self.epoch,
+            revision: self.revision,
+            has_ended: self.has_ended,
+        }
     }
 
-    /// Answers for an owner that will not: the messages' senders would wait for ever. Returns how
-    /// many there were.
-    fn release(&mut self, out: &mut Vec<Command>) -> u64 {
-        let messages = std::mem::take(&mut self.with_owner);
-        let count = messages.len() as u64;
-        out.extend(messages.into_iter().map(|message| Command::MessageHandled { message }));
-        count
+    fn is_empty(&self) -> bool {
+        self.belongings.is_empty() && self.snapshot.is_empty() && self.messages.is_empty()
     }
 
     /// Tells a new owner what the node has kept.
-    fn answer_claim(&self, room: &Arc<str>, revision: u64, out: &mut Vec<(ControllerId, NodeMessage)>) {
+    fn answer_claim(&mut self, room: &Arc<str>, revision: u64, out: &mut Vec<(ControllerId, NodeMessage)>) {
         let epoch = self.epoch;
         let saved = self.snapshot.iter().map(|(part, blob)| NodeMessage::Saved {
             room: room.clone(),
@@ -269,7 +328,11 @@ impl Term {
             room: Some(room.clone()),
             notice,
         });
-        let messages = saved.chain([claimed]).chain(notices);
+        let waiting = self.messages.take_waiting().map(|notice| NodeMessage::Notice {
+            room: Some(room.clone()),
+            notice,
+        });
+        let messages = saved.chain([claimed]).chain(notices).chain(waiting);
         out.extend(messages.map(|message| (self.owner, message)));
     }
 }

@@ -65,7 +65,7 @@ enum Waits {
     No,
     /// Its turn.
     Turn,
-    /// Receivers.
+    /// Receivers of its messages.
     Receivers,
 }
 

@@ -4,7 +4,8 @@
 //! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It handles no media packets: the data
 //! plane forwards those by table and hands over the packets that the tables do not cover. Start
 //! reading at [`Agent`]. It has two halves: the transports (`transport`, `ice`, `dtls`, `channels`)
-//! and the media over them (`media`). Beside them are calls that are relayed unchanged (`relays`).
+//! and the media over them (`media`). A transport to another node needs no ICE and no DTLS
+//! (`transports::direct`). Beside them are calls that are relayed unchanged (`relays`).
 //!
 //! The crate is sans-IO: it owns no clock, socket or thread. Its input is
 //! [`Command`](southbound::Command)s, [`Event`](dataplane::Event)s and the passage of time. It
@@ -40,7 +41,7 @@ mod transports;
 
 pub use agent::Agent;
 pub use channels::{dcep, packets as sctp_packets};
-pub use config::{Certificate, CertificateError, Config, Feedback, Policy};
+pub use config::{Certificate, CertificateError, Config, Feedback, NodeAddresses, Policy};
 pub use counters::{Counter, Counters};
 pub use dtls::{HandshakeFailure, HandshakeFault, is_whole_records};
 pub use handshake::{Handshake, Handshaken};

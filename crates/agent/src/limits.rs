@@ -6,6 +6,14 @@ use std::time::Duration;
 /// Transports on one node; more are refused with a notice.
 pub const TRANSPORTS_MAX: usize = 20_000;
 
+/// Direct transports of one node; more are refused with a notice. There is one for each room and
+/// each other node of it.
+pub const DIRECT_TRANSPORTS_MAX: usize = 4_096;
+
+/// Keys of direct transports that are remembered, so that none seals twice; the oldest is
+/// forgotten.
+pub const SPENT_KEYS_MAX: usize = 65_536;
+
 /// Rooms whose owners are remembered. At the limit the room of which nothing is left and that was
 /// claimed longest ago is forgotten; without such a room a new one is refused.
 pub const ROOMS_MAX: usize = 20_000;
@@ -169,11 +177,33 @@ pub const TOO_SLOW_BYTES: u64 = 256 << 10;
 /// do not wait.
 pub const OPENING_MAX: Duration = Duration::from_secs(10);
 
+/// Messages of data channels that a node keeps until a controller has dealt with them, so that
+/// another one gets them if it dies, in bytes. Further ones are lost with their controller.
+pub const KEPT_MESSAGES_BYTES_MAX: usize = 64 << 20;
+
+/// Reliable messages of one sender that a node remembers for receivers that come back, in bytes.
+pub const SENT_MESSAGES_MAX: usize = 1 << 20;
+
+/// The bytes of them that a sender has in any case. The rest is shared.
+pub const SENT_MESSAGES_SHARE: usize = 64 << 10;
+
+/// The bytes of them beyond the shares of senders, of all senders of the node.
+pub const SENT_MESSAGES_BYTES_MAX: usize = 64 << 20;
+
+/// Transports that were closed last, whose rooms a node remembers for their last messages.
+pub const CLOSED_MAX: usize = 4_096;
+
 /// Tracks one transport may publish; more are refused with a notice.
 pub const TRACKS_PER_TRANSPORT_MAX: usize = 128;
 
+/// The same of a trunk, which carries the tracks of a whole room.
+pub const TRACKS_PER_TRUNK_MAX: usize = 2_048;
+
 /// Subscriptions one transport may have; more are refused with a notice.
 pub const SUBSCRIPTIONS_PER_TRANSPORT_MAX: usize = 2_048;
+
+/// The same of a trunk, which has one for each encoding that it carries.
+pub const SUBSCRIPTIONS_PER_TRUNK_MAX: usize = dataplane::limits::STREAMS_PER_SHARED_LEG_MAX;
 
 /// Streams of one transport that no publication explains yet; at the limit the oldest is forgotten.
 pub const UNBOUND_STREAMS_MAX: usize = dataplane::limits::UNKNOWN_STREAMS_MAX;

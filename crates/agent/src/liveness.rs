@@ -1,7 +1,7 @@
 //! Whether a transport's peer is there.
 //!
 //! A peer proves it with every valid connectivity check: the last one is consent to be sent to (RFC
-//! 7675).
+//! 7675). The peer of a direct transport proves it with every authenticated packet.
 
 use std::time::{Duration, Instant};
 

@@ -26,7 +26,7 @@ use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::map::Map;
 use crate::timers::Timer;
-use entry::{cover, lacks_srtp, silent};
+use entry::{accept, cover, lacks_srtp, silent};
 use port::{Port, hops};
 use watch::Heard;
 
@@ -344,8 +344,7 @@ impl Relays {
         let Some(entry) = &port.entry else { return silent() };
         let accept = match (&port.ice, entry.accept) {
             (Some(_), _) => port.source().map_or(Accept::Nobody, Accept::Only),
-            (None, relay::Accept::Only(from)) => Accept::Only(from),
-            (None, relay::Accept::Learn { within, window }) => Accept::Learn { within, window },
+            (None, ordered) => accept(ordered),
         };
         Relay {
             accept,

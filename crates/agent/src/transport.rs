@@ -240,8 +240,7 @@ impl Transport {
         self.run_channels(cx, effects)
     }
 
-    /// Passes on what has arrived on its data channels: a share of it, as much as receivers and
-    /// controller can take.
+    /// Passes on a share of what has arrived on its data channels, as others can take it.
     pub(crate) fn hand_over(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
         for _ in 0..SHARE {
             if !cx.shared.ledger.admits(self.id) || !self.pass_on(cx) {
@@ -260,11 +259,9 @@ impl Transport {
 
     /// Passes on the oldest message, if there is any.
     fn pass_on(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some((label, payload)) = self.channels.take() else {
-            return false;
-        };
-        self.tell_received(cx, label, payload, false);
-        true
+        let taken = self.channels.take();
+        let told = taken.map(|(label, payload)| self.tell_received(cx, label, payload, false));
+        told.is_some()
     }
 
     /// The same of a message that may be lost.
@@ -283,6 +280,8 @@ impl Transport {
             label,
             payload,
             message,
+            reliable: !is_lossy,
+            passed_on: None,
         });
     }
 
@@ -499,14 +498,14 @@ impl Transport {
             Security::Clear => Protection::Clear,
             Security::Idle(_) | Security::Handshake(_) => Protection::Pending,
         };
-        let described = self.remote.as_ref();
-        let extensions = described.map(|remote| [remote.extensions_in, remote.extensions_out]);
+        let described = self.remote.as_ref().map(|of| [of.extensions_in, of.extensions_out]);
         let forms = cx.plane.capabilities().extensions;
-        let [extensions_in, extensions_out] = extensions.unwrap_or_default().map(|map| map.within(forms));
+        let [extensions_in, extensions_out] = described.unwrap_or_default().map(|map| map.within(forms));
         cx.write(Update::SetLeg(
             leg,
             Leg {
                 paths: self.ice.leg_paths(&protection, &cx.shared.config),
+                shared: None,
                 protection,
                 extensions_in,
                 extensions_out,

@@ -1,11 +1,13 @@
 //! All transports of the node, and how a datagram finds its own.
 
 mod checks;
+pub(crate) mod direct;
+mod media_parameters;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 
-use dataplane::{LegId, Path, Update};
+use dataplane::{LegId, Path};
 use slots::address_block;
 use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportId};
 
@@ -17,17 +19,19 @@ use crate::departed::Departed;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::ice::CheckId;
-use crate::ids::Ids;
 use crate::limits::{HANDSHAKES_MAX, TRANSPORTS_MAX};
 use crate::map::Map;
 use crate::timers::Timer;
 use crate::transport::Transport;
+pub(crate) use media_parameters::MediaParameters;
 
 /// A change of a transport that its media must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// It is new.
     Opened(TransportId),
+    /// Its media has these parameters now.
+    Described(TransportId, MediaParameters),
     /// It has a leg in the table now.
     LegAdded(TransportId, LegId),
     /// It can carry RTCP now.
@@ -49,7 +53,6 @@ pub(crate) struct Transports {
     by_check: HashMap<CheckId, TransportId>,
     /// Handshakes in the order they began; some are over.
     half_open: VecDeque<TransportId>,
-    leg_ids: Ids,
     departed: Departed,
     tickets: Ticket,
 }
@@ -72,7 +75,6 @@ impl Transports {
             by_path: HashMap::new(),
             by_check: HashMap::new(),
             half_open: VecDeque::new(),
-            leg_ids: Ids::default(),
             departed: Departed::default(),
             tickets: Ticket::default(),
         }
@@ -87,6 +89,16 @@ impl Transports {
             self.by_check.len(),
         ];
         self.all.is_empty() && names == [0; 4]
+    }
+
+    /// The number of transports.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there is a transport of this name.
+    pub(crate) fn has(&self, transport: TransportId) -> bool {
+        self.all.contains_key(&transport)
     }
 
     /// How far the keys of a transport have come.
@@ -164,12 +176,6 @@ impl Transports {
         self.half_open.retain(|half_open| *half_open != transport);
         cx.shared.timers.clear(Timer::Transport(transport));
         changes.push(Change::Closed(transport, closed.transport.leg));
-    }
-
-    /// Takes the leg of a closed transport out of the table, after everything that used it.
-    pub(crate) fn remove_leg(&mut self, cx: &mut Context<'_>, leg: LegId) {
-        cx.write(Update::RemoveLeg(leg));
-        self.leg_ids.release(leg.0);
     }
 
     /// A message for a data channel.
@@ -271,7 +277,7 @@ impl Transports {
         };
         let before = (transport.leg.is_some(), transport.is_keyed(), transport.is_half_open());
         if transport.leg.is_none() && transport.ice.paths().next().is_some() {
-            let leg = LegId(self.leg_ids.take());
+            let leg = cx.take_leg_id();
             transport.leg = Some(leg);
             self.by_leg.insert(leg, id);
         }

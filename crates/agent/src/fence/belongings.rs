@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use southbound::{Command, SubscriptionId, TrackId, TransportId};
 
-use crate::limits::{SUBSCRIPTIONS_PER_TRANSPORT_MAX, TRACKS_PER_TRANSPORT_MAX};
+use crate::limits::{SUBSCRIPTIONS_PER_TRUNK_MAX, TRACKS_PER_TRUNK_MAX};
 
 /// One thing that commands have set and that a command can end. The order is the one to end them
 /// in.
@@ -14,13 +14,17 @@ pub(super) enum Belonging {
     Hold(TrackId),
     Rank(TrackId),
     Limit(TransportId),
+    /// A data track, by its publisher's endpoint and handle.
+    DataTrack(TransportId, u16),
+    Endpoint(TransportId),
     Subscription(SubscriptionId),
     Track(TrackId),
     Transport(TransportId),
 }
 
-/// The most belongings of a transport: its tracks, its subscriptions and its limit.
-const CHILDREN_MAX: usize = TRACKS_PER_TRANSPORT_MAX + SUBSCRIPTIONS_PER_TRANSPORT_MAX + 1;
+/// The most belongings of a transport: the tracks, subscriptions and limit of a trunk, which may
+/// have more of them than others.
+const CHILDREN_MAX: usize = TRACKS_PER_TRUNK_MAX + SUBSCRIPTIONS_PER_TRUNK_MAX + 1;
 
 /// Everything of one room.
 #[derive(Debug, Default)]
@@ -64,9 +68,10 @@ impl Belongings {
 
     /// Remembers the effect of a command.
     pub(super) fn note(&mut self, command: &Command) {
-        use Belonging::{Hold, Limit, Rank, Subscription, Track, Transport};
+        use Belonging::{DataTrack, Endpoint, Hold, Limit, Rank, Subscription, Track, Transport};
         match command {
             Command::Open(open) => self.set(Transport(open.transport), &[]),
+            Command::OpenDirect(open) => self.set(Transport(open.transport), &[]),
             Command::Close { transport } => self.remove(Transport(*transport)),
             Command::Publish(publication) => {
                 self.set(Track(publication.track), &[Transport(publication.transport)]);
@@ -82,9 +87,26 @@ impl Belongings {
             Command::SetDownlinkLimit { transport, limit } => {
                 self.adjust(Limit(*transport), Transport(*transport), limit.is_some());
             }
+            Command::SetEndpoint(endpoint) => {
+                self.set(Endpoint(endpoint.transport), &[Transport(endpoint.transport)]);
+            }
+            Command::RemoveEndpoint { transport } => self.remove(Endpoint(*transport)),
+            Command::SetDataTrack(route) => {
+                self.set(DataTrack(route.endpoint, route.handle), &[Endpoint(route.endpoint)]);
+            }
+            Command::RemoveDataTrack { endpoint, handle } => self.remove(DataTrack(*endpoint, *handle)),
             // The transport has been opened, or there is none.
-            Command::Connect { .. } | Command::Send { .. } | Command::MessageHandled { .. } | Command::Relay(_) => {}
+            Command::Connect { .. }
+            | Command::Send { .. }
+            | Command::MessageHandled { .. }
+            | Command::SetElsewhere { .. }
+            | Command::Resend { .. }
+            | Command::Relay(_) => {}
         }
+    }
+
+    pub(super) fn has(&self, belonging: Belonging) -> bool {
+        self.all.contains_key(&belonging)
     }
 
     /// Ends what was not said since the last claim.
@@ -101,7 +123,7 @@ impl Belongings {
     fn end(&mut self, belongings: Vec<Belonging>, out: &mut Vec<Command>) {
         for belonging in belongings {
             self.remove(belonging);
-            out.push(belonging.end());
+            out.extend(belonging.end());
         }
     }
 
@@ -120,9 +142,13 @@ impl Belongings {
         if first.is_some_and(is_refused) {
             return;
         }
-        let is_other = |entry: &Entry| entry.parents != parents;
-        if self.all.get(&belonging).is_some_and(is_other) {
-            self.remove(belonging);
+        if let Some(known) = self.all.get(&belonging) {
+            // A track that comes over another transport keeps its subscriptions.
+            for parent in known.parents.clone() {
+                if let Some(parent) = self.all.get_mut(&parent) {
+                    parent.children.remove(&belonging);
+                }
+            }
         }
         for parent in parents {
             if let Some(parent) = self.all.get_mut(parent) {
@@ -161,18 +187,19 @@ impl Entry {
 }
 
 impl Belonging {
-    /// The command that ends it.
-    fn end(self) -> Command {
-        match self {
+    /// The command for the agent that ends it. The agent has no endpoints.
+    fn end(self) -> Option<Command> {
+        Some(match self {
             Self::Hold(track) => Command::SetForwarding {
                 track,
                 forwarding: true,
             },
             Self::Rank(track) => Command::SetSpeakerRank { track, rank: None },
             Self::Limit(transport) => Command::SetDownlinkLimit { transport, limit: None },
+            Self::DataTrack(..) | Self::Endpoint(_) => return None,
             Self::Subscription(subscription) => Command::Unsubscribe { subscription },
             Self::Track(track) => Command::Unpublish { track },
             Self::Transport(transport) => Command::Close { transport },
-        }
+        })
     }
 }

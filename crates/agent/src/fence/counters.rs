@@ -23,9 +23,15 @@ counting::counters! {
         Homeless = "homeless",
         /// A notice that tells no state, of a room whose owner is not connected.
         Dropped = "dropped",
+        /// A message of a data channel that the node passed on to everybody that it was for.
+        PassedOn = "passed_on",
+        /// A message of a data channel that its sender repeated.
+        Repeated = "repeated",
         /// A message of a data channel that its room's owner did not take, or not answer before it
         /// was gone.
         LostMessage = "lost_message",
+        /// A command about a port of relayed calls, which no controller of rooms may give.
+        Relay = "relay",
     }
 }
 

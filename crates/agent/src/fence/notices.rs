@@ -32,12 +32,12 @@ impl Fence {
     pub fn disconnect(&mut self, controller: ControllerId, out: &mut Output) {
         self.connected.remove(&controller);
         for term in self.rooms.values_mut().filter(|term| term.owner == controller) {
-            self.counters[Counter::LostMessage] += term.release(&mut out.commands);
+            self.counters[Counter::LostMessage] += term.messages.lose_owner(&mut out.commands);
         }
     }
 
     /// Takes a notice of the agent. A notice about a room goes to its owner. While that is not
-    /// connected, states are remembered and the rest is dropped.
+    /// connected, states and messages that must arrive are remembered, and the rest is dropped.
     ///
     /// A notice about a relayed call is not for controllers of rooms, and is dropped.
     pub fn notice(&mut self, notice: Notice, out: &mut Output) {
@@ -78,18 +78,28 @@ impl Fence {
         let Some(term) = self.rooms.get_mut(room) else {
             return self.release(&notice, out);
         };
+        let notice = match &self.protocol {
+            Some(protocol) => term.pass_on(&**protocol, notice, &mut self.counters, &mut out.commands),
+            None => Some(notice),
+        };
+        let Some(notice) = notice else { return };
         let is_state = term.states.note(&notice);
         if let Notice::Closed { transport, .. } = notice {
             term.belongings.note(&Command::Close { transport });
         }
         let owner = term.owner;
-        if self.connected.contains(&owner) {
-            if let Notice::MessageReceived { message, .. } = notice {
-                term.with_owner.insert(message);
+        let is_connected = self.connected.contains(&owner);
+        let is_kept = match notice {
+            Notice::MessageReceived { message, .. } if !term.has_ended => {
+                term.messages
+                    .add(message, &notice, is_connected, &mut self.message_bytes)
             }
+            _ => is_state,
+        };
+        if is_connected {
             let room = Some(room.clone());
             out.messages.push((owner, NodeMessage::Notice { room, notice }));
-        } else if !is_state {
+        } else if !is_kept {
             self.counters.count(Counter::Dropped);
             self.release(&notice, out);
         }

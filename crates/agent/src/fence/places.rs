@@ -1,11 +1,12 @@
 //! The room of each transport, track and subscription of a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use southbound::{Notice, Observation, SubscriptionId, TrackId, TransportId};
 
 use super::belongings::{Belonging, Change};
+use crate::limits::CLOSED_MAX;
 
 /// The rooms, by what belongs to them.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(super) struct Places {
     pub(super) transports: BTreeMap<TransportId, Arc<str>>,
     tracks: BTreeMap<TrackId, Arc<str>>,
     subscriptions: BTreeMap<SubscriptionId, Arc<str>>,
+    /// Transports that were closed last, whose last messages are read only then.
+    departed: VecDeque<(TransportId, Arc<str>)>,
 }
 
 impl Places {
@@ -22,7 +25,13 @@ impl Places {
             Change::Begun(Belonging::Transport(id)) => _ = self.transports.insert(id, room.clone()),
             Change::Begun(Belonging::Track(id)) => _ = self.tracks.insert(id, room.clone()),
             Change::Begun(Belonging::Subscription(id)) => _ = self.subscriptions.insert(id, room.clone()),
-            Change::Ended(Belonging::Transport(id)) => remove(&mut self.transports, id, room),
+            Change::Ended(Belonging::Transport(id)) => {
+                remove(&mut self.transports, id, room);
+                if self.departed.len() >= CLOSED_MAX {
+                    self.departed.pop_front();
+                }
+                self.departed.push_back((id, room.clone()));
+            }
             Change::Ended(Belonging::Track(id)) => remove(&mut self.tracks, id, room),
             Change::Ended(Belonging::Subscription(id)) => remove(&mut self.subscriptions, id, room),
             Change::Begun(_) | Change::Ended(_) => {}
@@ -42,11 +51,16 @@ impl Places {
             | Notice::Closed { transport, .. }
             | Notice::ChannelOpened { transport, .. }
             | Notice::ChannelClosed { transport, .. }
-            | Notice::MessageReceived { transport, .. }
             | Notice::Quality { transport, .. }
             | Notice::Refused { transport, .. }
             | Notice::Observation(Observation::Probe { transport, .. } | Observation::Loss { transport, .. }) => {
                 self.transports.get(transport)
+            }
+            Notice::MessageReceived { transport, .. } => {
+                let departed = || self.departed.iter().rev().find(|(departed, _)| departed == transport);
+                self.transports
+                    .get(transport)
+                    .or_else(|| departed().map(|(_, room)| room))
             }
             Notice::TrackStarted { track } | Notice::Encodings { track, .. } => self.tracks.get(track),
             Notice::SubscriptionStarted { subscription }

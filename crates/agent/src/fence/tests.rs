@@ -3,13 +3,16 @@
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use southbound::{
-    CloseReason, IceCredentials, Notice, OpenTransport, Publication, Subscription, SubscriptionId,
+    CloseReason, IceCredentials, Notice, OpenDirect, OpenTransport, Publication, Subscription, SubscriptionId,
     SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
-use wire::{MediaKind, Ssrc};
+use wire::{ExtensionMap, MediaKind, Ssrc};
+
+use std::sync::Arc;
 
 use super::*;
 
+mod endpoints;
 mod owners;
 
 const OLD: ControllerId = ControllerId::new(1);
@@ -100,6 +103,19 @@ fn open(transport: u64) -> Command {
     })
 }
 
+fn open_trunk(transport: u64) -> Command {
+    Command::OpenDirect(Box::new(OpenDirect {
+        transport: TransportId(transport),
+        local: ([192, 0, 2, 1], 7882).into(),
+        remote: ([192, 0, 2, 2], 7882).into(),
+        rtcp_ssrc_in: Ssrc(2),
+        rtcp_ssrc_out: Ssrc(1),
+        keys: None,
+        extensions_in: ExtensionMap::default(),
+        extensions_out: ExtensionMap::default(),
+    }))
+}
+
 fn publish(track: u64, transport: u64) -> Command {
     Command::Publish(Publication {
         track: TrackId(track),
@@ -185,6 +201,32 @@ fn a_room_is_claimed_before_it_is_commanded() {
 }
 
 #[test]
+fn a_trunk_ends_with_its_room() {
+    let mut world = World::default();
+    world.say(OLD, 1, RoomContent::Claim).unwrap();
+    world.command(OLD, 1, open_trunk(1)).unwrap();
+    world.say(OLD, 1, RoomContent::End).unwrap();
+    assert_eq!(world.out, [close(1)]);
+}
+
+#[test]
+fn a_track_that_comes_over_another_transport_keeps_its_subscriptions() {
+    let mut world = World::default();
+    world.say(OLD, 1, RoomContent::Claim).unwrap();
+    world.say_call(OLD, 1);
+    for command in [open_trunk(3), publish(11, 3), close(1)] {
+        world.command(OLD, 1, command).unwrap();
+    }
+    world.say(OLD, 1, RoomContent::End).unwrap();
+    let subscription = SubscriptionId(22);
+    let [first, second] = [11, 12].map(|track| Command::Unpublish { track: TrackId(track) });
+    assert_eq!(
+        world.out,
+        [Command::Unsubscribe { subscription }, first, second, close(2), close(3)]
+    );
+}
+
+#[test]
 fn the_rest_ends_when_everything_was_said() {
     let mut world = World::default();
     world.say(OLD, 1, RoomContent::Claim).unwrap();
@@ -252,7 +294,7 @@ fn more_than_a_node_can_have_is_not_remembered() {
     let mut world = World::default();
     world.say(OLD, 1, RoomContent::Claim).unwrap();
     world.command(OLD, 1, open(1)).unwrap();
-    for track in 0..5_000 {
+    for track in 0..8_000 {
         world.command(OLD, 1, publish(track, 1)).unwrap();
     }
     for transport in 2..TRANSPORTS_MAX as u64 + 100 {
@@ -266,7 +308,7 @@ fn more_than_a_node_can_have_is_not_remembered() {
         ended(|command| matches!(command, Command::Close { .. })),
         TRANSPORTS_MAX
     );
-    assert!(ended(|command| matches!(command, Command::Unpublish { .. })) < 5_000);
+    assert!(ended(|command| matches!(command, Command::Unpublish { .. })) < 7_000);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Adds, changes and removes transports, tracks and subscriptions.
 
 use dataplane::LegId;
-use southbound::{Publication, RemoteTransport, Subscription, SubscriptionId, TrackId, TransportId};
+use southbound::{Publication, Subscription, SubscriptionId, TrackId, TransportId};
 use wire::{ExtensionKind, ExtensionMap};
 
 use super::Media;
 use crate::context::Context;
 use crate::timers::Timer;
+use crate::transports::MediaParameters;
 
 impl Media {
     /// A transport was opened; a repeated call has no effect.
@@ -17,20 +18,21 @@ impl Media {
         self.downlink.open(transport);
     }
 
-    /// Applies a transport's description: whether its packets carry transport-wide sequence
-    /// numbers, in either direction, and whether they are unencrypted.
-    pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, remote: &RemoteTransport) {
+    /// Applies a transport's parameters: whether its packets carry transport-wide sequence numbers,
+    /// in either direction, and whether they are unencrypted.
+    pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, parameters: &MediaParameters) {
         let Some(known) = self.transports.get_mut(transport) else {
             return;
         };
-        let is_clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
-        known.described(is_clear);
+        known.described(parameters);
         let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
         // Browsers drop a packet from their history once it is reported as received. If a device
         // copies packets, no one else could repeat it for a receiver that lost it.
-        let is_reported = is_numbered(&remote.extensions_in) && !(is_clear && cx.plane.capabilities().copies);
+        let is_reported =
+            is_numbered(&parameters.extensions_in) && !(parameters.is_clear && cx.plane.capabilities().copies);
         self.uplink.described(transport, is_reported);
-        self.budgets.described(transport, is_numbered(&remote.extensions_out));
+        self.budgets
+            .described(transport, is_numbered(&parameters.extensions_out));
         self.begin_estimate(cx, transport);
     }
 
@@ -99,13 +101,10 @@ impl Media {
         }
     }
 
-    /// A track may arrive, or differently than before.
+    /// A track may arrive, or differently than before. If it comes over another transport from now
+    /// on, its subscriptions go on with the streams there.
     pub(crate) fn publish(&mut self, cx: &mut Context<'_>, publication: Publication) {
-        let (track, transport) = (publication.track, publication.transport);
-        let known = self.uplink.track(track).map(|known| known.publication().transport);
-        if known.is_some_and(|known| known != transport) {
-            self.unpublish(cx, track);
-        }
+        let track = publication.track;
         if !self.uplink.publish(cx, &self.transports, publication) {
             return;
         }

@@ -14,6 +14,7 @@ use crate::limits::RTCP_PER_SECOND_MAX;
 use crate::map::Map;
 use crate::media::quality::Quality;
 use crate::media::rate_limit::RateLimit;
+use crate::transports::MediaParameters;
 
 /// All transports, by id and by leg. Large values are boxed: the leaves of a tree that is filled in
 /// order stay half empty.
@@ -30,6 +31,7 @@ pub(in crate::media) struct MediaTransport {
     ssrc: Ssrc,
     cname: String,
     is_clear: bool,
+    is_direct: bool,
     quality: Quality,
     /// Smoothed round-trip time of the congestion control, where there is one.
     estimated_round_trip: Option<Duration>,
@@ -105,6 +107,7 @@ impl MediaTransport {
             ssrc: Ssrc(rng.random_range(1..=u32::MAX)),
             cname: format!("{:016x}", rng.random::<u64>()),
             is_clear: false,
+            is_direct: false,
             quality: Quality::default(),
             estimated_round_trip: None,
             reported_round_trip: None,
@@ -126,9 +129,17 @@ impl MediaTransport {
         self.is_keyed = true;
     }
 
-    /// Records whether media is unencrypted.
-    pub(in crate::media) fn described(&mut self, is_clear: bool) {
-        self.is_clear = is_clear;
+    /// Records whether media is unencrypted, and, where the peer is at a known address, the SSRC
+    /// that the controller chose.
+    pub(in crate::media) fn described(&mut self, parameters: &MediaParameters) {
+        self.is_clear = parameters.is_clear;
+        self.is_direct = parameters.rtcp_ssrc.is_some();
+        self.ssrc = parameters.rtcp_ssrc.unwrap_or(self.ssrc);
+    }
+
+    /// Whether the peer is at a known address: nothing but packets tells it that we are here.
+    pub(in crate::media) fn is_direct(&self) -> bool {
+        self.is_direct
     }
 
     pub(in crate::media) fn is_clear(&self) -> bool {

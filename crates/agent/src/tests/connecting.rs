@@ -1,7 +1,9 @@
 //! ICE, DTLS and the leg table.
 
+mod direct;
+
 use super::world::*;
-use crate::Counter;
+use crate::{Counter, NodeAddresses};
 use dataplane::{LegId, Path, Protection, SrtpProfile};
 use is::stun::StunMessage;
 use southbound::{
@@ -35,7 +37,12 @@ fn addresses_that_change_are_told() {
     let World {
         agent, model, notices, ..
     } = &mut world;
-    agent.set_addresses(udp.clone(), tcp.clone(), model, notices);
+    let addresses = NodeAddresses {
+        udp: udp.clone(),
+        tcp: tcp.clone(),
+        ..NodeAddresses::default()
+    };
+    agent.set_addresses(addresses, model, notices);
     let told = world.take_notices();
     let [Notice::Node(node)] = &told[..] else {
         panic!("{told:?}")

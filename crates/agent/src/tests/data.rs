@@ -69,6 +69,8 @@ fn both_sides_open_channels_and_messages_pass_in_both_directions() {
             label: "_lossy".into(),
             payload: b"hello"[..].into(),
             message,
+            reliable: false,
+            passed_on: None,
         };
         assert!(world.take_notices().contains(&hello));
         world.command(Command::MessageHandled { message });

@@ -65,6 +65,7 @@ impl Call {
         let settings = SubscriptionSettings {
             enabled: self.rng.random(),
             encoding_max: self.rng.random_range(0..4),
+            encoding_exact: self.rng.random(),
             spatial_max: self.rng.random_range(0..3),
             size: [(0, 0), (320, 180), (u16::MAX, u16::MAX)][self.rng.random_range(0..3)],
             fps: self.rng.random_range(0..40),

@@ -15,8 +15,7 @@ use wire::{NtpTime, RtpTimestamp, Ssrc};
 use super::world::*;
 use crate::Counter;
 
-/// Our ports: one facing a browser (or another party with ICE or DTLS), one facing a phone, and the
-/// phone's address.
+/// Our ports: one facing a browser or another party with ICE or DTLS, one facing a phone.
 const FACING_PEER: &str = "192.0.2.1:30000";
 const FACING_PHONE: &str = "192.0.2.1:30002";
 const PHONE: &str = "198.51.100.7:6000";
@@ -71,6 +70,7 @@ fn from_peer(ingress_protection: Keys) -> Entry {
         accept: relay::Accept::Learn {
             within: None,
             window: 0,
+            rtp_only: false,
         },
         ingress_protection,
         rtp: hop(FACING_PHONE, PHONE, Keys::Clear),

@@ -63,6 +63,7 @@ impl Meeting {
                 label,
                 payload,
                 message,
+                ..
             } => {
                 let to = self.world.peers.iter().map(|peer| peer.transport);
                 self.world.command(Command::Send {

@@ -125,6 +125,13 @@ impl Transports {
         proved.is_some_and(|at| cx.now.saturating_duration_since(at) < cx.shared.config.disconnect_timeout)
     }
 
+    /// A direct transport has this path now.
+    pub(crate) fn give_up(&mut self, cx: &mut Context<'_>, path: Path, changes: &mut Vec<Change>) {
+        if let Some(owner) = self.by_path.get(&path).copied() {
+            self.take_path(cx, owner, path, changes);
+        }
+    }
+
     /// Another transport has proved to be where this one was long ago: a port that was used again.
     fn take_path(&mut self, cx: &mut Context<'_>, from: TransportId, path: Path, changes: &mut Vec<Change>) {
         self.with(cx, from, changes, |transport, cx, identity| {

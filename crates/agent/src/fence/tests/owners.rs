@@ -12,16 +12,23 @@ fn save(part: &str, blob: &[u8]) -> RoomContent {
     }
 }
 
+/// A message that may be lost.
 fn received(transport: u64, number: u64) -> (MessageId, Notice) {
+    received_on("_lossy", transport, number)
+}
+
+fn received_on(label: &str, transport: u64, number: u64) -> (MessageId, Notice) {
     let message = MessageId {
         node: NodeId(9),
         number,
     };
     let notice = Notice::MessageReceived {
         transport: TransportId(transport),
-        label: "_reliable".into(),
+        label: label.into(),
         payload: [1][..].into(),
         message,
+        reliable: label == "_reliable",
+        passed_on: None,
     };
     (message, notice)
 }
@@ -181,6 +188,56 @@ fn messages_that_an_owner_has_not_answered_do_not_hold_back_their_senders() {
     world.say(NEW, 2, RoomContent::Claim).unwrap();
     assert_eq!(world.out, [handled(fourth.0)], "a paused owner does not answer");
     assert_eq!(world.fence.counters()[Counter::LostMessage], 3);
+}
+
+#[test]
+fn messages_that_must_arrive_go_to_the_next_owner() {
+    let mut world = owned();
+    let [first, second, third] = [1, 2, 3].map(|number| received_on("_reliable", 1, number));
+    let handled = |message| Command::MessageHandled { message };
+    world.notice(first.1);
+    world.notice(second.1.clone());
+    world.command(OLD, 1, handled(first.0)).unwrap();
+    world.disconnect(OLD);
+    world.notice(third.1.clone());
+    assert_eq!(world.out, [], "nobody has dealt with them");
+    world.connect(NEW);
+    world.say(NEW, 2, RoomContent::Claim).unwrap();
+    let expected = [second.1, third.1].map(|notice| (NEW, notice));
+    assert_eq!(notices(&world.messages), expected);
+    world.say(NEW, 2, RoomContent::Claim).unwrap();
+    assert_eq!(notices(&world.messages), [], "the owner has them");
+    world.command(NEW, 2, handled(second.0)).unwrap();
+    world.say(NEW, 2, RoomContent::End).unwrap();
+    assert!(
+        world.out.contains(&handled(third.0)),
+        "its sender does not wait for ever"
+    );
+    assert_eq!(world.fence.counters()[Counter::LostMessage], 0);
+}
+
+#[test]
+fn a_node_keeps_messages_up_to_a_limit() {
+    let mut world = owned();
+    world.disconnect(OLD);
+    let payload: Arc<[u8]> = vec![0; 1 << 20].into();
+    let most = (crate::limits::KEPT_MESSAGES_BYTES_MAX >> 20) as u64;
+    for number in 0..most {
+        let (message, _) = received(1, number);
+        world.notice(Notice::MessageReceived {
+            transport: TransportId(1),
+            label: "_reliable".into(),
+            payload: payload.clone(),
+            message,
+            reliable: true,
+            passed_on: None,
+        });
+    }
+    assert_eq!(
+        world.fence.counters()[Counter::LostMessage],
+        1,
+        "each costs a little more than its payload"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{Source, Subscription};
+use allocation::{DecodeTarget, Source, Subscription};
 use wire::MediaKind;
 
 /// How long a screen may be sent beyond the estimate.
@@ -75,10 +75,12 @@ fn is_screen(subscription: &Subscription<'_>) -> bool {
 /// The rate of the best layer within a rate.
 fn best(screen: &Subscription<'_>, most: u64) -> u64 {
     let request = &screen.request;
+    let may_be_sent = |target: &DecodeTarget| !request.encoding_exact || target.encoding == request.encoding_max;
     let wanted = screen
         .offers
         .iter()
         .map(|offer| offer.target)
+        .filter(may_be_sent)
         .filter(|target| target.encoding <= request.encoding_max && target.layer.spatial <= request.spatial_max);
     let rates = wanted.map(|target| target.cost(screen.offers).0);
     rates.filter(|rate| *rate <= most).max().unwrap_or(0)

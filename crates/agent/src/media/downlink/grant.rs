@@ -33,6 +33,7 @@ impl Downlink {
                 size: wanted.size,
                 fps: wanted.fps,
                 encoding_max: wanted.encoding_max,
+                encoding_exact: wanted.encoding_exact,
                 spatial_max: wanted.spatial_max,
                 priority: wanted.priority,
                 speaker: track.speaker_rank(),
@@ -94,8 +95,8 @@ impl Downlink {
             return;
         };
         if std::mem::replace(&mut known.left_out, left_out) != left_out {
-            self.tell_paused(cx, id);
             self.write_replica(cx, env, id);
+            self.tell_paused(cx, env, id);
         }
     }
 
@@ -152,7 +153,8 @@ impl Downlink {
                 };
                 grows = known.follow_path(cx.now, path, is_larger);
                 let smallest = track.and_then(|track| track.offers().first());
-                let encoding = match smallest.filter(|_| known.small != Small::No) {
+                let may_be_smaller = known.small != Small::No && !known.subscription.settings.encoding_exact;
+                let encoding = match smallest.filter(|_| may_be_smaller) {
                     Some(smallest) => smallest.target.encoding,
                     None => target.encoding,
                 };
@@ -178,14 +180,16 @@ impl Downlink {
             .get(&id)
             .map(|known| (known.source, known.choice, known.small));
         if after != Some(before) || !is_kept {
-            self.tell_paused(cx, id);
             self.write_replica(cx, env, id);
+            self.tell_paused(cx, env, id);
         }
         grows
     }
 
     /// Tells the controller when a subscription is paused for lack of room, and when it is resumed.
-    fn tell_paused(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+    /// Another node is told by a BYE that a stream pauses: it gives its receivers another one at
+    /// once, where it would notice silence much later (RFC 3550 section 6.6).
+    fn tell_paused(&mut self, cx: &mut Context<'_>, env: &Env<'_>, id: SubscriptionId) {
         let Some(known) = self.tracks.get_mut(&id) else {
             return;
         };
@@ -205,6 +209,18 @@ impl Downlink {
                 subscription: id,
                 paused,
             });
+            let (transport, ssrc) = (known.subscription.transport, known.subscription.ssrc);
+            let direct = env
+                .transports
+                .get(transport)
+                .filter(|known| paused && known.is_direct());
+            if let Some(transport) = direct
+                && let Some(leg) = transport.leg()
+            {
+                let mut compound = Vec::new();
+                transport.compound(&mut compound, &[]).bye(&[ssrc]);
+                cx.send_rtcp(leg, &compound);
+            }
         }
     }
 }

@@ -218,6 +218,11 @@ impl Downlink {
             let streams = track.encodings().iter().map(|encoding| encoding.stream);
             streams.into_iter().position(|stream| stream == Some(*key))
         };
+        if known.subscription.settings.encoding_exact {
+            let wanted = usize::from(known.subscription.settings.encoding_max);
+            known.source = track.encodings().get(wanted).and_then(|encoding| encoding.stream);
+            return;
+        }
         let current = known.source.as_ref().and_then(encoding_of);
         let max = match known.choice {
             Choice::Free => usize::from(known.subscription.settings.encoding_max),

@@ -7,7 +7,8 @@ use super::down_track::{Choice, DownTrack};
 use super::{Downlink, Env};
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::limits::SUBSCRIPTIONS_PER_TRANSPORT_MAX;
+use crate::limits::{SUBSCRIPTIONS_PER_TRANSPORT_MAX, SUBSCRIPTIONS_PER_TRUNK_MAX};
+use crate::media::media_transport::MediaTransport;
 use crate::timers::Timer;
 
 impl Downlink {
@@ -26,7 +27,11 @@ impl Downlink {
             cx.count(Counter::MediaDangling);
             return false;
         };
-        if !receiver.subscriptions.contains(&id) && receiver.subscriptions.len() >= SUBSCRIPTIONS_PER_TRANSPORT_MAX {
+        let most = match env.transports.get(transport).is_some_and(MediaTransport::is_direct) {
+            true => SUBSCRIPTIONS_PER_TRUNK_MAX,
+            false => SUBSCRIPTIONS_PER_TRANSPORT_MAX,
+        };
+        if !receiver.subscriptions.contains(&id) && receiver.subscriptions.len() >= most {
             cx.count(Counter::MediaFull);
             cx.notice(Notice::Refused {
                 transport,

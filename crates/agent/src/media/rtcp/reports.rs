@@ -58,6 +58,12 @@ impl Media {
         let Some(known) = self.transports.get_mut(transport) else {
             return;
         };
+        // Sender reports are no sign of life to a peer that does not know their streams yet.
+        if known.is_direct() && blocks.is_empty() {
+            let mut compound = Vec::new();
+            known.compound(&mut compound, &[]);
+            cx.send_rtcp(leg, &compound);
+        }
         for blocks in blocks.chunks(REPORT_BLOCKS_MAX) {
             let mut compound = Vec::new();
             known.compound(&mut compound, blocks);

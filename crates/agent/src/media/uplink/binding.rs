@@ -18,7 +18,7 @@ use super::{StreamChange, UnmappedStream, Uplink};
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::limits::UNBOUND_STREAMS_MAX;
-use crate::media::media_transport::MediaTransports;
+use crate::media::media_transport::{MediaTransport, MediaTransports};
 use crate::timers::Timer;
 
 /// By which sign a stream was found, the weaker first.
@@ -52,13 +52,14 @@ impl Uplink {
         let Some(transport) = transports.with_leg(leg) else {
             return;
         };
-        if self.map_stream(cx, transports, transport, stream) {
+        // All streams of a trunk are described: payload types of its publishers mean many things.
+        let is_trunk = transports.get(transport).is_some_and(MediaTransport::is_direct);
+        if !is_trunk && self.map_stream(cx, transports, transport, stream) {
             return;
         }
         cx.count(Counter::StreamUnexplained);
-        let Some(publisher) = self.publishers.get_mut(&transport) else {
-            return;
-        };
+        let publisher = self.publishers.get_mut(&transport).filter(|_| !is_trunk);
+        let Some(publisher) = publisher else { return };
         if publisher.unmapped.len() >= UNBOUND_STREAMS_MAX {
             publisher.unmapped.pop_front();
         }

@@ -31,6 +31,10 @@ const ROUND_TRIP: Duration = Duration::from_millis(100);
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 const ROUND_TRIP_MAX: Duration = Duration::from_millis(800);
 
+/// The least time that another node has for an answer beyond the round trip: as long as packets of
+/// one frame are apart.
+const DIRECT_MARGIN: Duration = Duration::from_millis(10);
+
 impl Uplink {
     /// Sends the NACKs of one stream that are due.
     pub(in crate::media) fn send_nacks(&mut self, cx: &mut Context<'_>, transports: &MediaTransports, key: StreamKey) {
@@ -91,8 +95,14 @@ fn send(cx: &mut Context<'_>, publisher: &MediaTransport, key: StreamKey, asked:
     cx.send_rtcp(key.leg, &compound);
 }
 
-/// How long after a request it is of use to repeat it.
+/// How long after a request it is of use to repeat it. Another node answers every request, so it
+/// gets time for an answer that is a little later than the others: an early repetition would have
+/// the packet sent twice.
 fn asks_again_after(publisher: &MediaTransport) -> Duration {
     let round_trip = publisher.round_trip().unwrap_or(ROUND_TRIP);
-    round_trip.clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX)
+    let margin = match publisher.is_direct() {
+        true => round_trip / 4 + DIRECT_MARGIN,
+        false => Duration::ZERO,
+    };
+    (round_trip + margin).clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX)
 }

@@ -1,14 +1,14 @@
 //! Adds, changes and removes tracks.
 
 use dataplane::Update;
-use southbound::{Encoding, Notice, Publication, TrackId};
+use southbound::{Encoding, Notice, Publication, TrackId, TransportId};
 
 use super::Uplink;
 use super::up_track::{EncodingState, Track};
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::limits::TRACKS_PER_TRANSPORT_MAX;
-use crate::media::media_transport::MediaTransports;
+use crate::limits::{TRACKS_PER_TRANSPORT_MAX, TRACKS_PER_TRUNK_MAX};
+use crate::media::media_transport::{MediaTransport, MediaTransports};
 use crate::timers::Timer;
 
 impl Uplink {
@@ -24,7 +24,11 @@ impl Uplink {
             cx.count(Counter::MediaDangling);
             return false;
         };
-        if !publisher.tracks.contains(&track) && publisher.tracks.len() >= TRACKS_PER_TRANSPORT_MAX {
+        let most = match transports.get(transport).is_some_and(MediaTransport::is_direct) {
+            true => TRACKS_PER_TRUNK_MAX,
+            false => TRACKS_PER_TRANSPORT_MAX,
+        };
+        if !publisher.tracks.contains(&track) && publisher.tracks.len() >= most {
             cx.count(Counter::MediaFull);
             cx.notice(Notice::Refused {
                 transport,
@@ -33,9 +37,10 @@ impl Uplink {
             return false;
         }
         publisher.tracks.insert(track);
-        match self.tracks.contains_key(&track) {
-            true => self.republish(cx, publication),
-            false => drop(self.tracks.insert(track, Track::new(publication))),
+        match self.tracks.get(&track).map(|known| known.publication.transport) {
+            None => drop(self.tracks.insert(track, Track::new(publication))),
+            Some(before) if before == transport => self.republish(cx, publication),
+            Some(before) => self.move_from(cx, before, publication),
         }
         self.bind_described(cx, transports, track);
         self.map_unmapped(cx, transports, transport);
@@ -54,6 +59,22 @@ impl Uplink {
         }
         cx.shared.timers.clear(Timer::Activity(track));
         self.hearing.forget(track);
+    }
+
+    /// A track comes over another transport from now on. Its streams are others, and what is known
+    /// of the track itself stays.
+    fn move_from(&mut self, cx: &mut Context<'_>, before: TransportId, publication: Publication) {
+        let track = publication.track;
+        for encoding in 0..self.tracks[&track].encodings.len() {
+            self.unbind(cx, track, encoding);
+        }
+        if let Some(publisher) = self.publishers.get_mut(&before) {
+            publisher.tracks.remove(&track);
+        }
+        let known = self.tracks.get_mut(&track).expect("it is published again");
+        known.encodings = vec![EncodingState::default(); publication.encodings.len()];
+        known.publication = publication;
+        cx.notice(Notice::Encodings { track, active: 0 });
     }
 
     /// Keeps the streams of encodings that are still the same ones.

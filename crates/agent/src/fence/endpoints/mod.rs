@@ -1,0 +1,273 @@
+//! Messages of data channels that a node passes on without their controller.
+//!
+//! The owner of a room sets an endpoint for each participant that is on the node. A message of one
+//! endpoint goes to all others that it is for. The owner is told of it only where it is for
+//! somebody who has no endpoint here, and passes it on to those. So a controller that dies stops no
+//! messages between participants of one node.
+//!
+//! Each receiver gets all messages of a sender from the node, or all from the owner, so that they
+//! keep their order.
+
+mod sent;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use slots::Account;
+use southbound::{
+    Command, DataTrackRoute, MessageEndpoint, MessageId, MessageProtocol, Posted, SignedMessage, TransportId,
+};
+
+use sent::Sent;
+
+/// The endpoints of a room at this node.
+#[derive(Debug)]
+pub(super) struct Endpoints {
+    all: BTreeMap<TransportId, Endpoint>,
+    /// The endpoints by the transports that they send on.
+    senders: BTreeMap<TransportId, TransportId>,
+    by_identity: BTreeMap<Arc<str>, TransportId>,
+    by_sid: BTreeMap<Arc<str>, TransportId>,
+    /// Somebody of the room has no endpoint here, as far as is known.
+    elsewhere: bool,
+    /// The highest number that an endpoint has had.
+    last_number: u64,
+    account: Account,
+}
+
+#[derive(Debug)]
+struct Endpoint {
+    entry: MessageEndpoint,
+    last_sequence: u32,
+    sent: Sent,
+    /// Its data tracks by its own handles.
+    tracks: BTreeMap<u16, DataTrackRoute>,
+}
+
+/// A message of an endpoint on its way.
+pub(super) struct Arrived<'a> {
+    pub(super) transport: TransportId,
+    pub(super) label: &'a Arc<str>,
+    pub(super) payload: &'a [u8],
+    pub(super) message: MessageId,
+}
+
+/// The extent to which a message was passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passing {
+    /// Not at all: it is the controller's.
+    None,
+    /// To the endpoints up to this number. There are other receivers.
+    Some(u64),
+    /// To everybody that it is for.
+    All,
+    /// It came a second time and goes to nobody.
+    Repeated,
+}
+
+impl Endpoints {
+    /// Those of a room with this account for what is remembered.
+    pub(super) fn new(account: Account) -> Self {
+        Self {
+            all: BTreeMap::new(),
+            senders: BTreeMap::new(),
+            by_identity: BTreeMap::new(),
+            by_sid: BTreeMap::new(),
+            elsewhere: true,
+            last_number: 0,
+            account,
+        }
+    }
+
+    /// A new owner has not said yet whether there is anybody elsewhere.
+    pub(super) fn begin(&mut self) {
+        self.elsewhere = true;
+    }
+
+    pub(super) fn set_elsewhere(&mut self, elsewhere: bool) {
+        self.elsewhere = elsewhere;
+    }
+
+    pub(super) fn set(&mut self, entry: MessageEndpoint) {
+        let transport = entry.transport;
+        self.last_number = self.last_number.max(entry.number);
+        let known = self.take(transport);
+        let known = known.filter(|known| known.entry.sid == entry.sid);
+        let mut endpoint = known.unwrap_or_else(|| Endpoint {
+            entry: entry.clone(),
+            last_sequence: 0,
+            sent: Sent::new(&self.account),
+            tracks: BTreeMap::new(),
+        });
+        endpoint.last_sequence = endpoint.last_sequence.max(entry.last_sequence);
+        endpoint.entry = entry;
+        for uplink in endpoint.uplinks() {
+            self.senders.insert(uplink, transport);
+        }
+        self.by_identity.insert(endpoint.entry.identity.clone(), transport);
+        self.by_sid.insert(endpoint.entry.sid.clone(), transport);
+        self.all.insert(transport, endpoint);
+    }
+
+    pub(super) fn remove(&mut self, transport: TransportId) {
+        self.take(transport);
+    }
+
+    fn take(&mut self, transport: TransportId) -> Option<Endpoint> {
+        let endpoint = self.all.remove(&transport)?;
+        for uplink in endpoint.uplinks() {
+            remove(&mut self.senders, &uplink, transport);
+        }
+        remove(&mut self.by_identity, &endpoint.entry.identity, transport);
+        remove(&mut self.by_sid, &endpoint.entry.sid, transport);
+        Some(endpoint)
+    }
+
+    pub(super) fn set_track(&mut self, route: DataTrackRoute) {
+        if let Some(endpoint) = self.all.get_mut(&route.endpoint) {
+            endpoint.tracks.insert(route.handle, route);
+        }
+    }
+
+    pub(super) fn remove_track(&mut self, endpoint: TransportId, handle: u16) {
+        if let Some(endpoint) = self.all.get_mut(&endpoint) {
+            endpoint.tracks.remove(&handle);
+        }
+    }
+
+    /// Passes on a message to those of this node that it is for.
+    pub(super) fn pass_on(
+        &mut self,
+        protocol: &dyn MessageProtocol,
+        arrived: &Arrived<'_>,
+        out: &mut Vec<Command>,
+    ) -> Passing {
+        let Some(sender) = self.senders.get(&arrived.transport).copied() else {
+            return Passing::None;
+        };
+        let Some(endpoint) = self.all.get_mut(&sender) else {
+            return Passing::None;
+        };
+        match protocol.read(&endpoint.entry, arrived.label, arrived.payload) {
+            None => Passing::None,
+            Some(Posted::Frame { handle }) => self.pass_frame(protocol, sender, handle, arrived, out),
+            Some(Posted::Message(message)) => {
+                let is_numbered = message.reliable && message.sequence > 0;
+                if is_numbered {
+                    if message.sequence <= endpoint.last_sequence {
+                        return Passing::Repeated;
+                    }
+                    endpoint.last_sequence = message.sequence;
+                }
+                let (to, is_all) = self.receivers(sender, &message);
+                if !to.is_empty() {
+                    out.push(Command::Send {
+                        to,
+                        label: message.label.into(),
+                        payload: message.payload.clone(),
+                        reliable: message.reliable,
+                        message: Some(arrived.message),
+                    });
+                }
+                if let Some(endpoint) = self.all.get_mut(&sender).filter(|_| is_numbered) {
+                    endpoint.sent.add(message);
+                }
+                match is_all {
+                    true => Passing::All,
+                    false => Passing::Some(self.last_number),
+                }
+            }
+        }
+    }
+
+    /// Passes on a packet of a data track.
+    fn pass_frame(
+        &self,
+        protocol: &dyn MessageProtocol,
+        sender: TransportId,
+        handle: u16,
+        arrived: &Arrived<'_>,
+        out: &mut Vec<Command>,
+    ) -> Passing {
+        let route = self.all.get(&sender).and_then(|endpoint| endpoint.tracks.get(&handle));
+        let Some(route) = route else {
+            return Passing::None;
+        };
+        let to = route
+            .receivers
+            .iter()
+            .filter(|receiver| self.all.contains_key(receiver));
+        let to: Vec<_> = to.copied().collect();
+        if !to.is_empty() {
+            out.push(Command::Send {
+                to,
+                label: arrived.label.clone(),
+                payload: protocol.with_handle(arrived.payload, route.sent_as),
+                reliable: false,
+                message: Some(arrived.message),
+            });
+        }
+        match route.elsewhere {
+            true => Passing::Some(self.last_number),
+            false => Passing::All,
+        }
+    }
+
+    /// The receivers of a message here, and whether these are all of them.
+    fn receivers(&self, sender: TransportId, message: &SignedMessage) -> (Vec<TransportId>, bool) {
+        if message.is_for_all() {
+            let others = self.all.keys().filter(|transport| **transport != sender);
+            return (others.copied().collect(), !self.elsewhere);
+        }
+        let by_identity = message.identities.iter().map(|name| self.by_identity.get(&**name));
+        let by_sid = message.sids.iter().map(|sid| self.by_sid.get(&**sid));
+        let (mut to, mut is_all) = (BTreeSet::new(), true);
+        for named in by_identity.chain(by_sid) {
+            match named {
+                Some(transport) => _ = to.insert(*transport),
+                None => is_all = false,
+            }
+        }
+        to.remove(&sender);
+        (to.into_iter().collect(), is_all)
+    }
+
+    /// Sends an endpoint again what it has missed, of the senders that are here.
+    pub(super) fn resend(&self, transport: TransportId, received: &[(Arc<str>, u32)], out: &mut Vec<Command>) {
+        let Some(to) = self.all.get(&transport) else {
+            return;
+        };
+        let received: BTreeMap<&str, u32> = received.iter().map(|(sid, sequence)| (&**sid, *sequence)).collect();
+        for sender in self.all.values().filter(|sender| sender.entry.transport != transport) {
+            let Some(sequence) = received.get(&*sender.entry.sid) else {
+                continue;
+            };
+            let missed = sender.sent.after(*sequence).filter(|message| message.is_for(&to.entry));
+            out.extend(missed.map(|message| Command::Send {
+                to: vec![transport],
+                label: message.label.into(),
+                payload: message.payload.clone(),
+                reliable: true,
+                message: None,
+            }));
+        }
+    }
+}
+
+impl Endpoint {
+    /// The transports that it sends on. A client may open channels on both of its connections.
+    fn uplinks(&self) -> impl Iterator<Item = TransportId> + use<> {
+        [Some(self.entry.transport), self.entry.uplink].into_iter().flatten()
+    }
+}
+
+/// Removes what is of an endpoint, unless another one has it now.
+fn remove<Q: Ord + ?Sized, K: Ord + std::borrow::Borrow<Q>>(
+    names: &mut BTreeMap<K, TransportId>,
+    name: &Q,
+    endpoint: TransportId,
+) {
+    if names.get(name) == Some(&endpoint) {
+        names.remove(name);
+    }
+}

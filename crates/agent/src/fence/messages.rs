@@ -1,0 +1,100 @@
+//! Messages of data channels on their way through the owner of a room.
+
+use std::collections::BTreeMap;
+
+use southbound::{Command, MessageId, Notice};
+
+use crate::limits::KEPT_MESSAGES_BYTES_MAX;
+
+/// About the bytes of a message besides its payload.
+const COST: usize = 128;
+
+/// The messages of one room that no owner has answered. Those that must arrive are kept for the
+/// next owner: a controller that dies loses none of them.
+#[derive(Debug, Default)]
+pub(super) struct Messages(BTreeMap<MessageId, Option<Held>>);
+
+#[derive(Debug)]
+struct Held {
+    notice: Notice,
+    /// The present owner has not got it.
+    waits: bool,
+}
+
+impl Held {
+    fn cost(&self) -> usize {
+        cost(&self.notice)
+    }
+}
+
+impl Messages {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes note of a message. `of_all_rooms` is what all rooms keep, in bytes. Returns false for
+    /// one that the present owner does not get and the next one would not get either.
+    pub(super) fn add(
+        &mut self,
+        message: MessageId,
+        notice: &Notice,
+        is_given: bool,
+        of_all_rooms: &mut usize,
+    ) -> bool {
+        let must_arrive = matches!(notice, Notice::MessageReceived { reliable: true, .. });
+        let cost = cost(notice);
+        let is_kept = must_arrive && *of_all_rooms + cost <= KEPT_MESSAGES_BYTES_MAX;
+        if !is_kept && !is_given {
+            return false;
+        }
+        let kept = is_kept.then(|| Held {
+            notice: notice.clone(),
+            waits: !is_given,
+        });
+        *of_all_rooms += if is_kept { cost } else { 0 };
+        self.0.insert(message, kept);
+        true
+    }
+
+    /// The owner has dealt with a message.
+    pub(super) fn answered(&mut self, message: MessageId, of_all_rooms: &mut usize) {
+        if let Some(Some(kept)) = self.0.remove(&message) {
+            *of_all_rooms -= kept.cost();
+        }
+    }
+
+    /// The owner will not answer. Messages that are not kept are answered for it, or their senders
+    /// would wait for ever. Returns how many there were.
+    pub(super) fn lose_owner(&mut self, out: &mut Vec<Command>) -> u64 {
+        let lost = self.0.extract_if(.., |_, kept| kept.is_none());
+        let lost: Vec<_> = lost.map(|(message, _)| message).collect();
+        for kept in self.0.values_mut().flatten() {
+            kept.waits = true;
+        }
+        let count = lost.len() as u64;
+        out.extend(lost.into_iter().map(|message| Command::MessageHandled { message }));
+        count
+    }
+
+    /// Answers all of them: there will be no owner. Returns how many there were.
+    pub(super) fn end(&mut self, of_all_rooms: &mut usize, out: &mut Vec<Command>) -> u64 {
+        let all = std::mem::take(&mut self.0);
+        *of_all_rooms -= all.values().flatten().map(Held::cost).sum::<usize>();
+        let count = all.len() as u64;
+        out.extend(all.into_keys().map(|message| Command::MessageHandled { message }));
+        count
+    }
+
+    /// Those that the present owner has not got, in the order they came in. It gets them now.
+    pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = Notice> {
+        let kept = self.0.values_mut().flatten();
+        kept.filter_map(|kept| std::mem::take(&mut kept.waits).then(|| kept.notice.clone()))
+    }
+}
+
+fn cost(notice: &Notice) -> usize {
+    match notice {
+        Notice::MessageReceived { payload, .. } => payload.len() + COST,
+        _ => COST,
+    }
+}
