@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use crate::ladder::{Ladders, Rung, price};
+use crate::ladder::{Ladders, Rung, price, usable};
 use crate::limits::OFFERS_MAX;
 use crate::quality::displayed;
 use crate::{BitRate, Grant, Key, Offer, Request, Source, Subscription};
@@ -122,8 +122,9 @@ fn is_other(before: &Request, after: &Request) -> bool {
 
 /// Whether it is a video that is wanted and arrives.
 fn is_candidate(subscription: &Subscription<'_>) -> bool {
-    let arrives = || offers(subscription).iter().any(|offer| offer.rate > BitRate(0));
-    subscription.request.enabled && subscription.request.kind == wire::MediaKind::Video && arrives()
+    let Request { enabled, kind, .. } = subscription.request;
+    let arrives = || usable(&subscription.request, offers(subscription)).next().is_some();
+    enabled && kind == wire::MediaKind::Video && arrives()
 }
 
 fn importance(request: &Request) -> Importance {

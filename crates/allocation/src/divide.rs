@@ -1,13 +1,16 @@
 //! Divides a budget among ladders: a pure function of requests and costs, without memory or time.
 //!
-//! The lowest rung of every ladder comes first, the most important ladders first. The rest of the
-//! budget is spent by gain per bit. A move takes a ladder from its rung to any higher one. Of all
-//! moves that can be paid, the one with the highest gain per bit is made, until none can be paid.
+//! The lowest rung of every ladder comes first, the most important ladders first. An encoding that
+//! is sent exactly gets as much as fits in its turn: the smaller encodings of its track are ladders
+//! of their own, and with all their frames they are worth more than a few frames of it. The rest of
+//! the budget is spent by gain per bit. A move takes a ladder from its rung to any higher one. Of
+//! all moves that can be paid, the one with the highest gain per bit is made, until none can be
+//! paid.
 //!
-//! A larger budget never gives a lower total utility. Gain per bit falls from move to move, since a
-//! later move could have been made earlier. Take the first move that a larger budget can pay and a
-//! smaller one cannot. It gains more than everything that the smaller budget makes of its rest,
-//! which is less money at no better a price.
+//! Without such encodings a larger budget never gives a lower total utility. Gain per bit falls
+//! from move to move, since a later move could have been made earlier. Take the first move that a
+//! larger budget can pay and a smaller one cannot. It gains more than everything that the smaller
+//! budget makes of its rest, which is less money at no better a price.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,7 +54,7 @@ impl Divider {
     /// All of it together costs at most the budget, apart from the lowest rungs of ladders that
     /// must not be paused.
     pub(crate) fn divide(&mut self, budget: Budget, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
-        let spent = self.lowest_rungs(budget.lowest, ladders);
+        let spent = self.lowest_rungs(&budget, ladders);
         self.best_moves(budget.all.less(spent), budget.had_counts, ladders);
         plan.clear();
         let rung = |(ladder, level): (usize, &Option<usize>)| level.map(|level| ladders.get(ladder)[level]);
@@ -59,7 +62,7 @@ impl Divider {
     }
 
     /// Returns their cost.
-    fn lowest_rungs(&mut self, budget: BitRate, ladders: &Ladders) -> BitRate {
+    fn lowest_rungs(&mut self, budget: &Budget, ladders: &Ladders) -> BitRate {
         let mut spent = BitRate(0);
         self.levels.clear();
         self.levels.resize(ladders.len(), None);
@@ -68,10 +71,13 @@ impl Divider {
             self.levels[ladder] = Some(0);
         }
         for ladder in (0..ladders.len()).filter(|ladder| ladders.may_pause(*ladder)) {
-            let with_it = spent.plus(ladders.get(ladder)[0].cost);
-            if with_it <= budget {
-                spent = with_it;
-                self.levels[ladder] = Some(0);
+            let rungs = ladders.get(ladder);
+            let within = |budget: BitRate| rungs.iter().rposition(|rung| spent.plus(rung.cost) <= budget);
+            let most = within(budget.all).filter(|_| ladders.is_exact(ladder));
+            let least = within(budget.lowest).map(|_| 0);
+            if let Some(level) = most.or(least) {
+                spent = spent.plus(rungs[level].cost);
+                self.levels[ladder] = Some(level);
             }
         }
         spent

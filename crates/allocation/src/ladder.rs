@@ -31,6 +31,7 @@ pub(crate) struct Ladders {
 struct Ladder {
     rungs: Range<usize>,
     may_pause: bool,
+    is_exact: bool,
     /// The utility of the present rung.
     had: f64,
 }
@@ -63,6 +64,11 @@ impl Ladders {
         self.ladders[index].may_pause
     }
 
+    /// Whether it is one encoding, for which no other is sent.
+    pub(crate) fn is_exact(&self, index: usize) -> bool {
+        self.ladders[index].is_exact
+    }
+
     /// Adds a ladder of the usable `offers`, of which there must be one, for a video that has
     /// `current`; it ends there if `capped`, but always has its lowest rung. Returns the cost of
     /// its highest rung without the cap.
@@ -85,6 +91,7 @@ impl Ladders {
         self.ladders.push(Ladder {
             rungs: begin..begin + kept,
             may_pause: request.may_pause,
+            is_exact: request.encoding_exact,
             had,
         });
         best
@@ -107,6 +114,7 @@ impl Ladders {
         self.ladders.push(Ladder {
             rungs: begin..self.rungs.len(),
             may_pause,
+            is_exact: false,
             had: 0.0,
         });
     }
@@ -123,10 +131,12 @@ pub(crate) fn price(request: &Request, offers: &[Offer], target: DecodeTarget) -
     Some(rung(&Scale::new(request, offers), offers, offer))
 }
 
-/// The layers that arrive in the wanted encodings and sizes, or in the lowest encoding if none of
-/// those arrives.
+/// The layers that arrive in the wanted encodings and sizes. If none of those encodings arrives, it
+/// is the lowest one in their place, or none where no other may be sent.
 pub(crate) fn usable<'a>(request: &Request, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
-    let arriving = offers.iter().filter(|offer| arrives(offer, offers));
+    let (exact, only) = (request.encoding_exact, request.encoding_max);
+    let may_be_sent = move |offer: &&Offer| !exact || offer.target.encoding == only;
+    let arriving = offers.iter().filter(may_be_sent).filter(|offer| arrives(offer, offers));
     let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
     let highest = request.encoding_max.max(lowest);
     let allowed = arriving.filter(move |offer| offer.target.encoding <= highest);

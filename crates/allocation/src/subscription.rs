@@ -39,6 +39,8 @@ pub struct Request {
     pub fps: u16,
     /// The best encoding to send, where a lower one arrives.
     pub encoding_max: u8,
+    /// Whether no other encoding is sent in its place.
+    pub encoding_exact: bool,
     /// The best spatial layer of an encoding that has several.
     pub spatial_max: u8,
     /// How much more it matters than another one of the same size: 3 counts four times as much
@@ -66,6 +68,7 @@ impl Request {
         size: (0, 0),
         fps: 0,
         encoding_max: u8::MAX,
+        encoding_exact: false,
         spatial_max: u8::MAX,
         priority: 0,
         speaker: None,
@@ -117,5 +120,18 @@ impl Offer {
             0 => 7.5 * f64::from(1_u32 << self.target.layer.temporal.min(8)),
             fps => f64::from(fps),
         }
+    }
+}
+
+impl DecodeTarget {
+    /// The rate of all packets sent for this target: its size up to its frame rate, and of the
+    /// smaller sizes the part that it needs.
+    pub fn cost(self, offers: &[Offer]) -> BitRate {
+        let sent = offers.iter().filter(|offer| self.covers(offer.target));
+        let rates = sent.map(|offer| match offer.target.layer.spatial == self.layer.spatial {
+            true => offer.rate,
+            false => offer.needed_above,
+        });
+        rates.fold(BitRate(0), BitRate::plus)
     }
 }

@@ -2,8 +2,6 @@
 
 use wire::codec::dependency::Layer;
 
-use crate::Offer;
-
 /// Bits per second of UDP payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(pub u64);
@@ -52,16 +50,5 @@ impl DecodeTarget {
     /// Whether packets of a layer may be sent for this target.
     pub const fn covers(self, other: Self) -> bool {
         self.encoding == other.encoding && self.layer.covers(other.layer)
-    }
-
-    /// The rate of all packets sent for this target: its size up to its frame rate, and of the
-    /// smaller sizes the part that it needs.
-    pub fn cost(self, offers: &[Offer]) -> BitRate {
-        let sent = offers.iter().filter(|offer| self.covers(offer.target));
-        let rates = sent.map(|offer| match offer.target.layer.spatial == self.layer.spatial {
-            true => offer.rate,
-            false => offer.needed_above,
-        });
-        rates.fold(BitRate(0), BitRate::plus)
     }
 }

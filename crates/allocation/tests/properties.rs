@@ -29,6 +29,7 @@ fn any_wish() -> impl Strategy<Value = Request> {
         prop::bool::weighted(0.1),
         prop::bool::weighted(0.9),
         prop::bool::weighted(0.1),
+        prop::bool::weighted(0.2),
     );
     (sizes, speaker, limits, flags, 0_u8..3).prop_map(|(size, speaker, limits, flags, priority)| Request {
         enabled: flags.0,
@@ -37,6 +38,7 @@ fn any_wish() -> impl Strategy<Value = Request> {
         size,
         fps: limits.0,
         encoding_max: limits.1,
+        encoding_exact: flags.4,
         spatial_max: limits.2,
         priority,
         speaker,
@@ -92,14 +94,14 @@ fn floor(room: &[Entry]) -> BitRate {
 }
 
 fn lowest(offers: &[Offer], request: &Request) -> BitRate {
-    let encodings = offers
+    let may_be_sent = |offer: &&Offer| !request.encoding_exact || offer.target.encoding == request.encoding_max;
+    let arriving = offers
         .iter()
         .filter(|offer| offer.rate > BitRate(0))
-        .map(|offer| offer.target.encoding);
+        .filter(may_be_sent);
+    let encodings = arriving.clone().map(|offer| offer.target.encoding);
     let encoding_max = request.encoding_max.max(encodings.min().unwrap_or(0));
-    let allowed = offers
-        .iter()
-        .filter(|offer| offer.rate > BitRate(0) && offer.target.encoding <= encoding_max);
+    let allowed = arriving.filter(|offer| offer.target.encoding <= encoding_max);
     let spatials = allowed.clone().map(|offer| offer.target.layer.spatial);
     let spatial_max = request.spatial_max.max(spatials.min().unwrap_or(0));
     let usable = allowed.filter(|offer| offer.target.layer.spatial <= spatial_max);
@@ -161,6 +163,7 @@ proptest! {
             prop_assert!(arriving().any(|arriving| size(arriving) == size(target)));
             let lower = arriving().any(|arriving| arriving.encoding < target.encoding);
             prop_assert!(target.encoding <= request.encoding_max || !lower);
+            prop_assert!(!request.encoding_exact || target.encoding == request.encoding_max);
         }
     }
 

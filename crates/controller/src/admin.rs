@@ -132,7 +132,7 @@ pub struct UpdateParticipant {
 pub struct UpdateSubscriptions {
     /// The room's name.
     pub room: String,
-    /// The receiver.
+    /// The receiver, by its identity.
     pub identity: String,
     /// The tracks.
     pub track_sids: Vec<String>,
@@ -182,6 +182,24 @@ impl AdminRequest {
             _ => Duration::ZERO,
         }
     }
+
+    /// The room that it is about; `None` if it is about all.
+    pub fn room(&self) -> Option<&str> {
+        match self {
+            Self::ListRooms { .. } => None,
+            Self::CreateRoom(CreateRoom { name: room, .. })
+            | Self::DeleteRoom { room }
+            | Self::ListParticipants { room }
+            | Self::GetParticipant { room, .. }
+            | Self::RemoveParticipant { room, .. }
+            | Self::MuteTrack { room, .. }
+            | Self::UpdateParticipant(UpdateParticipant { room, .. })
+            | Self::UpdateRoomMetadata { room, .. }
+            | Self::UpdateSubscriptions(UpdateSubscriptions { room, .. })
+            | Self::SendData(SendData { room, .. })
+            | Self::PerformRpc(PerformRpc { room, .. }) => Some(room),
+        }
+    }
 }
 
 /// The answer to a request that was done.
@@ -229,6 +247,8 @@ pub enum AdminError {
     TrackNotFound,
     /// The server is about to end, and creates no room.
     Draining,
+    /// Another controller has the room from now on.
+    Moved,
     /// The room stores no more for its participants.
     StoreFull,
     /// There are as many rooms as this server takes.
@@ -249,6 +269,7 @@ impl fmt::Display for AdminError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Rpc(error) => return error.fmt(f),
+            Self::Moved => "the room moves to another controller",
             Self::TooManyCalls => "too many calls to participants of this room",
             Self::RoomNotFound => "requested room does not exist",
             Self::ParticipantNotFound => "participant does not exist",

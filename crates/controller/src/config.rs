@@ -1,15 +1,14 @@
 //! Settings of the operator.
 
-use std::fmt;
 use std::time::Duration;
 
 use allocation::Loudest;
 
-use access::{ApiKeys, TurnSecret};
+use access::{ApiKeys, RoomNames, TurnSecret};
 use southbound::ControllerId;
 
-use crate::IceProtocol;
 use crate::quota::Quotas;
+use crate::{IceProtocol, IceServer};
 
 /// Settings of the operator.
 #[derive(Clone, Debug)]
@@ -43,6 +42,8 @@ pub struct Config {
     pub ice_servers: Vec<IceServer>,
     /// A TURN server that shares a secret with this one.
     pub turn: Option<TurnServer>,
+    /// The rooms that may only be in some regions. The first that a room is of counts for it.
+    pub pinned: Vec<PinnedRooms>,
     /// The region of this server, as shown to clients.
     pub region: String,
     /// The name of this server among others, as shown to clients.
@@ -67,10 +68,26 @@ impl Config {
             voices: Some(Loudest::default()),
             ice_servers: Vec::new(),
             turn: None,
+            pinned: Vec::new(),
             region: String::new(),
             node_id: "weir".to_owned(),
         }
     }
+
+    /// The regions that a room may be in; any if there is none.
+    pub(crate) fn regions_of(&self, room: &str) -> &[String] {
+        let found = self.pinned.iter().find(|pinned| pinned.rooms.admits(room));
+        found.map_or(&[], |pinned| &pinned.regions)
+    }
+}
+
+/// Rooms that may only be in some regions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinnedRooms {
+    /// The rooms, by their names.
+    pub rooms: RoomNames,
+    /// The regions of the media nodes that their participants may be on.
+    pub regions: Vec<String>,
 }
 
 /// The participants of a room that are shown to the others, hidden ones apart.
@@ -82,27 +99,6 @@ pub enum Visible {
     /// Participants that publish, or have since joining. The others are counted and not listed, so
     /// that updates grow with the number of publishers.
     Publishers,
-}
-
-/// A server that helps a client with ICE (RFC 8656).
-#[derive(Clone, PartialEq, Eq)]
-pub struct IceServer {
-    /// `stun:` and `turn:` addresses.
-    pub urls: Vec<String>,
-    /// User name, empty for STUN.
-    pub username: String,
-    /// Password, empty for STUN.
-    pub credential: String,
-}
-
-impl fmt::Debug for IceServer {
-    // Passwords have no place in a log.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IceServer")
-            .field("urls", &self.urls)
-            .field("username", &self.username)
-            .finish_non_exhaustive()
-    }
 }
 
 /// A TURN server that shares a secret with this one: each participant gets credentials of its own.

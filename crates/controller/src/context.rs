@@ -7,18 +7,11 @@ use std::time::{Duration, Instant};
 use environment::Random;
 use southbound::{Command, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 
-use crate::ids::{Ids, ParticipantKey, RoomKey};
+use crate::ids::{Ids, ParticipantRef, RoomKey};
+use crate::leavers::Leavers;
 use crate::nodes::Nodes;
 use crate::quota::Usage;
-use crate::room::data::Leavers;
 use crate::{Config, Counter, DataMessage, Event, Output, WallClock};
-
-/// A participant in its room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ParticipantRef {
-    pub(crate) room: RoomKey,
-    pub(crate) participant: ParticipantKey,
-}
 
 /// The participants that the agent's names belong to.
 #[derive(Debug, Default)]
@@ -26,6 +19,10 @@ pub(crate) struct Index {
     pub(crate) transports: BTreeMap<TransportId, ParticipantRef>,
     pub(crate) tracks: BTreeMap<TrackId, ParticipantRef>,
     pub(crate) subscriptions: BTreeMap<SubscriptionId, ParticipantRef>,
+    /// Both ends of the trunks of rooms.
+    pub(crate) trunks: BTreeMap<TransportId, RoomKey>,
+    /// Subscriptions that trunks have, not participants.
+    pub(crate) crossings: BTreeSet<SubscriptionId>,
     /// Those who left and whose last messages may not have been read yet.
     pub(crate) leavers: Leavers,
 }
@@ -39,11 +36,17 @@ pub(crate) struct Timers(BTreeSet<(Instant, Timer)>);
 pub(crate) enum Timer {
     Room(RoomKey),
     Participant(ParticipantRef),
+    /// A node that drains.
+    Node(NodeId),
 }
 
 impl Timers {
     pub(crate) fn first(&self) -> Option<Instant> {
         self.0.first().map(|(at, _)| *at)
+    }
+
+    pub(crate) fn insert(&mut self, at: Instant, timer: Timer) {
+        self.0.insert((at, timer));
     }
 
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Timer> {
@@ -119,7 +122,7 @@ impl Context<'_> {
 
     pub(crate) fn wake(&mut self, after: Duration, timer: Timer) -> Instant {
         let at = self.now + after;
-        self.core.timers.0.insert((at, timer));
+        self.core.timers.insert(at, timer);
         at
     }
 

@@ -4,25 +4,32 @@ mod administration;
 mod admission;
 mod downlinks;
 mod notices;
+mod placement;
 mod quotas;
 mod settings;
 mod takeover;
+mod trunks;
 
+pub use administration::room_with_participants;
 pub use admission::JoinError;
 pub use downlinks::{Downlink, Subscribed};
+pub use placement::Placement;
 pub use takeover::Takeover;
+pub use trunks::trunks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use environment::Random;
 
-use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
-use crate::ids::{Ids, ParticipantKey, RoomKey};
+use crate::context::{Context, Core, Index, Timer, Timers};
+use crate::ids::{Ids, ParticipantRef, RoomKey};
 use crate::limits::{DATA_KEPT_MAX, STORED_MAX};
+use crate::negotiation::Described;
 use crate::nodes::Nodes;
 use crate::quota::Usage;
 use crate::room::Room;
+use crate::room::data::Arrived;
 use crate::{
     Config, ConnectionId, Counter, EndAction, EndCause, EndReason, Event, Input, Join, Notification, Output, Request,
     Resume, RoomChange, WallClock,
@@ -36,6 +43,8 @@ pub struct Controller {
     connections: BTreeMap<ConnectionId, Connection>,
     /// The rooms that may have changed since they were last saved; `None` while nobody saves them.
     unsaved: Option<BTreeSet<RoomKey>>,
+    /// Descriptions that participants of other controllers' rooms share.
+    described: Described,
 }
 
 /// How much there is, for metrics.
@@ -80,6 +89,7 @@ impl Controller {
             by_name: BTreeMap::new(),
             connections: BTreeMap::new(),
             unsaved: None,
+            described: Described::default(),
         }
     }
 
@@ -88,13 +98,15 @@ impl Controller {
         match input {
             Input::Join { connection, join } => self.join(now, connection, *join, out),
             Input::Resume { connection, resume } => self.resume(now, connection, *resume, out),
+            Input::Attach { connection, room, sid } => self.takeover().attach(now, connection, &room, &sid, out),
             Input::Request { connection, request } => self.request(now, connection, *request, out),
             Input::Ended { connection } => self.ended(now, connection, out),
             Input::Data {
                 transport,
                 message,
+                passed_on,
                 data,
-            } => self.data(now, transport, message, data, out),
+            } => self.data(now, transport, Arrived { message, passed_on }, data, out),
             Input::Admin { request_id, request } => {
                 if let Some(reply) = self.administer(now, request_id, request, out) {
                     out.push(Output::Reply { request_id, reply });
@@ -121,6 +133,7 @@ impl Controller {
                         room.wake_participant(ctx, participant_ref.participant)
                     });
                 }
+                Timer::Node(node) => self.placement().leave(now, node, out),
                 Timer::Room(key) => {
                     if self.in_room(now, key, out, Room::wake) == Some(true) {
                         self.remove_deserted(now, key, out);
@@ -149,13 +162,16 @@ impl Controller {
         let name = &join.claims.video.room;
         // The rooms may have changed since the front end asked.
         let checked = self.check_texts(now, &join.claims, &join.metadata, &join.attributes);
-        if checked.is_err() {
-            return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
+        if let Err(error) = checked {
+            return refuse(connection, error, out);
         }
         self.make_room(now, &join.claims, out);
-        let room = self.named(name);
-        let Some(node) = self.core.nodes.place(room.and_then(|room| room.roster().node())) else {
-            return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
+        let node = match self
+            .placement()
+            .place(name, join.claims.identity(), join.region.as_deref())
+        {
+            Ok(node) => node,
+            Err(why) => return refuse(connection, JoinError::NoMediaNode(why), out),
         };
         let is_new = !self.by_name.contains_key(name);
         let key = self.room_named(now, &join.claims.iss, name, out);
@@ -167,7 +183,8 @@ impl Controller {
             room.join(ctx, connection, node, join)
         });
         if let Some(participant) = joined {
-            self.attach(connection, key, participant);
+            let participant_ref = ParticipantRef { room: key, participant };
+            self.connections.insert(connection, Connection { participant_ref });
         }
     }
 
@@ -177,15 +194,11 @@ impl Controller {
         let Some((key, participant)) = found else {
             return turn_away(connection, EndReason::StateMismatch, EndAction::Reconnect, out);
         };
-        self.attach(connection, key, participant);
+        let participant_ref = ParticipantRef { room: key, participant };
+        self.connections.insert(connection, Connection { participant_ref });
         self.in_room(now, key, out, |room, ctx| {
             room.resume(ctx, participant, connection, resume)
         });
-    }
-
-    fn attach(&mut self, connection: ConnectionId, room: RoomKey, participant: ParticipantKey) {
-        let participant_ref = ParticipantRef { room, participant };
-        self.connections.insert(connection, Connection { participant_ref });
     }
 
     fn request(&mut self, now: Instant, connection: ConnectionId, request: Request, out: &mut Vec<Output>) {
@@ -294,6 +307,13 @@ impl Controller {
             }));
         }
     }
+}
+
+fn refuse(connection: ConnectionId, error: JoinError, out: &mut Vec<Output>) {
+    if let JoinError::NoMediaNode(_) = error {
+        out.push(Output::Count(Counter::NoMediaNode));
+    }
+    turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
 }
 
 fn turn_away(connection: ConnectionId, reason: EndReason, action: EndAction, out: &mut Vec<Output>) {

@@ -12,6 +12,13 @@ pub(crate) struct RoomKey(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ParticipantKey(u64);
 
+/// A participant in its room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ParticipantRef {
+    pub(crate) room: RoomKey,
+    pub(crate) participant: ParticipantKey,
+}
+
 /// A session id for descriptions, which by RFC 8829 must fit 63 bits.
 pub(crate) fn session_id(random: &mut Random) -> u64 {
     random.u64() >> 1
@@ -25,6 +32,8 @@ pub(crate) struct Ssrcs {
 }
 
 impl Ssrcs {
+    const STRIDE: u32 = 0x9e37_79b9;
+
     pub(crate) fn new(random: &mut Random) -> Self {
         Self { next: random.u32() }
     }
@@ -34,17 +43,21 @@ impl Ssrcs {
         Self { next: last }
     }
 
+    /// Those after so many further ones, which somebody else may have used.
+    pub(crate) fn far_after(last: u32, skipped: u32) -> Self {
+        Self::after(last.wrapping_add(Self::STRIDE.wrapping_mul(skipped)))
+    }
+
     /// The last of them.
     pub(crate) fn last(&self) -> u32 {
         self.next
     }
 
     pub(crate) fn next(&mut self) -> Ssrc {
-        const STRIDE: u32 = 0x9e37_79b9;
-        self.next = self.next.wrapping_add(STRIDE);
+        self.next = self.next.wrapping_add(Self::STRIDE);
         // 0 is legal but looks like "none" in too many tools.
         if self.next == 0 {
-            self.next = STRIDE;
+            self.next = Self::STRIDE;
         }
         Ssrc(self.next)
     }

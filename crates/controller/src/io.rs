@@ -41,6 +41,16 @@ pub enum Input {
         /// As what.
         resume: Box<Resume>,
     },
+    /// A front end goes on with a participant of a room that another controller served. Its client
+    /// has no connection of its own, so it does not come back.
+    Attach {
+        /// Its connection from now on.
+        connection: ConnectionId,
+        /// The name of the room that was restored.
+        room: String,
+        /// The id of the participant's stay.
+        sid: String,
+    },
     /// A participant asks for something.
     Request {
         /// On which connection.
@@ -60,6 +70,8 @@ pub enum Input {
         transport: TransportId,
         /// The agent's name for it: the agent is told when it has been dealt with.
         message: MessageId,
+        /// The number of the endpoints up to which its node has passed it on.
+        passed_on: Option<u64>,
         /// The message; `None` for one that cannot be read.
         data: Option<Box<DataMessage>>,
     },
@@ -153,6 +165,8 @@ pub enum EndCause {
     Session(EndReason),
     /// The participant has another connection.
     Replaced,
+    /// Another controller goes on with the room. The participant comes back to that one.
+    Released,
     /// A client asked for a failure, and gets one.
     SimulatedFault,
 }
@@ -167,6 +181,11 @@ pub enum Event {
     },
     /// A room was removed.
     RoomFinished {
+        /// Its name.
+        room: String,
+    },
+    /// Another controller goes on with a room.
+    RoomReleased {
         /// Its name.
         room: String,
     },
@@ -257,5 +276,9 @@ counting::counters! {
         StaleNotice = "notice_stale",
         /// A participant whose media never connected.
         NeverConnected = "participant_never_connected",
+        /// A participant that no media node takes.
+        NoMediaNode = "participant_no_media_node",
+        /// A participant that was sent to another media node, as its own drains.
+        MovedParticipant = "participant_moved",
     }
 }

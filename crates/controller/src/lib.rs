@@ -25,17 +25,17 @@ mod budget;
 mod config;
 mod context;
 mod controller;
-mod demand;
 mod forms;
 mod ids;
 mod info;
 mod io;
+mod leavers;
 mod message;
 mod negotiation;
 mod nodes;
 mod notification;
+mod own_data;
 mod participant;
-mod publication_media;
 mod quality;
 mod quota;
 mod request;
@@ -55,22 +55,26 @@ pub use admin::{
 pub use allocation::Loudest;
 pub use blob::{Blob, BlobKey};
 pub use budget::{Budget, Rate};
-pub use config::{Config, IceServer, TurnServer, Visible};
-pub use controller::{Controller, Downlink, JoinError, Population, Subscribed, Takeover};
+pub use config::{Config, PinnedRooms, TurnServer, Visible};
+pub use controller::{
+    Controller, Downlink, JoinError, Placement, Population, Subscribed, Takeover, room_with_participants, trunks,
+};
 pub use environment::WallClock;
 pub use info::{
     AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, DataEncoding, DataSchema,
-    DataTrackInfo, Encryption, LayerMode, PacketTrailerFeature, ParticipantInfo, ParticipantSnapshot, ParticipantState,
-    RoomInfo, ServerInfo, TrackInfo, VideoLayer, VideoQuality,
+    DataTrackInfo, Encryption, EndReason, IceServer, LayerMode, PacketTrailerFeature, ParticipantInfo,
+    ParticipantSnapshot, ParticipantState, RoomInfo, ServerInfo, TrackInfo, VideoLayer, VideoQuality,
 };
 pub use io::{AdminRequestId, ConnectionId, Counter, Counters, EndCause, Event, Input, Output};
 pub use message::{DataContent, DataMessage, PacketKind, UserData};
 pub use negotiation::SavedPeer;
 pub use negotiation::codecs::MIME_TYPES;
+pub use nodes::{NoNode, NodeStanding};
 pub use notification::{
-    CodecDemand, DataTrackHandle, EndAction, EndReason, Joined, LocalDescription, Notification, QualityInfo,
-    RefusalReason, Resumed, SpeakerInfo, StreamState, SubscriptionError, TrackDemand,
+    CodecDemand, DataTrackHandle, EndAction, Joined, LocalDescription, Notification, QualityInfo, RefusalReason,
+    Resumed, SpeakerInfo, StreamState, SubscriptionError, TrackDemand,
 };
+pub use own_data::{EndpointPlace, MessageAuthor};
 pub use quota::{Quota, Quotas};
 pub use request::{
     AddTrack, CodecRequest, Description, GetBlob, IceProtocol, Join, MuteTrack, PeerMode, Ping, PublishDataTrack,
@@ -79,6 +83,7 @@ pub use request::{
 };
 pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
 pub use room::takeover::SavedRoom;
+pub use room::trunking::{SavedTrunking, TrunkEndReport, TrunkReport};
 pub use room_event::{Publisher, RoomChange, RoomEvent};
 pub use rpc::{RpcCall, RpcContent, RpcError, RpcReply};
 pub use saved::{RestoreError, SavedBackup, SavedParticipant, SavedSubscription, SavedTrack};

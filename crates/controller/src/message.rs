@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::limits::SIGNED_PACKET_MAX;
 use crate::{RpcCall, RpcReply};
 
 /// A message between participants, on a data channel or by an administrator.
@@ -91,8 +92,22 @@ pub enum PacketKind {
 }
 
 impl DataMessage {
+    /// Its receivers by identity and by the ids of their stays; neither for everybody else. Clients
+    /// from before messages had destinations put them in the content.
+    pub fn receivers(&self) -> (&[String], &[String]) {
+        match &self.content {
+            DataContent::User(user) if self.destinations.is_empty() => (&user.destinations, &user.destination_sids),
+            _ => (&self.destinations, &[]),
+        }
+    }
+
+    /// Whether it is as short, signed, as clients read it.
+    pub fn fits(&self) -> bool {
+        self.signed_len() <= SIGNED_PACKET_MAX
+    }
+
     /// The most bytes it takes on a channel with its sender.
-    pub(crate) fn signed_len(&self) -> usize {
+    fn signed_len(&self) -> usize {
         // Clients from before messages had senders look for them in the content as well.
         let places = match self.content {
             DataContent::User(_) => 2,

@@ -2,7 +2,6 @@
 
 mod authorization;
 mod client;
-mod data;
 mod media;
 mod profile;
 mod publications;
@@ -18,7 +17,6 @@ use southbound::{NodeId, TrackId};
 
 pub(crate) use self::authorization::{Authorization, TOKENS};
 pub(crate) use self::client::Client;
-pub(crate) use self::data::OwnData;
 pub(crate) use self::media::{Media, RequestedSections};
 pub(crate) use self::profile::Profile;
 pub(crate) use self::publications::OwnPublications;
@@ -29,6 +27,7 @@ pub(crate) use self::track_permissions::TrackPermissions;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{CONNECT_TIMEOUT, GIVES_WAY_AFTER};
+use crate::own_data::OwnData;
 use crate::quality::QualityState;
 use crate::subscription::Subscriptions;
 use crate::{ConnectionId, IceProtocol, Join, Notification, Output, ParticipantInfo, ParticipantSnapshot, Visible};

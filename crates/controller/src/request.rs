@@ -44,6 +44,8 @@ pub struct Join {
     pub offer: Option<Description>,
     /// How the room is set up if joining creates it. The name is not used.
     pub room: CreateRoom,
+    /// The region that its client is in, if it is known.
+    pub region: Option<String>,
 }
 
 /// A participant comes back on a new connection, with its media still flowing.

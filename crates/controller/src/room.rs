@@ -15,13 +15,15 @@ mod speaking;
 mod subscribing;
 pub(crate) mod takeover;
 mod tracks;
+pub(crate) mod trunking;
+pub(crate) mod trunks;
 mod updates;
 
 use std::time::Instant;
 
-use southbound::{AudioActivity, MessageId};
+use southbound::AudioActivity;
 
-use self::data::{Data, Messages};
+use self::data::{Arrived, Data, Messages};
 use self::lifetime::Lifetime;
 use self::membership::protocols::Protocols;
 use self::profile::RoomProfile;
@@ -80,6 +82,8 @@ impl Room {
         let postponed = self.subscribers.postponed(self.roster.is_large());
         self.updates.postpone(ctx, &self.roster, postponed);
         self.subscribers.settle(ctx, &mut self.roster, &self.updates);
+        self.subscribers.trunking.settle(ctx, &self.roster);
+        self.data.settle(ctx, &mut self.roster);
     }
 
     pub(crate) fn info(&self) -> RoomInfo {
@@ -92,7 +96,7 @@ impl Room {
         ctx: &mut Context<'_>,
         key: ParticipantKey,
         data: Option<Box<DataMessage>>,
-        message: MessageId,
+        message: Arrived,
     ) {
         self.subscribers.acts(key);
         self.data.take(ctx, &mut self.roster, key, data, message);

@@ -8,8 +8,7 @@ use wire::{MediaKind, Mid};
 
 use crate::ids::ParticipantKey;
 use crate::limits::SUBSCRIPTIONS_MAX;
-use crate::publication_media::PublicationMedia;
-use crate::track::Version;
+use crate::track::{Limit, PublicationMedia, Version};
 use crate::{TrackSettings, VideoQuality};
 
 /// One participant's wish for one track.
@@ -131,6 +130,10 @@ impl Subscriptions {
         self.by_id.get(self.by_track.get(&track)?)
     }
 
+    pub(crate) fn to_mut(&mut self, track: TrackId) -> Option<&mut Subscription> {
+        self.by_id.get_mut(self.by_track.get(&track)?)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Subscription> {
         self.by_id.values()
     }
@@ -172,19 +175,6 @@ pub(crate) struct Settings {
     fps: u16,
     /// How much more it matters than others; 0 is what most have.
     priority: u8,
-}
-
-/// How good is good enough.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Limit {
-    #[default]
-    None,
-    Quality(VideoQuality),
-    /// The size it is shown at, in pixels.
-    Size {
-        width: u32,
-        height: u32,
-    },
 }
 
 /// Priorities a client can tell apart. It counts them from 1, the highest.
@@ -232,6 +222,7 @@ impl Settings {
             fps: self.fps,
             priority: self.priority,
             encoding_max,
+            encoding_exact: false,
             spatial_max,
         }
     }

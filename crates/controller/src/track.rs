@@ -1,19 +1,24 @@
 //! One published track, from its announcement to its end.
 
+mod codec_version;
+pub(crate) mod demand;
 mod layers;
+mod publication_media;
+mod quality_limit;
 
 use access::TrackSource;
 use environment::Random;
-use serde::{Deserialize, Serialize};
 use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
+pub(crate) use self::codec_version::Version;
+use self::demand::LastSent;
 use self::layers::{by_quality, layer_mode, name_layers};
-use crate::demand::LastSent;
+pub(crate) use self::publication_media::PublicationMedia;
+pub(crate) use self::quality_limit::Limit;
 use crate::ids::Ids;
 use crate::negotiation::codecs::is_g711;
 use crate::negotiation::{AudioWish, Section};
-use crate::publication_media::PublicationMedia;
 use crate::{
     AddTrack, AudioFeature, BackupCodecPolicy, CodecInfo, CodecRequest, DisabledCodecs, LayerMode, TrackInfo,
     VideoLayer,
@@ -45,13 +50,6 @@ pub(crate) struct Backup {
     /// The client's name for it; `None` until it is announced.
     pub(crate) cid: Option<String>,
     pub(crate) media: Option<PublicationMedia>,
-}
-
-/// Which of a track's codecs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Version {
-    Primary,
-    Backup,
 }
 
 /// A track, in one codec, that is announced and has not arrived.

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::Controller;
-use crate::context::{Context, Core, ParticipantRef};
-use crate::ids::{ParticipantKey, RoomKey};
+use crate::context::{Context, Core};
+use crate::ids::{ParticipantKey, ParticipantRef, RoomKey};
 use crate::limits::{DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, ROOMS_MAX};
 use crate::participant::Participant;
 use crate::room::Room;
 use crate::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, CreateRoom, DataContent, DataMessage, EndAction, EndReason,
-    Output, ParticipantSnapshot, PerformRpc, RoomChange, SendData, UpdateParticipant, UpdateSubscription,
-    UpdateSubscriptions, UserData,
+    Output, ParticipantInfo, ParticipantSnapshot, PerformRpc, RoomChange, RoomInfo, SendData, UpdateParticipant,
+    UpdateSubscription, UpdateSubscriptions, UserData,
 };
 
 type Reply = Result<AdminReply, AdminError>;
@@ -270,4 +270,10 @@ fn check_metadata(metadata: &str) -> Result<(), AdminError> {
         true => Err(AdminError::InvalidArgument("metadata size exceeds limits")),
         false => Ok(()),
     }
+}
+
+/// A room with everybody in it, hidden ones as well.
+pub fn room_with_participants(controller: &Controller, room: &str) -> Option<(RoomInfo, Vec<ParticipantInfo>)> {
+    let room = controller.named(room)?;
+    Some((room.info(), room.roster().all().map(Participant::info).collect()))
 }

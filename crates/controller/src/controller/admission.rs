@@ -6,19 +6,19 @@ use std::time::Instant;
 
 use access::{Claims, ParticipantKind};
 
-use super::Controller;
+use super::{Controller, placement};
 use crate::context::Core;
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::ROOMS_MAX;
 use crate::participant::{is_dependent, texts_len};
 use crate::room::Room;
-use crate::{Counter, EndAction, EndReason, Output};
+use crate::{Counter, EndAction, EndReason, NoNode, Output};
 
 /// Why nobody can join as the rooms are now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinError {
-    /// No media node has said where it is yet.
-    NoMediaNode,
+    /// No media node takes the participant.
+    NoMediaNode(NoNode),
     /// The server is about to end, and serves only those who are here.
     Draining,
     /// There is no such room, and joining does not create it.
@@ -42,7 +42,7 @@ pub enum JoinError {
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoMediaNode => "no media node is ready",
+            Self::NoMediaNode(why) => return why.fmt(f),
             Self::Draining => "the server is shutting down",
             Self::NoSuchRoom => "requested room does not exist",
             Self::TooManyRooms => "this server has as many rooms as it takes",
@@ -164,9 +164,6 @@ impl Controller {
         joining: Option<(Instant, &Claims)>,
     ) -> Result<(), JoinError> {
         let Core { config, usage, .. } = &self.core;
-        if self.core.nodes.is_empty() {
-            return Err(JoinError::NoMediaNode);
-        }
         let is_dependent = joining.is_some_and(|(_, claims)| is_dependent(claims));
         let gives_way =
             |room: &Room| joining.is_some_and(|(now, _)| room.roster().unconnected(now, is_dependent).is_some());
@@ -175,8 +172,11 @@ impl Controller {
             Some(room) if joining.is_some_and(|(_, claims)| room.roster().is_taken(claims)) => {
                 return Err(JoinError::IdentityTaken);
             }
-            // The participant is replaced.
+            // The participant comes back, or is replaced.
             Some(room) if room.roster().by_identity(identity).is_some() => return Ok(()),
+            _ => placement::check(self, room, identity).map_err(JoinError::NoMediaNode)?,
+        }
+        match found {
             _ if self.core.is_draining => return Err(JoinError::Draining),
             Some(room) if room.roster().is_full(config, is_dependent) && !gives_way(room) => {
                 return Err(JoinError::RoomFull);

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use southbound::{AudioActivity, Command, MessageId, Node, NodeId, Notice, TransportId};
+use southbound::{AudioActivity, Command, Node, NodeId, Notice, TransportId};
 
-use super::Controller;
-use crate::context::{Context, ParticipantRef};
-use crate::ids::{ParticipantKey, RoomKey};
+use super::{Controller, trunks};
+use crate::context::Context;
+use crate::ids::{ParticipantKey, ParticipantRef, RoomKey};
 use crate::room::Room;
+use crate::room::data::Arrived;
+use crate::room::trunking::TrunkFailure;
 use crate::{Counter, DataMessage, EndAction, EndReason, Event, Output};
 
 impl Controller {
@@ -17,14 +19,29 @@ impl Controller {
             Notice::Node(announced) if announced.node == node => self.announced(now, announced, out),
             Notice::Node(_) => out.push(Output::Count(Counter::StaleNotice)),
             Notice::Audio(activities) => self.audio(now, node, activities, out),
-            Notice::Refused { why, .. } => out.push(Output::Event(Event::Refused { why })),
+            Notice::Refused { transport, why } => {
+                out.push(Output::Event(Event::Refused { why }));
+                trunks::fail(self, now, transport, TrunkFailure::Refused, out);
+            }
             // For timelines only: no decision follows.
             Notice::Observation(_) => {}
             // Of calls that somebody else controls.
             Notice::Relay(_) => {}
             // Front ends read messages and pass them on as such. Nobody has read this one.
-            Notice::MessageReceived { transport, message, .. } => self.data(now, transport, message, None, out),
-            notice => self.about_somebody(now, node, notice, out),
+            Notice::MessageReceived {
+                transport,
+                message,
+                passed_on,
+                ..
+            } => self.data(now, transport, Arrived { message, passed_on }, None, out),
+            // A track is known at each node that it comes to. Its publisher's has the word.
+            Notice::TrackStarted { track } | Notice::Encodings { track, .. }
+                if trunks::is_elsewhere(self, track, node) => {}
+            notice => {
+                if let Some(notice) = trunks::take_notice(self, now, notice, out) {
+                    self.about_somebody(now, node, notice, out);
+                }
+            }
         }
     }
 
@@ -54,23 +71,25 @@ impl Controller {
                 room.dismiss(ctx, participant, EndReason::ConnectionTimeout, EndAction::Reconnect);
             });
         }
+        trunks::lose_node(self, now, node, out);
     }
 
     pub(super) fn data(
         &mut self,
         now: Instant,
         transport: TransportId,
-        message: MessageId,
+        arrived: Arrived,
         data: Option<Box<DataMessage>>,
         out: &mut Vec<Output>,
     ) {
         let index = &mut self.core.index;
+        let message = arrived.message;
         let node = message.node;
         let mut room = None;
         if let Some(participant_ref) = index.transports.get(&transport).copied() {
             room = Some(participant_ref.room);
             self.with_room(now, participant_ref.room, out, |room, ctx| {
-                room.take_data(ctx, participant_ref.participant, data, message)
+                room.take_data(ctx, participant_ref.participant, data, arrived)
             });
         } else if let Some(leaver) = index.leavers.get_mut(now, transport) {
             let key = leaver.participant_ref.room;
@@ -105,7 +124,7 @@ impl Controller {
     }
 
     /// Whether a participant is on a node. The notices of other nodes are not about it.
-    fn is_on(&self, participant_ref: ParticipantRef, node: NodeId) -> bool {
+    pub(super) fn is_on(&self, participant_ref: ParticipantRef, node: NodeId) -> bool {
         let room = self.rooms.get(&participant_ref.room);
         let participant = room.and_then(|room| room.roster().get(participant_ref.participant));
         participant.is_some_and(|participant| participant.media.node == node)

@@ -78,7 +78,8 @@ form!(
     |text| Some(read_section(&text)?.formats)
 );
 
-fn nameless() -> Mid {
+/// The name of a section whose own one is kept elsewhere.
+pub(crate) fn nameless() -> Mid {
     Mid::new("0").expect("a number is a token")
 }
 

@@ -5,12 +5,16 @@
 //! client to the others, and say so.
 
 mod data_track;
+mod end_reason;
+mod ice_server;
 mod participant;
 mod room;
 mod snapshot;
 mod track;
 
 pub use data_track::{DataEncoding, DataSchema, DataTrackInfo};
+pub use end_reason::EndReason;
+pub use ice_server::IceServer;
 pub use participant::{ClientCapability, ConnectionQuality, ParticipantInfo, ParticipantState};
 pub use room::{RoomInfo, ServerInfo};
 pub use snapshot::ParticipantSnapshot;

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use access::{KindDetail, ParticipantKind, Permission};
 
-use super::{DataTrackInfo, TrackInfo, text_len};
-use crate::EndReason;
+use super::{DataTrackInfo, EndReason, TrackInfo, text_len};
 
 /// A participant.
 #[derive(Clone, Debug, PartialEq)]

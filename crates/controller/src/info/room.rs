@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::IceServer;
+use super::IceServer;
 
 /// A room.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,7 @@ mod clear_rtp;
 pub(crate) mod codecs;
 pub(crate) mod extensions;
 mod offer;
+mod offering;
 mod peer;
 mod profiles;
 mod remote;
@@ -17,7 +18,7 @@ pub(crate) use answer::Change;
 pub(crate) use codecs::AudioWish;
 pub(crate) use offer::Answered;
 pub use peer::SavedPeer;
-pub(crate) use peer::{NegotiationError, Peer, PeerState};
+pub(crate) use peer::{Described, NegotiationError, Peer, PeerState};
 pub(crate) use section::{Down, Downlink, Section, Up, Uplink};
 #[cfg(test)]
 pub(crate) use section::{Sides, Usage};

@@ -10,24 +10,6 @@ use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
 use super::section::{Down, Section, Sides, Usage};
 
-/// Whether an offer of ours is out. There is one at a time; what changes meanwhile goes into the
-/// next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Offering {
-    /// The offer that is out.
-    pub(crate) pending: Option<Pending>,
-    /// There is something new to offer.
-    pub(crate) needed: bool,
-    last_id: u32,
-}
-
-/// An offer that is out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pending {
-    pub(crate) id: u32,
-    pub(crate) since: Instant,
-}
-
 /// The outcome for a subscription in the peer's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
@@ -35,22 +17,6 @@ pub(crate) enum Answered {
     Taken(SubscriptionId),
     /// The peer has no use for the section it was offered on.
     Refused(SubscriptionId),
-}
-
-impl Offering {
-    /// Goes on after an offer with this number. `needed` is whether there is something new to
-    /// offer.
-    pub(super) fn after(last_id: u32, needed: bool) -> Self {
-        Self {
-            pending: None,
-            needed,
-            last_id,
-        }
-    }
-
-    pub(super) fn last_id(&self) -> u32 {
-        self.last_id
-    }
 }
 
 impl Peer {
@@ -93,14 +59,7 @@ impl Peer {
                 *told = true;
             }
         }
-        let offering = &mut self.offering;
-        offering.last_id += 1;
-        offering.needed = false;
-        offering.pending = Some(Pending {
-            id: offering.last_id,
-            since: now,
-        });
-        let id = offering.last_id;
+        let id = self.offering.begin(now);
         (id, self.describe(node, Setup::ActPass))
     }
 

@@ -1,5 +1,6 @@
 //! One peer connection.
 
+mod described;
 mod saved;
 
 use serde::{Deserialize, Serialize};
@@ -16,12 +17,13 @@ use wire::sdp::{Candidate, MediaSection, SdpError, SectionKind, SessionDescripti
 use wire::{ExtensionMap, Mid};
 
 pub use self::saved::SavedPeer;
-use super::offer::Offering;
+use super::offering::Offering;
 use super::remote::Agreed;
 use super::section::{Section, Terms};
 use super::{Flow, SCTP_PORT, clear_rtp, extensions};
 use crate::ids::{Ssrcs, session_id};
 use crate::{DisabledCodecs, IceProtocol};
+pub(crate) use described::Described;
 
 /// One peer connection, from our side.
 pub(crate) struct Peer {

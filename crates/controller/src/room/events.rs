@@ -13,15 +13,31 @@ impl Room {
             return;
         }
         for change in changes() {
+            let room = self.info();
             let event = Box::new(RoomEvent {
-                id: ctx.core.random.sid("EV_"),
-                room: self.info(),
+                id: id_of(&room.sid, &change),
+                room,
                 at: ctx.unix(),
                 change,
             });
             ctx.out.push(Output::Room(event));
         }
     }
+}
+
+/// The id of an event. A room, a participant and a track have one of each kind, so a controller
+/// that goes on with a room gives an event the id that it had before.
+fn id_of(room_sid: &str, change: &RoomChange) -> String {
+    let (kind, sid) = match change {
+        RoomChange::Started(_) => ("started", ""),
+        RoomChange::Finished => ("finished", ""),
+        RoomChange::ParticipantJoined(info) => ("joined", info.sid.as_str()),
+        RoomChange::ParticipantLeft(info) => ("left", info.sid.as_str()),
+        RoomChange::ParticipantAborted(info) => ("aborted", info.sid.as_str()),
+        RoomChange::TrackPublished(_, info) => ("published", info.sid.as_str()),
+        RoomChange::TrackUnpublished(_, info) => ("unpublished", info.sid.as_str()),
+    };
+    environment::sid_of("EV_", &[kind, room_sid, sid])
 }
 
 /// The media of a participant connected for the first time: it joined, and its tracks are there.

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::room::data::{get_blob, store_blob};
 use crate::room::roster::Roster;
+use crate::room::trunks::note_arrival_changed;
 use crate::{EndReason, Notification, Ping, Request};
 
 impl Room {
@@ -29,6 +30,7 @@ impl Room {
             Request::AddTrack(request) => self.add_track(ctx, key, request),
             Request::MuteTrack(request) => {
                 let is_news = publishing::mute(ctx, &mut self.roster, key, &request);
+                note_arrival_changed(self, &request.sid);
                 if is_news {
                     self.updates.announce(ctx, &mut self.roster, key);
                 }

@@ -2,7 +2,7 @@
 
 mod store;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Index;
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use access::{Claims, ParticipantKind};
 use slots::Account;
 use southbound::{Command, Node, NodeId, TrackId};
 
-use crate::context::{Context, ParticipantRef, Timer};
-use crate::ids::{ParticipantKey, RoomKey};
+use crate::context::{Context, Timer};
+use crate::ids::{ParticipantKey, ParticipantRef, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;
 use crate::participant::{Participant, StoredBytes};
 use crate::{Config, Counter, Notification, Output, RefusalReason, Request, Resume};
@@ -25,10 +25,14 @@ const LARGE_FROM: usize = 50;
 pub(crate) struct Roster {
     room: RoomKey,
     participants: BTreeMap<ParticipantKey, Participant>,
+    /// The nodes that they are on, with the number of those who are there.
+    nodes: BTreeMap<NodeId, usize>,
     /// The most participants it takes, agents and recorders apart.
     participants_max: usize,
     /// Of what participants store beyond their shares.
     account: Account,
+    /// Those who came, left, or may send other messages or on other transports than before.
+    changed: BTreeSet<ParticipantKey>,
 }
 
 impl Roster {
@@ -36,8 +40,10 @@ impl Roster {
         Self {
             room,
             participants: BTreeMap::new(),
+            nodes: BTreeMap::new(),
             participants_max,
             account,
+            changed: BTreeSet::new(),
         }
     }
 
@@ -73,11 +79,29 @@ impl Roster {
     pub(in crate::room) fn insert(&mut self, mut participant: Participant) {
         participant.storage = StoredBytes::new(&self.account);
         participant.weigh();
+        *self.nodes.entry(participant.media.node).or_default() += 1;
+        self.changed.insert(participant.key);
         self.participants.insert(participant.key, participant);
     }
 
     pub(in crate::room) fn remove(&mut self, key: ParticipantKey) -> Option<Participant> {
-        self.participants.remove(&key)
+        let removed = self.participants.remove(&key)?;
+        self.changed.insert(key);
+        if let Some(there) = self.nodes.get_mut(&removed.media.node) {
+            *there -= 1;
+        }
+        self.nodes.retain(|_, there| *there > 0);
+        Some(removed)
+    }
+
+    /// The endpoint of its messages may have to be another one.
+    pub(in crate::room) fn note_change(&mut self, key: ParticipantKey) {
+        self.changed.insert(key);
+    }
+
+    /// Those whose endpoints may have to be others.
+    pub(in crate::room) fn take_changed(&mut self) -> BTreeSet<ParticipantKey> {
+        std::mem::take(&mut self.changed)
     }
 
     pub(in crate::room) fn others(&self, key: ParticipantKey) -> Vec<ParticipantKey> {
@@ -100,6 +124,12 @@ impl Roster {
             .all()
             .find(|participant| participant.profile.identity == resume.claims.identity())?;
         (found.profile.sid == resume.sid && found.media.mode == resume.mode).then_some(found.key)
+    }
+
+    /// The participant with this id of its stay.
+    pub(crate) fn with_sid(&self, sid: &str) -> Option<ParticipantKey> {
+        let found = self.all().find(|participant| participant.profile.sid == sid)?;
+        Some(found.key)
     }
 
     pub(in crate::room) fn participant_ref(&self, participant: ParticipantKey) -> ParticipantRef {
@@ -166,9 +196,19 @@ impl Roster {
         is_agent(claims) && same.any(|participant| !is_agent(&participant.authorization.claims))
     }
 
-    /// The node that its participants are on, if there are any.
-    pub(crate) fn node(&self) -> Option<NodeId> {
-        self.all().next().map(|participant| participant.media.node)
+    /// The nodes that its participants are on.
+    pub(crate) fn nodes(&self) -> BTreeSet<NodeId> {
+        self.nodes.keys().copied().collect()
+    }
+
+    /// Whether any of its participants are on a node.
+    pub(in crate::room) fn is_on(&self, node: NodeId) -> bool {
+        self.nodes.contains_key(&node)
+    }
+
+    /// Whether its participants are on more than one node.
+    pub(in crate::room) fn is_on_several_nodes(&self) -> bool {
+        self.nodes.len() > 1
     }
 
     /// The node of a participant, while it is there.
@@ -188,6 +228,13 @@ impl Roster {
     pub(in crate::room) fn command_about(&self, ctx: &mut Context<'_>, track: TrackId, command: Command) {
         if let Some(publisher) = ctx.core.index.tracks.get(&track).copied() {
             self.command(ctx, publisher.participant, command);
+        }
+    }
+
+    /// Commands all nodes of the room.
+    pub(in crate::room) fn command_all(&self, ctx: &mut Context<'_>, command: &Command) {
+        for node in self.nodes.keys() {
+            ctx.command(*node, command.clone());
         }
     }
 

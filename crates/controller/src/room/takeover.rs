@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 use southbound::{Command, NodeId};
 
 use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
 use crate::limits::{CONNECT_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
-use crate::participant::Participant;
+use crate::participant::{Link, Participant};
 use crate::room::Room;
 use crate::room::speaking::Speaking;
 use crate::room::subscribing::deliver::send_subscription;
-use crate::{CreateRoom, ParticipantState};
+use crate::room::trunking::SavedTrunking;
+use crate::{ConnectionId, CreateRoom, EndCause, Event, Output, ParticipantState};
 
 /// A room without its participants, in a form that another process can go on with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ pub struct SavedRoom {
     pub was_joined: bool,
     /// The most participants it takes.
     pub participants_max: u32,
+    /// Trunks between its nodes, if there are several.
+    #[serde(default, skip_serializing_if = "SavedTrunking::is_empty")]
+    pub trunking: SavedTrunking,
 }
 
 /// The room without its participants.
@@ -46,6 +51,7 @@ pub(crate) fn save(room: &Room) -> SavedRoom {
         departure_timeout: info.departure_timeout,
         was_joined: room.lifetime.was_joined(),
         participants_max: info.max_participants,
+        trunking: room.subscribers.trunking.save(),
     }
 }
 
@@ -64,9 +70,12 @@ pub(crate) fn restore(room: &mut Room, ctx: &mut Context<'_>, saved: SavedRoom, 
     for participant in &participants {
         room.data.tracks.add_published(participant);
     }
+    let places = participants.iter().map(|participant| &participant.data.endpoint);
+    room.data.endpoints.restore(places);
     for participant in participants {
         take_over(room, ctx, participant);
     }
+    room.subscribers.trunking.restore(ctx, &room.roster, saved.trunking);
     let is_deserted = room.roster.is_deserted();
     room.lifetime.review(ctx, room.roster.timer(), is_deserted);
     reconcile(room, ctx);
@@ -129,6 +138,24 @@ fn reconcile(room: &mut Room, ctx: &mut Context<'_>) {
     }
 }
 
+/// A participant has a connection again, over which nothing is said that its client did not ask
+/// for.
+pub(crate) fn attach(room: &mut Room, ctx: &mut Context<'_>, key: ParticipantKey, connection: ConnectionId) {
+    let Some(participant) = room.roster.get_mut(key) else {
+        return;
+    };
+    if let Link::Attached(connection) = participant.signalling.attach(connection) {
+        let cause = EndCause::Replaced;
+        ctx.out.push(Output::End { connection, cause });
+    }
+    ctx.event(Event::Resumed {
+        room: room.profile.name().to_owned(),
+        identity: participant.profile.identity.clone(),
+        connection,
+    });
+    room.subscribers.negotiate(key);
+}
+
 /// Tells a node everything of the room again that it should have.
 pub(crate) fn repeat(room: &mut Room, ctx: &mut Context<'_>, node: NodeId) {
     let roster = &room.roster;
@@ -149,11 +176,16 @@ pub(crate) fn repeat(room: &mut Room, ctx: &mut Context<'_>, node: NodeId) {
             ctx.command(node, Command::Publish(media.publication.clone()));
         }
     }
+    let trunking = &room.subscribers.trunking;
+    trunking.repeat_trunks(ctx, node);
+    trunking.repeat_publications(ctx, node);
     for participant in there() {
         for subscription in participant.subscriptions.iter() {
             send_subscription(ctx, roster, participant.key, subscription.id);
         }
     }
+    trunking.repeat_subscriptions(ctx, node);
+    room.data.endpoints.repeat(ctx, node);
     // The ranks and voices that the node knows may be others.
     room.speaking = Speaking::new(ctx.core.config.voices);
     room.speaking.begin_anew(ctx, roster);

@@ -65,6 +65,9 @@ impl Room {
             }
             return;
         };
+        for id in removed.ids() {
+            self.subscribers.trunking.end(ctx, id);
+        }
         if removed.media.is_some() {
             self.subscribers.end_subscriptions_to(ctx, &mut self.roster, track);
             self.speaking.choose_voices(ctx, &self.roster);

@@ -18,11 +18,11 @@ use std::time::Duration;
 use access::{Claims, Permission};
 use serde::{Deserialize, Serialize};
 
-use crate::demand::Demand;
 use crate::negotiation::SavedPeer;
+use crate::own_data::{EndpointPlace, OwnDataTracks};
 use crate::participant::TrackPermissions;
-use crate::room::data::OwnDataTracks;
 use crate::subscription::{Settings, SubscriptionState};
+use crate::track::demand::Demand;
 use crate::{BlobKey, ClientTraits, IceProtocol, ParticipantState, PeerMode, TrackInfo, UpdateTrackPermissions};
 
 /// A participant in a form that another process can go on with.
@@ -88,6 +88,9 @@ pub struct SavedParticipant {
     pub blobs: Vec<(BlobKey, Vec<u8>)>,
     /// The number of its last reliable packet.
     pub last_sequence: u32,
+    /// The place of its endpoint among those that nodes have.
+    #[serde(default)]
+    pub endpoint: EndpointPlace,
 }
 
 /// A published track in a form that another process can go on with.

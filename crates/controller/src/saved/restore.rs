@@ -5,20 +5,21 @@ use std::time::Instant;
 use southbound::{NodeId, SubscriptionId, TrackId};
 
 use super::{RestoreError, SavedBackup, SavedParticipant, SavedSubscription, SavedTrack};
-use crate::demand::LastSent;
 use crate::ids::ParticipantKey;
 use crate::limits::{SUBSCRIPTIONS_MAX, TRACKS_MAX};
-use crate::negotiation::{Peer, SavedPeer, Section};
+use crate::negotiation::{Described, Peer, SavedPeer, Section};
+use crate::own_data::OwnData;
 use crate::participant::{
-    Authorization, Client, Media, OwnData, OwnPublications, Participant, Profile, Signalling, StoredBytes,
+    Authorization, Client, Media, OwnPublications, Participant, Profile, Signalling, StoredBytes,
 };
 use crate::quality::QualityState;
 use crate::subscription::{Subscription, Subscriptions};
+use crate::track::demand::LastSent;
 use crate::track::{Backup, Track, Version};
 
 impl Participant {
     /// The participant that was saved, without a signalling connection. `publisher_of` finds who
-    /// publishes a track.
+    /// publishes a track. `described` has the descriptions that were read before.
     ///
     /// Errors: any [`RestoreError`].
     pub(crate) fn restore(
@@ -26,6 +27,7 @@ impl Participant {
         key: ParticipantKey,
         saved: SavedParticipant,
         publisher_of: impl Fn(TrackId) -> ParticipantKey,
+        described: &mut Described,
     ) -> Result<Self, RestoreError> {
         let most = saved.subscriptions.len().max(saved.denied.len());
         if saved.tracks.len() > TRACKS_MAX || most > SUBSCRIPTIONS_MAX {
@@ -39,8 +41,8 @@ impl Participant {
             port_index: saved.port_index,
         };
         let mut media = Media::new(NodeId(saved.node), saved.mode);
-        media.publisher = peer(&client, saved.publisher)?;
-        media.subscriber = peer(&client, saved.subscriber)?;
+        media.publisher = peer(&client, saved.publisher, described)?;
+        media.subscriber = peer(&client, saved.subscriber, described)?;
         let mut publications = OwnPublications::with_permissions(
             saved.track_permissions,
             saved.track_permissions_stated,
@@ -65,6 +67,7 @@ impl Participant {
         let mut data = OwnData::new(false);
         data.tracks = saved.data_tracks;
         data.packets.last_sequence = saved.last_sequence;
+        data.endpoint = saved.endpoint;
         if !data.blobs.restore(saved.blobs) {
             return Err(RestoreError::TooLong);
         }
@@ -86,8 +89,9 @@ impl Participant {
     }
 }
 
-fn peer(client: &Client, saved: Option<SavedPeer>) -> Result<Option<Peer>, RestoreError> {
-    let restore = |saved| Peer::restore(saved, client.traits.disabled_codecs, client.protocol, client.port_index);
+fn peer(client: &Client, saved: Option<SavedPeer>, described: &mut Described) -> Result<Option<Peer>, RestoreError> {
+    let (disabled, protocol) = (client.traits.disabled_codecs, client.protocol);
+    let restore = |saved| Peer::restore(saved, disabled, protocol, client.port_index, described);
     match saved.map(restore) {
         Some(None) => Err(RestoreError::Description),
         Some(peer) => Ok(peer),

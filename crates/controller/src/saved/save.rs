@@ -53,6 +53,7 @@ impl Participant {
             data_tracks: data.tracks.clone(),
             blobs: data.blobs.all().collect(),
             last_sequence: data.packets.last_sequence,
+            endpoint: data.endpoint,
         }
     }
 }

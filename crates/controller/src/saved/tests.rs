@@ -12,6 +12,7 @@ use proptest::test_runner::TestRunner;
 use self::values::participant;
 use super::{RestoreError, SavedParticipant};
 use crate::ids::{Ids, ParticipantKey};
+use crate::negotiation::Described;
 use crate::participant::Participant;
 
 fn key() -> ParticipantKey {
@@ -19,7 +20,7 @@ fn key() -> ParticipantKey {
 }
 
 fn restored(saved: SavedParticipant) -> Result<Participant, RestoreError> {
-    Participant::restore(Instant::now(), key(), saved, |_| key())
+    Participant::restore(Instant::now(), key(), saved, |_| key(), &mut Described::default())
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use wire::{Codec, MediaKind};
 
 use super::named_codec;
-use crate::publication_media::PublicationMedia;
+use super::publication_media::PublicationMedia;
 use crate::{AddTrack, LayerMode, VideoLayer};
 
 /// How the sizes of a codec are spread over streams: as announced, else as is usual for the codec.

@@ -64,6 +64,7 @@ fn reply(world: &mut World, transport: TransportId, call_id: &str, content: RpcC
             node: NodeId(1),
             number: 1,
         },
+        passed_on: None,
         data: Some(Box::new(DataMessage {
             reliable: true,
             sequence: 0,

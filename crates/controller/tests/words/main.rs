@@ -7,11 +7,14 @@
 
 mod administration;
 mod calls;
+mod endpoints;
 mod full_rooms;
 mod nodes;
 mod participants;
+mod placement;
 mod quotas;
 mod session;
 mod store;
 mod takeover;
+mod trunks;
 mod world;

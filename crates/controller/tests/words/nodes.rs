@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use controller::{
-    AdminReply, AdminRequest, ConnectionId, Counter, EndAction, EndReason, Input, JoinError, Notification, Output,
-    SendData,
+    AdminReply, AdminRequest, ConnectionId, Counter, EndAction, EndReason, Input, JoinError, NoNode, Notification,
+    Output, SendData,
 };
 use southbound::{Command, NodeId, Notice, TransportId};
 
@@ -183,7 +183,7 @@ fn nobody_joins_when_the_last_node_is_lost() {
     }
     assert_eq!(calls.population(), (2, 0));
     let check = calls.world.controller.check_claims(calls.world.now, &claims("ada"));
-    assert_eq!(check, Err(JoinError::NoMediaNode));
+    assert_eq!(check, Err(JoinError::NoMediaNode(NoNode::Empty)));
     assert!(!calls.world.controller.has_node());
 }
 

@@ -31,6 +31,7 @@ fn one_join_with_an_offer_is_answered_and_publishes() {
         tracks: vec![microphone],
         offer: Some(offer("microphone")),
         room: CreateRoom::default(),
+        region: None,
     });
     let told = world.told(publisher);
     let answer = told.iter().find_map(|told| match told {

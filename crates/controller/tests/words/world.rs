@@ -101,6 +101,7 @@ pub(crate) fn joining(identity: &str) -> Join {
         tracks: Vec::new(),
         offer: None,
         room: CreateRoom::default(),
+        region: None,
     }
 }
 

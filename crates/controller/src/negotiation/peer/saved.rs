@@ -1,6 +1,7 @@
 //! A peer connection in a form that another process can go on with.
 //!
-//! Media sections are saved as descriptions of one section, which is what they came as. An offer
+//! Media sections are saved as descriptions of one section, which is what they came as. Equal
+//! descriptions are saved once for a peer connection. An offer
 //! that is out is not saved: its answer may be lost, and the next offer says all of it again.
 
 use std::fmt;
@@ -11,11 +12,11 @@ use southbound::{Channel, DtlsRole, IceCredentials, TransportId};
 use wire::Mid;
 use wire::sdp::{MediaSection, SectionKind};
 
+use super::described::{Described, Description, Texts};
 use super::{Peer, PeerState, Remote};
-use crate::forms::{read_section, write_section};
+use crate::forms::{nameless, read_section, write_section};
 use crate::ids::Ssrcs;
-use crate::negotiation::offer::Offering;
-use crate::negotiation::remote::Agreed;
+use crate::negotiation::offering::Offering;
 use crate::negotiation::section::{Section, Usage};
 use crate::{DisabledCodecs, IceProtocol};
 
@@ -38,6 +39,8 @@ pub struct SavedPeer {
     /// Labels of the data channels that are open.
     channels: Vec<String>,
     downlink_limit: Option<u64>,
+    /// The descriptions of its sections, each once.
+    texts: Vec<String>,
     sections: Vec<SavedSection>,
 }
 
@@ -59,9 +62,12 @@ struct SavedChannel {
 
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct SavedSection {
-    /// Its name and kind, with the formats and extensions that both sides take.
-    agreed: String,
-    theirs: Option<String>,
+    #[serde(with = "crate::forms::mid")]
+    mid: Mid,
+    /// The place of its kind, with the formats and extensions that both sides take.
+    agreed: usize,
+    /// The place of what the peer has said of it.
+    theirs: Option<usize>,
     usage: Usage,
     first_track: Option<String>,
 }
@@ -83,6 +89,9 @@ impl SavedPeer {
 impl Peer {
     /// In a form that another process can go on with.
     pub(crate) fn save(&self) -> SavedPeer {
+        let mut texts = Texts::default();
+        let sections = self.sections.iter().map(|section| section.save(&mut texts));
+        let sections = sections.collect();
         SavedPeer {
             transport: self.transport.0,
             state: self.state,
@@ -96,7 +105,8 @@ impl Peer {
             opens: self.opens.iter().map(SavedChannel::of).collect(),
             channels: self.channels.iter().map(|label| label.to_string()).collect(),
             downlink_limit: self.downlink_limit,
-            sections: self.sections.iter().map(Section::save).collect(),
+            texts: texts.into_all(),
+            sections,
         }
     }
 
@@ -106,9 +116,13 @@ impl Peer {
         disabled: DisabledCodecs,
         protocol: IceProtocol,
         port_index: usize,
+        described: &mut Described,
     ) -> Option<Self> {
         let (ufrag, password) = saved.local;
-        let sections: Option<Vec<_>> = saved.sections.into_iter().map(Section::restore).collect();
+        let texts = saved.texts.iter().map(|text| described.read(text));
+        let texts: Vec<_> = texts.collect::<Option<_>>()?;
+        let sections = saved.sections.into_iter();
+        let sections: Option<Vec<_>> = sections.map(|section| Section::restore(section, &texts)).collect();
         let mut peer = Self {
             transport: TransportId(saved.transport),
             state: saved.state,
@@ -182,39 +196,29 @@ impl SavedChannel {
 }
 
 impl Section {
-    fn save(&self) -> SavedSection {
+    fn save(&self, texts: &mut Texts) -> SavedSection {
         SavedSection {
-            agreed: write_section(MediaSection {
-                formats: self.agreed.formats.clone(),
-                extensions: self.agreed.extensions.clone(),
-                ..MediaSection::new(self.kind.clone(), self.mid)
-            }),
-            theirs: self.theirs.as_deref().cloned().map(write_section),
+            mid: self.mid,
+            agreed: texts.agreed(&self.agreed, &self.kind),
+            theirs: self.theirs.as_ref().map(|theirs| texts.theirs(theirs)),
             usage: self.usage.clone(),
             first_track: self.first_track.clone(),
         }
     }
 
-    fn restore(saved: SavedSection) -> Option<Self> {
-        let agreed = read_section(&saved.agreed)?;
+    fn restore(saved: SavedSection, texts: &[Description]) -> Option<Self> {
+        let agreed = texts.get(saved.agreed)?;
         let theirs = match saved.theirs {
-            Some(theirs) => Some(Arc::new(read_section(&theirs)?)),
+            Some(place) => Some(texts.get(place)?.theirs.clone()),
             None => None,
         };
         Some(Self {
-            mid: agreed.mid,
-            kind: agreed.kind,
+            mid: saved.mid,
+            kind: agreed.theirs.kind.clone(),
             usage: saved.usage,
             theirs,
-            agreed: Arc::new(Agreed {
-                formats: agreed.formats,
-                extensions: agreed.extensions,
-            }),
+            agreed: agreed.agreed.clone(),
             first_track: saved.first_track,
         })
     }
-}
-
-fn nameless() -> Mid {
-    Mid::new("0").expect("a number is a token")
 }

@@ -1,60 +1,9 @@
 //! Data blobs of participants: stored, and read by others.
 
-use std::collections::BTreeMap;
-
-use bytes::Bytes;
-
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::limits::{BLOB_BYTES_MAX, BLOBS_MAX};
 use crate::room::roster::{Roster, STORE_FULL};
-use crate::{Blob, BlobKey, GetBlob, Notification, RefusalReason, Request, StoreBlob, Visible};
-
-/// The data blobs of one participant.
-#[derive(Debug, Default)]
-pub(crate) struct Blobs {
-    stored: BTreeMap<BlobKey, Bytes>,
-    /// Keys and contents together.
-    bytes: usize,
-}
-
-impl Blobs {
-    /// Keys and contents together.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Each with its content.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (BlobKey, Vec<u8>)> {
-        let stored = self.stored.iter();
-        stored.map(|(key, contents)| (key.clone(), contents.to_vec()))
-    }
-
-    /// Stores these; `false` if it is too much.
-    pub(crate) fn restore(&mut self, blobs: Vec<(BlobKey, Vec<u8>)>) -> bool {
-        let mut blobs = blobs.into_iter();
-        blobs.all(|(key, contents)| {
-            let contents = Bytes::from(contents);
-            self.store(&Blob { key, contents })
-        })
-    }
-
-    /// Stores a blob in place of the one with its key; `false` if it is too much.
-    fn store(&mut self, blob: &Blob) -> bool {
-        let replaced = self.stored.get(&blob.key);
-        let (number, freed) = match replaced {
-            Some(contents) => (self.stored.len(), blob.key.len() + contents.len()),
-            None => (self.stored.len() + 1, 0),
-        };
-        let bytes = self.bytes - freed + blob.len();
-        let fits = bytes <= BLOB_BYTES_MAX && number <= BLOBS_MAX;
-        if fits {
-            self.bytes = bytes;
-            self.stored.insert(blob.key.clone(), blob.contents.clone());
-        }
-        fits
-    }
-}
+use crate::{Blob, GetBlob, Notification, RefusalReason, Request, StoreBlob, Visible};
 
 /// A participant stores a blob.
 pub(in crate::room) fn store_blob(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey, request: StoreBlob) {
@@ -86,7 +35,7 @@ pub(in crate::room) fn get_blob(ctx: &mut Context<'_>, roster: &Roster, key: Par
     let owner = owner.and_then(|owner| roster.get(owner));
     let seen = owner.filter(|owner| owner.key == key || owner.is_visible(Visible::Everybody));
     let found = match seen {
-        Some(owner) => owner.data.blobs.stored.get(&request.key).ok_or("data blob not found"),
+        Some(owner) => owner.data.blobs.get(&request.key).ok_or("data blob not found"),
         None => Err("participant not found"),
     };
     let contents = match found {

@@ -2,27 +2,25 @@
 
 mod blobs;
 mod calls;
-mod leavers;
+mod endpoints;
+mod labels;
 mod pass_on;
-mod state;
 mod tracks;
 
-pub(crate) use blobs::Blobs;
 use calls::Calls;
-pub(crate) use leavers::{Leaver, Leavers};
+use endpoints::Endpoints;
 
 pub(in crate::room) use blobs::{get_blob, store_blob};
-pub(in crate::room) use pass_on::{replay, send_early};
-pub(crate) use state::DataState;
-pub use state::{DATA_TRACK, LOSSY, RELIABLE};
+pub use labels::{DATA_TRACK, LOSSY, RELIABLE};
+pub(in crate::room) use pass_on::send_early;
 use tracks::DataTracks;
-pub(crate) use tracks::OwnDataTracks;
 
 use slots::Account;
 use southbound::{MessageId, TransportId};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::own_data::DataState;
 use crate::room::roster::Roster;
 use crate::{AdminError, AdminRequestId, DataMessage, PerformRpc};
 
@@ -31,8 +29,18 @@ use crate::{AdminError, AdminRequestId, DataMessage, PerformRpc};
 pub(in crate::room) struct Data {
     pub(in crate::room) calls: Calls,
     pub(in crate::room) tracks: DataTracks,
+    pub(in crate::room) endpoints: Endpoints,
     /// Of the packets that are kept beyond the shares of participants.
     account: Account,
+}
+
+/// A message that arrived at a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    /// The agent's name for it.
+    pub(crate) message: MessageId,
+    /// The number of the endpoints up to which the node has passed it on.
+    pub(crate) passed_on: Option<u64>,
 }
 
 /// The messages of a room with everybody that they may be for.
@@ -83,8 +91,14 @@ impl Data {
         Self {
             calls: Calls::default(),
             tracks: DataTracks::default(),
+            endpoints: Endpoints::default(),
             account,
         }
+    }
+
+    /// Tells nodes which messages they pass on by themselves.
+    pub(in crate::room) fn settle(&mut self, ctx: &mut Context<'_>, roster: &mut Roster) {
+        self.endpoints.settle(ctx, roster, &mut self.tracks);
     }
 
     /// The packets of a new participant.

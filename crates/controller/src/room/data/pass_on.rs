@@ -1,15 +1,15 @@
 //! Data packets between participants.
 
-use access::Permission;
-use southbound::{MessageId, TransportId};
+use southbound::{Command, MessageId, TransportId};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::limits::{DESTINATIONS_MAX, SIGNED_PACKET_MAX};
+use crate::limits::DESTINATIONS_MAX;
+use crate::own_data::{DataState, MessageAuthor, message_rights};
 use crate::participant::Participant;
-use crate::room::data::{Data, DataState, LOSSY};
+use crate::room::data::{Arrived, Data, LOSSY};
 use crate::room::roster::Roster;
-use crate::{Counter, DataContent, DataMessage, PacketKind};
+use crate::{Counter, DataContent, DataMessage};
 
 impl Data {
     /// A participant sent a message: it is checked, signed with the sender's name and passed on.
@@ -19,11 +19,11 @@ impl Data {
         roster: &mut Roster,
         key: ParticipantKey,
         data: Option<Box<DataMessage>>,
-        message: MessageId,
+        message: Arrived,
     ) {
         let data = match data {
             Some(data) if matches!(data.content, DataContent::Frame { .. }) => {
-                return self.tracks.pass_on_frame(ctx, roster, key, *data, message);
+                return self.pass_on_frame(ctx, roster, key, *data, message);
             }
             data => data,
         };
@@ -31,9 +31,11 @@ impl Data {
             return;
         };
         let sender = Sender {
-            sid: &participant.profile.sid,
-            identity: &participant.profile.identity,
-            permission: &participant.authorization.permission,
+            author: MessageAuthor {
+                sid: &participant.profile.sid,
+                identity: &participant.profile.identity,
+                rights: message_rights(&participant.authorization.permission),
+            },
             data: &mut participant.data.packets,
         };
         let taken = sender
@@ -48,7 +50,9 @@ impl Data {
         {
             return;
         }
-        pass_on(ctx, roster, Some(key), &destinations, &data, Some(message));
+        let Arrived { message, passed_on } = message;
+        let has = |other: &Participant| self.endpoints.has(other, message.node, passed_on);
+        pass_on(ctx, roster, (Some(key), &has), &destinations, &data, Some(message));
         if data.reliable && data.sequence > 0 {
             let participant = roster.get_mut(key).expect("it was there a moment ago");
             participant.data.packets.keep(ctx.now, destinations, *data);
@@ -69,16 +73,18 @@ pub(super) fn take_last(
     };
     let key = leaver.participant_ref.participant;
     let sender = Sender {
-        sid: &leaver.sid,
-        identity: &leaver.identity,
-        permission: &leaver.permission,
+        author: MessageAuthor {
+            sid: &leaver.sid,
+            identity: &leaver.identity,
+            rights: message_rights(&leaver.permission),
+        },
         data: &mut leaver.data,
     };
     let taken = sender
         .take(data)
         .and_then(|data| Ok((checked_destinations(roster, &data)?, data)));
     match taken {
-        Ok((destinations, data)) => pass_on(ctx, roster, Some(key), &destinations, &data, Some(message)),
+        Ok((destinations, data)) => pass_on(ctx, roster, (Some(key), &nobody), &destinations, &data, Some(message)),
         Err(counter) => ctx.count(counter),
     }
 }
@@ -86,7 +92,7 @@ pub(super) fn take_last(
 /// The receivers of a signed message, if it may have them.
 fn checked_destinations(roster: &Roster, data: &DataMessage) -> Result<Vec<String>, Counter> {
     let destinations = destinations(roster, data);
-    match destinations.len() > DESTINATIONS_MAX || data.signed_len() > SIGNED_PACKET_MAX {
+    match destinations.len() > DESTINATIONS_MAX || !data.fits() {
         true => Err(Counter::BadDataPacket),
         false => Ok(destinations),
     }
@@ -95,21 +101,20 @@ fn checked_destinations(roster: &Roster, data: &DataMessage) -> Result<Vec<Strin
 /// An administrator sends a message.
 pub(super) fn send(ctx: &mut Context<'_>, roster: &mut Roster, data: &DataMessage) {
     let destinations = destinations(roster, data);
-    pass_on(ctx, roster, None, &destinations, data, None);
+    pass_on(ctx, roster, (None, &nobody), &destinations, data, None);
 }
 
 /// The server sends a message to one participant.
 pub(super) fn send_to(ctx: &mut Context<'_>, roster: &mut Roster, identity: &str, data: &DataMessage) {
-    pass_on(ctx, roster, None, &[identity.to_owned()], data, None);
+    pass_on(ctx, roster, (None, &nobody), &[identity.to_owned()], data, None);
 }
 
-/// Receivers by identity, in order; empty is everybody else. Clients from before messages had
-/// destinations put them in the content, some by id.
+/// Receivers by identity, in order; empty is everybody else.
 fn destinations(roster: &Roster, data: &DataMessage) -> Vec<String> {
-    let mut destinations = data.destinations.clone();
-    if let (true, DataContent::User(user)) = (destinations.is_empty(), &data.content) {
-        destinations.clone_from(&user.destinations);
-        let mut sids: Vec<_> = user.destination_sids.iter().take(DESTINATIONS_MAX).cloned().collect();
+    let (identities, sids) = data.receivers();
+    let mut destinations = identities.to_vec();
+    let mut sids: Vec<_> = sids.iter().take(DESTINATIONS_MAX).cloned().collect();
+    if !sids.is_empty() {
         sids.sort_unstable();
         let is_named = |participant: &&Participant| sids.binary_search(&participant.profile.sid).is_ok();
         let named = roster.all().filter(is_named);
@@ -122,10 +127,19 @@ fn destinations(roster: &Roster, data: &DataMessage) -> Vec<String> {
     destinations
 }
 
+/// Whether a participant has a message already.
+type Has<'a> = &'a dyn Fn(&Participant) -> bool;
+
+/// For messages that no node has passed on.
+fn nobody(_: &Participant) -> bool {
+    false
+}
+
+/// Passes a message on to all that it is for but its sender and those who have it.
 fn pass_on(
     ctx: &mut Context<'_>,
     roster: &mut Roster,
-    from: Option<ParticipantKey>,
+    (from, has): (Option<ParticipantKey>, Has<'_>),
     destinations: &[String],
     data: &DataMessage,
     message: Option<MessageId>,
@@ -135,7 +149,7 @@ fn pass_on(
     };
     let mut to = Vec::new();
     for participant in roster.all_mut() {
-        if Some(participant.key) == from || !is_addressed(participant) {
+        if Some(participant.key) == from || !is_addressed(participant) || has(participant) {
             continue;
         }
         match (data.reliable, participant.media.downlink()) {
@@ -158,19 +172,32 @@ fn pass_on(
     }
 }
 
-/// A participant that came back gets the reliable packets it says it has not received.
-pub(in crate::room) fn replay(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
-    let Some(participant) = roster.get_mut(key) else {
-        return;
-    };
-    let received = std::mem::take(&mut participant.data.packets.received);
-    let participant = &roster[key];
-    for publisher in roster.all().filter(|publisher| publisher.key != key) {
-        let Some(last) = received.get(&publisher.profile.sid) else {
-            continue;
+impl Data {
+    /// A participant that came back gets the reliable packets it says it has not received. Its node
+    /// has those of others who are there.
+    pub(in crate::room) fn replay(&self, ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) {
+        let Some(participant) = roster.get_mut(key) else {
+            return;
         };
-        for sent in publisher.data.packets.missed_by(&participant.profile.identity, *last) {
-            send_reliable(ctx, participant, &sent.message);
+        let received = std::mem::take(&mut participant.data.packets.received);
+        let participant = &roster[key];
+        let node = self.endpoints.node_of(key);
+        if let (Some(node), Some(peer)) = (node, participant.media.downlink()) {
+            let transport = peer.transport;
+            let received = received.iter().map(|(sid, sequence)| (sid.as_str().into(), *sequence));
+            let received = received.collect();
+            ctx.command(node, Command::Resend { transport, received });
+        }
+        for publisher in roster.all().filter(|publisher| publisher.key != key) {
+            if node.is_some() && self.endpoints.node_of(publisher.key) == node {
+                continue;
+            }
+            let Some(last) = received.get(&publisher.profile.sid) else {
+                continue;
+            };
+            for sent in publisher.data.packets.missed_by(&participant.profile.identity, *last) {
+                send_reliable(ctx, participant, &sent.message);
+            }
         }
     }
 }
@@ -190,9 +217,7 @@ fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: &DataMessage) {
 
 /// The sender of messages.
 struct Sender<'a> {
-    sid: &'a str,
-    identity: &'a str,
-    permission: &'a Permission,
+    author: MessageAuthor<'a>,
     data: &'a mut DataState,
 }
 
@@ -200,54 +225,10 @@ impl Sender<'_> {
     /// Checks a message and signs it with the sender's name.
     fn take(self, data: Option<Box<DataMessage>>) -> Result<Box<DataMessage>, Counter> {
         let mut data = data.ok_or(Counter::BadDataPacket)?;
-        if !may_send(self.permission, &data.content) {
-            return Err(Counter::DataNotAllowed);
-        }
+        self.author.sign(&mut data)?;
         if data.reliable && !self.data.accept(data.sequence) {
             return Err(Counter::DuplicateDataPacket);
         }
-        self.sign(&mut data);
         Ok(data)
-    }
-
-    /// Names the sender of a message, whatever the message says, except that agents may speak for
-    /// others.
-    fn sign(&self, data: &mut DataMessage) {
-        let is_hidden = self.permission.hidden;
-        let named = |name: &str| if is_hidden { String::new() } else { name.to_owned() };
-        data.sender_sid = named(self.sid);
-        data.generated = self.speaks_for_another(data);
-        if !data.generated {
-            data.sender_identity = named(self.identity);
-        }
-    }
-
-    /// A chat message or a text stream header that an agent writes for somebody keeps that identity
-    /// and is marked as generated.
-    fn speaks_for_another(&self, data: &DataMessage) -> bool {
-        let is_text = matches!(
-            data.content,
-            DataContent::Packet {
-                kind: PacketKind::Text,
-                ..
-            }
-        );
-        let named = &data.sender_identity;
-        is_text && self.permission.agent && !named.is_empty() && *named != self.identity
-    }
-}
-
-/// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are
-/// told by the server alone. Frames belong to data tracks, which end when their publisher leaves.
-fn may_send(permission: &Permission, content: &DataContent) -> bool {
-    let kind = match content {
-        DataContent::Packet { kind, .. } => kind,
-        DataContent::Frame { .. } => return false,
-        _ => return permission.publish_data,
-    };
-    match kind {
-        PacketKind::Transcription => permission.agent && permission.publish_data,
-        PacketKind::Metrics | PacketKind::Speakers | PacketKind::Unknown => false,
-        PacketKind::Text | PacketKind::Other => permission.publish_data,
     }
 }

@@ -4,12 +4,11 @@ mod frames;
 mod permissions;
 mod restore;
 
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::limits::{DATA_TRACK_NAME_MAX, DATA_TRACKS_MAX, SUBSCRIPTIONS_MAX};
+use crate::limits::{DATA_TRACK_NAME_MAX, DATA_TRACKS_MAX};
 use crate::participant::Participant;
 use crate::room::roster::{Roster, STORE_FULL};
 use crate::{
@@ -24,6 +23,8 @@ pub(crate) struct DataTracks {
     sids: BTreeMap<String, u16>,
     /// The handle that was given last. Handles are used again as late as can be.
     last: u16,
+    /// Those that changed since nodes were told of them.
+    changed: BTreeSet<u16>,
 }
 
 #[derive(Debug)]
@@ -33,39 +34,6 @@ struct DataTrack {
     receivers: BTreeSet<ParticipantKey>,
 }
 
-/// The data tracks that a participant publishes and receives.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct OwnDataTracks {
-    /// The published ones with the handles that receivers know, by the handles that it knows.
-    pub(crate) published: BTreeMap<u16, (u16, DataTrackInfo)>,
-    /// Whether it subscribes to each without asking.
-    wants_all: bool,
-    /// The ones that it subscribed to.
-    wanted: BTreeSet<u16>,
-    /// The ones of these that it was told the handles of, and is sent.
-    received: BTreeSet<u16>,
-    /// The ones of these that it was told it may not have.
-    denied: BTreeSet<u16>,
-}
-
-impl OwnDataTracks {
-    pub(crate) fn new(wants_all: bool) -> Self {
-        Self {
-            wants_all,
-            ..Self::default()
-        }
-    }
-
-    /// Subscribes to a track; `false` if there are too many.
-    fn want(&mut self, handle: u16) -> bool {
-        let fits = self.wanted.len() < SUBSCRIPTIONS_MAX;
-        if fits {
-            self.wanted.insert(handle);
-        }
-        fits
-    }
-}
-
 impl DataTracks {
     fn add(&mut self, publisher: ParticipantKey, sid: &str) -> Option<u16> {
         let after = (self.last.saturating_add(1)..=u16::MAX).chain(1..=self.last);
@@ -73,6 +41,7 @@ impl DataTracks {
             .into_iter()
             .find(|handle| *handle > 0 && !self.tracks.contains_key(handle))?;
         self.last = handle;
+        self.changed.insert(handle);
         let track = DataTrack {
             publisher,
             sid: sid.to_owned(),
@@ -81,6 +50,17 @@ impl DataTracks {
         self.tracks.insert(handle, track);
         self.sids.insert(sid.to_owned(), handle);
         Some(handle)
+    }
+
+    /// Those that changed since this was asked last.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<u16> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// The publisher and the receivers of a track.
+    pub(super) fn route(&self, handle: u16) -> Option<(ParticipantKey, &BTreeSet<ParticipantKey>)> {
+        let track = self.tracks.get(&handle)?;
+        Some((track.publisher, &track.receivers))
     }
 }
 
@@ -140,7 +120,7 @@ impl DataTracks {
     ) {
         // Somebody who is still joining gets all tracks afterwards.
         let others = roster.all_mut().filter(|other| {
-            other.key != publisher && other.profile.state == ParticipantState::Active && other.data.tracks.wants_all
+            other.key != publisher && other.profile.state == ParticipantState::Active && other.data.tracks.wants_all()
         });
         for other in others {
             if !other.data.tracks.want(handle) {
@@ -160,7 +140,7 @@ impl DataTracks {
         let Some(participant) = roster.get_mut(key) else {
             return;
         };
-        if !participant.data.tracks.wants_all {
+        if !participant.data.tracks.wants_all() {
             return;
         }
         let others = self.tracks.iter().filter(|(_, track)| track.publisher != key);
@@ -215,9 +195,10 @@ impl DataTracks {
 
     /// A participant has left with what it published and received.
     pub(in crate::room) fn forget(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, gone: &Participant) {
-        for handle in &gone.data.tracks.received {
+        for handle in gone.data.tracks.received() {
             if let Some(track) = self.tracks.get_mut(handle) {
                 track.receivers.remove(&gone.key);
+                self.changed.insert(*handle);
             }
         }
         let published = gone.data.tracks.published.values();
@@ -233,13 +214,10 @@ impl DataTracks {
             if let Some(track) = self.tracks.remove(handle) {
                 self.sids.remove(&track.sid);
             }
+            self.changed.insert(*handle);
         }
         for participant in roster.all_mut() {
-            participant
-                .data
-                .tracks
-                .wanted
-                .retain(|wanted| !handles.contains(wanted));
+            participant.data.tracks.forget(handles);
         }
         self.update_receivers(ctx, roster);
     }
@@ -260,9 +238,7 @@ impl DataTracks {
         for (sid, subscribe) in updates {
             match self.sids.get(sid) {
                 None => ctx.count(Counter::NotFound),
-                Some(handle) if !subscribe => {
-                    own.wanted.remove(handle);
-                }
+                Some(handle) if !subscribe => own.unwant(*handle),
                 Some(handle) if !own.want(*handle) => ctx.count(Counter::LimitExceeded),
                 Some(_) => {}
             }
@@ -276,7 +252,7 @@ impl DataTracks {
     pub(in crate::room) fn update_receivers(&mut self, ctx: &mut Context<'_>, roster: &mut Roster) {
         let concerned = |participant: &&Participant| {
             let own = &participant.data.tracks;
-            !(own.wanted.is_empty() && own.received.is_empty())
+            !(own.wanted().is_empty() && own.received().is_empty())
         };
         let concerned = roster.all().filter(concerned);
         for key in concerned.map(|participant| participant.key).collect::<Vec<_>>() {
@@ -293,23 +269,22 @@ impl DataTracks {
         };
         let (mut received, mut denied) = (BTreeSet::new(), BTreeSet::new());
         if participant.authorization.permission.subscribe {
-            for handle in &participant.data.tracks.wanted {
+            for handle in participant.data.tracks.wanted() {
                 match self.permission(roster, participant, *handle) {
                     Some(true) => _ = received.insert(*handle),
                     Some(false) => _ = denied.insert(*handle),
                     None => {}
                 }
             }
-            for handle in denied.symmetric_difference(&participant.data.tracks.denied) {
+            for handle in denied.symmetric_difference(participant.data.tracks.denied()) {
                 self.send_permission(ctx, roster, participant, *handle);
             }
         }
         let Some(participant) = roster.get_mut(key) else {
             return false;
         };
-        participant.data.tracks.denied = denied;
-        let before = std::mem::replace(&mut participant.data.tracks.received, received);
-        let received = &participant.data.tracks.received;
+        let before = participant.data.tracks.settle(received, denied);
+        let received = participant.data.tracks.received();
         let tracks = &mut self.tracks;
         for handle in before.difference(received) {
             tracks.get_mut(handle).map(|track| track.receivers.remove(&key));
@@ -317,6 +292,7 @@ impl DataTracks {
         for handle in received.difference(&before) {
             tracks.get_mut(handle).map(|track| track.receivers.insert(key));
         }
+        self.changed.extend(before.symmetric_difference(received));
         before != *received
     }
 
@@ -325,7 +301,7 @@ impl DataTracks {
         let Some(participant) = roster.get(key) else {
             return;
         };
-        let received = participant.data.tracks.received.iter();
+        let received = participant.data.tracks.received().iter();
         let handles = received.filter_map(|handle| {
             let track = self.tracks.get(handle)?;
             let publisher = roster.get(track.publisher)?;
@@ -343,10 +319,10 @@ impl DataTracks {
     pub(in crate::room) fn tell_handles_again(&self, ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) {
         let found = roster.get(key);
         let Some(participant) = found else { return };
-        for handle in &participant.data.tracks.denied {
+        for handle in participant.data.tracks.denied() {
             self.send_permission(ctx, roster, participant, *handle);
         }
-        if !participant.data.tracks.received.is_empty() {
+        if !participant.data.tracks.received().is_empty() {
             self.tell_handles(ctx, roster, key);
         }
     }

@@ -8,6 +8,7 @@ use crate::room::Room;
 use crate::room::membership::metadata::Excess;
 use crate::room::membership::metadata::refresh_token;
 use crate::room::publishing::mute;
+use crate::room::trunks::note_arrival_changed;
 use crate::{AdminError, CreateRoom, MuteTrack, Notification, ParticipantInfo, RoomInfo, TrackInfo, UpdateParticipant};
 
 impl Room {
@@ -62,7 +63,9 @@ impl Room {
             sid: sid.clone(),
             muted,
         };
-        if mute(ctx, &mut self.roster, key, &request) {
+        let is_news = mute(ctx, &mut self.roster, key, &request);
+        note_arrival_changed(self, &sid);
+        if is_news {
             self.updates.announce(ctx, &mut self.roster, key);
         }
         let track = self.roster[key].publications.by_sid(&sid);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use southbound::{Channel, NodeId};
 
-use crate::context::{Context, ParticipantRef, Timer};
-use crate::ids::ParticipantKey;
+use crate::context::{Context, Timer};
+use crate::ids::{ParticipantKey, ParticipantRef};
 use crate::limits::CONNECT_TIMEOUT;
 use crate::participant::Participant;
 use crate::room::Room;

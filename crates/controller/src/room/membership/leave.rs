@@ -5,9 +5,10 @@ use wire::MediaKind;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::leavers::Leaver;
+use crate::own_data::DataState;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::room::data::{DataState, Leaver};
 use crate::room::events::{self, track_change};
 use crate::room::roster::Roster;
 use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantState, RoomChange};
@@ -50,6 +51,7 @@ impl Room {
         for (id, track) in &participant.publications.tracks {
             for id in track.ids() {
                 ctx.core.index.tracks.remove(&id);
+                self.subscribers.trunking.end(ctx, id);
             }
             self.publications.remove(track.sid());
             self.subscribers.end_subscriptions_to(ctx, &mut self.roster, *id);

@@ -119,7 +119,7 @@ impl Room {
                 Settings::disabled(),
             );
         }
-        crate::room::data::replay(ctx, &mut self.roster, key);
+        self.data.replay(ctx, &mut self.roster, key);
     }
 }
 

@@ -19,6 +19,7 @@ impl Room {
         permission: Permission,
     ) {
         let was_recorded = self.roster.is_recorded();
+        self.roster.note_change(key);
         let Some(participant) = self.roster.get_mut(key) else {
             return;
         };

@@ -238,4 +238,5 @@ fn open_publisher(ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKe
     participant.media.publisher = Some(peer);
     participant.limit_downlink(ctx);
     crate::room::data::send_early(ctx, participant);
+    roster.note_change(key);
 }

@@ -8,11 +8,11 @@ use southbound::TrackId;
 use wire::MediaKind;
 
 use crate::context::{Context, Timer};
-use crate::demand::{Demand, LastSent};
 use crate::ids::ParticipantKey;
 use crate::limits::DEMAND_FALLS_AFTER;
 use crate::room::roster::Roster;
 use crate::track::Track;
+use crate::track::demand::{Demand, LastSent};
 use crate::{CodecDemand, Notification, TrackDemand, VideoQuality};
 
 /// Tells the publisher of a track what of it is wanted, when that has changed.

@@ -50,7 +50,7 @@ impl Speaking {
             }
             for media in track.all_media().filter(|_| is_face(track)) {
                 let track = media.publication.track;
-                roster.command_about(ctx, track, Command::SetSpeakerRank { track, rank: None });
+                roster.command_all(ctx, &Command::SetSpeakerRank { track, rank: None });
             }
         }
     }
@@ -74,11 +74,11 @@ impl Speaking {
         for (track, place) in &self.ranks {
             if before.get(track) != Some(place) {
                 let rank = Some(*place);
-                roster.command_about(ctx, *track, Command::SetSpeakerRank { track: *track, rank });
+                roster.command_all(ctx, &Command::SetSpeakerRank { track: *track, rank });
             }
         }
         for track in before.into_keys().filter(|track| !self.ranks.contains_key(track)) {
-            roster.command_about(ctx, track, Command::SetSpeakerRank { track, rank: None });
+            roster.command_all(ctx, &Command::SetSpeakerRank { track, rank: None });
         }
     }
 }

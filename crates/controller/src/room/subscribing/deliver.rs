@@ -52,6 +52,9 @@ impl Subscribers {
             subscription.state = state;
         }
         self.demand(track);
+        if roster.is_on_several_nodes() {
+            self.trunking.review(ctx, roster, track);
+        }
         send_subscription(ctx, roster, receiver, id);
         tell_first_subscription(ctx, roster, publisher, track);
     }
@@ -72,12 +75,11 @@ impl Subscribers {
         let active = participant.subscriptions.iter();
         let active: Vec<_> = active
             .filter(|subscription| matches!(subscription.state, SubscriptionState::Active(..)))
-            .map(|subscription| (subscription.id, subscription.publisher, subscription.track))
+            .map(|subscription| subscription.id)
             .collect();
-        for (id, publisher, track) in active {
+        for id in active {
             if describe(roster, receiver, id).is_none() {
-                self.end_subscription(ctx, roster, receiver, id);
-                self.reconcile(ctx, roster, updates, receiver, publisher, track);
+                self.restart_subscription(ctx, roster, updates, receiver, id);
             }
         }
     }
@@ -230,7 +232,11 @@ fn delivery(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Op
 
 /// An active subscription in the terms of the agent; `None` when receiver and publisher have no
 /// codec in common.
-fn describe(roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> Option<southbound::Subscription> {
+pub(in crate::room) fn describe(
+    roster: &Roster,
+    receiver: ParticipantKey,
+    id: SubscriptionId,
+) -> Option<southbound::Subscription> {
     let delivery = delivery(roster, receiver, id)?;
     let SubscriptionState::Active(mid, version) = delivery.subscription.state else {
         return None;

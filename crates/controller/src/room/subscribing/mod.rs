@@ -13,10 +13,13 @@ pub(in crate::room) use self::deliver::place_subscriptions;
 pub(in crate::room) use self::denials::forget_denials;
 pub(in crate::room) use self::pauses::{send_pauses, take_pause};
 use crate::ids::ParticipantKey;
+use crate::room::trunking::Trunking;
 
 /// Changes for receivers of tracks in the input that is handled, each carried out once.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::room) struct Subscribers {
+    /// The way of tracks to receivers at other nodes.
+    pub(in crate::room) trunking: Trunking,
     /// Participants whose subscriptions changed.
     negotiations: BTreeSet<ParticipantKey>,
     /// Tracks of which more or less may be wanted since.
@@ -36,6 +39,7 @@ impl Subscribers {
     /// More or less of a track may be wanted.
     pub(in crate::room) fn demand(&mut self, track: TrackId) {
         self.demands.insert(track);
+        self.trunking.note(track);
     }
 
     pub(in crate::room) fn forget(&mut self, key: ParticipantKey) {

@@ -129,6 +129,35 @@ impl Subscribers {
         self.negotiate(receiver);
     }
 
+    /// Begins a subscription anew that cannot go on, as its receiver wants it.
+    pub(in crate::room) fn restart_subscription(
+        &mut self,
+        ctx: &mut Context<'_>,
+        roster: &mut Roster,
+        updates: &Updates,
+        receiver: ParticipantKey,
+        id: SubscriptionId,
+    ) {
+        let found = roster.get(receiver).and_then(|found| found.subscriptions.get(id));
+        let Some(&Subscription {
+            publisher,
+            track,
+            settings,
+            ..
+        }) = found
+        else {
+            return;
+        };
+        self.end_subscription(ctx, roster, receiver, id);
+        self.reconcile(ctx, roster, updates, receiver, publisher, track);
+        if let Some(again) = roster
+            .get_mut(receiver)
+            .and_then(|found| found.subscriptions.to_mut(track))
+        {
+            again.settings = settings;
+        }
+    }
+
     /// The second codec of a track is no longer sent. Its receivers begin anew, and wait for it if
     /// nothing else will do.
     pub(in crate::room) fn lose_backup(
@@ -145,8 +174,7 @@ impl Subscribers {
             if let Some((id, SubscriptionState::Active(_, Version::Backup))) =
                 subscription.map(|found| (found.id, found.state))
             {
-                self.end_subscription(ctx, roster, receiver, id);
-                self.reconcile(ctx, roster, updates, receiver, publisher, track);
+                self.restart_subscription(ctx, roster, updates, receiver, id);
             }
         }
     }

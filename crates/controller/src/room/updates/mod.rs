@@ -13,8 +13,8 @@ pub(in crate::room) use self::batching::Tick;
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::own_data::OwnDataTracks;
 use crate::participant::Participant;
-use crate::room::data::OwnDataTracks;
 use crate::room::roster::Roster;
 use crate::room::roster::notify_many;
 use crate::{EndReason, Notification, ParticipantInfo, ParticipantSnapshot, ParticipantState, RoomInfo};

@@ -10,6 +10,7 @@ use proptest::sample::select;
 use wire::{Codec, MediaKind, Mid};
 
 use super::peers::{peer, peer_values};
+use crate::own_data::EndpointPlace;
 use crate::saved::*;
 use crate::track::Version;
 use crate::{
@@ -235,6 +236,10 @@ prop_compose! {
             data_tracks,
             blobs: blobs.into_iter().map(|(name, contents)| (BlobKey::Generic(name), contents)).collect(),
             last_sequence: numbers[3],
+            endpoint: EndpointPlace {
+                transport: numbers[0].into(),
+                number: numbers[1].into(),
+            },
         }
     }
 }

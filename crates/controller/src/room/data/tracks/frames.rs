@@ -1,14 +1,12 @@
 //! Frames of data tracks.
 
-use southbound::MessageId;
-
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::room::data::{DATA_TRACK, DataTracks};
+use crate::room::data::{Arrived, DATA_TRACK, Data};
 use crate::room::roster::Roster;
 use crate::{Counter, DataContent, DataMessage};
 
-impl DataTracks {
+impl Data {
     /// A packet of a frame goes to everybody who subscribed to its track, with the handle that
     /// they know the track by.
     pub(in crate::room::data) fn pass_on_frame(
@@ -17,7 +15,7 @@ impl DataTracks {
         roster: &mut Roster,
         key: ParticipantKey,
         mut data: DataMessage,
-        message: MessageId,
+        Arrived { message, passed_on }: Arrived,
     ) {
         let DataContent::Frame { handle: named, .. } = &mut data.content else {
             return;
@@ -26,9 +24,12 @@ impl DataTracks {
         let Some((handle, _)) = published.and_then(|published| published.get(named)) else {
             return ctx.count(Counter::BadDataPacket);
         };
-        let receivers = self.tracks.get(handle).map(|track| &track.receivers);
+        let receivers = self.tracks.tracks.get(handle).map(|track| &track.receivers);
         let peers = receivers.into_iter().flatten().filter_map(|receiver| {
             let participant = roster.get(*receiver)?;
+            if self.endpoints.has(participant, message.node, passed_on) {
+                return None;
+            }
             let peer = participant.media.downlink()?;
             let is_open = peer.channels.iter().any(|open| **open == *DATA_TRACK);
             is_open.then_some((participant.media.node, peer.transport))

@@ -25,7 +25,7 @@ impl DataTracks {
         let track = self.tracks.get(&handle);
         let publisher = track.and_then(|track| roster.get(track.publisher));
         let allowed = self.permission(roster, participant, handle);
-        let wanted = participant.data.tracks.wanted.contains(&handle);
+        let wanted = participant.data.tracks.wanted().contains(&handle);
         if let (Some(track), Some(publisher), Some(allowed), true) = (track, publisher, allowed, wanted) {
             let permission = Notification::TrackPermission {
                 participant_sid: publisher.profile.sid.clone(),

@@ -22,7 +22,7 @@ impl DataTracks {
 
     /// The same for the tracks that it receives, once they are known.
     pub(in crate::room) fn add_receiver(&mut self, participant: &Participant) {
-        for handle in &participant.data.tracks.received {
+        for handle in participant.data.tracks.received() {
             if let Some(track) = self.tracks.get_mut(handle) {
                 track.receivers.insert(participant.key);
             }

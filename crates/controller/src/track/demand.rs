@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
+use super::codec_version::Version;
 use crate::VideoQuality;
-use crate::track::Version;
 
 /// The best quality anybody wants of a video, in each of its codecs; `None` for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,9 +6,9 @@ use std::time::Instant;
 use access::Permission;
 use southbound::TransportId;
 
-use super::DataState;
-use crate::context::ParticipantRef;
+use crate::ids::ParticipantRef;
 use crate::limits::{LEAVERS_MAX, LEAVING_TIME};
+use crate::own_data::DataState;
 
 /// Those who left last, by the transport they sent on.
 #[derive(Debug, Default)]

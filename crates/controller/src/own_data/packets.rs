@@ -8,12 +8,6 @@ use slots::{Account, Held};
 use crate::DataMessage;
 use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX, DATA_SHARE, EARLY_DATA_AGE, EARLY_DATA_MAX};
 
-/// Label of the channel whose messages arrive, in order.
-pub const RELIABLE: &str = "_reliable";
-/// Label of the channel whose messages may be lost.
-pub const LOSSY: &str = "_lossy";
-/// Label of the channel of data tracks, whose packets may be lost.
-pub const DATA_TRACK: &str = "_data_track";
 /// Data packets of one participant.
 #[derive(Debug, Default)]
 pub(crate) struct DataState {

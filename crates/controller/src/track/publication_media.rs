@@ -5,8 +5,8 @@ use southbound::{PayloadFormat, Publication, TrackId, TransportId};
 use wire::sdp::Format;
 use wire::{Codec, Mid, PayloadType, Rid};
 
+use super::quality_limit::Limit;
 use crate::negotiation::{Section, codecs};
-use crate::subscription::Limit;
 use crate::{TrackInfo, VideoLayer, VideoQuality};
 
 /// The media of a published track: its media section, its formats and its encodings.

@@ -1,0 +1,221 @@
+//! The endpoints that nodes have been told, by which they pass on messages of their participants
+//! without this controller.
+
+use std::collections::BTreeMap;
+
+use southbound::{Command, DataTrackRoute, MessageEndpoint, NodeId, TransportId};
+
+use super::tracks::DataTracks;
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::own_data::{EndpointPlace, message_rights};
+use crate::participant::Participant;
+use crate::room::roster::Roster;
+
+/// The numbers that a new owner leaves out. The owner before it may have given them to endpoints
+/// that were not saved.
+const NUMBERS_SKIPPED: u64 = 1 << 16;
+
+/// The endpoints of a room that its nodes have.
+#[derive(Debug, Default)]
+pub(in crate::room) struct Endpoints {
+    told: BTreeMap<ParticipantKey, NodeEndpoint>,
+    nodes: BTreeMap<NodeId, AtNode>,
+    /// The data tracks that nodes have, by the handles that receivers know.
+    tracks: BTreeMap<u16, (NodeId, DataTrackRoute)>,
+    last_number: u64,
+}
+
+#[derive(Debug)]
+struct NodeEndpoint {
+    node: NodeId,
+    endpoint: MessageEndpoint,
+}
+
+#[derive(Debug, Default)]
+struct AtNode {
+    endpoints: usize,
+    /// Whether it was told that there is somebody elsewhere.
+    elsewhere: Option<bool>,
+}
+
+impl Endpoints {
+    /// Leaves out the numbers that an owner before this one may have given.
+    pub(in crate::room) fn restore<'a>(&mut self, places: impl Iterator<Item = &'a EndpointPlace>) {
+        let last = places.map(|place| place.number).max();
+        self.last_number = last.map_or(0, |last| last.saturating_add(NUMBERS_SKIPPED));
+    }
+
+    /// Whether a node has passed a message on to a participant, if it has done so up to a number.
+    pub(super) fn has(&self, participant: &Participant, node: NodeId, passed_on: Option<u64>) -> bool {
+        let told = self.told.get(&participant.key).filter(|told| told.node == node);
+        told.is_some_and(|told| passed_on.is_some_and(|number| told.endpoint.number <= number))
+    }
+
+    /// The node at which a participant has an endpoint.
+    pub(super) fn node_of(&self, key: ParticipantKey) -> Option<NodeId> {
+        self.told.get(&key).map(|told| told.node)
+    }
+
+    /// Tells nodes what has changed.
+    pub(in crate::room) fn settle(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, tracks: &mut DataTracks) {
+        let changed = roster.take_changed();
+        let mut changed_tracks = tracks.take_changed();
+        if changed.is_empty() && changed_tracks.is_empty() {
+            return;
+        }
+        for key in changed {
+            if self.review(ctx, roster, key) {
+                let own = roster.get(key).map(|participant| &participant.data.tracks);
+                let published = own
+                    .iter()
+                    .flat_map(|own| own.published.values())
+                    .map(|(handle, _)| handle);
+                let received = own.iter().flat_map(|own| own.received());
+                changed_tracks.extend(published.chain(received).copied());
+            }
+        }
+        for handle in changed_tracks {
+            self.review_track(ctx, roster, tracks, handle);
+        }
+        self.review_elsewhere(ctx, roster);
+    }
+
+    /// Returns whether the endpoint of a participant is another one.
+    fn review(&mut self, ctx: &mut Context<'_>, roster: &mut Roster, key: ParticipantKey) -> bool {
+        let participant = roster.get_mut(key);
+        let wanted = participant.and_then(|participant| wanted(ctx, participant, &mut self.last_number));
+        let told = self.told.get(&key);
+        let is_same = match (&wanted, told) {
+            (Some((node, endpoint)), Some(told)) => *node == told.node && *endpoint == told.endpoint,
+            (None, None) => true,
+            _ => false,
+        };
+        if is_same {
+            return false;
+        }
+        let before = self.told.remove(&key);
+        if let Some(told) = &before {
+            self.nodes.entry(told.node).or_default().endpoints -= 1;
+            let transport = told.endpoint.transport;
+            let is_replaced = wanted
+                .as_ref()
+                .is_some_and(|(node, endpoint)| *node == told.node && endpoint.transport == transport);
+            if !is_replaced {
+                ctx.command(told.node, Command::RemoveEndpoint { transport });
+            }
+        }
+        if let Some((node, endpoint)) = wanted {
+            ctx.command(node, Command::SetEndpoint(Box::new(endpoint.clone())));
+            self.nodes.entry(node).or_default().endpoints += 1;
+            self.told.insert(key, NodeEndpoint { node, endpoint });
+        }
+        true
+    }
+
+    fn review_track(&mut self, ctx: &mut Context<'_>, roster: &Roster, tracks: &DataTracks, sent_as: u16) {
+        let wanted = self.wanted_track(roster, tracks, sent_as);
+        let told = self.tracks.get(&sent_as);
+        if told == wanted.as_ref() {
+            return;
+        }
+        if let Some((node, route)) = told {
+            let is_replaced = wanted.as_ref().is_some_and(|(wanted_node, wanted)| {
+                (wanted_node, wanted.endpoint, wanted.handle) == (node, route.endpoint, route.handle)
+            });
+            if !is_replaced {
+                let (endpoint, handle) = (route.endpoint, route.handle);
+                ctx.command(*node, Command::RemoveDataTrack { endpoint, handle });
+            }
+        }
+        match wanted {
+            Some((node, route)) => {
+                ctx.command(node, Command::SetDataTrack(Box::new(route.clone())));
+                self.tracks.insert(sent_as, (node, route));
+            }
+            None => _ = self.tracks.remove(&sent_as),
+        }
+    }
+
+    fn wanted_track(&self, roster: &Roster, tracks: &DataTracks, sent_as: u16) -> Option<(NodeId, DataTrackRoute)> {
+        let (publisher, receivers) = tracks.route(sent_as)?;
+        let NodeEndpoint { node, endpoint } = self.told.get(&publisher)?;
+        let published = &roster.get(publisher)?.data.tracks.published;
+        let (handle, _) = published.iter().find(|(_, (handle, _))| *handle == sent_as)?;
+        let mut route = DataTrackRoute {
+            endpoint: endpoint.transport,
+            handle: *handle,
+            sent_as,
+            receivers: Vec::new(),
+            elsewhere: false,
+        };
+        for receiver in receivers {
+            match self.told.get(receiver).filter(|told| told.node == *node) {
+                Some(told) => route.receivers.push(told.endpoint.transport),
+                None => route.elsewhere = true,
+            }
+        }
+        Some((*node, route))
+    }
+
+    fn review_elsewhere(&mut self, ctx: &mut Context<'_>, roster: &Roster) {
+        self.nodes.retain(|_, at| at.endpoints > 0);
+        for (node, at) in &mut self.nodes {
+            let elsewhere = roster.len() > at.endpoints;
+            if at.elsewhere != Some(elsewhere) {
+                at.elsewhere = Some(elsewhere);
+                ctx.command(*node, Command::SetElsewhere { elsewhere });
+            }
+        }
+    }
+
+    /// Tells a node again what it should have.
+    pub(in crate::room) fn repeat(&self, ctx: &mut Context<'_>, node: NodeId) {
+        for told in self.told.values().filter(|told| told.node == node) {
+            ctx.command(node, Command::SetEndpoint(Box::new(told.endpoint.clone())));
+        }
+        for (_, route) in self.tracks.values().filter(|(at, _)| *at == node) {
+            ctx.command(node, Command::SetDataTrack(Box::new(route.clone())));
+        }
+        let elsewhere = self.nodes.get(&node).and_then(|at| at.elsewhere);
+        if let Some(elsewhere) = elsewhere {
+            ctx.command(node, Command::SetElsewhere { elsewhere });
+        }
+    }
+}
+
+/// The endpoint that a participant should have.
+fn wanted(
+    ctx: &Context<'_>,
+    participant: &mut Participant,
+    last_number: &mut u64,
+) -> Option<(NodeId, MessageEndpoint)> {
+    let node = participant.media.node;
+    if !ctx.core.nodes.passes_messages_on(node) {
+        return None;
+    }
+    let transport = participant.media.downlink()?.transport;
+    let publisher = participant.media.publisher.as_ref();
+    let uplink = publisher
+        .map(|peer| peer.transport)
+        .filter(|uplink| *uplink != transport);
+    let place = &mut participant.data.endpoint;
+    if TransportId(place.transport) != transport || place.number == 0 {
+        *last_number += 1;
+        *place = EndpointPlace {
+            transport: transport.0,
+            number: *last_number,
+        };
+    }
+    let endpoint = MessageEndpoint {
+        transport,
+        uplink,
+        identity: participant.profile.identity.as_str().into(),
+        sid: participant.profile.sid.as_str().into(),
+        rights: message_rights(&participant.authorization.permission),
+        // The node counts on from here.
+        last_sequence: participant.data.packets.last_sequence,
+        number: participant.data.endpoint.number,
+    };
+    Some((node, endpoint))
+}
