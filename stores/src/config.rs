@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::store::DEADLINE;
 
 /// The store of a cluster, as the configuration names it: `memory`, `etcd: {…}` or `redis: {…}`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Config {
     /// In this process, for one machine alone.
@@ -23,7 +23,7 @@ pub enum Config {
 }
 
 /// The way to etcd.
-#[derive(Clone, Default, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EtcdConfig {
     /// URLs of the members, `http://` or `https://`.
@@ -43,7 +43,7 @@ pub struct EtcdConfig {
 }
 
 /// The way to Redis, in the words of LiveKit's section `redis`.
-#[derive(Clone, Default, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedisConfig {
     /// `host:port` of the server; not read where there are Sentinels.

@@ -18,7 +18,7 @@ mod watch;
 pub use config::{Config, EtcdConfig, OpenError, RedisConfig};
 pub use entry::Entry;
 pub use memory::{Faults, JOURNAL_MAX, Memory, WATCHES_MAX};
-pub use opening::open;
+pub use opening::{check, open};
 pub use store::{
     Claim, DEADLINE, KEY_MAX, LIST_BYTES_MAX, LIST_MAX, Lease, Store, StoreError, Swap, TTL_MAX, TTL_MIN, VALUE_MAX,
 };

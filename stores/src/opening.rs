@@ -22,3 +22,14 @@ pub fn open(config: &Config) -> Result<Arc<dyn Store>, OpenError> {
         Config::Redis(config) => Arc::new(Redis::new(config)?),
     })
 }
+
+/// Checks a configuration without making a store of it.
+///
+/// Errors: those of [`open`].
+pub fn check(config: &Config) -> Result<(), OpenError> {
+    match config {
+        Config::Memory => Ok(()),
+        Config::Etcd(config) => Etcd::new(config).map(drop),
+        Config::Redis(config) => Redis::new(config).map(drop),
+    }
+}

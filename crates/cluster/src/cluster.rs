@@ -2,6 +2,8 @@
 
 mod claims;
 mod nodes;
+mod orphans;
+mod standing;
 mod store;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -10,13 +12,15 @@ use std::time::{Duration, Instant};
 
 use southbound::{ControllerId, Epoch, NodeId, RoomContent, RoomMessage};
 
-use crate::io::{Input, LostReason, Output, RequestId, StoreOperation, UnavailableReason};
+use crate::io::{Holder, Input, LostReason, Output, RequestId, StoreOperation, UnavailableReason};
 use crate::lease::{Lease, LeaseRequest};
 use crate::limits::STORE_RETRY;
 use crate::members::Members;
 use crate::nodes::Nodes;
-use crate::record::{ControllerRecord, RoomRecord};
+use crate::record::{ControllerRecord, MediaRecord, RoomRecord};
 use crate::rooms::{Ownership, Room};
+use orphans::Orphans;
+pub use standing::{RoomStanding, Standing};
 
 /// A controller in its cluster.
 #[derive(Clone, Debug)]
@@ -43,6 +47,7 @@ pub struct Cluster {
     requests: BTreeMap<RequestId, Purpose>,
     last_request: u64,
     registration: Registration,
+    orphans: Orphans,
 }
 
 /// The records of this controller and its rooms that are to be written.
@@ -86,29 +91,41 @@ impl Cluster {
             requests: BTreeMap::new(),
             last_request: 0,
             registration: Registration::default(),
+            orphans: Orphans::default(),
         }
     }
 
     /// Takes one input; what there is to do about it is appended to `out`.
     pub fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
+        self.members.forgive(now);
         match input {
-            Input::Open { room } => self.open(now, room, out),
+            Input::Open {
+                room,
+                creates,
+                denied_by,
+            } => self.open(now, room, creates, denied_by, out),
+            Input::Release { room } => self.release(&room, out),
             Input::End { room } => self.end(&room, out),
-            Input::Suspect { controller } => self.members.suspect(controller),
+            Input::Suspect { address } => {
+                self.members.suspect(now, &address);
+                self.look_for_orphans(now);
+            }
             Input::Store { request, answer } => self.answered(now, request, answer, out),
             Input::Member(change) => {
-                for node in self.members.take(change, out) {
-                    self.node_lost(node, out);
+                self.members.take(now, change, out);
+                if self.members.has_lost_controller() {
+                    self.expect_orphans(now);
                 }
             }
             Input::Node { node, event } => self.node_event(now, node, event, out),
         }
+        self.adopt_orphans(now, out);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let rooms = self.timers.first().map(|(at, _)| *at);
-        let all = [rooms, self.lease.due(), self.registration.retry];
+        let all = [rooms, self.lease.due(), self.registration.retry, self.orphans.due()];
         all.into_iter().flatten().min()
     }
 
@@ -125,6 +142,9 @@ impl Cluster {
             self.registration.retry = None;
             self.write_records(now, out);
         }
+        if self.orphans.due().is_some_and(|at| at <= now) {
+            self.look_for_orphans(now);
+        }
         while self.timers.first().is_some_and(|(at, _)| *at <= now) {
             let Some((at, room)) = self.timers.pop_first() else {
                 return;
@@ -133,11 +153,30 @@ impl Cluster {
                 self.room_timeout(now, room, out);
             }
         }
+        self.adopt_orphans(now, out);
     }
 
     /// Whether this controller owns a room.
     pub fn owns(&self, room: &str) -> bool {
         matches!(self.rooms.get(room), Some(Room::Owned(_)))
+    }
+
+    /// The other controllers that run, with their records.
+    pub fn controllers(&self) -> impl Iterator<Item = (ControllerId, &ControllerRecord)> {
+        let own = self.config.controller;
+        self.members
+            .controllers()
+            .filter(move |(controller, _)| *controller != own)
+    }
+
+    /// The media nodes that the store knows, with their records.
+    pub fn media(&self) -> impl Iterator<Item = (NodeId, &MediaRecord)> {
+        self.members.media()
+    }
+
+    /// Whether rooms can be claimed: the store has confirmed the lease, and all members are known.
+    pub fn is_ready(&self, now: Instant) -> bool {
+        self.lease.is_held(now) && self.members.is_complete()
     }
 
     /// The epoch of a room that this controller owns.
@@ -158,7 +197,7 @@ impl Cluster {
             return;
         }
         if !ownership.sent.contains_key(&node) {
-            self.nodes.note(node, room, ownership.epoch);
+            self.nodes.note(node, room, self.config.controller, ownership.epoch);
             say(ownership, room, node, RoomContent::Claim, out);
             say(ownership, room, node, RoomContent::Complete, out);
         }
@@ -189,10 +228,15 @@ impl Cluster {
     }
 
     /// Another controller owns the room. Its nodes obey that one already.
-    fn lose(&mut self, room: Arc<str>, reason: LostReason, out: &mut Vec<Output>) {
+    fn lose(&mut self, room: Arc<str>, winner: Holder, reason: LostReason, out: &mut Vec<Output>) {
         if let Some(Room::Owned(ownership)) = self.rooms.remove(&room) {
             self.unclaim(&room, ownership.stored, out);
-            out.push(Output::Lost { room, reason });
+            out.push(Output::Lost {
+                room,
+                epoch: ownership.epoch,
+                winner,
+                reason,
+            });
         }
     }
 

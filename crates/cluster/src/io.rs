@@ -1,6 +1,7 @@
 //! Inputs and outputs of a [`Cluster`](crate::Cluster).
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use southbound::{ControllerId, Epoch, NodeId, Refusal, RoomMessage, RoomState};
 
@@ -11,9 +12,19 @@ pub struct RequestId(pub u64);
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// Somebody wants a room served. Answered by [`Output::Opened`], [`Output::Elsewhere`] or
-    /// [`Output::Unavailable`], once for all that ask meanwhile.
+    /// Somebody wants a room served. Answered by [`Output::Opened`], [`Output::Elsewhere`],
+    /// [`Output::Absent`] or [`Output::Unavailable`], once for all that ask meanwhile.
     Open {
+        /// The name of the room, as its clients say it.
+        room: Arc<str>,
+        /// A room that nobody has is claimed as well.
+        creates: bool,
+        /// The controller at this address has just said that it does not serve the room. Nodes may
+        /// name it still, where the store has no record. Shape: `host:port`.
+        denied_by: Option<String>,
+    },
+    /// Another controller is to go on with a room: nothing more is said of it to its nodes.
+    Release {
         /// The name of the room, as its clients say it.
         room: Arc<str>,
     },
@@ -25,8 +36,8 @@ pub enum Input {
     /// A controller's address refuses connections, so its process is gone. Not said of one that
     /// only does not answer.
     Suspect {
-        /// The controller whose process is gone.
-        controller: ControllerId,
+        /// The address that refuses. Shape: `host:port`.
+        address: String,
     },
     /// The store answers a request of this controller.
     Store {
@@ -76,9 +87,9 @@ pub enum NodeEvent {
         /// All of its rooms.
         rooms: Vec<RoomState>,
     },
-    /// Another controller has claimed rooms at the node.
+    /// Another controller has claimed or ended rooms at the node.
     Rooms {
-        /// The rooms with their new epochs.
+        /// The rooms as they are now.
         rooms: Vec<RoomState>,
     },
     /// A part of a room's snapshot, after a claim and before [`Claimed`](Self::Claimed).
@@ -204,7 +215,8 @@ pub enum Output {
         /// The address of the node. Shape: `host:port`.
         address: String,
     },
-    /// End the connection to a media node, which is not there any more.
+    /// A media node has no record any more. Its connection is not made again once it is lost; a
+    /// store that forgets a record does not end the calls of a node that is there.
     Disconnect {
         /// The node that this is about.
         node: NodeId,
@@ -223,10 +235,14 @@ pub enum Output {
         room: Arc<str>,
         /// The epoch in which it owns it.
         epoch: Epoch,
-        /// The parts of its snapshot that the nodes had, in the order of the names.
-        parts: Vec<Part>,
+        /// The parts of its snapshot, in the order of the names, each with the node that had it.
+        parts: Vec<(NodeId, Part)>,
         /// The nodes that have something of the room.
         nodes: Vec<NodeId>,
+        /// The owner that its nodes obeyed before; `None` for a room that they did not have.
+        former: Option<Holder>,
+        /// When this controller began to claim it.
+        begun: Instant,
     },
     /// Another controller owns the room.
     Elsewhere {
@@ -236,6 +252,11 @@ pub enum Output {
         owner: ControllerId,
         /// The owner's address. Shape: `host:port`.
         address: String,
+    },
+    /// Nobody has the room, and it was not to be created.
+    Absent {
+        /// The name of the room, as its clients say it.
+        room: Arc<str>,
     },
     /// The room cannot be served now.
     Unavailable {
@@ -249,6 +270,10 @@ pub enum Output {
     Lost {
         /// The name of the room, as its clients say it.
         room: Arc<str>,
+        /// The epoch in which this controller owned it.
+        epoch: Epoch,
+        /// The owner that has it now.
+        winner: Holder,
         /// The reason that is given.
         reason: LostReason,
     },
@@ -272,6 +297,15 @@ pub enum Output {
     },
     /// Something to log and count.
     Event(Event),
+}
+
+/// A controller that has a room, in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The owner; `None` if only its epoch is known.
+    pub controller: Option<ControllerId>,
+    /// The epoch in which it owns the room.
+    pub epoch: Epoch,
 }
 
 /// Why a room cannot be served.
@@ -308,6 +342,17 @@ pub enum Event {
     },
     /// There are more members than are looked at.
     TooManyMembers,
+    /// A node did not let this controller adopt a room, since it obeys another one.
+    ClaimRefused {
+        /// The node that this is about.
+        node: NodeId,
+        /// The name of the room, as its clients say it.
+        room: Arc<str>,
+        /// The epoch of the claim.
+        epoch: Epoch,
+        /// The epoch that the node has seen.
+        held: Epoch,
+    },
     /// A node did not say in time what it has of a room.
     Late {
         /// The node that this is about.

@@ -16,13 +16,16 @@ mod lease;
 pub mod limits;
 mod members;
 mod nodes;
-pub mod placement;
 mod record;
 mod rooms;
+pub mod seal;
 
-pub use cluster::{Cluster, Config};
+pub use cluster::{Cluster, Config, RoomStanding, Standing};
 pub use io::{
-    Event, Input, LostReason, MemberChange, NodeEvent, Output, Part, RequestId, StoreAnswer, StoreOperation,
+    Event, Holder, Input, LostReason, MemberChange, NodeEvent, Output, Part, RequestId, StoreAnswer, StoreOperation,
     StoredValue, UnavailableReason,
 };
-pub use record::{ControllerRecord, Media, MediaRecord, RoomRecord, controller_key, media_key, room_key};
+pub use record::{
+    ControllerRecord, MEDIA_PREFIX, MEMBERS_PREFIX, MediaRecord, RoomRecord, controller_key, media_key, media_node,
+    room_key,
+};

@@ -6,8 +6,13 @@
 use serde::{Deserialize, Serialize};
 use southbound::{ControllerId, NodeId, Versions};
 
-const CONTROLLERS: &str = "controllers/";
-const MEDIA: &str = "media/";
+/// The prefix of the keys of all members, so that one watch tells of controllers and media nodes.
+pub const MEMBERS_PREFIX: &str = "members/";
+
+/// The prefix of the keys of media nodes, below [`MEMBERS_PREFIX`].
+pub const MEDIA_PREFIX: &str = "members/media/";
+
+const CONTROLLERS_PREFIX: &str = "members/controllers/";
 const ROOMS: &str = "rooms/";
 
 /// The owner of a room.
@@ -41,19 +46,31 @@ pub struct MediaRecord {
     /// The region that it is in; empty if nobody said.
     #[serde(default)]
     pub region: String,
-    /// The participants that it can have.
+    /// The transports that it can have. A client has one or two.
     #[serde(default)]
     pub capacity: u32,
-    /// The participants that it has.
+    /// The transports that it has.
     #[serde(default)]
     pub load: u32,
     /// It takes no more participants.
     #[serde(default)]
     pub draining: bool,
+    /// The seconds in which its participants leave it while it drains.
+    #[serde(default = "usual_move")]
+    pub move_within: u32,
     /// The oldest version of the southbound protocol that it speaks.
     pub oldest: u32,
     /// The newest version that it speaks.
     pub newest: u32,
+    /// The address at which other relays of SIP calls reach its relay; empty if it has none. Shape:
+    /// `host:port`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sip: String,
+}
+
+/// For nodes of versions that do not say it.
+fn usual_move() -> u32 {
+    60
 }
 
 impl MediaRecord {
@@ -66,23 +83,14 @@ impl MediaRecord {
     }
 }
 
-/// A media node, as its record says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Media {
-    /// The id that it took when it started.
-    pub node: NodeId,
-    /// The record that it has written.
-    pub record: MediaRecord,
-}
-
 /// The key of a controller's record.
 pub fn controller_key(controller: ControllerId) -> String {
-    format!("{CONTROLLERS}{:06x}", controller.number())
+    format!("{CONTROLLERS_PREFIX}{:06x}", controller.number())
 }
 
 /// The key of a media node's record.
 pub fn media_key(node: NodeId) -> String {
-    format!("{MEDIA}{:016x}", node.0)
+    format!("{MEDIA_PREFIX}{:016x}", node.0)
 }
 
 /// The key of a room's record.
@@ -99,15 +107,48 @@ pub(crate) enum Member {
 
 /// The member that a key names; `None` for another key.
 pub(crate) fn member_of(key: &str) -> Option<Member> {
-    if let Some(hex) = key.strip_prefix(CONTROLLERS) {
+    if let Some(hex) = key.strip_prefix(CONTROLLERS_PREFIX) {
         let number = u32::from_str_radix(hex, 16).ok()?;
         return Some(Member::Controller(ControllerId::new(number)));
     }
-    let hex = key.strip_prefix(MEDIA)?;
+    let hex = key.strip_prefix(MEDIA_PREFIX)?;
     Some(Member::Media(NodeId(u64::from_str_radix(hex, 16).ok()?)))
+}
+
+/// The media node whose record is under a key.
+pub fn media_node(key: &str) -> Option<NodeId> {
+    match member_of(key)? {
+        Member::Media(node) => Some(node),
+        Member::Controller(_) => None,
+    }
 }
 
 /// A record as bytes.
 pub(crate) fn write(record: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(record).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_prefix_covers_the_keys_of_all_members() {
+        let controller = controller_key(ControllerId::new(0xab));
+        let media = media_key(NodeId(0xcd));
+        assert!(controller.starts_with(MEMBERS_PREFIX) && media.starts_with(MEMBERS_PREFIX));
+        assert!(!room_key(MEMBERS_PREFIX).starts_with(MEMBERS_PREFIX));
+        assert_eq!(
+            member_of(&controller),
+            Some(Member::Controller(ControllerId::new(0xab)))
+        );
+        assert_eq!(member_of(&media), Some(Member::Media(NodeId(0xcd))));
+        assert_eq!(
+            (media_node(&media), media_node(&controller)),
+            (Some(NodeId(0xcd)), None)
+        );
+        for other in ["members/media/", "members/media/xyz", "media/cd", "rooms/cd", ""] {
+            assert_eq!(member_of(other), None, "{other}");
+        }
+    }
 }

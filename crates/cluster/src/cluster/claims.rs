@@ -8,26 +8,47 @@ use southbound::{ControllerId, Epoch, RoomContent};
 
 use super::{Cluster, Purpose, say};
 use crate::io::{Event, Output, StoreOperation, StoredValue, UnavailableReason};
-use crate::limits::{ADOPTION_MAX, ATTEMPTS_MAX, PAUSE, ROOMS_MAX};
+use crate::limits::{ADOPTION_MAX, PAUSE, ROOMS_MAX};
 use crate::record::{RoomRecord, room_key};
-use crate::rooms::{Adoption, Ownership, Room, Snapshot};
+use crate::rooms::{Adoption, Attempt, Ownership, Room, Search, Snapshot};
 
 impl Cluster {
-    pub(super) fn open(&mut self, now: Instant, room: Arc<str>, out: &mut Vec<Output>) {
-        match self.rooms.get(&room) {
+    pub(super) fn open(
+        &mut self,
+        now: Instant,
+        room: Arc<str>,
+        creates: bool,
+        denied_by: Option<String>,
+        out: &mut Vec<Output>,
+    ) {
+        let is_full = self.rooms.len() >= ROOMS_MAX;
+        match self.rooms.get_mut(&room) {
             Some(Room::Owned(ownership)) => out.push(Output::Opened {
                 epoch: ownership.epoch,
                 room,
                 parts: Vec::new(),
                 nodes: Vec::new(),
+                former: None,
+                begun: now,
             }),
             // Its answer is for everybody who asks meanwhile.
+            Some(Room::Reading(search)) => {
+                search.creates |= creates;
+                search.denied_by = denied_by.or(search.denied_by.take());
+            }
             Some(_) => {}
-            None if self.rooms.len() >= ROOMS_MAX => {
+            None if is_full => {
                 let reason = UnavailableReason::Full;
                 out.push(Output::Unavailable { room, reason });
             }
-            None => self.read(now, room, 0, out),
+            None => {
+                let search = Search {
+                    attempt: Attempt::first(now),
+                    creates,
+                    denied_by,
+                };
+                self.read(now, room, search, out);
+            }
         }
     }
 
@@ -40,10 +61,22 @@ impl Cluster {
             _ => return,
         };
         let nodes: Vec<_> = ownership.sent.keys().copied().collect();
-        for node in nodes.into_iter().filter(|node| self.nodes.is_connected(*node)) {
-            say(&mut ownership, room, node, RoomContent::End, out);
+        for node in nodes {
+            if self.nodes.is_connected(node) {
+                say(&mut ownership, room, node, RoomContent::End, out);
+                self.nodes.ended(node, room);
+            }
         }
         self.unclaim(room, ownership.stored, out);
+    }
+
+    /// The nodes go on with the room, and keep its snapshot for the next owner.
+    pub(super) fn release(&mut self, room: &Arc<str>, out: &mut Vec<Output>) {
+        match self.rooms.remove(room) {
+            Some(Room::Owned(ownership)) => self.unclaim(room, ownership.stored, out),
+            Some(other) => drop(self.rooms.insert(room.clone(), other)),
+            None => {}
+        }
     }
 
     pub(super) fn room_timeout(&mut self, now: Instant, room: Arc<str>, out: &mut Vec<Output>) {
@@ -61,20 +94,41 @@ impl Cluster {
             }
             Some(Room::Pausing { attempt, .. }) => {
                 let attempt = *attempt;
-                self.read(now, room, attempt, out);
+                let search = Search {
+                    attempt,
+                    creates: true,
+                    denied_by: None,
+                };
+                self.read(now, room, search, out);
             }
             _ => {}
         }
     }
 
-    fn read(&mut self, now: Instant, room: Arc<str>, attempt: u32, out: &mut Vec<Output>) {
+    fn read(&mut self, now: Instant, room: Arc<str>, search: Search, out: &mut Vec<Output>) {
         // Before all members are known nobody can be told from one that is gone.
         if !self.lease.is_held(now) || !self.members.is_complete() {
-            return self.unavailable(room, UnavailableReason::Store, out);
+            return self.unread(now, room, &search, out);
         }
         let key = room_key(&room);
-        self.rooms.insert(room.clone(), Room::Reading { attempt });
+        self.rooms.insert(room.clone(), Room::Reading(search));
         self.ask(Purpose::Read { room }, StoreOperation::Read { key }, out);
+    }
+
+    /// The store does not say who owns a room. Its nodes know, if there is one, and need no store
+    /// for that.
+    pub(super) fn unread(&mut self, now: Instant, room: Arc<str>, search: &Search, out: &mut Vec<Output>) {
+        let named = self.nodes.holder(&room).and_then(|holder| holder.controller);
+        let other = named.filter(|owner| *owner != self.config.controller);
+        let found = other.and_then(|owner| Some((owner, self.members.presumed_address(now, owner)?)));
+        let found = found.filter(|(_, address)| search.denied_by.as_deref() != Some(*address));
+        match found.map(|(owner, address)| (owner, address.to_owned())) {
+            Some((owner, address)) => {
+                self.rooms.remove(&room);
+                out.push(Output::Elsewhere { room, owner, address });
+            }
+            None => self.unavailable(room, UnavailableReason::Store, out),
+        }
     }
 
     /// The record of a room is known: it names an owner that runs, or the room is claimed.
@@ -82,28 +136,52 @@ impl Cluster {
         &mut self,
         now: Instant,
         room: Arc<str>,
-        attempt: u32,
+        search: Search,
         found: Option<StoredValue>,
         out: &mut Vec<Output>,
     ) {
-        let record = match found.as_ref().map(|found| serde_json::from_slice(&found.value)) {
+        let record = match found
+            .as_ref()
+            .map(|found| serde_json::from_slice::<RoomRecord>(&found.value))
+        {
             Some(Err(_)) => return self.unavailable(room, UnavailableReason::Record, out),
             Some(Ok(record)) => Some(record),
             None => None,
         };
-        if let Some(RoomRecord { owner, .. }) = record {
-            let owner = ControllerId::new(owner);
-            let address = self.members.address(owner).filter(|_| owner != self.config.controller);
+        // The store may have forgotten the record, and the nodes know the owner.
+        let owner = match record {
+            Some(record) => Some(ControllerId::new(record.owner)),
+            None => self.nodes.holder(&room).and_then(|holder| holder.controller),
+        };
+        if let Some(owner) = owner.filter(|owner| *owner != self.config.controller) {
+            let address = match record {
+                Some(_) => self.members.address(owner),
+                None => {
+                    let presumed = self.members.presumed_address(now, owner);
+                    presumed.filter(|address| search.denied_by.as_deref() != Some(*address))
+                }
+            };
             if let Some(address) = address.map(str::to_owned) {
                 self.rooms.remove(&room);
                 return out.push(Output::Elsewhere { room, owner, address });
             }
         }
+        if !search.creates && self.nodes.with(&room).is_empty() {
+            self.rooms.remove(&room);
+            return out.push(Output::Absent { room });
+        }
         let stored = record.map_or(0, |record| record.epoch);
         let Some(epoch) = stored.max(self.nodes.highest(&room).0).checked_add(1) else {
             return self.unavailable(room, UnavailableReason::Record, out);
         };
-        self.claim(now, room, attempt, Epoch(epoch), found.map(|found| found.revision), out);
+        self.claim(
+            now,
+            room,
+            search.attempt,
+            Epoch(epoch),
+            found.map(|found| found.revision),
+            out,
+        );
     }
 
     /// Writes the record of a room, in place of this revision of it.
@@ -111,7 +189,7 @@ impl Cluster {
         &mut self,
         now: Instant,
         room: Arc<str>,
-        attempt: u32,
+        attempt: Attempt,
         epoch: Epoch,
         revision: Option<u64>,
         out: &mut Vec<Output>,
@@ -133,7 +211,7 @@ impl Cluster {
         &mut self,
         now: Instant,
         room: Arc<str>,
-        attempt: u32,
+        attempt: Attempt,
         epoch: Epoch,
         stored: u64,
         out: &mut Vec<Output>,
@@ -145,14 +223,16 @@ impl Cluster {
         }
         let mut ownership = Ownership::new(epoch, stored);
         let mut waiting = BTreeMap::new();
+        let former = self.nodes.holder(&room);
         for (node, followed) in self.nodes.with(&room) {
-            self.nodes.note(node, &room, epoch);
+            self.nodes.note(node, &room, self.config.controller, epoch);
             say(&mut ownership, &room, node, RoomContent::Claim, out);
             waiting.insert(node, followed);
         }
         let is_alone = waiting.is_empty();
         let adoption = Adoption {
             attempt,
+            former,
             waiting,
             ownership,
             parts: Snapshot::default(),
@@ -169,13 +249,13 @@ impl Cluster {
         &mut self,
         now: Instant,
         room: Arc<str>,
-        attempt: u32,
+        attempt: Attempt,
         held: Epoch,
         stored: Option<u64>,
         out: &mut Vec<Output>,
     ) {
-        match held.0.checked_add(1).filter(|_| attempt < ATTEMPTS_MAX) {
-            Some(epoch) => self.claim(now, room, attempt + 1, Epoch(epoch), stored, out),
+        match held.0.checked_add(1).zip(attempt.next()) {
+            Some((epoch, attempt)) => self.claim(now, room, attempt, Epoch(epoch), stored, out),
             None => {
                 self.unclaim(&room, stored, out);
                 self.unavailable(room, UnavailableReason::Contended, out);
@@ -184,14 +264,13 @@ impl Cluster {
     }
 
     /// Looks again after a pause: somebody else has claimed the room.
-    pub(super) fn pause(&mut self, now: Instant, room: Arc<str>, attempt: u32, out: &mut Vec<Output>) {
-        if attempt >= ATTEMPTS_MAX {
+    pub(super) fn pause(&mut self, now: Instant, room: Arc<str>, attempt: Attempt, out: &mut Vec<Output>) {
+        let Some(attempt) = attempt.next() else {
             return self.unavailable(room, UnavailableReason::Contended, out);
-        }
-        let attempt = attempt + 1;
+        };
         // Two controllers must not pause alike.
         let share = PAUSE.mul_f64(f64::from(self.config.controller.number() % 1_000) / 1_000.0);
-        let until = now + PAUSE * attempt + share;
+        let until = now + PAUSE * attempt.failed + share;
         self.wait(room, Room::Pausing { attempt, until });
     }
 
@@ -205,6 +284,8 @@ impl Cluster {
             epoch: adoption.ownership.epoch,
             parts: adoption.parts.into_sorted(),
             nodes: adoption.ownership.sent.keys().copied().collect(),
+            former: adoption.former,
+            begun: adoption.attempt.begun,
         });
         self.rooms.insert(room, Room::Owned(adoption.ownership));
     }

@@ -4,10 +4,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
 
-use southbound::Epoch;
+use southbound::{ControllerId, Epoch};
 
 use super::{Cluster, Purpose};
-use crate::io::{Event, LostReason, Output, RequestId, StoreAnswer, StoreOperation, StoredValue, UnavailableReason};
+use crate::io::{
+    Event, Holder, LostReason, Output, RequestId, StoreAnswer, StoreOperation, StoredValue, UnavailableReason,
+};
 use crate::limits::{AUDITED, STORE_RETRY, WRITES_MAX};
 use crate::record::{RoomRecord, controller_key, room_key};
 use crate::rooms::Room;
@@ -118,13 +120,13 @@ impl Cluster {
     }
 
     fn read_answered(&mut self, now: Instant, room: Arc<str>, answer: StoreAnswer, out: &mut Vec<Output>) {
-        let Some(Room::Reading { attempt }) = self.rooms.get(&room) else {
+        let Some(Room::Reading(search)) = self.rooms.get(&room) else {
             return;
         };
-        let attempt = *attempt;
+        let search = search.clone();
         match answer {
-            StoreAnswer::Entry(found) => self.decide(now, room, attempt, found, out),
-            _ => self.unavailable(room, UnavailableReason::Store, out),
+            StoreAnswer::Entry(found) => self.decide(now, room, search, found, out),
+            _ => self.unread(now, room, &search, out),
         }
     }
 
@@ -172,8 +174,12 @@ impl Cluster {
                     return;
                 }
                 // One that cannot be read is replaced: the nodes obey this controller.
-                if other.is_some_and(|other| other.owner != ours && other.epoch >= epoch.0) {
-                    return self.lose(room, LostReason::Record, out);
+                if let Some(other) = other.filter(|other| other.owner != ours && other.epoch >= epoch.0) {
+                    let winner = Holder {
+                        controller: Some(ControllerId::new(other.owner)),
+                        epoch: Epoch(other.epoch),
+                    };
+                    return self.lose(room, winner, LostReason::Record, out);
                 }
                 let (key, value) = (room_key(&room), self.room_record(epoch));
                 self.registration.writing += 1;
