@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims};
-use controller::{Controller, Description, PeerMode};
+use controller::{Controller, Description, JoinError, PeerMode};
 use livekit_protocol::{AddTrackRequest, ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, SyncState};
 
 use crate::authenticate::authenticate;
@@ -62,8 +62,7 @@ pub struct Admission {
     pub client: ClientInfo,
     /// How it wants to be served.
     pub settings: ConnectionSettings,
-    /// Attributes: those of the token, and over them those of the request where the token allows
-    /// any.
+    /// Attributes of the token, and over them those of the request where the token allows any.
     pub attributes: BTreeMap<String, String>,
     /// Metadata: of the request where the token allows any, or else of the token.
     pub metadata: String,
@@ -75,6 +74,8 @@ pub struct Admission {
     pub offer: Option<Offer>,
     /// The client's view of the session, when it came along with resuming.
     pub sync_state: Option<SyncState>,
+    /// The region of the client, for the program to say.
+    pub region: Option<String>,
 }
 
 impl Admission {
@@ -89,13 +90,11 @@ impl Admission {
     }
 
     /// Whether it could join as the rooms are now. To be asked before the WebSocket is upgraded,
-    /// and for the validating routes, which exist because browsers do not show a page the answer to
-    /// a refused upgrade.
+    /// and for the validating routes: browsers do not show a page the answer to a refused upgrade.
     ///
-    /// Errors: 404 when joining does not create the room, 503 when there is no place, 409 when an
-    /// agent has the identity of another participant, 429 beyond the API key's quotas.
-    pub fn check(&self, controller: &Controller, now: Instant) -> Result<(), Refusal> {
-        Ok(controller.check_texts(now, &self.claims, &self.metadata, &self.attributes)?)
+    /// Errors: any [`JoinError`], which the client is told as a [`Refusal`].
+    pub fn check(&self, controller: &Controller, now: Instant) -> Result<(), JoinError> {
+        controller.check_texts(now, &self.claims, &self.metadata, &self.attributes)
     }
 
     /// The identity that joins.
@@ -220,6 +219,7 @@ fn admission(claims: Claims, mode: PeerMode, mut join: JoinRequest) -> Result<Ad
         tracks: join.add_track_requests,
         offer: join.publisher_offer.map(Offer::Text),
         sync_state: join.sync_state,
+        region: None,
     })
 }
 

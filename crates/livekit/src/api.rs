@@ -12,6 +12,7 @@ mod dispatches;
 mod error;
 mod replies;
 mod requests;
+mod room_list;
 mod route;
 
 use std::time::Duration;
@@ -22,6 +23,7 @@ use controller::{AdminReply, AdminRequest};
 pub use error::{ApiError, Code};
 use requests::ApiRequest;
 pub use requests::set_up;
+pub use room_list::RoomList;
 use route::{Grant, Target};
 
 use crate::agents::{DispatchReply, DispatchRequest};
@@ -46,6 +48,27 @@ impl Request {
             Self::Dispatch(_) => Duration::ZERO,
         }
     }
+
+    /// The room that it is about; `None` if it is about all, or names none.
+    pub fn room(&self) -> Option<&str> {
+        let room = match self {
+            Self::Admin(request) => request.room()?,
+            Self::Dispatch(
+                DispatchRequest::Create { room, .. }
+                | DispatchRequest::Delete { room, .. }
+                | DispatchRequest::List { room, .. },
+            ) => room,
+        };
+        (!room.is_empty()).then_some(room)
+    }
+
+    /// Whether it may create its room.
+    pub fn may_create(&self) -> bool {
+        matches!(
+            self,
+            Self::Admin(AdminRequest::CreateRoom(_)) | Self::Dispatch(DispatchRequest::Create { .. })
+        )
+    }
 }
 
 impl From<AdminRequest> for Request {
@@ -61,16 +84,22 @@ pub enum Reply {
     Admin(Box<AdminReply>),
     /// Of the workers of agents.
     Dispatch(DispatchReply),
+    /// Rooms of several servers.
+    Rooms(RoomList),
 }
 
 impl Reply {
     /// The same without rooms that are not of an API key.
     #[must_use]
     pub fn of_key(mut self, rooms: &RoomNames) -> Self {
-        if let Self::Admin(reply) = &mut self
-            && let AdminReply::Rooms(infos) = &mut **reply
-        {
-            infos.retain(|info| rooms.admits(&info.name));
+        match &mut self {
+            Self::Admin(reply) => {
+                if let AdminReply::Rooms(infos) = &mut **reply {
+                    infos.retain(|info| rooms.admits(&info.name));
+                }
+            }
+            Self::Rooms(list) => list.retain(|name| rooms.admits(name)),
+            Self::Dispatch(_) => {}
         }
         self
     }
@@ -80,6 +109,7 @@ impl Reply {
         match self {
             Self::Admin(reply) => reply.told_len(),
             Self::Dispatch(reply) => reply.told_len(),
+            Self::Rooms(list) => list.told_len(),
         }
     }
 }
@@ -162,6 +192,7 @@ impl Call {
         match reply.into() {
             Reply::Admin(reply) => replies::write(*reply, self.form),
             Reply::Dispatch(reply) => dispatches::write(reply, self.form),
+            Reply::Rooms(list) => list.write(self.form),
         }
     }
 

@@ -4,7 +4,7 @@ use controller::{Blob, BlobKey, DataEncoding, GetBlob, StoreBlob};
 use livekit_protocol as proto;
 use livekit_protocol::data_blob_key::Key;
 
-use crate::data_tracks::{schema, schema_told};
+use crate::data::tracks::{schema, schema_told};
 
 /// The blob that a client stores.
 ///

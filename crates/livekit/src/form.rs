@@ -28,7 +28,7 @@ impl Form {
         }
     }
 
-    pub(crate) fn content_type(self) -> &'static str {
+    pub(crate) const fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
             Self::Protobuf => "application/protobuf",

@@ -164,6 +164,7 @@ impl Front {
             tracks: admission.tracks.into_iter().map(add_track).collect(),
             offer,
             room: set_up,
+            region: admission.region,
         });
         controller::Input::Join { connection, join }
     }
@@ -268,6 +269,8 @@ impl Front {
     pub fn end(&mut self, connection: ConnectionId, cause: EndCause, out: &mut Vec<Output>) {
         let (code, reason) = match cause {
             EndCause::Session(reason) => (1000, reason.name()),
+            // RFC 6455 section 7.4.1: the endpoint goes away.
+            EndCause::Released => (1001, "another controller goes on with the room"),
             EndCause::Replaced => (1000, "replaced by a newer connection"),
             EndCause::SimulatedFault => (1011, "as the test asked"),
         };

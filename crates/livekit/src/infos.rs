@@ -12,7 +12,7 @@ use wire::MediaKind;
 
 use crate::client_rules::enabled_codecs;
 use crate::convert::{Numbered, numbers, permission, value};
-use crate::data_tracks;
+use crate::data::tracks as data_tracks;
 use crate::frame::{Entry, Ledger};
 
 /// Clients decide by the version of the server what it can do; this is the one whose protocol we

@@ -35,7 +35,6 @@ mod bounds;
 mod client_rules;
 mod convert;
 mod data;
-mod data_tracks;
 mod fields;
 mod form;
 mod frame;
@@ -51,7 +50,7 @@ mod traits;
 mod user_agent;
 
 pub use admission::{Admission, HttpRequest, Offer, Resume, Route, admit};
-pub use data::{data_command, notice_input};
+pub use data::{Messages, data_command, notice_input};
 pub use frame::{Frame, Ledger, Parts};
 pub use front::{Front, Input, Output};
 pub use inbox::{Inbox, Received};

@@ -2,10 +2,10 @@
 
 use controller::{
     CodecDemand, DisabledCodecs, EndAction, EndReason, Joined, LocalDescription, Notification, PeerMode, QualityInfo,
-    RefusalReason, Request, Resumed, SpeakerInfo, StreamState, TrackDemand, VideoQuality,
+    Request, Resumed, SpeakerInfo, StreamState, TrackDemand, VideoQuality,
 };
 use livekit_protocol as proto;
-use livekit_protocol::request_response::{self, Reason};
+use livekit_protocol::request_response::Reason;
 use livekit_protocol::signal_response::Message;
 use prost::Message as _;
 use wire::{Codec, MediaKind};
@@ -13,7 +13,7 @@ use wire::{Codec, MediaKind};
 use crate::blobs;
 use crate::client_rules::{enabled_codecs, told};
 use crate::convert::Numbered;
-use crate::data_tracks;
+use crate::data::tracks as data_tracks;
 use crate::frame::{Ledger, Parts};
 use crate::infos;
 use crate::requests;
@@ -154,21 +154,6 @@ pub(crate) fn message(notification: Notification, pings: Pings) -> Option<Messag
             message,
         } => Message::RequestResponse(response(reason.number(), message, request)?),
         Notification::Ended { reason, action } => leave(reason, action),
-    })
-}
-
-/// A request that a client's message held and the front end refuses.
-pub(crate) fn refused(
-    request_id: u32,
-    reason: RefusalReason,
-    message: String,
-    request: Option<request_response::Request>,
-) -> Message {
-    Message::RequestResponse(proto::RequestResponse {
-        request_id,
-        reason: reason.number(),
-        message,
-        request,
     })
 }
 

@@ -27,7 +27,7 @@ impl From<JoinError> for Refusal {
         let status = match error {
             JoinError::NoSuchRoom => 404,
             JoinError::IdentityTaken => 409,
-            JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => 503,
+            JoinError::NoMediaNode(_) | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => 503,
             JoinError::TooManyRoomsOfKey
             | JoinError::TooManyParticipantsOfKey
             | JoinError::StoreFull

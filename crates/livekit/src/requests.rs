@@ -16,10 +16,9 @@ use wire::MediaKind;
 use crate::blobs;
 use crate::bounds::Exceeded;
 use crate::convert::{Numbered, numbers, value, values};
-use crate::data_tracks;
+use crate::data::tracks as data_tracks;
 use crate::infos::{layers, layers_told};
 use crate::limits::CID_MAX;
-use crate::notifications::refused;
 
 /// The outcome of a message.
 pub(crate) enum Translated {
@@ -174,6 +173,21 @@ impl Refused {
             ..Self::answered(request_id, reason, format!("{} too long", what.0), None)
         }
     }
+}
+
+/// A request that a client's message held and the front end refuses.
+fn refused(
+    request_id: u32,
+    reason: RefusalReason,
+    message: String,
+    request: Option<request_response::Request>,
+) -> Message {
+    Message::RequestResponse(proto::RequestResponse {
+        request_id,
+        reason: reason.number(),
+        message,
+        request,
+    })
 }
 
 /// A request for a track, by the client's name for it if that is one.

@@ -8,12 +8,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cluster;
 pub mod observation;
 pub mod places;
 pub mod receivers;
 #[cfg(test)]
 mod typescript;
 
+pub use cluster::Cluster;
 pub use observation::{Observation, Subject, TimelineEntry};
 pub use places::{Place, Places};
 pub use receivers::{Receiver, Receivers};

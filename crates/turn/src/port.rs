@@ -2,21 +2,12 @@
 
 use std::net::SocketAddr;
 
-use crate::Server;
 use crate::errors::ErrorCode;
 use crate::kinds::{
     ADDITIONAL_ADDRESS_FAMILY, ADDITIONAL_ADDRESS_FAMILY_DRAFT, EVEN_PORT, REQUESTED_ADDRESS_FAMILY, RESERVATION_TOKEN,
 };
 use crate::message::{Malformed, Message};
-
-/// The family of a relayed address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
+use crate::{Family, Server};
 
 /// The name of a reserved port, which only the client that reserved it knows.
 pub type Token = [u8; 8];
@@ -53,25 +44,6 @@ pub enum Refusal {
     Quota,
     /// There is no port, or none of that kind.
     NoPort,
-}
-
-impl Family {
-    /// The family of an address.
-    pub fn of(address: SocketAddr) -> Self {
-        match address.is_ipv4() {
-            true => Family::V4,
-            false => Family::V6,
-        }
-    }
-
-    /// The family with this number in attributes (RFC 8656 section 18.4).
-    pub(crate) fn from_number(number: u8) -> Option<Self> {
-        match number {
-            1 => Some(Family::V4),
-            2 => Some(Family::V6),
-            _ => None,
-        }
-    }
 }
 
 impl Refusal {

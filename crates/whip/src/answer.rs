@@ -108,7 +108,7 @@ impl From<JoinError> for Answer {
             | JoinError::TooManyParticipantsOfKey
             | JoinError::StoreFull
             | JoinError::TooOften => Self::refusal(429, text),
-            JoinError::NoMediaNode | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => {
+            JoinError::NoMediaNode(_) | JoinError::Draining | JoinError::TooManyRooms | JoinError::RoomFull => {
                 Self::busy(503, text)
             }
         }

@@ -7,11 +7,13 @@ use access::{ApiKeys, Claims, TokenError, VideoGrant, verify};
 use controller::{CreateRoom, TrackSource};
 
 use crate::answer::{Answer, FRAGMENT, SDP};
+use crate::bearer::{Bearer, check_room};
 use crate::choice::Wanted;
 use crate::etag::IfMatch;
 use crate::fragment::Fragment;
-use crate::limits::{FRAGMENT_MAX, NAME_MAX, OFFER_MAX, TRACKS_MAX};
+use crate::limits::{FRAGMENT_MAX, NAME_MAX, OFFER_MAX};
 use crate::offer::Offer;
+use crate::query::Query;
 use crate::route::{Protocol, Route};
 use crate::token::{Token, bearer, in_url};
 use crate::watch::Watch;
@@ -59,6 +61,8 @@ pub struct Access<'a> {
 pub struct AllowedRequest {
     protocol: Protocol,
     is_browser: bool,
+    /// The room that the path of a session names.
+    room: Option<String>,
     asked: RequestHead,
 }
 
@@ -112,6 +116,8 @@ pub struct Open {
     pub room: CreateRoom,
     /// The address of the client, which has a share of the sessions; `None` for none.
     pub address: Option<IpAddr>,
+    /// The region of the client, if it is known.
+    pub region: Option<String>,
 }
 
 impl Open {
@@ -137,15 +143,6 @@ pub struct Delete {
     pub(crate) protocol: Protocol,
     pub(crate) session: String,
     pub(crate) bearer: Option<Bearer>,
-}
-
-/// A token of a request about a session. One that has expired since the session was opened is still
-/// good for it.
-#[derive(Clone, Debug)]
-pub(crate) struct Bearer {
-    pub(crate) token: Token,
-    /// Its claims, where it is good now.
-    pub(crate) claims: Option<Box<Claims>>,
 }
 
 /// The answer to `OPTIONS`: the methods of a path, and the media types of their bodies (RFC 9725
@@ -184,11 +181,19 @@ pub fn judge(request: Request<'_>, access: Access<'_>) -> Result<AllowedRequest,
         },
         (Some(_), _) => return Err(Answer::other_method(OF_SESSION)),
     };
+    let bearer = match &asked {
+        RequestHead::Open { .. } => None,
+        RequestHead::Patch { bearer, .. } | RequestHead::Delete { bearer, .. } => bearer.as_ref(),
+    };
+    if let Some(room) = &route.room {
+        check_room(bearer, room, access.watch)?;
+    }
     // All browsers say so, and no encoder does.
     let is_browser = request.user_agent.is_some_and(|agent| agent.starts_with("Mozilla/"));
     Ok(AllowedRequest {
         protocol,
         is_browser,
+        room: route.room,
         asked,
     })
 }
@@ -202,6 +207,24 @@ impl AllowedRequest {
             RequestHead::Patch { .. } => FRAGMENT_MAX,
             RequestHead::Delete { .. } => 0,
         }
+    }
+
+    /// The room that it is about: for a session the one that its path names, or else its token. An
+    /// older path of a viewer's session names none.
+    pub fn room(&self) -> Option<&str> {
+        let claims = match &self.asked {
+            RequestHead::Open { claims, .. } => Some(&**claims),
+            RequestHead::Patch { bearer, .. } | RequestHead::Delete { bearer, .. } => {
+                bearer.as_ref().and_then(|bearer| bearer.claims.as_deref())
+            }
+        };
+        let of_claims = claims.map(|claims| claims.video.room.as_str());
+        self.room.as_deref().or(of_claims)
+    }
+
+    /// Whether it may create its room: publishing does, and watching finds nothing in a new one.
+    pub fn may_create(&self) -> bool {
+        self.protocol == Protocol::Whip && matches!(self.asked, RequestHead::Open { .. })
     }
 
     /// Whether one of our keys has signed its token. A viewer needs none.
@@ -235,6 +258,7 @@ impl AllowedRequest {
                 wanted,
                 room: CreateRoom::default(),
                 address: None,
+                region: None,
             })),
             RequestHead::Patch {
                 session,
@@ -357,40 +381,4 @@ fn bearer_of(protocol: Protocol, request: Request<'_>, access: Access<'_>) -> Re
     };
     let token = Token::new(token);
     Ok(Some(Bearer { token, claims }))
-}
-
-/// The parameters of an endpoint's URL.
-#[derive(Debug, Default)]
-struct Query {
-    room: Option<String>,
-    source: TrackSource,
-    wanted: Wanted,
-}
-
-impl Query {
-    fn parse(query: &str) -> Result<Self, Answer> {
-        let mut read = Self {
-            source: TrackSource::Camera,
-            ..Self::default()
-        };
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let too_long = || Answer::refusal(400, format!("the parameter {name} is too long"));
-            if matches!(&*name, "room" | "participant" | "track") && value.len() > NAME_MAX {
-                return Err(too_long());
-            }
-            match &*name {
-                "room" => read.room = Some(value.into_owned()),
-                "participant" => read.wanted.participant = Some(value.into_owned()),
-                "track" if read.wanted.tracks.len() < TRACKS_MAX => read.wanted.tracks.push(value.into_owned()),
-                "track" => return Err(Answer::refusal(400, "too many tracks")),
-                "source" => match TrackSource::from_name(&value) {
-                    Some(source @ (TrackSource::Camera | TrackSource::ScreenShare)) => read.source = source,
-                    _ => return Err(Answer::refusal(400, "a source is camera or screen_share")),
-                },
-                // Of the client's own.
-                _ => {}
-            }
-        }
-        Ok(read)
-    }
 }

@@ -1,10 +1,11 @@
 //! The tracks that a player gets.
 
 use controller::{ParticipantInfo, ParticipantSnapshot, ParticipantState, TrackInfo};
+use serde::{Deserialize, Serialize};
 use wire::MediaKind;
 
 /// The tracks that a player asks for. The default is any.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Wanted {
     /// Those of this participant, by its identity.
     pub(crate) participant: Option<String>,
@@ -21,7 +22,7 @@ impl Wanted {
 }
 
 /// The number of tracks of each kind that a player has media sections for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slots {
     pub(crate) audios: usize,
     pub(crate) videos: usize,

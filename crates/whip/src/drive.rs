@@ -28,6 +28,7 @@ pub fn drive(
             match output {
                 Output::Input(input) => inputs.push_back(input),
                 Output::Answer { call, answer } => answers.push((call, answer)),
+                Output::Count(_) | Output::Keep { .. } => {}
             }
         }
         while at < outputs.len() {

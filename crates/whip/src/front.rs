@@ -6,16 +6,19 @@
 mod accepted;
 mod held;
 mod pending;
+mod succession;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use controller::{
-    ClientTraits, ConnectionId, Controller, Input, Join, Notification, PeerMode, Request, RoomChange, RoomEvent,
+    ClientTraits, ConnectionId, Controller, Counter, Input, Join, JoinError, Notification, PeerMode, Request,
+    RoomChange, RoomEvent,
 };
 
 use crate::answer::Answer;
-use crate::call::{Bearer, Call, Delete, Open, Patch};
+use crate::bearer::Bearer;
+use crate::call::{Call, Delete, Open, Patch};
 use crate::choice::{choose, publishers};
 use crate::limits::{CONNECT_MIN, SESSIONS_MAX};
 use crate::offer::Offer;
@@ -24,6 +27,7 @@ use crate::session::{Session, offer, request, subscription};
 use crate::session_slots::SessionSlots;
 use pending::{Pending, Task};
 use slots::Limits;
+use succession::Unsaved;
 
 /// One thing to do.
 #[derive(Clone, Debug)]
@@ -36,6 +40,17 @@ pub enum Output {
         call: CallId,
         /// The answer.
         answer: Answer,
+    },
+    /// Add one to a counter of the controller.
+    Count(Counter),
+    /// Another controller that goes on with the room needs this of a session.
+    Keep {
+        /// The name of the room.
+        room: String,
+        /// The id of its participant.
+        sid: String,
+        /// A secret; `None` if the session is over.
+        content: Option<Vec<u8>>,
     },
 }
 
@@ -53,6 +68,7 @@ pub struct Front {
     slots: SessionSlots,
     /// Viewers without a token, by room. Anybody may ask for one more.
     viewers: HashMap<String, SessionSlots>,
+    unsaved: Unsaved,
 }
 
 impl Default for Front {
@@ -70,6 +86,7 @@ impl Front {
             pending: BTreeMap::new(),
             slots: SessionSlots::new(limits),
             viewers: HashMap::new(),
+            unsaved: Unsaved::default(),
         }
     }
 
@@ -121,12 +138,9 @@ impl Front {
                 Notification::Participants(news) if session.concerns(news) => {
                     // Looked up once for all players of the room.
                     let present = present.get_or_insert_with(|| rooms.participants(&session.room));
-                    out.extend(
-                        session
-                            .choose_again(*connection, present)
-                            .into_iter()
-                            .map(Output::Input),
-                    );
+                    let inputs = session.choose_again(*connection, present);
+                    out.extend(inputs.into_iter().map(Output::Input));
+                    self.unsaved.changed(*connection);
                 }
                 _ => {}
             }
@@ -159,6 +173,7 @@ impl Front {
             let answer = answer.unwrap_or_else(|refusal| refusal);
             out.push(Output::Answer { call, answer });
         }
+        self.save(out);
     }
 
     /// Ends a session, if it is open.
@@ -185,7 +200,11 @@ impl Front {
         out: &mut Vec<Output>,
     ) -> Result<(), Answer> {
         let (grant, identity) = (&open.claims.video, open.claims.identity());
-        rooms.check_claims(now, &open.claims)?;
+        rooms.check_claims(now, &open.claims).inspect_err(|error| {
+            if let JoinError::NoMediaNode(_) = error {
+                out.push(Output::Count(Counter::NoMediaNode));
+            }
+        })?;
         let (room, identity) = (grant.room.clone(), identity.to_owned());
         let slots = open.offer.slots();
         let present = match open.protocol {
@@ -218,6 +237,7 @@ impl Front {
             tracks,
             offer: None,
             room: open.room,
+            region: open.region,
         };
         out.push(Output::Input(Input::Join {
             connection,
@@ -234,6 +254,7 @@ impl Front {
             tag: String::new(),
             room,
             held,
+            address: open.address,
             identity,
             token: open.token,
             offer: description,
@@ -297,6 +318,7 @@ impl Front {
 
     fn remember(&mut self, connection: ConnectionId, session: Session) {
         self.by_sid.insert(session.sid.clone(), connection);
+        self.unsaved.changed(connection);
         self.sessions.insert(connection, session);
     }
 
@@ -306,6 +328,7 @@ impl Front {
         };
         self.leave(&session.room, session.held);
         self.by_sid.remove(&session.sid);
+        self.unsaved.over(connection, session.room, session.sid);
     }
 }
 

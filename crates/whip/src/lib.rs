@@ -17,6 +17,7 @@
 pub mod limits;
 
 mod answer;
+mod bearer;
 mod call;
 mod choice;
 mod drive;
@@ -24,8 +25,10 @@ mod etag;
 mod fragment;
 mod front;
 mod offer;
+mod query;
 mod rids;
 mod route;
+mod saved;
 mod session;
 mod session_slots;
 mod token;

@@ -1,5 +1,7 @@
 //! One session: a participant whose client speaks by single requests.
 
+use std::net::IpAddr;
+
 use access::Claims;
 use controller::{
     ConnectionId, Description, Input, LocalDescription, Notification, ParticipantInfo, ParticipantSnapshot, Request,
@@ -7,7 +9,7 @@ use controller::{
 };
 use wire::sdp::{IceCredentials, LeftOut, SessionDescription};
 
-use crate::call::Bearer;
+use crate::bearer::Bearer;
 use crate::choice::{Slots, Wanted, choose, publishers};
 use crate::route::Protocol;
 use crate::session_slots::Held;
@@ -21,6 +23,8 @@ pub(crate) struct Session {
     pub(crate) sid: String,
     pub(crate) room: String,
     pub(crate) held: Held,
+    /// The address of its client, which has a share of the sessions.
+    pub(crate) address: Option<IpAddr>,
     pub(crate) identity: String,
     /// The token that opened it; `None` for a viewer without one, whose session's path is known to
     /// nobody else.

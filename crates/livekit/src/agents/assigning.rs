@@ -12,7 +12,7 @@ use super::output::{Counter, Event, Output};
 use super::timers::Timer;
 use super::token;
 use super::worker::STRIKES_MAX;
-use super::workers::Workers;
+use super::workers::{Workers, frame};
 use crate::infos;
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
 
@@ -192,7 +192,14 @@ impl Workers {
             url: None,
             token,
         };
-        self.send(connection, Message::Assignment(assignment), out);
+        let room = self.jobs.get(key).map(|job| job.room.clone()).unwrap_or_default();
+        if let Some(frame) = frame(self, connection, Message::Assignment(assignment)) {
+            out.push(Output::SendKept {
+                room,
+                connection,
+                frame,
+            });
+        }
     }
 
     fn token(

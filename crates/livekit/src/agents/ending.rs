@@ -144,6 +144,10 @@ impl Workers {
         out: &mut Vec<Output>,
     ) {
         let key = self.jobs.key_of(&update.job_id);
+        if let Some(key) = key {
+            // The controller that gave it the job is gone, and the worker does not know.
+            self.adopt_one(now, connection, key);
+        }
         let key = key.filter(|key| {
             self.workers
                 .get(&connection)

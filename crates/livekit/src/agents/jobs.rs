@@ -7,6 +7,7 @@ use controller::ConnectionId;
 
 use super::job::{Assignment, Job, Stage, WorkerKind};
 use super::names::JobKey;
+use super::parts::{Unsaved, job_part};
 use super::room::Room;
 
 /// All jobs, by their keys and by the ids that workers know.
@@ -18,6 +19,8 @@ pub(super) struct Jobs {
     waiting: BTreeMap<WorkerKind, BTreeSet<JobKey>>,
     /// How many jobs there have been.
     begun: u64,
+    /// The parts that have changed, if nodes keep any.
+    unsaved: Option<Unsaved>,
 }
 
 impl Jobs {
@@ -25,7 +28,9 @@ impl Jobs {
         self.jobs.get(&key)
     }
 
+    /// The job, which changes.
     pub(super) fn get_mut(&mut self, key: JobKey) -> Option<&mut Job> {
+        self.mark_job(key);
         self.jobs.get_mut(&key)
     }
 
@@ -34,17 +39,51 @@ impl Jobs {
         self.by_id.get(id).copied()
     }
 
-    /// Adds a job, which waits for a worker.
-    pub(super) fn begin(&mut self, job: Job) -> JobKey {
+    /// Adds a job. One that waits for a worker is queued.
+    pub(super) fn insert(&mut self, job: Job) -> JobKey {
         let key = JobKey(self.begun);
         self.begun += 1;
         self.by_id.insert(job.id.clone(), key);
+        let waits = matches!(job.stage, Stage::Waiting { .. });
         self.jobs.insert(key, job);
-        self.queue(key);
+        if waits {
+            self.queue(key);
+        }
         key
     }
 
+    /// Notes from now on which parts change.
+    pub(super) fn note_unsaved(&mut self) {
+        self.unsaved.get_or_insert_default();
+    }
+
+    /// The parts that have changed since this was last asked for.
+    pub(super) fn take_unsaved(&mut self) -> Unsaved {
+        self.unsaved.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// A part has changed.
+    pub(super) fn mark(&mut self, room: &str, part: String) {
+        if let Some(unsaved) = &mut self.unsaved {
+            unsaved.insert((room.to_owned(), part));
+        }
+    }
+
+    /// Nothing of a room is to be saved any more: another controller does.
+    pub(super) fn unmark(&mut self, room: &str) {
+        if let Some(unsaved) = &mut self.unsaved {
+            unsaved.retain(|(of, _)| of != room);
+        }
+    }
+
+    fn mark_job(&mut self, key: JobKey) {
+        if let (Some(unsaved), Some(job)) = (&mut self.unsaved, self.jobs.get(&key)) {
+            unsaved.insert((job.room.clone(), job_part(&job.dispatch, &job.id)));
+        }
+    }
+
     pub(super) fn remove(&mut self, key: JobKey) {
+        self.mark_job(key);
         self.unqueue(key);
         if let Some(job) = self.jobs.remove(&key) {
             self.by_id.remove(&job.id);
@@ -53,6 +92,7 @@ impl Jobs {
 
     /// Has a job wait for a worker.
     pub(super) fn queue(&mut self, key: JobKey) {
+        self.mark_job(key);
         if let Some(job) = self.jobs.get_mut(&key) {
             job.stage = Stage::Waiting { until: None };
             self.waiting.entry(job.kind.clone()).or_default().insert(key);

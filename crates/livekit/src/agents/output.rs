@@ -14,6 +14,16 @@ pub enum Output {
         /// The message.
         frame: Frame,
     },
+    /// Send a message once the nodes of a room keep what has changed there, if they keep anything:
+    /// the next controller has to know of it.
+    SendKept {
+        /// The name of the room, as its clients say it.
+        room: String,
+        /// The connection that it is sent on.
+        connection: ConnectionId,
+        /// The message as it is sent.
+        frame: Frame,
+    },
     /// Close a connection after what was sent before.
     Close {
         /// Which connection.

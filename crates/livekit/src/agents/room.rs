@@ -19,6 +19,9 @@ pub(super) struct Room {
     pub(super) dispatches: Vec<Dispatch>,
     /// Their bytes beyond the room's share.
     pub(super) pooled: Held,
+    /// The agents that were there when this controller went on with the room: the ids of their
+    /// stays by their identities.
+    pub(super) agents: BTreeMap<String, String>,
 }
 
 /// A participant that jobs may be about.

@@ -12,9 +12,13 @@ use super::dispatch::{Dispatch, DispatchError, DispatchReply, DispatchRequest};
 use super::job::{Job, Stage, WorkerKind};
 use super::names::JobKey;
 use super::output::{Counter, Output};
+use super::parts::{PART, dispatch_part, job_part};
 use super::room::{Member, Room};
 use super::workers::Workers;
 use crate::limits::DISPATCHES_MAX;
+
+/// The types of jobs in the order in which those of a dispatch begin.
+const JOB_TYPES: [JobType; 3] = [JobType::JtRoom, JobType::JtParticipant, JobType::JtPublisher];
 
 /// The subject of a new job.
 type Target = Option<Box<ParticipantInfo>>;
@@ -29,7 +33,15 @@ impl Workers {
         }
         match &event.change {
             RoomChange::Started(agents) => self.room_started(now, event.room.clone(), agents.clone(), out),
-            RoomChange::Finished => self.room_finished(name, out),
+            RoomChange::Finished => {
+                let room = self.rooms.get(name);
+                let jobs: Vec<_> = room.into_iter().flat_map(Room::jobs).collect();
+                for key in jobs {
+                    self.terminate(key, out);
+                }
+                forget_parts(self, name);
+                forget_room(self, name);
+            }
             RoomChange::ParticipantJoined(info) if is_agent(info) => self.agent_joined(name, info),
             RoomChange::ParticipantLeft(info) if is_agent(info) => self.agent_left(now, name, info, true, out),
             RoomChange::ParticipantAborted(info) if is_agent(info) => self.agent_left(now, name, info, false, out),
@@ -47,8 +59,10 @@ impl Workers {
             members: BTreeMap::new(),
             dispatches: Vec::new(),
             pooled: self.storage.account("").hold(),
+            agents: BTreeMap::new(),
         };
         self.rooms.insert(name.clone(), room);
+        self.jobs.mark(&name, PART.to_owned());
         if agents.is_empty() {
             agents.push(AgentRequest::default());
         }
@@ -59,16 +73,10 @@ impl Workers {
         }
     }
 
-    fn room_finished(&mut self, name: &str, out: &mut Vec<Output>) {
-        let Some(room) = self.rooms.get(name) else {
-            return;
-        };
-        let jobs: Vec<_> = room.jobs().collect();
-        for key in jobs {
-            self.terminate(key, out);
-            self.remove_job(key);
-        }
-        self.rooms.remove(name);
+    /// Another controller goes on with a room. Its agents stay in it.
+    pub fn room_released(&mut self, name: &str) {
+        forget_room(self, name);
+        self.jobs.unmark(name);
     }
 
     /// Somebody joined who is no agent.
@@ -135,12 +143,31 @@ impl Workers {
             jobs: Vec::new(),
         });
         room.weigh();
-        for job_type in [JobType::JtRoom, JobType::JtParticipant, JobType::JtPublisher] {
+        self.jobs.mark(name, dispatch_part(&id));
+        for job_type in JOB_TYPES {
             for kind in self.begin_jobs(name, &id, job_type) {
                 self.offer_waiting(now, &kind, out);
             }
         }
         Some(id)
+    }
+
+    /// All parts of a room that this controller goes on with are there. Jobs begin for which there
+    /// were no workers at the controller before, and those that wait are offered.
+    pub(super) fn offer_restored(&mut self, now: Instant, name: &str, out: &mut Vec<Output>) {
+        let Some(room) = self.rooms.get_mut(name) else {
+            return;
+        };
+        room.agents.clear();
+        let dispatches: Vec<_> = room.dispatches.iter().map(|dispatch| dispatch.id.clone()).collect();
+        for id in dispatches {
+            for job_type in JOB_TYPES {
+                self.begin_jobs(name, &id, job_type);
+            }
+        }
+        for kind in waiting_kinds(self, name) {
+            self.offer_waiting(now, &kind, out);
+        }
     }
 
     /// Begins the jobs of all dispatches that workers of a kind may have, and that have not begun:
@@ -187,7 +214,7 @@ impl Workers {
             }
         };
         for target in targets {
-            self.begin_job(name, dispatch, kind, target);
+            begin_job(self, name, dispatch, kind, target);
         }
     }
 
@@ -205,41 +232,9 @@ impl Workers {
         });
         let dispatches: Vec<_> = dispatches.collect();
         for (id, kind) in dispatches {
-            self.begin_job(name, &id, &kind, Some(target.clone()));
+            begin_job(self, name, &id, &kind, Some(target.clone()));
             self.offer_waiting(now, &kind, out);
         }
-    }
-
-    /// Begins a job, unless the dispatch has it.
-    fn begin_job(&mut self, name: &str, dispatch: &str, kind: &WorkerKind, target: Target) {
-        let sid = target.as_ref().map(|target| target.sid.as_str());
-        let Some(room) = self.rooms.get_mut(name) else {
-            return;
-        };
-        let Some(dispatch) = room.dispatch_mut(dispatch) else {
-            return;
-        };
-        let jobs = &self.jobs;
-        let mut same = dispatch.jobs.iter().filter_map(|key| jobs.get(*key));
-        if same.any(|job| job.kind == *kind && job.is_about(sid)) {
-            return;
-        }
-        let key = self.jobs.begin(Job {
-            id: self.names.next("AJ_"),
-            room: name.to_owned(),
-            dispatch: dispatch.id.clone(),
-            kind: kind.clone(),
-            target,
-            stage: Stage::Waiting { until: None },
-            declined: BTreeSet::new(),
-            restarts: 0,
-            worker_id: String::new(),
-            error: String::new(),
-            started: Duration::ZERO,
-            updated: Duration::ZERO,
-            ended: Duration::ZERO,
-        });
-        dispatch.jobs.push(key);
     }
 
     /// Does a request of the API.
@@ -304,6 +299,7 @@ impl Workers {
             room.dispatches.retain(|dispatch| dispatch.id != id);
             room.weigh();
         }
+        self.jobs.mark(name, dispatch_part(id));
         Ok(DispatchReply::One(Box::new(told)))
     }
 
@@ -319,7 +315,71 @@ fn is_agent(info: &ParticipantInfo) -> bool {
 
 /// Whether jobs may be about a participant: agents and recorders, by kind or by grant, have none of
 /// their own.
-fn may_be_target(info: &ParticipantInfo) -> bool {
+pub(super) fn may_be_target(info: &ParticipantInfo) -> bool {
     let by_grant = info.permission.agent || info.permission.recorder;
     !by_grant && !matches!(info.kind, ParticipantKind::Agent | ParticipantKind::Egress)
+}
+
+fn forget_room(workers: &mut Workers, name: &str) {
+    let room = workers.rooms.get(name);
+    let jobs: Vec<_> = room.into_iter().flat_map(Room::jobs).collect();
+    for key in jobs {
+        workers.remove_job(key);
+    }
+    workers.rooms.remove(name);
+}
+
+/// Begins a job, unless the dispatch has it.
+fn begin_job(workers: &mut Workers, name: &str, dispatch: &str, kind: &WorkerKind, target: Target) {
+    let sid = target.as_ref().map(|target| target.sid.as_str());
+    let Some(room) = workers.rooms.get_mut(name) else {
+        return;
+    };
+    let Some(dispatch) = room.dispatch_mut(dispatch) else {
+        return;
+    };
+    let jobs = &workers.jobs;
+    let mut same = dispatch.jobs.iter().filter_map(|key| jobs.get(*key));
+    if same.any(|job| job.kind == *kind && job.is_about(sid)) {
+        return;
+    }
+    let key = workers.jobs.insert(Job {
+        id: workers.names.next("AJ_"),
+        room: name.to_owned(),
+        dispatch: dispatch.id.clone(),
+        kind: kind.clone(),
+        target,
+        stage: Stage::Waiting { until: None },
+        declined: BTreeSet::new(),
+        restarts: 0,
+        worker_id: String::new(),
+        error: String::new(),
+        started: Duration::ZERO,
+        updated: Duration::ZERO,
+        ended: Duration::ZERO,
+    });
+    dispatch.jobs.push(key);
+}
+
+/// Has the nodes of a room forget all of its parts.
+fn forget_parts(workers: &mut Workers, room: &str) {
+    let known = workers.rooms.get(room);
+    let dispatches = known.into_iter().flat_map(|room| &room.dispatches);
+    let mut parts = vec![PART.to_owned()];
+    for dispatch in dispatches {
+        parts.push(dispatch_part(&dispatch.id));
+        let jobs = dispatch.jobs.iter().filter_map(|key| workers.jobs.get(*key));
+        parts.extend(jobs.map(|job| job_part(&dispatch.id, &job.id)));
+    }
+    for part in parts {
+        workers.jobs.mark(room, part);
+    }
+}
+
+/// The kinds of jobs of a room that wait.
+fn waiting_kinds(workers: &Workers, room: &str) -> BTreeSet<WorkerKind> {
+    let jobs = workers.rooms.get(room).into_iter().flat_map(Room::jobs);
+    let waiting = jobs.filter_map(|key: JobKey| workers.jobs.get(key));
+    let waiting = waiting.filter(|job| matches!(job.stage, Stage::Waiting { .. }));
+    waiting.map(|job| job.kind.clone()).collect()
 }

@@ -2,6 +2,7 @@
 
 mod dispatches;
 mod failures;
+mod takeover;
 mod workers;
 mod world;
 

@@ -14,6 +14,8 @@ pub(super) enum Timer {
     Registration(ConnectionId),
     /// A job waits for something.
     Job(JobKey),
+    /// All parts of a room that this controller goes on with are there.
+    Restored(String),
     /// An agent has to have left: its room and its identity.
     Removal(String, String),
 }

@@ -26,7 +26,7 @@ use crate::limits::DISPATCHES_KEPT_MAX;
 const REGISTER_MAX: Duration = Duration::from_secs(10);
 
 /// How long a job whose worker is lost is kept for it, while its agent is not in the room.
-const LOST_GRACE: Duration = Duration::from_secs(20);
+pub(super) const LOST_GRACE: Duration = Duration::from_secs(20);
 
 /// Workers, the dispatches of rooms, and the jobs that bring the two together.
 #[derive(Debug)]
@@ -162,6 +162,7 @@ impl Workers {
                     }
                 }
                 Timer::Job(key) => self.job_due(now, key, out),
+                Timer::Restored(room) => self.offer_restored(now, &room, out),
                 Timer::Removal(room, identity) => self.removal_due(room, identity, out),
             }
         }
@@ -187,17 +188,20 @@ impl Workers {
 
     /// Sends a message in the form that the worker speaks.
     pub(super) fn send(&self, connection: ConnectionId, message: Message, out: &mut Vec<Output>) {
-        let Some(worker) = self.workers.get(&connection) else {
+        if let Some(frame) = frame(self, connection, message) {
+            out.push(Output::Send { connection, frame });
+        }
+    }
+
+    /// Another server says something to a worker, by way of this one.
+    pub fn relay(&self, connection: ConnectionId, frame: Frame, out: &mut Vec<Output>) {
+        if !self.workers.contains_key(&connection) {
             return;
-        };
-        let message = ServerMessage { message: Some(message) };
-        let text = match worker.json {
-            true => serde_json::to_vec(&message).ok(),
-            false => None,
-        };
-        let frame = match text {
-            Some(text) => Frame::Text(self.ledger.enter(text)),
-            None => Frame::Binary(self.ledger.enter(message.encode_to_vec())),
+        }
+        let bytes = self.ledger.enter(frame.to_bytes().into());
+        let frame = match frame {
+            Frame::Text(_) => Frame::Text(bytes),
+            Frame::Binary(_) | Frame::Parts(_) => Frame::Binary(bytes),
         };
         out.push(Output::Send { connection, frame });
     }
@@ -208,4 +212,18 @@ impl Workers {
         let kinds = registrations.map(|registration| &registration.kind);
         kinds.filter(|kind| kind.serves(agent, job_type)).cloned().collect()
     }
+}
+
+/// A message in the form that the worker speaks.
+pub(super) fn frame(workers: &Workers, connection: ConnectionId, message: Message) -> Option<Frame> {
+    let worker = workers.workers.get(&connection)?;
+    let message = ServerMessage { message: Some(message) };
+    let text = match worker.json {
+        true => serde_json::to_vec(&message).ok(),
+        false => None,
+    };
+    Some(match text {
+        Some(text) => Frame::Text(workers.ledger.enter(text)),
+        None => Frame::Binary(workers.ledger.enter(message.encode_to_vec())),
+    })
 }

@@ -134,7 +134,7 @@ impl From<AdminError> for ApiError {
             | AdminError::TooManyRooms
             | AdminError::TooManyRoomsOfKey
             | AdminError::TooManyCalls => Code::ResourceExhausted,
-            AdminError::Draining => Code::Unavailable,
+            AdminError::Draining | AdminError::Moved => Code::Unavailable,
             AdminError::Rpc(error) => of_rpc(error),
             AdminError::RemoteUnmuteDisabled => Code::FailedPrecondition,
             AdminError::InvalidArgument(_) => Code::InvalidArgument,

@@ -71,7 +71,7 @@ impl Line {
         self.waiting.first().map(|(until, _)| *until)
     }
 
-    pub(super) fn push(&mut self, now: Instant, message: &Arc<Message>, depth_max: usize, out: &mut Vec<Output>) {
+    pub(super) fn push(&mut self, came: Instant, message: &Arc<Message>, depth_max: usize, out: &mut Vec<Output>) {
         let room = self.rooms.get(&message.room);
         let depth = room.map_or(0, |room| room.messages.len());
         let bytes: usize = room.map_or(0, |room| room.messages.iter().map(|(_, other)| other.body.len()).sum());
@@ -88,7 +88,7 @@ impl Line {
         self.len += 1;
         self.bytes += message.body.len();
         let room = self.rooms.entry(message.room.clone()).or_default();
-        room.messages.push_back((now, message.clone()));
+        room.messages.push_back((came, message.clone()));
         if depth == 0 {
             self.ready.push_back(message.room.clone());
         }
@@ -116,6 +116,10 @@ impl Line {
             let Some(room) = self.rooms.get_mut(&name) else {
                 continue;
             };
+            // A room that was forgotten and is back may be listed twice.
+            if room.attempt.is_some() {
+                continue;
+            }
             if let Some((_, message)) = room.messages.front() {
                 room.attempt = Some(id);
                 self.attempts += 1;
@@ -142,11 +146,28 @@ impl Line {
         let sent = self.take_first(name);
         match (is_success(outcome), sent) {
             (false, Some(message)) => self.lose(message, Counter::Refused, out),
-            _ => out.push(Output::Count(Counter::Delivered)),
+            (_, sent) => {
+                out.push(Output::Count(Counter::Delivered));
+                out.extend(sent.map(Output::Done));
+            }
         }
         if self.rooms.contains_key(name) {
             self.ready.push_back(name.to_owned());
         }
+    }
+
+    /// Drops the messages of a room but one that is being sent.
+    pub(super) fn forget_room(&mut self, name: &str) {
+        let Some(room) = self.rooms.get_mut(name) else {
+            return;
+        };
+        let stays = usize::from(room.attempt.is_some());
+        let dropped: Vec<_> = room.messages.drain(stays.min(room.messages.len())..).collect();
+        if room.messages.is_empty() {
+            self.rooms.remove(name);
+        }
+        self.len -= dropped.len();
+        self.bytes -= dropped.iter().map(|(_, message)| message.body.len()).sum::<usize>();
     }
 
     /// Gives all messages up.
@@ -182,6 +203,7 @@ impl Line {
 
     fn lose(&self, message: Arc<Message>, why: Counter, out: &mut Vec<Output>) {
         out.push(Output::Count(why));
+        out.push(Output::Done(message.clone()));
         out.push(Output::Lost(Lost {
             url: self.receiver.url.clone(),
             message,

@@ -1,9 +1,12 @@
 //! The body of a webhook.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use bytes::Bytes;
 use controller::{ParticipantInfo, Publisher, RoomChange, RoomEvent, RoomInfo, TrackInfo};
 use livekit_protocol as proto;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::form::json_value;
@@ -38,8 +41,24 @@ pub struct Message {
     pub id: String,
     /// The name of the room. Messages of one room are delivered in order.
     pub room: String,
+    /// When it happened, since 1970-01-01 UTC.
+    pub at: Duration,
     /// A `WebhookEvent` in JSON.
     pub body: Bytes,
+}
+
+/// A message in a form that another process can go on with.
+#[derive(Serialize, Deserialize)]
+struct SavedMessage<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    room: Cow<'a, str>,
+    at: Duration,
+    #[serde(borrow)]
+    body: Cow<'a, str>,
 }
 
 /// `livekit.WebhookEvent` in JSON: fields with their default value are left out, and 64-bit numbers
@@ -99,8 +118,33 @@ impl Message {
             event,
             id,
             room: name,
+            at,
             body: body.into(),
         }
+    }
+
+    /// In a form that another process can go on with.
+    pub fn save(&self) -> Vec<u8> {
+        let saved = SavedMessage {
+            event: self.event.into(),
+            id: self.id.as_str().into(),
+            room: self.room.as_str().into(),
+            at: self.at,
+            body: String::from_utf8_lossy(&self.body),
+        };
+        serde_json::to_vec(&saved).unwrap_or_default()
+    }
+
+    /// The message that was saved; `None` if these bytes are none.
+    pub fn restore(saved: &[u8]) -> Option<Self> {
+        let saved: SavedMessage<'_> = serde_json::from_slice(saved).ok()?;
+        Some(Self {
+            event: EVENTS.into_iter().find(|event| *event == saved.event)?,
+            id: saved.id.into_owned(),
+            room: saved.room.into_owned(),
+            at: saved.at,
+            body: saved.body.into_owned().into(),
+        })
     }
 }
 

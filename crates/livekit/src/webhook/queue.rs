@@ -71,6 +71,8 @@ pub enum Output {
     Count(Counter),
     /// Log that a message is not delivered. It has been counted.
     Lost(Lost),
+    /// A receiver is done with a message: it has it, or does not get it.
+    Done(Arc<Message>),
 }
 
 /// A message that is not delivered to a receiver.
@@ -141,18 +143,30 @@ impl Queue {
         self.keys = keys;
     }
 
-    /// Takes a message for all receivers.
-    pub fn push(&mut self, now: Instant, message: Message, out: &mut Vec<Output>) {
+    /// Takes a message of this age for all receivers. Returns for how many it is; each says
+    /// [`Output::Done`] once.
+    pub fn push(&mut self, now: Instant, age: Duration, message: Message, out: &mut Vec<Output>) -> usize {
         if !self.is_wanted(message.event) {
-            return;
+            return 0;
         }
+        let came = now.checked_sub(age).unwrap_or(now);
         let message = Arc::new(message);
         let keys = &self.keys;
         let told = |line: &&mut Line| keys.rooms(&line.receiver().key).admits(&message.room);
+        let mut lines = 0;
         for line in self.lines.values_mut().filter(told) {
-            line.push(now, &message, self.settings.depth_max, out);
+            line.push(came, &message, self.settings.depth_max, out);
+            lines += 1;
         }
         self.begin(now, out);
+        lines
+    }
+
+    /// Drops the messages of a room, which somebody else sends. Those that are being sent stay.
+    pub fn forget_room(&mut self, room: &str) {
+        for line in self.lines.values_mut() {
+            line.forget_room(room);
+        }
     }
 
     /// Takes the outcome of an attempt. Every attempt has one.

@@ -1,5 +1,7 @@
 //! Order, repetition and bounds of deliveries, and the token.
 
+mod succession;
+
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, verify};
@@ -28,7 +30,8 @@ fn message(room: &str, id: &str) -> Message {
         event: "room_started",
         id: id.to_owned(),
         room: room.to_owned(),
-        body: vec![b'x'; 10].into(),
+        at: Duration::from_secs(1_800_000_000),
+        body: "{\"a\": 1}".into(),
     }
 }
 
@@ -39,6 +42,7 @@ struct World {
     sent: Vec<Delivery>,
     counts: Counters,
     lost: Vec<(String, Counter)>,
+    done: Vec<String>,
 }
 
 impl World {
@@ -49,25 +53,27 @@ impl World {
             sent: Vec::new(),
             counts: Counters::default(),
             lost: Vec::new(),
+            done: Vec::new(),
         };
         world.configure(settings);
         world
     }
 
-    fn act(&mut self, act: impl FnOnce(&mut Queue, Instant, &mut Vec<Output>)) {
+    fn act<T>(&mut self, act: impl FnOnce(&mut Queue, Instant, &mut Vec<Output>) -> T) {
         let mut out = Vec::new();
         act(&mut self.queue, self.now, &mut out);
         for output in out {
             match output {
                 Output::Send(delivery) => self.sent.push(delivery),
                 Output::Count(counter) => self.counts.count(counter),
+                Output::Done(message) => self.done.push(message.id.clone()),
                 Output::Lost(lost) => self.lost.push((lost.message.id.clone(), lost.why)),
             }
         }
     }
 
     fn push(&mut self, room: &str, id: &str) {
-        self.act(|queue, now, out| queue.push(now, message(room, id), out));
+        self.act(|queue, now, out| queue.push(now, Duration::ZERO, message(room, id), out));
     }
 
     /// The ids of the messages that are being sent.
@@ -229,7 +235,7 @@ fn a_full_queue_drops_the_newest_message_and_counts_it() {
             body: vec![b'x'; WEBHOOK_BYTES_MAX / 2].into(),
             ..message(room, room)
         };
-        world.act(|queue, now, out| queue.push(now, large, out));
+        world.act(|queue, now, out| queue.push(now, Duration::ZERO, large, out));
     }
     assert_eq!(world.lost, [("c".to_owned(), Counter::QueueFull)]);
     world.answer("a", 200);
@@ -249,10 +255,10 @@ fn a_room_with_long_messages_leaves_bytes_to_others() {
         ..message(room, "long")
     };
     while world.lost.is_empty() {
-        world.act(|queue, now, out| queue.push(now, long("a"), out));
+        world.act(|queue, now, out| queue.push(now, Duration::ZERO, long("a"), out));
     }
     for _ in 0..20 {
-        world.act(|queue, now, out| queue.push(now, long("b"), out));
+        world.act(|queue, now, out| queue.push(now, Duration::ZERO, long("b"), out));
     }
     assert_eq!(world.lost.len(), 1, "only the first room lost a message");
 }
@@ -302,7 +308,7 @@ fn events_are_filtered_by_name() {
                 event,
                 ..message(event, event)
             };
-            world.act(|queue, now, out| queue.push(now, message, out));
+            world.act(|queue, now, out| queue.push(now, Duration::ZERO, message, out));
         }
         world.sent.len()
     };

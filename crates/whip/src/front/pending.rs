@@ -68,7 +68,7 @@ impl Front {
         match accept(session.protocol, &session.offer, &mut told) {
             Ok(accepted) => {
                 (session.sid, session.tag) = (accepted.sid, accepted.tag);
-                let mut location = Route::of_session(session.protocol, &session.sid);
+                let mut location = Route::of_session(session.protocol, &session.room, &session.sid);
                 if let Some(token) = session.token.as_ref().filter(|_| has_token_in_url) {
                     // A client that cannot set a header asks for this URL as it is.
                     location += &format!("?access_token={}", token.text());
@@ -109,6 +109,7 @@ impl Front {
             return Err(Answer::refusal(422, "ICE cannot be restarted"));
         };
         session.tag = tag;
+        self.unsaved.changed(connection);
         Ok(Answer::of(200, FRAGMENT, fragment::of_description(sdp)).with("etag", quoted(&session.tag)))
     }
 }

@@ -1,7 +1,9 @@
 //! Requests against a controller: publishers and players of one room.
 
 mod encoder;
+mod regions;
 mod shares;
+mod succession;
 mod tokens;
 
 use std::net::IpAddr;
@@ -30,8 +32,25 @@ struct World {
     connections: u64,
     /// Of the client that asks.
     address: Option<IpAddr>,
+    region: Option<String>,
     /// The outputs of the last request.
     out: Vec<controller::Output>,
+}
+
+/// Has a node say where it is.
+fn announce(controller: &mut Controller, now: Instant, node: NodeId) {
+    let notice = Notice::Node(Node {
+        node,
+        addresses: vec![([192, 0, 2, node.0 as u8], 7882).into()],
+        tcp_addresses: Vec::new(),
+        fingerprint: Fingerprint {
+            hash: HashFunction::Sha256,
+            digest: vec![0xab; 32],
+        },
+        clear_rtp: false,
+        capabilities: Capabilities::ALL,
+    });
+    controller.handle(now, Input::Notice { node, notice }, &mut Vec::new());
 }
 
 impl World {
@@ -40,22 +59,7 @@ impl World {
         let clock = WallClock { now, unix: UNIX };
         let mut controller = Controller::new(Config::new(keys.clone()), clock, [7; 32]);
         controller.set_room_events(true);
-        let node = Node {
-            node: NODE,
-            addresses: vec!["192.0.2.1:7882".parse().unwrap()],
-            tcp_addresses: Vec::new(),
-            fingerprint: Fingerprint {
-                hash: HashFunction::Sha256,
-                digest: vec![0xab; 32],
-            },
-            clear_rtp: false,
-            capabilities: Capabilities::ALL,
-        };
-        let announced = Input::Notice {
-            node: NODE,
-            notice: Notice::Node(node),
-        };
-        controller.handle(now, announced, &mut Vec::new());
+        announce(&mut controller, now, NODE);
         Self {
             controller,
             front: Front::default(),
@@ -64,6 +68,7 @@ impl World {
             watch: Watch::new(vec!["lobby".to_owned()]),
             connections: 0,
             address: None,
+            region: None,
             out: Vec::new(),
         }
     }
@@ -96,7 +101,7 @@ impl World {
             Err(answer) => return answer,
         };
         if let Call::Open(open) = &mut call {
-            open.address = self.address;
+            (open.address, open.region) = (self.address, self.region.clone());
         }
         let connection = ConnectionId(self.connections);
         let call_id = CallId(self.connections);
@@ -177,7 +182,7 @@ fn a_publisher_is_played() {
     let ada = world.publish("ada");
     let media_type = header(&ada, "content-type");
     assert_eq!((ada.status, media_type), (201, "application/sdp"), "{}", ada.body);
-    assert!(header(&ada, "location").starts_with("/whip/v1/PA_"));
+    assert!(header(&ada, "location").starts_with("/whip/v1/bG9iYnk/PA_"));
     assert_eq!(ada.body.matches("a=recvonly").count(), 2, "{}", ada.body);
     assert!(ada.body.contains("a=setup:active"), "{}", ada.body);
     let ben = world.play("ben", "");

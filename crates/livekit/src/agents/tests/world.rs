@@ -62,6 +62,22 @@ pub(super) fn request(name: &str) -> AgentRequest {
     }
 }
 
+/// A room of this name.
+pub(super) fn room_info(room: &str) -> RoomInfo {
+    RoomInfo {
+        sid: format!("RM_{room}"),
+        name: room.to_owned(),
+        empty_timeout: Duration::ZERO,
+        departure_timeout: Duration::ZERO,
+        max_participants: 0,
+        created: UNIX,
+        metadata: String::new(),
+        num_participants: 0,
+        num_publishers: 0,
+        active_recording: false,
+    }
+}
+
 pub(super) struct World {
     pub(super) workers: Workers,
     pub(super) now: Instant,
@@ -101,6 +117,11 @@ impl World {
                 Output::Send {
                     connection,
                     frame: Frame::Binary(bytes),
+                }
+                | Output::SendKept {
+                    connection,
+                    frame: Frame::Binary(bytes),
+                    ..
                 } => {
                     let message = proto::ServerMessage::decode(bytes).expect("a message").message;
                     self.sent.push((connection, message.expect("of a known kind")));
@@ -108,8 +129,15 @@ impl World {
                 Output::Send {
                     frame: Frame::Text(text),
                     ..
+                }
+                | Output::SendKept {
+                    frame: Frame::Text(text),
+                    ..
                 } => self.texts.push(String::from_utf8(text.to_vec()).expect("UTF-8")),
                 Output::Send {
+                    frame: Frame::Parts(_), ..
+                }
+                | Output::SendKept {
                     frame: Frame::Parts(_), ..
                 } => unreachable!("no message to a worker has a list of participants"),
                 Output::Close {
@@ -231,18 +259,7 @@ impl World {
     pub(super) fn event(&mut self, room: &str, change: RoomChange) {
         let event = RoomEvent {
             id: "EV_1".to_owned(),
-            room: RoomInfo {
-                sid: format!("RM_{room}"),
-                name: room.to_owned(),
-                empty_timeout: Duration::ZERO,
-                departure_timeout: Duration::ZERO,
-                max_participants: 0,
-                created: UNIX,
-                metadata: String::new(),
-                num_participants: 0,
-                num_publishers: 0,
-                active_recording: false,
-            },
+            room: room_info(room),
             at: UNIX,
             change,
         };

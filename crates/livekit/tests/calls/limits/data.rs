@@ -41,6 +41,8 @@ fn send(world: &mut World, from: &Client, label: &str, packet: &DataPacket) {
         label: Arc::from(label),
         payload,
         message: message_id(1),
+        reliable: true,
+        passed_on: None,
     });
 }
 
@@ -167,6 +169,8 @@ fn bytes_on_an_applications_own_channel_go_to_everybody_else_as_reliable_user_da
             label: Arc::from("pubraw"),
             payload: b"hello".to_vec().into(),
             message: message_id(1),
+            reliable: true,
+            passed_on: None,
         });
     }
     let got = delivered(&world);
@@ -199,6 +203,8 @@ fn malformed_packets_are_counted_and_dropped() {
             label: Arc::from(label),
             payload: payload.into(),
             message: message_id(1),
+            reliable: true,
+            passed_on: None,
         });
     }
     assert!(delivered(&world).is_empty());
@@ -300,6 +306,8 @@ fn every_message_is_said_to_be_dealt_with_whatever_became_of_it() {
             label: Arc::from("_reliable"),
             payload,
             message,
+            reliable: true,
+            passed_on: None,
         });
         let commands = world.new_commands();
         assert_eq!(commands.last(), Some(&Command::MessageHandled { message }));
@@ -321,6 +329,8 @@ fn messages_that_arrived_before_their_sender_left_are_passed_on_in_its_name() {
             label: Arc::from("_reliable"),
             payload: packet(sequence, &[]).encode_to_vec().into(),
             message: message_id(1),
+            reliable: true,
+            passed_on: None,
         });
     };
     say(&mut world, 1);

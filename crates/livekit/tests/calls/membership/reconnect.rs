@@ -239,6 +239,8 @@ fn reliable_data_sent_meanwhile_is_sent_again() {
             label: Arc::from("_reliable"),
             payload,
             message: message_id(1),
+            reliable: true,
+            passed_on: None,
         });
     }
     world.hang_up(bob.connection);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use controller::PeerMode::{Dual, Single};
 use controller::{AdminRequest, Config, Event, Population};
+use livekit::Refusal;
 use livekit_protocol::leave_request::Action;
 use livekit_protocol::participant_info::State;
 use livekit_protocol::signal_request::Message as Said;
@@ -82,6 +83,7 @@ fn a_missing_room_is_not_found_if_joining_creates_none() {
     let refusal = world
         .admission(&claims("ada"), Single, "")
         .check(&world.controller, world.now)
+        .map_err(Refusal::from)
         .unwrap_err();
     assert_eq!(refusal.status, 404);
     assert!(refusal.text.contains("requested room does not exist"));
@@ -98,6 +100,7 @@ fn a_full_room_takes_nobody_but_those_who_are_in_it() {
         world
             .admission(&claims(identity), Single, "")
             .check(&world.controller, world.now)
+            .map_err(Refusal::from)
     };
     assert_eq!(vet(&world, "bob").unwrap_err().status, 503);
     assert_eq!(vet(&world, "ada"), Ok(()));

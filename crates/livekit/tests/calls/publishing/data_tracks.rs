@@ -92,6 +92,8 @@ fn send(world: &mut World, from: &Client, packet: &[u8]) {
         label: Arc::from(LABEL),
         payload: packet.into(),
         message: message_id(1),
+        reliable: true,
+        passed_on: None,
     });
 }
 

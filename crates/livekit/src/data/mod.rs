@@ -1,5 +1,8 @@
 //! Data packets: the protocol's form of the controller's messages.
 
+mod passing;
+pub(crate) mod tracks;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,8 +17,8 @@ use livekit_protocol::{DataPacket, RpcRequest, UserPacket};
 use prost::Message;
 use southbound::{Command, MessageId, NodeId, Notice, TransportId};
 
-use crate::data_tracks;
 use crate::limits::DATA_PACKET_MAX;
+pub use passing::Messages;
 
 /// The controller's input for a notice of a node: a message of a data channel is read.
 pub fn notice_input(node: NodeId, notice: Notice) -> Input {
@@ -25,9 +28,12 @@ pub fn notice_input(node: NodeId, notice: Notice) -> Input {
             label,
             payload,
             message,
+            passed_on,
+            ..
         } => Input::Data {
             transport,
             message,
+            passed_on,
             data: read(&label, &payload).map(Box::new),
         },
         notice => Input::Notice { node, notice },
@@ -37,18 +43,22 @@ pub fn notice_input(node: NodeId, notice: Notice) -> Input {
 /// The command that sends a message of the controller's on data channels. `message` is the agent's
 /// name for the one that is passed on by it.
 pub fn data_command(to: Vec<TransportId>, message: Option<MessageId>, data: DataMessage) -> Command {
-    let reliable = data.reliable;
-    let label = match data.content {
-        DataContent::Frame { .. } => DATA_TRACK,
-        _ if reliable => RELIABLE,
-        _ => LOSSY,
-    };
+    let (label, reliable) = (channel(&data), data.reliable);
     Command::Send {
         to,
         label: Arc::from(label),
         payload: write(data).into(),
         reliable,
         message,
+    }
+}
+
+/// The channel that a message is sent on.
+pub(crate) fn channel(data: &DataMessage) -> &'static str {
+    match data.content {
+        DataContent::Frame { .. } => DATA_TRACK,
+        _ if data.reliable => RELIABLE,
+        _ => LOSSY,
     }
 }
 
@@ -61,7 +71,7 @@ pub(crate) fn read(label: &str, payload: &[u8]) -> Option<DataMessage> {
         return None;
     }
     if label == DATA_TRACK {
-        return data_tracks::handle(payload).map(|handle| frame(handle, payload));
+        return tracks::handle(payload).map(|handle| frame(handle, payload));
     }
     if matches!(label, RELIABLE | LOSSY) {
         let packet = DataPacket::decode(payload).ok()?;
@@ -197,7 +207,7 @@ pub(crate) fn write(data: DataMessage) -> Vec<u8> {
             value: Some(Value::RpcRequest(rpc_request(call))),
             ..DataPacket::default()
         },
-        DataContent::Frame { handle, packet } => return data_tracks::with_handle(&packet, handle),
+        DataContent::Frame { handle, packet } => return tracks::with_handle(&packet, handle),
         DataContent::RpcReply(RpcReply { encoded, .. }) | DataContent::Packet { encoded, .. } => {
             DataPacket::decode(encoded).unwrap_or_default()
         }
