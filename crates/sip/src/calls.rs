@@ -98,7 +98,7 @@ impl Calls {
         self.owners.contains_key(&at)
     }
 
-    /// Statistics for dashboards.
+    /// The statistics that dashboards show.
     pub(crate) fn snapshot(&mut self, now: Instant) -> Snapshot {
         self.statistics.snapshot(now, self.calls.len(), self.ports.pools())
     }

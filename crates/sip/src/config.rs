@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use southbound::NodeId;
 use wire::sdp::Fingerprint;
 
 use crate::destinations::Destinations;
@@ -43,6 +44,9 @@ pub struct Config {
     /// Whether the caller takes the results of
     /// [`CallController::take_changes`](crate::CallController::take_changes).
     pub saves: bool,
+    /// The id of this machine among those of a cluster that relay calls. Requests about calls of
+    /// the others are passed on to them.
+    pub cluster: Option<NodeId>,
 }
 
 impl Config {
@@ -63,6 +67,7 @@ impl Config {
             sip_source: false,
             destinations: Destinations::default(),
             saves: false,
+            cluster: None,
         }
     }
 }

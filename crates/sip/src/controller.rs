@@ -1,5 +1,6 @@
 //! The state machine of all calls.
 
+mod elsewhere;
 mod requests;
 
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ use crate::config::{Config, ConfigRefused};
 use crate::counters::Counters;
 use crate::destinations::Machine;
 use crate::messages::{Input, Output, RequestId};
+use crate::peers::Peers;
 use crate::quality::Scores;
 use crate::replies::Replies;
 use crate::saved::Change;
@@ -22,6 +24,8 @@ use crate::statistics::Snapshot;
 pub struct CallController {
     calls: Calls,
     replies: Replies,
+    /// The other machines, in a cluster.
+    peers: Option<Peers>,
 }
 
 impl CallController {
@@ -30,7 +34,9 @@ impl CallController {
     ///
     /// Errors: see [`ConfigRefused`].
     pub fn new(config: Config, clock: WallClock, seed: [u8; 32]) -> Result<Self, ConfigRefused> {
+        let peers = config.cluster.map(|own| Peers::new(own, clock.now));
         Ok(Self {
+            peers,
             calls: Calls::new(config, clock, Random::new(seed))?,
             replies: Replies::default(),
         })
@@ -41,6 +47,8 @@ impl CallController {
         self.handle_timeout(now, out);
         match input {
             Input::Request(id, request) => self.request(now, id, request, out),
+            Input::Passed(id, by, request) => self.passed(now, (id, by), request, out),
+            Input::Peer(event) => self.on_peer(now, event, out),
             Input::Notice(notice) => {
                 self.on_notice(now, notice, out);
                 // It may be the last that was waited for.
@@ -52,12 +60,15 @@ impl CallController {
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due, without other input.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let replies = self.replies.poll_timeout();
-        self.calls.poll_timeout().into_iter().chain(replies).min()
+        let peers = self.peers.as_ref().and_then(Peers::poll_timeout);
+        let calls = self.calls.poll_timeout();
+        calls.into_iter().chain(replies).chain(peers).min()
     }
 
     /// Handles all timeouts up to now, and appends actions to `out`.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Output>) {
         self.stop_waiting(now, out);
+        self.stop_waiting_for_peers(now, out);
         self.calls.handle_timeout(now, out);
     }
 
@@ -111,7 +122,7 @@ impl CallController {
 
     /// Whether a request is still to be answered.
     pub fn is_waiting(&self, request: RequestId) -> bool {
-        self.replies.is_waiting(request)
+        self.replies.is_waiting(request) || self.peers.as_ref().is_some_and(|peers| peers.holds(request))
     }
 
     /// Counters of the controller.

@@ -99,5 +99,36 @@ counting::counters! {
         ReportStale = "report_stale",
         /// Requests that did not wait any longer for the media node.
         NodeSilent = "node_silent",
+
+        /// Requests that were passed on to the machine of their call.
+        PeerPassed = "peer_passed",
+        /// Requests that another machine has answered.
+        PeerAnswered = "peer_answered",
+        /// Requests of other machines' proxies that were carried out here.
+        PeerTaken = "peer_taken",
+        /// Requests of other machines' proxies whose call is not here.
+        PeerUnknown = "peer_unknown",
+        /// Requests that a machine did not take, because the call is not there any more; it is
+        /// looked for again.
+        PeerDenied = "peer_denied",
+        /// Requests that are placed anew because the connection of their machine is gone.
+        PeerLost = "peer_lost",
+        /// Requests refused because their machine did not answer in time.
+        PeerTimeouts = "peer_timeouts",
+        /// Requests refused because their machine is busy, gave no usable answer or was not found.
+        PeerFailed = "peer_failed",
+        /// Questions of other machines for a call.
+        PeerAsked = "peer_asked",
+        /// Calls that this machine and another one were about to begin, and that the other has.
+        PeerRival = "peer_rival",
+        /// Machines that did not say in time whether they have a call.
+        PeerSilent = "peer_silent",
+        /// Answers of other machines that nobody waits for any more.
+        PeerStale = "peer_stale",
+        /// Requests of other machines that are about no call, messages that do not belong there,
+        /// and machines beyond the limit.
+        PeerRefused = "peer_refused",
+        /// Starts at which not all other machines were connected in time.
+        PeersMissing = "peers_missing",
     }
 }

@@ -9,7 +9,8 @@
 //! answers. [`sdp`] reads and rewrites descriptions, [`quality`] rates calls, [`statistics`] are
 //! for dashboards. Inside, `call` is one call, `calls` are all of them with their ports, and
 //! `replies` are the answers that wait or are repeated; `ng` and `rtpproxy` turn commands into what
-//! `calls` does.
+//! `calls` does. `peers` are the other machines of a cluster, which may have the call of a
+//! command.
 
 #![forbid(unsafe_code)]
 
@@ -24,18 +25,24 @@ mod call;
 mod calls;
 mod config;
 mod controller;
+mod cookie;
 mod counters;
 mod destinations;
 mod form;
 mod messages;
+mod peers;
 mod ports;
 mod replies;
 mod saved;
+mod subject;
 
 pub use config::{Config, ConfigRefused, Feature, Interface, Learning};
 pub use controller::CallController;
 pub use counters::{Counter, Counters};
 pub use destinations::{Destinations, Machine};
 pub use environment::WallClock;
-pub use messages::{Input, Output, Request, RequestId};
+pub use messages::{
+    Form, Input, Malformed, Output, PEER_VERSION, PassOutcome, PassedRequest, PeerEvent, PeerMessage, Request,
+    RequestId,
+};
 pub use saved::Change;

@@ -109,3 +109,33 @@ pub const RATE_PORTS_EVERY: Duration = Duration::from_millis(20);
 /// How long a call without an answer and without a packet keeps its ports in any case. After that
 /// it ends for a call of another address, where no port is free or there are too many calls.
 pub const UNANSWERED_MIN: Duration = Duration::from_secs(10);
+
+/// Other machines of the cluster that calls are looked for at. Further ones are refused.
+pub const PEERS_MAX: usize = 64;
+
+/// How long another machine may take to say whether it has a call. After that it counts as one
+/// without the call, and is not waited for until it says anything again.
+pub const ASK_MAX: Duration = Duration::from_millis(300);
+
+/// How long a request about a call elsewhere may take. After that it is refused. A proxy has
+/// repeated it once or twice by then.
+pub const PASS_MAX: Duration = Duration::from_secs(2);
+
+/// How long after the start requests about unknown calls wait for the other machines.
+pub const SETTLE_MAX: Duration = Duration::from_millis(1_500);
+
+/// How often the machine of a request is looked for. Then the request is refused.
+pub const ATTEMPTS_MAX: u32 = 4;
+
+/// Requests whose machine is looked for, or that another machine carries out. One more is not
+/// answered, and the proxy asks again.
+pub const HELD_MAX: usize = 4_096;
+
+/// Bytes of such requests.
+pub const HELD_BYTES_MAX: usize = 16 << 20;
+
+/// Calls whose machine is remembered; the first one is forgotten first.
+pub const HINTS_MAX: usize = 65_536;
+
+/// Requests of one other machine that may be on their way here; one more is refused.
+pub const PASSED_MAX: usize = 1_024;

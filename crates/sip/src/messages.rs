@@ -1,9 +1,17 @@
-//! The input and the output of the state machine.
+//! The input and the output of the state machine, and the messages between machines of a cluster.
+
+mod passed;
+mod peer;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use southbound::NodeId;
 use southbound::relay::{RelayCommand, RelayNotice};
+
+pub(crate) use passed::RepeatKey;
+pub use passed::{Form, PassedRequest};
+pub use peer::{Malformed, PEER_VERSION, PassOutcome, PeerMessage};
 
 /// Input of the controller.
 #[derive(Clone, Debug)]
@@ -12,10 +20,30 @@ pub enum Input<'a> {
     Request(RequestId, Request<'a>),
     /// Something the media node tells.
     Notice(RelayNotice),
+    /// Another machine of the cluster passes on what a proxy asked it for. The id is one of this
+    /// machine's, as that of a proxy's request.
+    Passed(RequestId, NodeId, Request<'a>),
+    /// Something about another machine of the cluster.
+    Peer(PeerEvent),
+}
+
+/// An event of the other machines that relay calls, in a cluster.
+#[derive(Clone, Debug)]
+pub enum PeerEvent {
+    /// The machines that the cluster knows.
+    Known(Vec<NodeId>),
+    /// A machine is connected, or connected anew.
+    Joined(NodeId),
+    /// A machine could not be reached.
+    Unreached(NodeId),
+    /// The connection of a machine is gone.
+    Left(NodeId),
+    /// A machine says something. Requests that it passes on are [`Input::Passed`].
+    Said(NodeId, PeerMessage),
 }
 
 /// The caller's id of a request, for its reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
 /// A proxy's request.
@@ -70,4 +98,10 @@ pub enum Output {
         /// The answer.
         bytes: Arc<[u8]>,
     },
+    /// A request that was held for other machines, or is another machine's, gets no answer.
+    Unanswered(RequestId),
+    /// The call of a request that another machine has passed on is not here.
+    Elsewhere(RequestId),
+    /// Another machine is told this.
+    Peer(NodeId, PeerMessage),
 }

@@ -16,8 +16,12 @@ mod flags;
 mod framing;
 mod report;
 mod statistics;
+mod subject;
 
-pub(crate) use commands::{call_reported_on, execute, out_of_ports};
+pub(crate) use commands::{execute, failed, out_of_ports};
 use flags::Flags;
-pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, route, split, subprotocol};
+pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, route, subprotocol};
+pub(crate) use subject::{call_reported_on, subject};
 pub use value::Unreadable;
+
+pub use crate::cookie::split;

@@ -49,6 +49,11 @@ impl Replies {
         self.waiting.has(request)
     }
 
+    /// Whether a request with this cookie waits already.
+    pub(crate) fn is_under_way(&self, protocol: Protocol, from: Option<IpAddr>, cookie: &[u8]) -> bool {
+        self.waiting.has_cookie(protocol, from, cookie)
+    }
+
     /// The reply to an earlier request with this cookie.
     pub(crate) fn known(
         &mut self,

@@ -10,4 +10,4 @@ mod command;
 mod commands;
 
 pub use command::{Allocate, Command, ErrorCode, Names, Side};
-pub(crate) use commands::{call_reported_on, execute};
+pub(crate) use commands::{call_reported_on, execute, subject};

@@ -106,6 +106,8 @@ pub struct Section<'a> {
     pub setup: Option<Setup>,
     /// ICE user fragment and password.
     pub ice: Option<IceCredentials>,
+    /// Its ICE only answers checks (RFC 8445 section 2.5).
+    pub ice_lite: bool,
     /// It is wanted on the first section's port or not at all (RFC 8843).
     pub bundle_only: bool,
 }
@@ -156,6 +158,12 @@ impl Section<'_> {
         has_keys && self.is_rtp() && Keying::of(self.protocol, false, false) == Keying::Plain
     }
 
+    /// Whether its protocol demands protection, and its description names neither keys nor a
+    /// certificate: the two ends have them by other means, such as MIKEY (RFC 3830, RFC 4567).
+    pub fn has_other_keys(&self) -> bool {
+        self.keying() == Keying::Sdes && !self.says("crypto")
+    }
+
     /// Whether one of its own lines is an attribute of that name.
     fn says(&self, name: &str) -> bool {
         let mut own = self.lines.iter().filter_map(Line::attribute);
@@ -177,7 +185,7 @@ impl Section<'_> {
 /// The reason that a description is refused. The sender of the description must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SdpRefused {
-    /// It does not begin with `v=`.
+    /// It does not begin with `v=0`.
     NotSdp,
     /// A media section has no readable `m=` line.
     Section,

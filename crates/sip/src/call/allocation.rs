@@ -87,6 +87,7 @@ fn heard(rtp: SocketAddr) -> Heard {
         rtcp: SocketAddr::new(ip, rtcp),
         direction: Direction::SendRecv,
         ice: None,
+        ice_lite: false,
         clock_rate: TELEPHONE_CLOCK,
         received: None,
     }

@@ -79,6 +79,7 @@ impl Media {
             accept: Accept::Learn {
                 within: None,
                 window: EARLY_WINDOW,
+                rtp_only: false,
             },
             ingress_protection: Keys::Clear,
             rtp,
@@ -93,11 +94,13 @@ impl Media {
     fn entry(&self, end: usize, component: Component) -> Option<Entry> {
         let side = &self.sides[end];
         let ingress_protection = side.security.ingress_protection()?;
-        let carries_rtcp = self.is_rtp && (side.mux || component == Component::Rtcp);
+        // Some phones send RTCP to the port for RTP unannounced. A key opens RTCP at one port, as a
+        // packet could be replayed at the other.
+        let is_for_rtcp = side.mux || component == Component::Rtcp;
+        let carries_rtcp = self.is_rtp && (is_for_rtcp || !matches!(ingress_protection, Keys::Srtp(_)));
         let checks = side
-            .ice
-            .clone()
-            .map(|ours| (ours, side.heard.as_ref().and_then(|heard| heard.ice.clone())));
+            .checked()
+            .map(|ours| (ours.clone(), side.heard.as_ref().and_then(|heard| heard.ice.clone())));
         Some(Entry {
             at: side.local(component)?,
             accept: side.accept(component)?,
@@ -107,17 +110,9 @@ impl Media {
             } else {
                 None
             },
-            rtcp: if carries_rtcp {
-                self.hop(end, Component::Rtcp)
-            } else {
-                None
-            },
+            rtcp: self.hop(end, Component::Rtcp).filter(|_| carries_rtcp),
             checks,
-            clock_rate: if carries_rtcp {
-                side.clock_rate(self.is_protected(end))
-            } else {
-                None
-            },
+            clock_rate: side.clock_rate(self.is_protected(end)).filter(|_| carries_rtcp),
         })
     }
 

@@ -28,8 +28,8 @@ impl Media {
         terms: &Terms,
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
+        let before = self.choice.take();
         if !self.is_rtp {
-            self.choice = None;
             return Ok(self.pass(Attributes::Keep));
         }
         let speaks = section.keying();
@@ -38,19 +38,19 @@ impl Media {
         if self.may_pass_keys(end, section, terms, context.config) {
             let passed = match speaks {
                 // Media that may go past us cannot be opened and sealed here.
-                _ if self.passes_ice => {
-                    self.choice = None;
+                _ if self.passes_ice || section.has_other_keys() => Some(Attributes::Keep),
+                Keying::Sdes => self.offer_choice(end, section, moved, before, terms, context.random),
+                Keying::Dtls if section.is_opportunistic() && has_certificate => {
+                    self.keep_certificate(end, section, moved, terms, context.random);
                     Some(Attributes::Keep)
                 }
-                Keying::Sdes => self.offer_choice(end, section, moved, terms, context.random),
-                _ => Some(Attributes::Keep),
+                Keying::Plain | Keying::Dtls => Some(Attributes::Keep),
             };
             if let Some(passed) = passed {
                 return Ok(self.pass(passed));
             }
             // If no offered key may pass, we encrypt again.
         }
-        self.choice = None;
         let speaks = if has_certificate {
             accepted(section, &self.sides[end].security, terms)
         } else {
@@ -100,6 +100,9 @@ impl Media {
 
     /// The keying of the party that gets an offer.
     fn keying_of_other(&self, end: usize, section: &Section<'_>, terms: &Terms, has_certificate: bool) -> Keying {
+        if let Some(keying) = self.keying_apart(end, section, terms) {
+            return keying;
+        }
         let protocol = &self.protocols[1 - end];
         let speaks = section.keying();
         let takes_dtls = has_certificate && terms.keying.dtls != Dtls::Off;
@@ -125,7 +128,11 @@ impl Media {
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
         self.choose(end, section);
-        self.decline_keys(end, section);
+        if terms.keying.osrtp.accept {
+            self.accept_keys(end, section, terms);
+        } else {
+            self.decline_keys(end, section);
+        }
         if let Security::Dtls { instead, .. } = &mut self.sides[1 - end].security
             && terms.keying.dtls == Dtls::Off
             && let Some(instead) = instead.take()

@@ -16,11 +16,12 @@ impl Side {
         let expected = self.heard.as_ref()?.at(component);
         let source = &self.sources[component as usize];
         Some(match (self.policy.learning, source.settled()) {
-            (Learning::Off, _) if self.ice.is_none() => Accept::Only(expected),
+            (Learning::Off, _) if self.checked().is_none() => Accept::Only(expected),
             (_, Some(from)) if !self.policy.handover => Accept::Only(from),
             _ => Accept::Learn {
                 within: self.within(component),
                 window: source.window(),
+                rtp_only: component == Component::Rtp && !self.mux,
             },
         })
     }
@@ -28,7 +29,7 @@ impl Side {
     /// The only address that may be learned; none while a strict party is on hold without an
     /// address.
     fn within(&self, component: Component) -> Option<IpAddr> {
-        let strict = self.policy.strict && self.ice.is_none();
+        let strict = self.policy.strict && self.checked().is_none();
         let said = self.heard.as_ref().filter(|_| strict)?.at(component).ip();
         let ours = self.local.as_ref().map(|pair| pair.advertised);
         // If ours is public, a private address is behind a NAT: its packets have a source that is
@@ -44,8 +45,9 @@ impl Side {
             return Counter::SourceRefused;
         };
         let expected = heard.at(component);
+        let is_proof = self.checked().is_some();
         let source = &mut self.sources[component as usize];
-        if self.ice.is_some() {
+        if is_proof {
             source.prove(from);
             return Counter::SourceLearned;
         }

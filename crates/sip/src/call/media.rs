@@ -100,6 +100,10 @@ pub(crate) struct Heard {
     pub(crate) direction: Direction,
     #[serde(with = "form::credentials")]
     pub(crate) ice: Option<IceCredentials>,
+    /// It only answers checks, as we do. So nobody checks, and media goes to the described address
+    /// (RFC 8445 section 8.2.2).
+    #[serde(default)]
+    pub(crate) ice_lite: bool,
     /// The clock rate of its preferred format.
     pub(crate) clock_rate: u32,
     /// The source of its description, as stated by the proxy.
@@ -229,12 +233,18 @@ impl Side {
         self.ice = None;
     }
 
+    /// Our credentials towards a party that proves its address by checks.
+    pub(crate) fn checked(&self) -> Option<&IceCredentials> {
+        let is_lite = self.heard.as_ref().is_some_and(|heard| heard.ice_lite);
+        self.ice.as_ref().filter(|_| !is_lite)
+    }
+
     /// Whether a description says that the party is elsewhere: at another address or, with ICE,
     /// with other credentials.
     pub(crate) fn moves(&self, heard: &Heard) -> bool {
         let Some(before) = &self.heard else { return false };
         match (&before.ice, &heard.ice) {
-            (Some(before), Some(ice)) => before != ice,
+            (Some(before), Some(ice)) if !heard.ice_lite => before != ice,
             _ => !heard.is_zero() && self.said.map(|[rtp, _]| rtp) != Some(heard.rtp),
         }
     }
@@ -283,7 +293,7 @@ impl Side {
         let to = learned.unwrap_or(heard.at(component));
         // A party with ICE proves its address, whatever its description says.
         let is_somewhere = to.port() != 0 && !to.ip().is_unspecified();
-        (self.ice.is_some() || is_somewhere).then_some(to)
+        (self.checked().is_some() || is_somewhere).then_some(to)
     }
 
     /// The clock rate of media to the party, if its RTCP can be read: media encrypted from end to

@@ -91,8 +91,19 @@ pub(crate) struct KeyingTerms {
     pub(crate) dtls_reverse: Option<Dtls>,
     /// The hash function for the fingerprint of our certificate.
     pub(crate) fingerprint: Option<HashFunction>,
+    /// Keys that an answer may decline.
+    pub(crate) osrtp: Osrtp,
     /// SRTP is decrypted and encrypted again, although it could pass.
     pub(crate) recrypt: bool,
+}
+
+/// Keys with a protocol without protection, which an answer may take or decline (RFC 8643).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Osrtp {
+    /// Keys of ours are added to an offer without any.
+    pub(crate) offer: bool,
+    /// Offered keys are accepted by us, although the answer declines them.
+    pub(crate) accept: bool,
 }
 
 /// Attributes of sections.

@@ -15,11 +15,11 @@ use crate::counters::Counter;
 use crate::limits::{NODE_WAIT, PORTS_TRIED_MAX};
 use crate::messages::{Output, Request, RequestId};
 use crate::replies::{Continuation, NoticeKind, PendingRequest, Protocol, Wait};
-use crate::{ng, rtpproxy};
+use crate::{cookie, ng, rtpproxy};
 
 impl CallController {
-    /// A proxy asks for something.
-    pub(super) fn request(&mut self, now: Instant, id: RequestId, request: Request<'_>, out: &mut Vec<Output>) {
+    /// Carries out what a proxy asks for.
+    pub(super) fn perform(&mut self, now: Instant, id: RequestId, request: Request<'_>, out: &mut Vec<Output>) {
         let (protocol, from, message) = match request {
             Request::NgPlain(payload) => {
                 let request = PendingRequest::new(now, id, Protocol::Ng, None, payload);
@@ -32,10 +32,10 @@ impl CallController {
             Request::Ng { from, message } => (Protocol::Ng, from, message),
             Request::Rtpproxy { from, message } => (Protocol::Rtpproxy, from, message),
         };
-        let Some((cookie, payload)) = ng::split(message) else {
+        let Some((cookie, payload)) = cookie::split(message) else {
             return self.calls.counters.count(Counter::CookieMissing);
         };
-        if !cookie.iter().all(u8::is_ascii_graphic) {
+        if !cookie::is_usable(cookie) {
             return self.calls.counters.count(Counter::CookieRefused);
         }
         if let Some(bytes) = self.replies.known(now, protocol, from, cookie) {
@@ -85,6 +85,9 @@ impl CallController {
             // A port that may not be open is not reported. The proxy repeats its request.
             if wait.notices.iter().all(|(_, kind)| *kind == NoticeKind::Traffic) {
                 self.go_on(now, request, wait.then, out);
+            } else if self.peers.is_some() {
+                // It may be another machine's.
+                out.push(Output::Unanswered(request.id));
             }
         }
     }

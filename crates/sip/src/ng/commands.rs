@@ -123,7 +123,7 @@ impl Commands<'_> {
             return Ok(Dictionary::default());
         }
         let sdp = request
-            .text("sdp")
+            .spelt("sdp")
             .ok_or_else(|| self.incomplete("No SDP body in message"))?;
         let call = self
             .name(request, "call-id")?
@@ -303,7 +303,7 @@ impl Commands<'_> {
     }
 
     fn name<'a>(&mut self, request: &'a Dictionary, key: &str) -> Result<Option<&'a [u8]>, Failure> {
-        match request.text(key) {
+        match request.spelt(key) {
             Some(name) if name.len() > NAME_MAX => Err(self.incomplete("Name too long")),
             // Proxies send empty ones where they have none.
             name => Ok(name.filter(|name| !name.is_empty())),
@@ -354,28 +354,14 @@ fn tell_undone(name: &CallName, call: &mut Call, flags: &Flags, out: &mut Vec<Ou
     }
 }
 
-/// The call whose counts a request is about, if it is about any.
-pub(crate) fn call_reported_on(payload: &[u8]) -> Option<Vec<u8>> {
-    // Reading it costs more than looking for the words, and most requests are not of these.
-    let mentions = |word: &[u8]| payload.windows(word.len()).any(|window| window == word);
-    if !mentions(b"query") && !mentions(b"delete") || payload.len() > MESSAGE_MAX {
-        return None;
-    }
-    let (Value::Dictionary(request), _) = Encoding::of(payload)?.decode(payload).ok()? else {
-        return None;
-    };
-    let is_about_counts = matches!(request.text("command"), Some(b"query" | b"delete"));
-    request
-        .text("call-id")
-        .filter(|name| is_about_counts && name.len() <= NAME_MAX)
-        .map(Into::into)
-}
-
 /// The answer to a request for which no port could be opened.
 pub(crate) fn out_of_ports(payload: &[u8]) -> Vec<u8> {
-    let reply = Dictionary::default()
-        .with("result", "error")
-        .with("error-reason", "Ran out of ports");
+    failed(payload, "Ran out of ports")
+}
+
+/// The answer to a request that failed for a reason.
+pub(crate) fn failed(payload: &[u8], reason: &'static str) -> Vec<u8> {
+    let reply = Failure::Error(reason).reply();
     let mut bytes = Vec::new();
     Encoding::of(payload)
         .unwrap_or(Encoding::Bencode)

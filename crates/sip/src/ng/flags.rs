@@ -7,6 +7,7 @@
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`.
 
+mod osrtp;
 mod sdes;
 mod set;
 pub(crate) mod table;

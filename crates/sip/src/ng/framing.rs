@@ -6,7 +6,6 @@ pub use stream::Stream;
 
 use super::value::{Unreadable, Value};
 use super::{bencode, json};
-use crate::limits::COOKIE_MAX;
 
 /// Which of the two encodings a message has; its reply has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +41,6 @@ impl Encoding {
             Self::Json => json::encode(value, out),
         }
     }
-}
-
-/// Divides a message into its cookie and its payload; `None` when it has no cookie, or too long a
-/// one.
-pub fn split(message: &[u8]) -> Option<(&[u8], &[u8])> {
-    let space = message.iter().take(COOKIE_MAX + 1).position(|byte| *byte == b' ')?;
-    (space > 0).then(|| (&message[..space], &message[space + 1..]))
 }
 
 /// The kind of an HTTP request to the relay.

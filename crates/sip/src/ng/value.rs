@@ -29,6 +29,14 @@ impl Dictionary {
         self.value(name)?.text()
     }
 
+    /// The same for a key of a request, which is in small letters with dashes here. Proxies also
+    /// write capitals, spaces and underscores.
+    pub(crate) fn spelt(&self, name: &str) -> Option<&[u8]> {
+        let is_it = |key: &[u8]| key.len() == name.len() && key.iter().zip(name.bytes()).all(|(a, b)| plain(*a) == b);
+        let found = self.0.iter().find(|(key, _)| is_it(key));
+        found.and_then(|(_, value)| value.text())
+    }
+
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
         self.0.iter().map(|(key, value)| (key.as_slice(), value))
@@ -44,6 +52,14 @@ impl Dictionary {
     pub fn with(mut self, name: impl Into<Vec<u8>>, value: impl Into<Value>) -> Self {
         self.push(name, value);
         self
+    }
+}
+
+/// A letter of a name as in small letters with dashes.
+fn plain(letter: u8) -> u8 {
+    match letter {
+        b' ' | b'_' => b'-',
+        letter => letter.to_ascii_lowercase(),
     }
 }
 

@@ -110,6 +110,15 @@ impl Waiting {
         request.cookie.is_some() && self.requests.values().any(|(other, _)| same(other))
     }
 
+    /// Whether a request with this cookie waits already.
+    pub(crate) fn has_cookie(&self, protocol: Protocol, from: Option<IpAddr>, cookie: &[u8]) -> bool {
+        let is_it = |other: &PendingRequest| {
+            let known = other.cookie.as_ref();
+            other.protocol == protocol && known.is_some_and(|(of, known)| *of == from && **known == *cookie)
+        };
+        self.requests.values().any(|(other, _)| is_it(other))
+    }
+
     /// One more.
     pub(crate) fn insert(&mut self, request: PendingRequest, wait: Wait) {
         self.serial += 1;

@@ -11,6 +11,7 @@ use crate::counters::Counter;
 use crate::limits::{MESSAGE_MAX, NAME_MAX, SECTIONS_MAX};
 use crate::messages::Output;
 use crate::statistics::{Command as CommandKind, Outcome};
+use crate::subject::Subject;
 
 /// The protocol's version.
 const VERSION: &str = "20040107";
@@ -52,6 +53,20 @@ pub(crate) fn call_reported_on(command: &[u8]) -> Option<Vec<u8>> {
         Ok(Ok(Command::Delete { names, .. } | Command::Query { names, .. })) => Some(names.call.into()),
         _ => None,
     }
+}
+
+/// The call that a command is about, if it is one that needs or begins a call.
+pub(crate) fn subject(command: &[u8]) -> Option<Subject> {
+    let text = std::str::from_utf8(command)
+        .ok()
+        .filter(|text| text.len() <= MESSAGE_MAX)?;
+    let (names, begins) = match Command::parse(text).ok()? {
+        Command::Allocate(asked) => (asked.names, !asked.lookup),
+        Command::Delete { names, .. } | Command::Query { names, .. } => (names, false),
+        Command::Version | Command::Feature(_) | Command::DeleteAll | Command::Info => return None,
+    };
+    let call = names.call.into();
+    Some(Subject { call, begins })
 }
 
 /// The execution of one command.

@@ -18,7 +18,7 @@ impl<'a> Description<'a> {
             session.push(line);
         }
         let first = session.iter().find(|line| !line.raw.trim_ascii().is_empty());
-        if first.is_none_or(|line| line.letter != b'v') {
+        if first.is_none_or(|line| line.letter != b'v' || line.value.trim() != "0") {
             return Err(SdpRefused::NotSdp);
         }
 
@@ -89,6 +89,7 @@ fn read_section<'a>(lines: Vec<Line<'a>>, session: &LineValues<'a>) -> Result<Se
         tls_id: own.tls_id,
         setup: own.setup.or(session.setup),
         ice,
+        ice_lite: own.ice_lite || session.ice_lite,
         bundle_only: own.bundle_only,
         lines,
     })

@@ -150,6 +150,7 @@ fn an_address_of_its_own_is_said_in_the_right_place() {
 fn descriptions_that_cannot_be_relayed_are_refused() {
     assert_eq!(Description::parse(b"hello").err(), Some(SdpRefused::NotSdp));
     assert_eq!(Description::parse(b"").err(), Some(SdpRefused::NotSdp));
+    assert_eq!(Description::parse(b"v=\r\nv=0\r\n").err(), Some(SdpRefused::NotSdp));
     assert_eq!(
         Description::parse(b"v=0\r\nm=audio\r\n").err(),
         Some(SdpRefused::Section)

@@ -1,7 +1,7 @@
 //! ICE of the two parties, with our addresses beside theirs.
 
 use sip::ng::value::Dictionary;
-use southbound::relay::Keys;
+use southbound::relay::{Accept, Keys};
 
 use crate::support::*;
 
@@ -183,7 +183,7 @@ fn force_relay_keeps_addresses_and_puts_ours_in_place_of_relays() {
         setup
             .entries
             .values()
-            .all(|entry| entry.checks.is_none() && entry.rtp.iter().chain(&entry.rtcp).count() == 1),
+            .all(|entry| entry.checks.is_none() && entry.rtcp.is_some()),
         "checks and media pass"
     );
 
@@ -192,4 +192,23 @@ fn force_relay_keeps_addresses_and_puts_ours_in_place_of_relays() {
     let offer = setup.describe("offer", &phone("192.0.2.1", 6004), wish);
     assert_eq!(local(&offer).ip(), ip("127.0.0.1"));
     assert!(offer.contains("a=ice-lite\r\n"), "{offer}");
+}
+
+#[test]
+fn nobody_checks_if_the_party_is_lite_too() {
+    for (lite, checks) in [("", true), ("a=ice-lite\r\n", false)] {
+        let mut setup = Setup::new();
+        let sdp = with_ice("192.0.2.1", 6004).replace("t=0 0\r\n", &format!("t=0 0\r\n{lite}"));
+        setup.describe("offer", &sdp, Dictionary::default().with("ICE", "remove"));
+        let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+        assert!(answer.contains("a=ice-ufrag:"), "{answer}");
+        let entry = &setup.entries[&local(&answer)];
+        assert_eq!(entry.checks.is_some(), checks);
+        assert!(matches!(entry.accept, Accept::Learn { .. }));
+        setup.source(local(&answer), "192.0.2.1:6004");
+        assert_eq!(
+            setup.entries[&local(&answer)].accept,
+            Accept::Only(at("192.0.2.1:6004"))
+        );
+    }
 }

@@ -318,3 +318,29 @@ fn keys_are_printed_nowhere() {
     setup.describe("answer", &section("RTP/AVP", 6000, ""), answered());
     assert!(format!("{:?}", setup.entries).contains("MasterKey(SRTP_AES128_CM_HMAC_SHA1_80)"));
 }
+
+#[test]
+fn keys_that_no_description_names_pass() {
+    let with_mikey = |port| section("RTP/SAVP", port, "a=key-mgmt:mikey AQAFgM0XflABAAAAAAAAAAAAAAsAyO\r\n");
+    for flags in [
+        Dictionary::default(),
+        Dictionary::default().with("SDES", list(&["nonew"])),
+    ] {
+        let mut setup = Setup::new();
+        let offer = setup.describe("offer", &with_mikey(6004), flags);
+        let answer = setup.describe("answer", &with_mikey(6000), answered());
+        for sdp in [&offer, &answer] {
+            assert!(
+                sdp.contains(" RTP/SAVP 0\r\n") && sdp.contains("a=key-mgmt:mikey "),
+                "{sdp}"
+            );
+            assert!(cryptos(sdp).is_empty(), "{sdp}");
+            let entry = entry(&setup, sdp);
+            assert_eq!((&entry.ingress_protection, entry.clock_rate), (&Keys::Clear, None));
+            assert_eq!(egress_protection(&entry), Keys::Clear);
+        }
+    }
+    let mut setup = Setup::new();
+    let reply = setup.ask(request("offer", Some(&with_mikey(6004)), towards("RTP/AVP")));
+    assert_eq!(reason(&reply), "No usable SRTP keys");
+}

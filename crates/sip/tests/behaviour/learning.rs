@@ -261,7 +261,8 @@ fn a_strict_source_is_at_the_described_address() {
         setup.entries[&facing_a].accept,
         Accept::Learn {
             within: Some(ip("192.168.1.5")),
-            window: 0
+            window: 0,
+            rtp_only: true
         }
     );
     setup.source(facing_a, "198.51.100.66:666");

@@ -1,6 +1,8 @@
 //! Tests of keys with a protocol without protection, which an answer may accept or decline (RFC
 //! 8643).
 
+use std::net::SocketAddr;
+
 use sip::ng::value::Dictionary;
 use sip::sdp::Crypto;
 use southbound::relay::Keys;
@@ -142,4 +144,93 @@ fn an_offer_is_not_refused_for_options_that_its_answer_may_drop() {
             assert_eq!(offer.contains(&lines), passes || protocol == "RTP/AVP", "{offer}");
         }
     }
+}
+
+fn osrtp(word: &str) -> Dictionary {
+    Dictionary::default().with("OSRTP", list(&[word]))
+}
+
+/// A call of a party without keys, whose other party took one that was added to the offer.
+fn added() -> (Setup, SocketAddr, SocketAddr, String) {
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &phone("192.0.2.1", 6004), osrtp("offer"));
+    assert!(offer.contains(" RTP/AVP 0\r\n"), "{offer}");
+    let ours = cryptos(&offer)
+        .into_iter()
+        .find(|line| line.contains(" AES_CM_128_HMAC_SHA1_32 "));
+    let ours = ours.expect("all suites are offered").to_owned();
+    let tag = ours.split(' ').next().expect("a number");
+    let b = phone_with("192.0.2.2", 6000, &format!("{tag} {CM_32}"));
+    let answer = setup.describe("answer", &b, answered());
+    assert_eq!(cryptos(&answer), [""; 0]);
+    (setup, local(&answer), local(&offer), ours)
+}
+
+#[test]
+fn keys_that_the_proxy_adds_to_an_offer_protect_the_party_that_takes_one() {
+    let (mut setup, facing_a, facing_b, ours) = added();
+    let tag = ours.split(' ').next().expect("a number").to_owned();
+    let protects = |setup: &Setup| {
+        let [from_a, from_b] = [facing_a, facing_b].map(|at| setup.entries[&at].clone());
+        assert_eq!(from_a.ingress_protection, Keys::Clear);
+        assert_eq!(from_a.rtp.expect("a way").egress_protection, key(&ours));
+        assert_eq!(from_b.ingress_protection, key(&format!("{tag} {CM_32}")));
+        assert_eq!(from_b.rtp.expect("a way").egress_protection, Keys::Clear);
+    };
+    protects(&setup);
+
+    // A later change of either party keeps that, whatever its flags say.
+    let b = phone_with("192.0.2.2", 6000, &format!("{tag} {CM_32}"));
+    let again = Dictionary::default().with("to-tag", "b");
+    let offer = setup.describe("offer", &phone("192.0.2.1", 6006), again);
+    assert!(cryptos(&offer).contains(&ours.as_str()), "{offer}");
+    setup.describe("answer", &b, answered());
+    protects(&setup);
+    let back = Dictionary::default().with("from-tag", "b").with("to-tag", "a");
+    let offer = setup.describe("offer", &b.replace("6000", "6002"), back.clone());
+    assert_eq!(cryptos(&offer), [""; 0]);
+    let answer = setup.describe("answer", &phone("192.0.2.1", 6006), back);
+    assert_eq!(cryptos(&answer), [ours.as_str()]);
+    protects(&setup);
+}
+
+#[test]
+fn keys_that_the_proxy_adds_may_be_declined() {
+    for wish in [answered(), answered().with("OSRTP", list(&["accept"]))] {
+        let mut setup = Setup::new();
+        let offer = setup.describe("offer", &phone("192.0.2.1", 6004), osrtp("offer"));
+        let answer = setup.describe("answer", &phone("192.0.2.2", 6000), wish);
+        for sdp in [&offer, &answer] {
+            let entry = &setup.entries[&local(sdp)];
+            assert_eq!(entry.ingress_protection, Keys::Clear);
+            assert_eq!(entry.rtp.as_ref().expect("a way").egress_protection, Keys::Clear);
+        }
+    }
+}
+
+#[test]
+fn declined_keys_are_accepted_if_the_proxy_wants_it() {
+    for wish in [Dictionary::default(), flags(&["recrypt"])] {
+        let (mut setup, offer) = offered(wish);
+        let accept = answered().with("OSRTP", list(&["accept"]));
+        let answer = setup.describe("answer", &phone("192.0.2.2", 6000), accept);
+        let [to_a] = cryptos(&answer).try_into().expect("one key");
+        let [from_a, from_b] = [&answer, &offer].map(|sdp| setup.entries[&local(sdp)].clone());
+        assert_eq!(from_a.ingress_protection, key(&format!("1 {CM_80}")));
+        assert_eq!(from_a.rtp.expect("a way").egress_protection, Keys::Clear);
+        assert_eq!(from_a.rtcp, None, "a key opens RTCP at one port");
+        assert_eq!(from_b.ingress_protection, Keys::Clear);
+        assert_eq!(from_b.rtp.expect("a way").egress_protection, key(to_a));
+    }
+    let mut setup = Setup::certified(vec![interface("default", "127.0.0.1", 40_000..=40_999)]);
+    let offer = phone("192.0.2.1", 6004) + FINGERPRINT;
+    setup.describe("offer", &offer, Dictionary::default());
+    let accept = answered().with("OSRTP", list(&["accept"]));
+    let answer = setup.describe("answer", &phone("192.0.2.2", 6000), accept);
+    assert!(
+        answer.contains("a=fingerprint:sha-256 07:07:") && answer.contains("a=setup:passive\r\n"),
+        "{answer}"
+    );
+    let from_a = &setup.entries[&local(&answer)];
+    assert!(matches!(from_a.ingress_protection, Keys::Dtls { .. }), "{from_a:?}");
 }

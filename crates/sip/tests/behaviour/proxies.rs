@@ -261,3 +261,28 @@ fn a_call_forks_to_both_parties_of_a_proxy_without_branches() {
         }
     }
 }
+
+#[test]
+fn the_names_of_a_request_are_read_in_every_spelling() {
+    let mut setup = Setup::new();
+    for [call, from, to, sdp] in [
+        ["call-id", "from-tag", "to-tag", "sdp"],
+        ["call-ID", "from tag", "to_tag", "SDP"],
+        ["Call ID", "From-Tag", "to tag", "Sdp"],
+    ] {
+        let names = Dictionary::default().with(call, "c").with(from, "a");
+        let offer = names
+            .clone()
+            .with("command", "offer")
+            .with(sdp, &*phone("192.0.2.1", 6004));
+        assert_eq!(setup.ask(offer).text("result"), Some(&b"ok"[..]));
+        let answer = names.clone().with("command", "answer").with(to, "b");
+        assert_eq!(
+            setup.ask(answer.with(sdp, &*phone("192.0.2.2", 6000))).text("result"),
+            Some(&b"ok"[..])
+        );
+        let reply = setup.ask(names.with("command", "delete"));
+        assert_eq!(reply.value("warning"), None, "{sdp}");
+        setup.pass(std::time::Duration::from_secs(31));
+    }
+}

@@ -176,6 +176,7 @@ impl Setup {
                     Output::Notify { socket, tag } => self.notified.push((socket, tag)),
                     Output::Undone { what, .. } => self.undone.push(what),
                     Output::Reply { to, bytes } => replies.push((to, bytes.to_vec())),
+                    Output::Unanswered(_) | Output::Elsewhere(_) | Output::Peer(..) => unreachable!("no cluster"),
                 }
             }
             let Some(notice) = seen.pop_front() else { break };

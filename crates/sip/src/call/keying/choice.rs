@@ -16,6 +16,7 @@ impl Media {
         end: usize,
         section: &Section<'_>,
         moved: bool,
+        before: Option<Choice>,
         terms: &Terms,
         random: &mut Random,
     ) -> Option<Attributes> {
@@ -34,7 +35,7 @@ impl Media {
         let speaker = answer_to(Keying::Sdes, section, &self.sides[end].security, moved, terms, random);
         self.choice = match speaker {
             Ok(speaker) if !sdes.nonew => {
-                let before = self.choice.take().filter(|choice| choice.end == end);
+                let before = before.filter(|choice| choice.end == end);
                 Some(Choice {
                     end,
                     offered: more_keys(section, last, sdes, before, random),
@@ -57,6 +58,25 @@ impl Media {
         Some(Attributes::Replace(
             lines.into_iter().map(|(_, line)| line).chain(others).collect(),
         ))
+    }
+
+    /// Passes the certificate of an offer, which its answer may decline, and remembers how we would
+    /// be the other end.
+    pub(super) fn keep_certificate(
+        &mut self,
+        end: usize,
+        section: &Section<'_>,
+        moved: bool,
+        terms: &Terms,
+        random: &mut Random,
+    ) {
+        let speaker = answer_to(Keying::Dtls, section, &self.sides[end].security, moved, terms, random);
+        self.choice = speaker.ok().map(|speaker| Choice {
+            end,
+            passing: Vec::new(),
+            speaker,
+            offered: Vec::new(),
+        });
     }
 
     /// Takes the answer to a choice: whether a key of ours was chosen, so that both ends are

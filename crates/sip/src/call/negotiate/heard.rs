@@ -47,6 +47,7 @@ pub(super) fn hear(
         rtcp,
         direction: section.direction,
         ice: section.ice.clone(),
+        ice_lite: section.ice_lite,
         clock_rate: section.clock_rate().unwrap_or(TELEPHONE_CLOCK),
         received: terms.received_from,
         is_opportunistic: section.is_opportunistic(),

@@ -91,7 +91,7 @@ impl Flags {
             "metadata" => self.terms.metadata = value.text().map(<[u8]>::to_vec),
             "supports" => self.supports_load_limit = value.texts().contains(&&b"load limit"[..]),
             "replace" | "ice" | "ice-lite" | "sdes" | "dtls" | "dtls-reverse" | "dtls-fingerprint" | "rtcp-mux"
-            | "endpoint-learning" | "t38" | "t.38" => {
+            | "endpoint-learning" | "osrtp" | "t38" | "t.38" => {
                 value
                     .texts()
                     .into_iter()
@@ -298,6 +298,7 @@ impl Flags {
             ("endpoint-learning", "delayed") => self.terms.sources.learning = Some(Learning::Delayed),
             ("endpoint-learning", "heuristic") => self.terms.sources.learning = Some(Learning::Heuristic),
             ("sdes", _) => self.choice_of_sdes(value, &word),
+            ("osrtp", _) => self.choice_of_osrtp(&word),
             _ => self.undone.unknown.push(&format!("{name}={value}")),
         }
     }
@@ -351,7 +352,6 @@ fn beginning(name: &str) -> &str {
         "sdp-attr",
         "from-tags",
         "extmap",
-        "osrtp",
         "bundle",
     ];
     let fits = |known: &&&str| name.strip_prefix(**known).is_some_and(|rest| rest.starts_with('-'));

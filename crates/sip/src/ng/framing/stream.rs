@@ -1,6 +1,7 @@
 //! Messages in a byte stream.
 
-use super::{Encoding, split};
+use super::Encoding;
+use crate::cookie::split;
 use crate::limits::{COOKIE_MAX, DEPTH_MAX, MESSAGE_MAX};
 use crate::ng::value::Unreadable;
 
