@@ -44,6 +44,10 @@ export function createNetwork(prefix, people) {
     /** The namespace of a place: "hub", "cable" or a person's name. */
     namespace: within,
     namespaces: places.map(within),
+    /** A person's address. */
+    address: (person) => address(people.findIndex(({ name }) => name === person)),
+    /** A person's cable is pulled: nobody is told. */
+    unplug: (person) => run(within("hub"), `ip link set ${person} down`),
     /**
      * Connects this machine itself, for a server that runs outside; everybody reaches all its
      * addresses.

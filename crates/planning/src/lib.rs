@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cluster;
 pub mod limits;
 pub mod report;
 

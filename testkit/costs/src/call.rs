@@ -114,6 +114,7 @@ fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
         .expect("a free id");
     Leg {
         paths: vec![Path { local, remote }],
+        shared: None,
         protection,
         extensions_in: extensions,
         extensions_out: extensions,
