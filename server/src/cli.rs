@@ -11,7 +11,9 @@ use crate::dataplane::MediaPorts;
 const PLAN_HELP: &str = "Examples:
   weir plan --rooms 500 --participants 8 --senders 2 --quality 720p
   weir plan --mix campus --device weir-udp --cores 16 --bandwidth 25G
-  weir plan --mix meetings.csv --device here.yaml";
+  weir plan --mix meetings.csv --device here.yaml
+  weir plan --cluster --viewers 100000 --regions 3 --cores 16 --bandwidth 25G
+  weir plan --cluster --rooms 1000 --participants 5 --regions 3 --cores 16";
 
 /// A media switch for real-time calls.
 #[derive(Debug, Parser)]
@@ -27,10 +29,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the switch: signalling, control and media in one process.
     Serve(Serve),
+    /// Run a controller of rooms, whose media nodes are other processes. It reads the configuration
+    /// of `weir serve`, with a section `cluster`.
+    Controller(Serve),
     /// Run a media node for controllers on other machines. It reads the configuration of `weir
     /// serve`, with a section `cluster`.
     Media(Serve),
-    /// Write a certificate authority for a cluster, and certificates for its machines.
+    /// Write a certificate authority for a cluster, certificates for its machines, and a key that
+    /// its controllers share.
     ClusterCert(ClusterCert),
     /// Check the configuration that `weir serve` would read with the same flags and environment.
     /// The status is 1 if it has errors.
@@ -38,7 +44,7 @@ pub(crate) enum Command {
     /// Print an access token for one participant.
     Token(Token),
     /// Print where each entry of a running switch's data plane runs: in the kernel, or in the base
-    /// and why.
+    /// and why. With --cluster: print the cluster as a running controller knows it.
     Inspect(Inspect),
     /// End forwarding in the kernel that a switch left behind.
     Detach(Detach),
@@ -113,6 +119,9 @@ pub(crate) struct CheckConfig {
     /// As `weir serve` has them.
     #[command(flatten)]
     pub serve: Serve,
+    /// Check for `weir media` or `weir controller` in place of `weir serve`.
+    #[arg(long, value_enum, value_name = "ROLE")]
+    pub role: Option<Role>,
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,
@@ -125,17 +134,20 @@ pub(crate) enum Role {
     Controller,
     /// May forward the media of the cluster.
     Media,
+    /// May relay SIP calls of the cluster, and pass commands about them on to the other relays.
+    Sip,
 }
 
 impl Role {
     /// All roles that there are.
-    pub(crate) const ALL: [Self; 2] = [Role::Controller, Role::Media];
+    pub(crate) const ALL: [Self; 3] = [Role::Controller, Role::Media, Role::Sip];
 
     /// The name of the role in certificates. No host has a name that ends so.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Role::Controller => "controller.weir.internal",
             Role::Media => "media.weir.internal",
+            Role::Sip => "sip.weir.internal",
         }
     }
 }
@@ -143,13 +155,14 @@ impl Role {
 /// The certificates to write.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterCert {
-    /// The directory for the files; it is made if need be.
+    /// The directory for the files; it is made if need be. An authority in it, ca.pem and ca.key,
+    /// signs the certificates.
     pub directory: PathBuf,
     /// A machine that gets a certificate and a key, NAME.pem and NAME.key; may be given several
     /// times. Machines may share one: by default there is one with the name "weir".
     #[arg(long = "name", value_name = "NAME")]
     pub names: Vec<String>,
-    /// A role that the certificates permit; by default both.
+    /// A role that the certificates permit; by default all.
     #[arg(long = "role", value_enum, value_name = "ROLE")]
     pub roles: Vec<Role>,
 }
@@ -173,6 +186,13 @@ pub(crate) struct Inspect {
     /// The address of its HTTP port.
     #[arg(long, default_value = "127.0.0.1:7880")]
     pub server: SocketAddr,
+    /// Print the cluster of a controller: media nodes, the other controllers, rooms with their
+    /// owners, and who took a room from whom.
+    #[arg(long)]
+    pub cluster: bool,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    pub json: bool,
     /// The `token` of its `metrics` settings, if it has one.
     #[arg(long, env = "WEIR_METRICS_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
@@ -287,6 +307,32 @@ pub(crate) struct Plan {
     /// Only print a shipped device file or mix, to begin one of your own with.
     #[arg(long, value_name = "NAME")]
     pub show: Option<String>,
+    /// A cluster instead of devices.
+    #[command(flatten)]
+    pub cluster: ClusterPlan,
+}
+
+/// A cluster to plan: one publisher's viewers, or rooms whose participants are in several regions.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterPlan {
+    /// Print a sheet for a cluster: nodes, trunks, the load of controllers and store.
+    #[arg(long, conflicts_with_all = ["mix", "senders", "quality", "clear", "adaptation", "csv", "plot"])]
+    pub cluster: bool,
+    /// Viewers of one publisher, in place of rooms whose participants all send.
+    #[arg(long, requires = "cluster", conflicts_with_all = ["rooms", "participants"])]
+    pub viewers: Option<u64>,
+    /// The encodings of each publisher in kbit/s, with the percentage of viewers that get each.
+    #[arg(long, requires = "cluster", default_value = "1500:50,500:30,150:20")]
+    pub encodings: String,
+    /// Regions, with as many viewers or participants in each.
+    #[arg(long, requires = "cluster", default_value_t = 1)]
+    pub regions: u64,
+    /// The most trunks on which a node sends one stream.
+    #[arg(long, requires = "cluster", default_value_t = 16)]
+    pub fan_out: u64,
+    /// The time in which all join.
+    #[arg(long, requires = "cluster", default_value_t = 600)]
+    pub join_seconds: u64,
 }
 
 /// A number, with k, M, G or T for thousands, millions, and so on.

@@ -4,7 +4,6 @@ pub(crate) mod accept;
 pub(crate) mod client;
 pub(crate) mod client_session;
 pub(crate) mod connection_slots;
-pub(crate) mod guest;
 pub(crate) mod origin;
 pub(crate) mod peeked;
 pub(crate) mod write_timeout;

@@ -10,6 +10,7 @@ mod log;
 mod media;
 mod ports;
 mod quotas;
+mod regions;
 mod report;
 mod rooms;
 mod secrets;
@@ -28,7 +29,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub(crate) use changes::{changes, is_reloaded};
-pub(crate) use cluster::{Cluster, ClusterFiles};
+pub(crate) use cluster::{Cluster, ClusterFiles, Listener};
 pub(crate) use error::ConfigError;
 pub(crate) use filter::Filter;
 pub(crate) use front::{Limits, Metrics, Signalling};
@@ -38,6 +39,7 @@ use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
 pub(crate) use ports::services;
 pub(crate) use quotas::Quotas;
+pub(crate) use regions::{Regions, is_region};
 pub(crate) use report::{Problem, Report};
 pub(crate) use rooms::{Audio, Room};
 pub(crate) use secrets::Keys;
@@ -101,11 +103,11 @@ pub(crate) struct Config {
     pub metrics: Metrics,
     /// Limits for clients.
     pub limits: Limits,
-    /// Connections of signalling.
+    /// The connections of signalling.
     pub signalling: Signalling,
     /// The proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<Network>,
-    /// Receivers of events.
+    /// The receivers of events.
     pub webhook: Webhook,
     /// How long participants and calls may stay after the signal to end, if nobody may join any
     /// more. Zero: they are told to reconnect at once.
@@ -170,6 +172,8 @@ impl Config {
         let mut warnings = warnings(arguments, &file);
         let key_file = arguments.key_file.as_deref().or(file.key_file.as_deref());
         warnings.extend(key_file.and_then(secrets::warn_of_readers));
+        let cluster_files = file.cluster.iter().flat_map(cluster::ClusterFile::secret_files);
+        warnings.extend(cluster_files.filter_map(secrets::warn_of_readers));
         let key_sources = KeySources {
             dev: arguments.dev,
             file: key_file.map(Path::to_owned),

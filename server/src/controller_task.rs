@@ -1,18 +1,19 @@
 //! The controller on its task: front ends and the media node feed it, it feeds them.
 
 mod handle;
+mod nodes;
 
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, RoomNames};
-use controller::{Controller, Downlink, Output, Quotas, WallClock};
-use southbound::Notice;
+use controller::{Controller, Downlink, Output, PinnedRooms, Quotas, WallClock};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 pub(crate) use self::handle::Handle;
+pub(crate) use self::nodes::Nodes;
+use crate::cluster::coordinator::KeepsakeNews;
 use crate::frontends::{CallContext, FrontEndRequest, FrontEnds, events};
-use crate::media::node_link::NodeLink;
 use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
 
@@ -26,12 +27,15 @@ const NOTICES_IN_A_ROW: usize = 16;
 enum ControllerRequest {
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, RoomNames, usize, oneshot::Sender<Vec<Downlink>>),
+    /// The cluster with at most this number of rooms; `None` without one.
+    Cluster(usize, oneshot::Sender<Option<operator::Cluster>>),
     Drain,
     Population(oneshot::Sender<(usize, usize)>),
     Ready(oneshot::Sender<bool>),
     ShutDown(oneshot::Sender<()>),
     SetKeys(ApiKeys),
     SetQuotas(Quotas),
+    SetPinned(Vec<PinnedRooms>),
     Alive(oneshot::Sender<()>),
 }
 
@@ -39,17 +43,21 @@ enum ControllerRequest {
 /// panic.
 pub(crate) fn start(
     mut controller: Controller,
-    front_ends: FrontEnds,
-    node: NodeLink<Notice>,
+    mut front_ends: FrontEnds,
+    nodes: Nodes,
     metrics: Metrics,
 ) -> (Handle, JoinHandle<()>) {
     let (requests, queued) = mpsc::channel(REQUESTS_MAX);
     // Front ends learn of rooms by them.
     controller.set_room_events(true);
+    if nodes.are_shared() {
+        controller.takeover().note_unsaved();
+        front_ends.expect_successors();
+    }
     let task = ControllerTask {
         controller,
         front_ends,
-        node,
+        nodes,
         metrics,
         wall: Clocks::read().wall,
     };
@@ -60,7 +68,7 @@ pub(crate) fn start(
 struct ControllerTask {
     controller: Controller,
     front_ends: FrontEnds,
-    node: NodeLink<Notice>,
+    nodes: Nodes,
     metrics: Metrics,
     wall: WallClock,
 }
@@ -69,7 +77,11 @@ impl ControllerTask {
     async fn run(mut self, mut requests: mpsc::Receiver<ControllerRequest>) {
         let mut in_a_row = 0;
         loop {
-            let timeouts = [self.controller.poll_timeout(), self.front_ends.poll_timeout()];
+            let timeouts = [
+                self.controller.poll_timeout(),
+                self.front_ends.poll_timeout(),
+                self.nodes.poll_timeout(),
+            ];
             let timeout = timeouts.into_iter().flatten().min();
             if in_a_row >= NOTICES_IN_A_ROW {
                 in_a_row = 0;
@@ -85,11 +97,14 @@ impl ControllerTask {
             tokio::select! {
                 // Notices first: the media node's state is older than the clients' next requests.
                 biased;
-                Some(notice) = self.node.next() => {
+                Some(event) = self.nodes.next() => {
                     in_a_row += 1;
                     let now = self.read_clocks();
                     let mut outputs = Vec::new();
-                    self.controller.handle(now, livekit::notice_input(self.node.id(), notice), &mut outputs);
+                    if let Some(input) = self.nodes.take(now, event, &mut self.controller, &mut outputs) {
+                        self.controller.handle(now, input, &mut outputs);
+                    }
+                    self.take_kept();
                     self.outputs(outputs).await;
                 }
                 request = requests.recv() => match request {
@@ -116,17 +131,27 @@ impl ControllerTask {
                 let of_key = downlinks.filter(|downlink| rooms.admits(&downlink.room));
                 let _ = answer.send(of_key.take(max).collect());
             }
+            ControllerRequest::Cluster(rooms_max, answer) => {
+                let _ = answer.send(self.nodes.overview(now, &self.controller, rooms_max));
+            }
             ControllerRequest::SetKeys(keys) => self.controller.set_keys(keys),
             ControllerRequest::SetQuotas(quotas) => self.controller.set_quotas(now, quotas, &mut outputs),
+            ControllerRequest::SetPinned(pinned) => self.controller.placement().set_pinned(pinned),
             ControllerRequest::Alive(answer) => drop(answer.send(())),
-            ControllerRequest::Drain => self.controller.drain(),
+            ControllerRequest::Drain => {
+                self.controller.drain();
+                self.nodes.drain();
+            }
             ControllerRequest::Population(answer) => {
                 let population = self.controller.population();
                 let _ = answer.send((population.rooms, population.participants));
             }
-            ControllerRequest::Ready(answer) => drop(answer.send(self.controller.has_node())),
+            ControllerRequest::Ready(answer) => {
+                let is_ready = self.controller.has_node() && self.nodes.are_ready(now);
+                let _ = answer.send(is_ready);
+            }
             ControllerRequest::ShutDown(answer) => {
-                self.controller.shut_down(now, &mut outputs);
+                self.nodes.shut_down(now, &mut self.controller, &mut outputs).await;
                 self.outputs(std::mem::take(&mut outputs)).await;
                 self.settle().await;
                 let _ = answer.send(());
@@ -145,6 +170,8 @@ impl ControllerTask {
         let now = self.read_clocks();
         let mut outputs = Vec::new();
         self.controller.handle_timeout(now, &mut outputs);
+        self.nodes.handle_timeout(now, &mut self.controller, &mut outputs);
+        self.take_kept();
         self.outputs(outputs).await;
         self.front_ends.handle_timeout(moment(&self.controller, self.wall));
         self.settle().await;
@@ -155,10 +182,15 @@ impl ControllerTask {
         loop {
             while let Some(input) = self.front_ends.next_input() {
                 let mut outputs = Vec::new();
-                self.controller.handle(self.wall.now, input, &mut outputs);
+                if self.nodes.admit(&input, &mut outputs) {
+                    self.controller.handle(self.wall.now, input, &mut outputs);
+                }
                 self.outputs(outputs).await;
             }
             self.front_ends.handled(moment(&self.controller, self.wall));
+            self.keep();
+            self.take_kept();
+            self.nodes.settled(self.wall.now, &mut self.controller);
             if !self.front_ends.has_inputs() {
                 return;
             }
@@ -171,14 +203,43 @@ impl ControllerTask {
         for output in outputs {
             let at = moment(&self.controller, self.wall);
             match self.front_ends.output(at, output) {
-                // There is one node in this process.
-                Some(Output::Command { command, .. }) => self.node.send([command]).await,
-                Some(Output::Data { to, message, data, .. }) => {
-                    self.node.send([livekit::data_command(to, message, data)]).await;
+                Some(Output::Command { node, room, command }) => self.nodes.command(node, room, command).await,
+                Some(Output::Data {
+                    node,
+                    room,
+                    to,
+                    message,
+                    data,
+                }) => {
+                    let command = livekit::data_command(to, message, data);
+                    self.nodes.command(node, Some(room), command).await;
                 }
                 Some(Output::Count(counter)) => self.metrics.count(counter),
-                Some(Output::Event(event)) => events::log(&event),
+                Some(Output::Event(event)) => {
+                    events::log(&event);
+                    self.keep();
+                    self.nodes.note(self.wall.now, &event);
+                }
                 _ => {}
+            }
+        }
+        self.nodes.flush().await;
+    }
+
+    /// Has nodes keep what front ends say.
+    fn keep(&mut self) {
+        while let Some(keepsake) = self.front_ends.next_keepsake() {
+            self.nodes.keep(self.wall.now, keepsake);
+        }
+    }
+
+    /// Tells front ends what nodes have kept, before anything else of its rooms.
+    fn take_kept(&mut self) {
+        for kept in self.nodes.take_kept() {
+            let at = moment(&self.controller, self.wall);
+            match kept {
+                KeepsakeNews::Restored(keepsake) => self.front_ends.restored(at, &keepsake),
+                KeepsakeNews::Saved(room) => self.front_ends.saved(at, &room),
             }
         }
     }

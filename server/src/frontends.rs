@@ -25,13 +25,24 @@ use access::ApiKeys;
 use controller::{AdminError, AdminReply, AdminRequestId, ConnectionId, EndCause, Notification, RoomEvent, WallClock};
 use tokio::sync::mpsc;
 
-pub(crate) use self::context::Context;
+pub(crate) use self::context::{Context, Keepsake};
 use self::readers::Readers;
 pub(crate) use self::registry::{CallContext, FrontEndRequest, FrontEnds, Requests};
 use crate::metrics::Metrics;
 
 /// The answer to an administrator.
 pub(crate) type AdminAnswer = Result<AdminReply, AdminError>;
+
+/// Something of a front end that media nodes have kept with a room.
+#[derive(Debug)]
+pub(crate) struct Restored {
+    /// The name of the room, as its clients say it.
+    pub room: String,
+    /// The name of the part.
+    pub part: String,
+    /// The content, as it was kept.
+    pub content: Vec<u8>,
+}
 
 /// One front end. Each of these has a default: it takes no notice.
 pub(crate) trait FrontEnd: Send {
@@ -46,6 +57,15 @@ pub(crate) trait FrontEnd: Send {
 
     /// Something happened to a room.
     fn room_event(&mut self, _event: &RoomEvent, _ctx: &mut Context<'_>) {}
+
+    /// Another controller goes on with a room.
+    fn room_released(&mut self, _room: &str, _ctx: &mut Context<'_>) {}
+
+    /// This controller goes on with a room, and its nodes have kept this of one of the front ends.
+    fn restored(&mut self, _keepsake: &Restored, _ctx: &mut Context<'_>) {}
+
+    /// The nodes of a room were sent everything that is to be kept of it.
+    fn saved(&mut self, _room: &str, _ctx: &mut Context<'_>) {}
 
     /// The controller has handled all inputs, and everything that came of them was told.
     fn handled(&mut self, _ctx: &mut Context<'_>) {}
@@ -96,7 +116,7 @@ pub(crate) struct Settings {
     /// Of the ids of jobs.
     pub seed: u64,
     /// The queue of events for the receivers of webhooks.
-    pub room_events: mpsc::Sender<Box<RoomEvent>>,
+    pub room_events: mpsc::Sender<webhooks::ToReceivers>,
 }
 
 /// All front ends of the program, and the handles on them.

@@ -5,16 +5,23 @@ mod answers;
 mod api;
 mod bodies;
 pub(crate) mod dev;
+mod elsewhere;
+pub(crate) mod forwarded;
 mod frame_limit;
 pub(crate) mod framing;
+pub(crate) mod guest;
 pub(crate) mod health;
 mod https;
 pub(crate) mod listen;
 pub(crate) mod metrics_endpoint;
+mod operators;
 pub(crate) mod page;
 pub(crate) mod receivers;
+mod signalling;
 pub(crate) mod state;
+mod welcome;
 mod whip_session;
+mod worker_relay;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,30 +29,27 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Extension, FromRequest, Json, Query, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use axum::http::{HeaderMap, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
 use axum::{Router, middleware};
-use controller::JoinError;
-use controller::limits::JOIN_RETRY_AFTER;
-use livekit::agents;
 use livekit::api::Call;
-use livekit::{Admission, HttpRequest, Refusal, Route, admit};
+use livekit::{Route, agents};
 use operator::{Receiver, Receivers};
 use serde::Deserialize;
 use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
-use tracing::debug;
 
-use crate::clients::client_session;
-use crate::clients::guest::{Guest, welcome};
+use crate::cluster::forward::Outcome;
 use crate::metrics::exposition;
-use crate::os::clock;
-use crate::websocket;
-pub(crate) use api::Api;
+use crate::metrics::forwarded::Kind;
+pub(crate) use answers::Api;
 pub(crate) use bodies::Bodies;
-use receivers::Denial;
+use elsewhere::RoomRequest;
+use guest::Guest;
+use receivers::{Denial, Scope};
 pub(crate) use state::{Http, Https};
+use welcome::welcome;
 
 /// The largest body of a request, apart from those of the server API.
 const BODY_MAX: usize = 4 << 10;
@@ -70,9 +74,11 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         .max_age(Duration::from_secs(86_400));
     Router::new()
         .route("/healthz", get(healthz))
+        .route("/livez", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .route("/api/entries", get(entries))
+        .route("/api/entries", get(operators::entries))
+        .route("/api/cluster", get(operators::cluster))
         .route("/api/dev-token", post(dev_token))
         .route("/api/receivers", get(all_receivers))
         .route("/api/receivers/me", get(own_receiver))
@@ -108,17 +114,8 @@ pub(crate) async fn health_answer(health: &health::Health) -> Response<Body> {
 async fn readyz(State(http): State<Arc<Http>>) -> Response<Body> {
     match http.health.check_readiness().await {
         Ok(()) => page::text(StatusCode::OK, "ok\n"),
-        Err(unready) => unavailable(format!("{unready}\n")),
+        Err(unready) => page::unavailable(format!("{unready}\n")),
     }
-}
-
-/// An answer that another attempt or another server may change.
-fn unavailable(text: String) -> Response<Body> {
-    let mut response = page::text(StatusCode::SERVICE_UNAVAILABLE, text);
-    response
-        .headers_mut()
-        .insert(header::RETRY_AFTER, HeaderValue::from(JOIN_RETRY_AFTER));
-    response
 }
 
 pub(crate) const OPERATORS: &str =
@@ -146,25 +143,6 @@ pub(crate) fn metrics_answer(headers: &HeaderMap, text: String) -> Response<Body
     ([(header::CONTENT_TYPE, kind), (header::VARY, "accept")], text).into_response()
 }
 
-/// The place where each entry of the data plane runs, as lines or as JSON. It shows addresses of
-/// parties, so it is for the operator only.
-async fn entries(
-    State(http): State<Arc<Http>>,
-    Extension(guest): Extension<Guest>,
-    headers: HeaderMap,
-) -> Response<Body> {
-    if !guest.may_operate(&http.settings.get().metrics, &headers, &http.node_ips) {
-        return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
-    }
-    let places = http.metrics.places();
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    let no_store = [(header::CACHE_CONTROL, "no-store"), (header::VARY, "accept")];
-    match accept.is_some_and(|accept| accept.contains("application/json")) {
-        true => (no_store, Json(places)).into_response(),
-        false => (no_store, places.text()).into_response(),
-    }
-}
-
 /// Which receivers.
 #[derive(Deserialize)]
 struct ReceiversQuery {
@@ -175,18 +153,42 @@ struct ReceiversQuery {
 async fn all_receivers(
     State(http): State<Arc<Http>>,
     Query(query): Query<ReceiversQuery>,
-    headers: HeaderMap,
-) -> Result<impl IntoResponse, Denial> {
-    let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
+    request: Request,
+) -> Result<Response<Body>, Denial> {
+    let (mut parts, _) = request.into_parts();
+    let claims = receivers::bearer(authorization(&parts.headers), &http.settings.get().keys)?;
     let scope = receivers::scope(&claims, query.room.as_deref())?;
+    if let Scope::Room(room) = &scope
+        && let Some(answer) = receivers_elsewhere(&http, &mut parts, room).await
+    {
+        return Ok(answer);
+    }
     let view: Receivers = receivers::all(scope, &http.controller, &http.receivers).await?;
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)).into_response())
 }
 
-async fn own_receiver(State(http): State<Arc<Http>>, headers: HeaderMap) -> Result<impl IntoResponse, Denial> {
-    let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
+async fn own_receiver(State(http): State<Arc<Http>>, request: Request) -> Result<Response<Body>, Denial> {
+    let (mut parts, _) = request.into_parts();
+    let claims = receivers::bearer(authorization(&parts.headers), &http.settings.get().keys)?;
+    if let Some(answer) = receivers_elsewhere(&http, &mut parts, &claims.video.room).await {
+        return Ok(answer);
+    }
     let view: Receiver = receivers::own(&claims, &http.controller, &http.receivers).await?;
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)).into_response())
+}
+
+/// The answer about the receivers in a room that another controller serves.
+async fn receivers_elsewhere(http: &Http, head: &mut Parts, room: &str) -> Option<Response<Body>> {
+    if room.is_empty() {
+        return None;
+    }
+    let request = RoomRequest::without_body(Kind::Receivers, room);
+    match elsewhere::pass(http, head, request).await {
+        Outcome::Here | Outcome::Nowhere => None,
+        Outcome::Answered(answer) => Some(answer),
+        Outcome::Upgraded(..) => Some(page::text(StatusCode::BAD_GATEWAY, "no answer now\n")),
+        Outcome::Unavailable(why) => Some(page::unavailable(format!("{why}\n"))),
+    }
 }
 
 impl IntoResponse for Denial {
@@ -239,87 +241,13 @@ async fn other(State(http): State<Arc<Http>>, Extension(guest): Extension<Guest>
     }
     let (parts, _) = request.into_parts();
     if agents::is_path(parts.uri.path()) {
-        return worker(&http, guest, parts);
+        return signalling::worker(&http, guest, parts);
     }
     match Route::from_path(parts.uri.path()) {
-        Some(route) => signalling(&http, route, guest, parts).await,
+        Some(route) => signalling::answer(&http, route, guest, parts).await,
         None if matches!(parts.method, Method::GET | Method::HEAD) => page::file(&parts.uri),
         None => page::text(StatusCode::NOT_FOUND, "not found\n"),
     }
-}
-
-async fn signalling(http: &Http, route: Route, guest: Guest, mut parts: Parts) -> Response<Body> {
-    let admission = match judge(http, &parts).await {
-        Ok(admission) => admission,
-        Err(refusal) => return refuse(http, refusal),
-    };
-    if route.validate {
-        return page::text(StatusCode::OK, "success");
-    }
-    let Some((upgrade, answer)) = websocket::upgrade(&mut parts) else {
-        return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
-    };
-    let Some(places) = guest.join() else {
-        return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
-    };
-    let livekit = http.front_ends.livekit.clone();
-    let upgrade = (upgrade, http.reading.clone());
-    tokio::spawn(client_session::run(upgrade, Box::new(admission), livekit, places));
-    answer
-}
-
-/// The connection of a worker of agents.
-fn worker(http: &Http, guest: Guest, mut parts: Parts) -> Response<Body> {
-    let query = parts.uri.query().unwrap_or_default();
-    let settings = http.settings.get();
-    let claims = match agents::admit(authorization(&parts.headers), query, &settings.keys, clock::unix()) {
-        Ok(claims) => claims,
-        Err(refusal) => return refuse(http, refusal),
-    };
-    if http.controller.is_draining() {
-        return refuse(http, JoinError::Draining.into());
-    }
-    let Some((upgrade, answer)) = websocket::upgrade(&mut parts) else {
-        return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
-    };
-    let address = guest.client.address;
-    let Some(places) = guest.join() else {
-        return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
-    };
-    let agents = http.front_ends.agents.clone();
-    tokio::spawn(client_session::run_worker(
-        (upgrade, http.reading.clone()),
-        Box::new(claims),
-        address,
-        agents,
-        places,
-    ));
-    answer
-}
-
-async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
-    let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
-    let request = HttpRequest {
-        path: parts.uri.path(),
-        query: parts.uri.query().unwrap_or_default(),
-        authorization: header(header::AUTHORIZATION),
-        user_agent: header(header::USER_AGENT),
-    };
-    let admission = admit(request, &http.settings.get().keys, clock::unix())?;
-    http.front_ends.livekit.check_admission(&admission).await?;
-    Ok(admission)
-}
-
-fn refuse(http: &Http, refusal: Refusal) -> Response<Body> {
-    debug!(%refusal, "refused");
-    http.metrics.refused(refusal.status);
-    if refusal.status == StatusCode::SERVICE_UNAVAILABLE {
-        return unavailable(refusal.text);
-    }
-    page::text(
-        StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST),
-        refusal.text,
-    )
 }
 
 #[cfg(test)]

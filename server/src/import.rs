@@ -3,6 +3,7 @@
 //! Every key of the LiveKit configuration is either taken over, or stands in a comment that says
 //! what to do instead.
 
+mod cluster;
 mod rules;
 mod text;
 mod turn;
@@ -59,6 +60,7 @@ fn import(text: &str) -> Result<Imported, String> {
                 imported.take_turn(turn);
                 all.remove("turn");
             }
+            imported.take_cluster(&mut all);
             all.iter().for_each(|(key, value)| imported.take(key, value, None));
         }
         _ => return Err("a LiveKit configuration is a list of keys and values".to_owned()),

@@ -1,12 +1,13 @@
-//! `weir inspect`: the places of a running switch's entries, and `weir detach`: the end of
-//! forwarding that a switch left in the kernel.
+//! `weir inspect`: the places of a running switch's entries or the cluster of a running controller,
+//! and `weir detach`: the end of forwarding that a switch left in the kernel.
 
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use operator::Places;
+use operator::{Cluster, Places};
+use serde::de::DeserializeOwned;
 
 use crate::{cli, dataplane};
 
@@ -17,6 +18,28 @@ const ANSWER_MAX: u64 = 100 << 20;
 
 /// Asks, and prints the answer.
 pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
+    let text = match arguments.cluster {
+        true => {
+            let body = ask(&arguments, "/api/cluster")?;
+            let cluster: Cluster = read(&body)?;
+            if arguments.json { body } else { cluster.text() }
+        }
+        false => {
+            let body = ask(&arguments, "/api/entries")?;
+            let places: Places = read(&body)?;
+            if arguments.json { body } else { places.text() }
+        }
+    };
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(io::stdout().lock(), "{text}{end}") {
+        // Somebody has seen enough, as `head` has.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// The body of a server's answer.
+fn ask(arguments: &cli::Inspect, path: &str) -> Result<String, Box<dyn Error>> {
     let mut server = TcpStream::connect_timeout(&arguments.server, PATIENCE).map_err(|error| {
         let address = arguments.server;
         format!("nobody answers at {address}: {error}: --server names the HTTP port of a running Weir")
@@ -24,7 +47,7 @@ pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
     server.set_read_timeout(Some(PATIENCE))?;
     write!(
         server,
-        "GET /api/entries HTTP/1.0\r\nHost: {}\r\nAccept: application/json\r\n",
+        "GET {path} HTTP/1.0\r\nHost: {}\r\nAccept: application/json\r\n",
         arguments.server
     )?;
     if let Some(token) = &arguments.token {
@@ -35,12 +58,17 @@ pub(crate) fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
     server.take(ANSWER_MAX).read_to_string(&mut answer)?;
     let (head, body) = answer.split_once("\r\n\r\n").ok_or("the server does not speak HTTP")?;
     if head.split(' ').nth(1) != Some("200") {
-        return Err(body.trim().into());
+        let status = head.lines().next().unwrap_or_default();
+        return Err(match body.trim() {
+            "" => format!("{path} of this server is not to be had: it answers {status}").into(),
+            why => why.into(),
+        });
     }
-    let places: Places = serde_json::from_str(body)
-        .map_err(|error| format!("the server's answer is of another version of Weir: {error}"))?;
-    print!("{}", places.text());
-    Ok(())
+    Ok(body.to_owned())
+}
+
+fn read<T: DeserializeOwned>(body: &str) -> Result<T, String> {
+    serde_json::from_str(body).map_err(|error| format!("the server's answer is of another version of Weir: {error}"))
 }
 
 /// Takes programs off interfaces, and frees what they kept.

@@ -47,6 +47,7 @@ const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => serve::run(arguments),
+        cli::Command::Controller(arguments) => serve::controller::run(arguments),
         cli::Command::Media(arguments) => serve::media_node::run(arguments),
         cli::Command::ClusterCert(arguments) => cluster::certificates::run(arguments),
         cli::Command::CheckConfig(arguments) => serve::check::run(arguments),

@@ -1,11 +1,15 @@
 //! The content of `/metrics`, in the OpenMetrics text format.
 
 pub(crate) mod closed;
+pub(crate) mod cluster;
 pub(crate) mod cut;
 mod device;
 pub(crate) mod exposition;
+pub(crate) mod forwarded;
+pub(crate) mod ownership;
 pub(crate) mod process;
 pub(crate) mod receivers;
+pub(crate) mod relay_peers;
 mod rtpengine;
 mod sip;
 pub(crate) mod sip_stats;
@@ -30,10 +34,15 @@ pub(crate) use text::Text;
 
 use crate::log::Lost;
 use crate::metrics::closed::Closed;
+use crate::metrics::cluster::ClusterCounts;
 use crate::metrics::cut::Cut;
+use crate::metrics::forwarded::ForwardCounts;
+use crate::metrics::ownership::OwnershipCounts;
+use crate::metrics::relay_peers::PeerCounts;
 use crate::metrics::sip_stats::Stats;
 use crate::os::clock;
 use crate::tls::Certificates;
+use crate::tls::certificate::seconds;
 
 /// Bounds of how long the agent's turns take, in seconds.
 const TURNS: [f64; 11] = [
@@ -53,6 +62,9 @@ struct Values {
     agent: agent::Counters,
     fence: agent::fence::Counters,
     southbound: BTreeMap<Cut, u64>,
+    cluster: ClusterCounts,
+    /// The rooms of a controller, in a cluster.
+    ownership: Option<OwnershipCounts>,
     controller: controller::Counters,
     refused: BTreeMap<u16, u64>,
     api_failed: BTreeMap<&'static str, u64>,
@@ -72,6 +84,10 @@ struct Values {
     sip_denied: u64,
     /// The certificates of HTTPS.
     certificates: Option<Certificates>,
+    /// Requests between controllers, in a cluster.
+    forwarded: Option<ForwardCounts>,
+    /// Connections between machines that relay calls, in a cluster.
+    relay_peers: Option<PeerCounts>,
 }
 
 impl fmt::Debug for Metrics {
@@ -110,6 +126,16 @@ impl Metrics {
     /// Counts a connection of a controller that the node refused or ended.
     pub(crate) fn southbound_cut(&self, why: Cut) {
         *self.values().southbound.entry(why).or_default() += 1;
+    }
+
+    /// Counts something of the cluster.
+    pub(crate) fn of_cluster(&self, count: impl FnOnce(&mut ClusterCounts)) {
+        count(&mut self.values().cluster);
+    }
+
+    /// Counts something of the rooms of a controller in its cluster.
+    pub(crate) fn of_ownership(&self, count: impl FnOnce(&mut OwnershipCounts)) {
+        count(self.values().ownership.get_or_insert_default());
     }
 
     /// Adds the statistics of the data plane's parts.
@@ -196,6 +222,16 @@ impl Metrics {
         self.values().certificates = Some(certificates);
     }
 
+    /// Shows requests between controllers, too.
+    pub(crate) fn watch_forwarded(&self, counts: ForwardCounts) {
+        self.values().forwarded = Some(counts);
+    }
+
+    /// Shows the connections to other machines that relay calls, too.
+    pub(crate) fn watch_relay_peers(&self, counts: PeerCounts) {
+        self.values().relay_peers = Some(counts);
+    }
+
     /// The counters in text form, to which others can be appended.
     pub(crate) fn encode(&self) -> Text {
         let mut registry = Registry::with_prefix("weir");
@@ -211,6 +247,16 @@ impl Metrics {
         }
         if let Some(certificates) = &values.certificates {
             tls::write(certificates, clock::unix(), &mut text);
+        }
+        values.cluster.write(seconds(clock::unix()), &mut text);
+        if let Some(ownership) = &values.ownership {
+            ownership.write(&mut text);
+        }
+        if let Some(forwarded) = &values.forwarded {
+            forwarded.write(&mut text);
+        }
+        if let Some(peers) = &values.relay_peers {
+            peers.write(&mut text);
         }
         let devices = values.devices.clone();
         drop(values);

@@ -1,4 +1,4 @@
-//! The operating system: clocks, signals and the processors' time, UDP ports, and what it refuses.
+//! The operating system: clocks, signals and the processors' time, ports, and what it refuses.
 
 pub(crate) mod clock;
 pub(crate) mod cpu_latency;
@@ -6,4 +6,5 @@ pub(crate) mod memory;
 pub(crate) mod priority;
 pub(crate) mod refused;
 pub(crate) mod signals;
+pub(crate) mod tcp;
 pub(crate) mod udp;

@@ -1,4 +1,6 @@
-//! `weir plan`: meetings on switches and servers.
+//! `weir plan`: meetings on switches and servers, and clusters.
+
+mod cluster;
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -13,6 +15,9 @@ use crate::cli;
 /// Standard output in place of a file.
 const STDOUT: &str = "-";
 
+/// The media nodes of a cluster, unless others are named.
+const CLUSTER_DEVICE: &str = "weir-udp";
+
 /// Plans, or does the one other thing that is asked for.
 pub(crate) fn run(arguments: cli::Plan) -> Result<(), Box<dyn Error>> {
     if arguments.list {
@@ -23,6 +28,9 @@ pub(crate) fn run(arguments: cli::Plan) -> Result<(), Box<dyn Error>> {
         let found = all.find(|(other, _)| other == name);
         let (_, text) = found.ok_or_else(|| format!("{name} is not shipped: `weir plan --list` has all names"))?;
         return say(text);
+    }
+    if arguments.cluster.cluster {
+        return cluster(&arguments);
     }
     let mix = mix(&arguments)?;
     let devices = devices(&arguments)?;
@@ -48,6 +56,20 @@ pub(crate) fn run(arguments: cli::Plan) -> Result<(), Box<dyn Error>> {
     } else {
         say(&report::table(&mix, &plans))
     }
+}
+
+/// Plans a cluster of one kind of server.
+fn cluster(arguments: &cli::Plan) -> Result<(), Box<dyn Error>> {
+    let sheet = cluster::sheet(arguments, &devices(arguments)?)?;
+    let Some(path) = &arguments.json else {
+        return say(&sheet.text());
+    };
+    let json = serde_json::to_string_pretty(&sheet)? + "\n";
+    if path == Path::new(STDOUT) {
+        return say(&json);
+    }
+    write(path, &json)?;
+    say(&sheet.text())
 }
 
 /// The meetings that are asked for.
@@ -92,6 +114,7 @@ fn devices(arguments: &cli::Plan) -> Result<Vec<DeviceFile>, Box<dyn Error>> {
         }
     };
     let mut files = match arguments.devices.as_slice() {
+        [] if arguments.cluster.cluster => vec![named(&CLUSTER_DEVICE.to_owned())?],
         [] => DeviceFile::all_shipped(),
         names => names.iter().map(named).collect::<Result<_, _>>()?,
     };

@@ -4,6 +4,8 @@
 //! A role is given its configuration and what it needs of others, and returns what others need of
 //! it. None knows how the others were started.
 
+pub(crate) mod controllers;
+pub(crate) mod coordination;
 pub(crate) mod edge;
 pub(crate) mod http_ports;
 pub(crate) mod media;

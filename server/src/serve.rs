@@ -1,9 +1,11 @@
 //! `weir serve`: puts the parts together and runs them until a signal.
 
 pub(crate) mod check;
+pub(crate) mod controller;
 mod dependencies;
 mod drain;
 pub(crate) mod media_node;
+mod member;
 mod reload;
 mod service_manager;
 
@@ -15,6 +17,7 @@ use tracing::{error, info, warn};
 
 use crate::cli;
 use crate::config::Config;
+use crate::controller_task::Nodes;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::os::clock::Clocks;
@@ -24,7 +27,8 @@ use crate::roles::http_ports::KeptPorts;
 use crate::roles::sip::Sip;
 use crate::roles::{Process, edge, media, rooms, sip};
 use dependencies::Dependencies;
-use drain::Drain;
+use drain::{Drain, Served};
+use media_node::load::Transports;
 use reload::Reload;
 use service_manager::ServiceManager;
 
@@ -41,23 +45,31 @@ const GOODBYE_MAX: Duration = Duration::from_secs(2);
 ///
 /// Errors: it cannot start as it is configured, or a part that it cannot be without has ended.
 pub(crate) fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
+    run_role(
+        arguments,
+        "the server ends",
+        async |arguments, config, log, kept_ports| match config.cluster.is_some() {
+            true => member::serve(arguments, config, log, kept_ports).await,
+            false => serve(arguments, config, log, kept_ports).await,
+        },
+    )
+}
+
+/// Runs a role of the program as it is configured. An error of it is logged with `message` as well.
+fn run_role(
+    arguments: cli::Serve,
+    message: &'static str,
+    role: impl AsyncFnOnce(&cli::Serve, Config, &Log, KeptPorts) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
     // Before there are threads: it takes names out of the environment.
     let kept_ports = KeptPorts::of_environment();
     let config = check::load(&arguments)?;
     let log = Log::start(&config.log)?;
-    run_to_end("the server ends", serve(&arguments, config, &log, kept_ports))
-}
-
-/// Runs a role of the program. An error is logged with `message` as well.
-fn run_to_end(
-    message: &'static str,
-    role: impl Future<Output = Result<(), Box<dyn Error>>>,
-) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(role);
+    let outcome = runtime.block_on(role(&arguments, config, &log, kept_ports));
     // A part that is stuck must not keep the process.
     runtime.shutdown_timeout(GOODBYE_MAX);
     if let Err(error) = &outcome {
@@ -87,29 +99,76 @@ async fn serve(
     mut kept_ports: KeptPorts,
 ) -> Result<(), Box<dyn Error>> {
     // Before anything else: until then these signals end the process at once.
-    let mut signals = Signals::listen()?;
+    let signals = Signals::listen()?;
     let (process, _housekeeping) = begin(&config, log);
     if config.rtc.clear_rtp {
         warn!("rtc.clear_rtp: who offers media without encryption gets it without; for laboratories only");
     }
 
     let (media, node) = media::start(&config, &process).await?;
-    let rooms = rooms::start(&config, node.controller, &media.reached.ips, &process)?;
+    let (id, nodes) = (rooms::new_id()?, Nodes::Own(node.controller));
+    let rooms = rooms::start(&config, id, nodes, &media.reached.ips, &process)?;
     // Its calls end when it is dropped.
-    let sip = sip::start(&config, node.relay, &media.reached, &process)?;
-    let edge = edge::start(&config, &media, &rooms, sip.as_ref(), &mut kept_ports, &process)?;
-
-    let mut dependencies = Dependencies::new(node.ended);
-    for (name, task) in rooms.tasks {
-        dependencies.watch(name, task);
-    }
-    let (sip_handle, _sip_thread) = match sip {
+    let sip = sip::start(&config, node.relay, &media.reached, None, &process)?;
+    let edge = edge::start(
+        &config,
+        Some(&media),
+        &rooms,
+        sip.as_ref(),
+        None,
+        &mut kept_ports,
+        &process,
+    )?;
+    let dependencies = Dependencies::default();
+    dependencies.watch_node(node.ended);
+    let (sip, _sip_thread) = match sip {
         Some(Sip { handle, task, thread }) => {
             dependencies.watch("SIP", task);
             (Some(handle), Some(thread))
         }
         None => (None, None),
     };
+    let parts = Parts {
+        rooms,
+        edge,
+        sip,
+        node: None,
+        dependencies,
+    };
+    operate(arguments, config, log, signals, kept_ports, parts).await
+}
+
+/// The parts of a server with rooms.
+struct Parts {
+    rooms: rooms::Rooms,
+    edge: edge::Edge,
+    sip: Option<crate::sip::Handle>,
+    /// The media node, if controllers on other machines use it as well.
+    node: Option<Transports>,
+    dependencies: Dependencies,
+}
+
+/// Takes clients until a signal, and says goodbye to them.
+///
+/// Errors: a part that the server cannot be without has ended.
+async fn operate(
+    arguments: &cli::Serve,
+    config: Config,
+    log: &Log,
+    mut signals: Signals,
+    kept_ports: KeptPorts,
+    parts: Parts,
+) -> Result<(), Box<dyn Error>> {
+    let Parts {
+        rooms,
+        edge,
+        sip,
+        node,
+        mut dependencies,
+    } = parts;
+    for (name, task) in rooms.tasks {
+        dependencies.watch(name, task);
+    }
     let manager = ServiceManager::of_environment();
     for name in kept_ports.close() {
         manager.forget(&name);
@@ -118,7 +177,11 @@ async fn serve(
         manager.keep(listener, &name);
     }
     let controller = rooms.controller;
-    let mut drain = Drain::new(controller.clone(), sip_handle, manager.clone());
+    let served = Served {
+        controller: controller.clone(),
+        sip,
+    };
+    let mut drain = Drain::new((served, node), manager.clone());
     let mut reload = Reload {
         arguments,
         log,

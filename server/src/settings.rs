@@ -3,8 +3,9 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use access::{ApiKeys, RoomNames};
+use controller::PinnedRooms;
 
-use crate::config::{self, Config, Network};
+use crate::config::{self, Config, Network, Regions};
 
 /// The settings at one moment.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Settings {
     pub trusted_proxies: Vec<Network>,
     /// Rooms that anybody may watch.
     pub watch: whip::Watch,
+    /// The regions of clients.
+    pub regions: Regions,
 }
 
 /// The settings there are now. Cheap to clone; all clones change together.
@@ -34,6 +37,11 @@ impl Settings {
             metrics: config.metrics.clone(),
             trusted_proxies: config.trusted_proxies.clone(),
             watch: whip::Watch::new(config.room.watch.clone()),
+            regions: config
+                .cluster
+                .as_ref()
+                .map(|cluster| cluster.regions.clone())
+                .unwrap_or_default(),
         }
     }
 }
@@ -53,6 +61,15 @@ impl Current {
     pub(crate) fn replace(&self, settings: Settings) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
+}
+
+/// The rooms that may only be in some regions, as the controller wants them.
+pub(crate) fn pinned(config: &Config) -> Vec<PinnedRooms> {
+    config
+        .cluster
+        .as_ref()
+        .map(|cluster| cluster.pinned.clone())
+        .unwrap_or_default()
 }
 
 /// The keys as the controller wants them.

@@ -13,6 +13,7 @@ mod http;
 mod journal;
 mod machine;
 mod notify;
+mod others;
 mod saver;
 mod streams;
 mod task;
@@ -51,6 +52,7 @@ pub(crate) fn start(
     let mut settings = settings(config, &needs.fingerprints);
     settings.destinations.services.extend(&needs.services);
     settings.destinations.machine = machine::read(config, &needs.node_ips);
+    settings.cluster = needs.cluster.as_ref().map(|(own, _)| *own);
     let relay =
         CallController::new(settings, needs.clock, needs.seed).map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), needs.metrics.clone()));
@@ -113,25 +115,11 @@ fn listen(config: &config::Sip, handle: &Handle, access: &Arc<Access>) -> Result
         .collect::<Result<Vec<_>, String>>()?;
     let streams = ng.clone().flat_map(|ng| ng.tcp.iter());
     let streams = streams
-        .map(|at| {
-            named(
-                *at,
-                "TCP",
-                crate::http::listen::bind(*at),
-                (Transport::Tcp, "sip.ng.tcp"),
-            )
-        })
+        .map(|at| named(*at, "TCP", crate::os::tcp::bind(*at), (Transport::Tcp, "sip.ng.tcp")))
         .collect::<Result<Vec<_>, String>>()?;
     let https = ng.flat_map(|ng| ng.http.iter());
     let https = https
-        .map(|at| {
-            named(
-                *at,
-                "HTTP",
-                crate::http::listen::bind(*at),
-                (Transport::Tcp, "sip.ng.http"),
-            )
-        })
+        .map(|at| named(*at, "HTTP", crate::os::tcp::bind(*at), (Transport::Tcp, "sip.ng.http")))
         .collect::<Result<Vec<_>, String>>()?;
     let paths = rtpproxy.filter_map(|rtpproxy| rtpproxy.unix.as_deref());
     let paths = paths

@@ -21,9 +21,8 @@ use tracing::{info, warn};
 use turn::{AnswerLimit, Family};
 
 use crate::clients::connection_slots::{ConnectionSlots, Limits};
-use crate::http::listen;
 use crate::os::refused::{self, Transport};
-use crate::os::{clock, udp};
+use crate::os::{clock, tcp, udp};
 use allocations::Allocations;
 pub(crate) use counts::TurnStatistics;
 use counts::{Counts, TurnEvent};
@@ -159,7 +158,7 @@ pub(crate) fn serve(server: &Arc<TurnServer>, addresses: &[IpAddr], port: u16) -
         let refused =
             |transport| move |error: io::Error| (refused::port(transport, at, "turn.port", &error), error.kind());
         let opened = udp::bind_shared(at).map_err(refused(Transport::Udp));
-        match opened.and_then(|socket| Ok((socket, listen::bind(at).map_err(refused(Transport::Tcp))?))) {
+        match opened.and_then(|socket| Ok((socket, tcp::bind(at).map_err(refused(Transport::Tcp))?))) {
             Ok((socket, listener)) => {
                 tokio::spawn(datagrams::serve(server.clone(), Arc::new(socket)));
                 tokio::spawn(streams::serve(server.clone(), listener));

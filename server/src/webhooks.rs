@@ -3,17 +3,18 @@
 mod post;
 mod tls;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::ApiKeys;
-use controller::RoomEvent;
 use livekit::webhook::{Delivery, DeliveryId, Lost, Message, Outcome, Output, Queue, Settings, sign};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::{debug, info, warn};
 
 use self::tls::Tls;
+use crate::frontends::webhooks::{Handle, SavedEvent, ToReceivers};
 use crate::metrics::Metrics;
 use crate::os::clock;
 
@@ -30,18 +31,25 @@ const ATTEMPT_MAX: Duration = Duration::from_secs(10);
 enum Request {
     Configure(Box<Settings>, ApiKeys, oneshot::Sender<()>),
     Drain(oneshot::Sender<()>),
+    ReportTo(Handle),
 }
 
 /// A handle on the task.
 pub(crate) struct Webhooks {
-    events: mpsc::Sender<Box<RoomEvent>>,
+    events: mpsc::Sender<ToReceivers>,
     requests: mpsc::Sender<Request>,
 }
 
 impl Webhooks {
     /// The queue of events for all receivers.
-    pub(crate) fn events(&self) -> mpsc::Sender<Box<RoomEvent>> {
+    pub(crate) fn events(&self) -> mpsc::Sender<ToReceivers> {
         self.events.clone()
+    }
+
+    /// Tells the front end which events that nodes keep the receivers are done with.
+    pub(crate) fn report_to(&self, front_end: Handle) {
+        // There is a place, since this is the first request.
+        let _ = self.requests.try_send(Request::ReportTo(front_end));
     }
 
     /// Sets the receivers and the keys that sign, for all events from then on.
@@ -73,6 +81,9 @@ pub(crate) fn start(metrics: Metrics) -> (Webhooks, JoinHandle<()>) {
         attempts: JoinSet::new(),
         failing: BTreeSet::new(),
         draining: Vec::new(),
+        front_end: None,
+        kept: BTreeMap::new(),
+        done: Vec::new(),
         metrics,
         out: Vec::new(),
     };
@@ -90,6 +101,13 @@ struct Task {
     failing: BTreeSet<String>,
     /// Those who wait until no message waits.
     draining: Vec<oneshot::Sender<()>>,
+    /// The front end that has nodes keep events.
+    front_end: Option<Handle>,
+    /// Events that nodes keep, by their rooms and ids: the part, and the receivers that are not
+    /// done with it.
+    kept: BTreeMap<(String, String), (String, usize)>,
+    /// Those that receivers are done with: the room and the part.
+    done: Vec<(String, String)>,
     metrics: Metrics,
     out: Vec<Output>,
 }
@@ -103,15 +121,13 @@ struct Attempt {
 }
 
 impl Task {
-    async fn run(mut self, mut events: mpsc::Receiver<Box<RoomEvent>>, mut requests: mpsc::Receiver<Request>) {
+    async fn run(mut self, mut events: mpsc::Receiver<ToReceivers>, mut requests: mpsc::Receiver<Request>) {
         loop {
             let timeout = self.queue.poll_timeout();
             tokio::select! {
                 // Events first: a question whether all are sent is about those as well.
                 biased;
-                Some(event) = events.recv() => {
-                    self.queue.push(clock::now(), Message::new(*event), &mut self.out);
-                }
+                Some(told) = events.recv() => self.take(told),
                 Some(ended) = self.attempts.join_next() => {
                     // An attempt without an end would hold up its room for ever.
                     self.ended(ended.expect("an attempt does not panic"));
@@ -125,11 +141,59 @@ impl Task {
                 }
             }
             self.flush();
+            self.report().await;
             if self.queue.is_empty() {
                 for waiting in self.draining.drain(..) {
                     // An error means that the time limit has passed.
                     let _ = waiting.send(());
                 }
+            }
+        }
+    }
+
+    fn take(&mut self, told: ToReceivers) {
+        let now = clock::now();
+        match told {
+            ToReceivers::Event(event) => {
+                self.queue
+                    .push(now, Duration::ZERO, Message::new(*event), &mut self.out);
+            }
+            ToReceivers::Saved(kept) => {
+                let SavedEvent { message, age, part } = *kept;
+                let (room, id) = (message.room.clone(), message.id.clone());
+                match self.queue.push(now, age, message, &mut self.out) {
+                    0 => self.done.push((room, part)),
+                    receivers => drop(self.kept.insert((room, id), (part, receivers))),
+                }
+            }
+            ToReceivers::Released(room) => {
+                self.queue.forget_room(&room);
+                let from = (room.clone(), String::new());
+                let of_room = self.kept.range(from..).take_while(|((name, _), _)| *name == room);
+                for event in of_room.map(|(event, _)| event.clone()).collect::<Vec<_>>() {
+                    self.kept.remove(&event);
+                }
+            }
+        }
+    }
+
+    /// A receiver is done with a message.
+    fn finished(&mut self, message: &Arc<Message>) {
+        let event = (message.room.clone(), message.id.clone());
+        if let Some((part, receivers)) = self.kept.get_mut(&event) {
+            *receivers -= 1;
+            if *receivers == 0 {
+                self.done.push((event.0.clone(), std::mem::take(part)));
+                self.kept.remove(&event);
+            }
+        }
+    }
+
+    /// Tells the front end of events that need not be kept.
+    async fn report(&mut self) {
+        for (room, part) in std::mem::take(&mut self.done) {
+            if let Some(front_end) = &self.front_end {
+                front_end.done(room, part).await;
             }
         }
     }
@@ -147,6 +211,7 @@ impl Task {
                 self.queue.configure(*settings, &mut self.out);
                 let _ = answer.send(());
             }
+            Request::ReportTo(front_end) => self.front_end = Some(front_end),
             Request::Drain(answer) => self.draining.push(answer),
         }
     }
@@ -179,6 +244,7 @@ impl Task {
             match output {
                 Output::Send(delivery) => self.send(delivery),
                 Output::Count(counter) => self.metrics.webhook(counter),
+                Output::Done(message) => self.finished(&message),
                 Output::Lost(Lost { url, message, why }) => {
                     let (event, id, room) = (message.event, &message.id, &message.room);
                     warn!(url, event, id, room, why = why.name(), "a webhook is not delivered");

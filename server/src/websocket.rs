@@ -1,4 +1,4 @@
-//! WebSockets, server side, without buffers that outlive a message.
+//! WebSockets, without buffers that outlive a message.
 //!
 //! A signalling connection carries a few descriptions of tens of kilobytes when a client joins, and
 //! hardly anything for hours afterwards. Libraries keep a buffer of the longest message in each
@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub(crate) use memory::Memory;
 pub(crate) use read::Reader;
-pub(crate) use upgrade::{Upgrade, listed, upgrade};
+pub(crate) use upgrade::{Upgrade, is_asked, listed, upgrade};
 pub(crate) use write::Writer;
 
 /// A message of a client.
@@ -86,7 +86,28 @@ pub(crate) fn split<S: AsyncRead + AsyncWrite>(
     memory: &Memory,
 ) -> (Reader<tokio::io::ReadHalf<S>>, Writer<tokio::io::WriteHalf<S>>) {
     let (reader, writer) = tokio::io::split(stream);
-    (Reader::new(reader, message_max, memory.clone()), Writer::new(writer))
+    let reader = Reader::new(reader, message_max, memory.clone(), Side::Server);
+    (reader, Writer::new(writer, Side::Server))
+}
+
+/// The same for a connection that this end has asked for. Frames are masked with zeros: the mask
+/// protects proxies, and there are none between controllers.
+pub(crate) fn split_client<S: AsyncRead + AsyncWrite>(
+    stream: S,
+    message_max: usize,
+    memory: &Memory,
+) -> (Reader<tokio::io::ReadHalf<S>>, Writer<tokio::io::WriteHalf<S>>) {
+    let (reader, writer) = tokio::io::split(stream);
+    let reader = Reader::new(reader, message_max, memory.clone(), Side::Client);
+    (reader, Writer::new(writer, Side::Client))
+}
+
+/// The end of a connection that we are. Clients mask their frames, and servers do not (section
+/// 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Client,
+    Server,
 }
 
 /// The kinds of frames (section 5.2).

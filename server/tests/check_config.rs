@@ -148,6 +148,47 @@ fn each_error_has_its_line_its_setting_and_its_cure() {
 }
 
 #[test]
+fn the_files_of_cluster_cert_are_good_and_others_are_named() {
+    let folder = std::env::temp_dir().join(format!("weir-check-{}-cluster", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    let output = command.arg("cluster-cert").arg(&folder).output();
+    let output = output.expect("the program starts");
+    assert!(output.status.success(), "{output:?}");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (ca, certificate, key) = (path("ca.pem"), path("weir.pem"), path("weir.key"));
+    let with = |secrets: &str| {
+        with_key(&format!(
+            "cluster:\n  ca: {ca}\n  certificate: {certificate}\n  key: {key}\n  secrets: {secrets}\n"
+        ))
+    };
+    let config = file("cluster", &with(&path("secrets")));
+    let report = good(&config);
+    assert!(!report.contains("warning"), "{report}");
+    let public = fs::Permissions::from_mode(0o644);
+    for name in ["secrets", "weir.key"] {
+        fs::set_permissions(folder.join(name), public.clone()).expect("it is ours");
+        let report = good(&config);
+        let expected = format!("warning: {} has secrets in it", path(name));
+        assert!(report.contains(&expected), "{report}");
+    }
+    for (secrets, cure) in [
+        (path("absent"), "correct the path"),
+        (key.clone(), "line 1: a key has 32 bytes"),
+    ] {
+        let config = file("cluster", &with(&secrets));
+        let report = errors(&config);
+        assert!(
+            report.contains(":7: cluster.secrets: ") && report.contains(cure),
+            "{report}"
+        );
+        assert!(!report.contains("BEGIN"), "{report}");
+    }
+    fs::remove_file(&config).expect("it is there");
+    fs::remove_dir_all(&folder).expect("it is there");
+}
+
+#[test]
 fn errors_without_a_line_are_named_too() {
     let path = file("no-keys", "port: 7880\n");
     let report = errors(&path);

@@ -1,4 +1,4 @@
-//! Packages: the unit, and the Debian package of this build of the program.
+//! Packages: the units, and the Debian package of this build of the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,35 +46,100 @@ fn printed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text") + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The unit with this build of the program.
-fn unit(folder: &Folder) -> PathBuf {
-    let text = fs::read_to_string(packaging().join("systemd/weir.service")).expect("it is there");
-    assert!(text.contains("ExecStart=/usr/bin/weir serve "));
-    let path = folder.0.join("weir.service");
-    fs::write(&path, text.replace("/usr/bin/weir", PROGRAM)).expect("a file");
-    path
+/// The units, each with the command that it runs.
+const UNITS: [(&str, &str); 3] = [
+    ("weir", "serve"),
+    ("weir-media", "media"),
+    ("weir-controller", "controller"),
+];
+
+fn unit_text(name: &str) -> String {
+    fs::read_to_string(packaging().join(format!("systemd/{name}.service"))).expect("it is there")
 }
 
 #[test]
-fn systemd_has_nothing_to_say_about_the_unit() {
+fn systemd_has_nothing_to_say_about_the_units() {
     if !has("systemd-analyze") {
         return;
     }
     let folder = Folder::new("unit");
-    let unit = unit(&folder);
+    for (name, command) in UNITS {
+        let text = unit_text(name);
+        assert!(text.contains(&format!("ExecStart=/usr/bin/weir {command} ")), "{name}");
+        let path = folder.0.join(format!("{name}.service"));
+        fs::write(&path, text.replace("/usr/bin/weir", PROGRAM)).expect("a file");
+        is_verified(&folder, name);
+    }
+}
+
+/// A unit with this build of the program, by itself and with each example of privileges.
+fn is_verified(folder: &Folder, name: &str) {
+    let unit = folder.0.join(format!("{name}.service"));
     let verify = || {
         let said = printed(Command::new("systemd-analyze").arg("verify").arg(&unit));
         // It also reads the units that this one depends on.
-        let about_us: Vec<&str> = said.lines().filter(|line| line.contains("weir.service")).collect();
+        let about_us: Vec<&str> = said.lines().filter(|line| line.contains(name)).collect();
         assert!(about_us.is_empty(), "{said}");
     };
     verify();
     for example in fs::read_dir(packaging().join("systemd/examples")).expect("a folder") {
         let example = example.expect("a file").path();
-        let drop_ins = folder.0.join("weir.service.d");
+        let drop_ins = folder.0.join(format!("{name}.service.d"));
         fs::create_dir_all(&drop_ins).expect("a folder");
         fs::copy(&example, drop_ins.join("example.conf")).expect("a file");
         verify();
+    }
+}
+
+/// The lines of a unit that take rights away.
+fn hardening(name: &str) -> Vec<String> {
+    let words = [
+        "Ambient",
+        "Capability",
+        "Lock",
+        "Memory",
+        "No",
+        "Private",
+        "Protect",
+        "Remove",
+        "Restrict",
+        "System",
+        "UMask",
+    ];
+    let text = unit_text(name);
+    let lines = text
+        .lines()
+        .filter(|line| words.iter().any(|word| line.starts_with(word)));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_unit_has_as_few_rights_as_the_others() {
+    let of_server = hardening("weir");
+    assert!(of_server.len() > 20, "{of_server:?}");
+    for (name, _) in UNITS {
+        assert_eq!(hardening(name), of_server, "{name}");
+    }
+}
+
+#[test]
+fn the_examples_of_a_cluster_are_good() {
+    let folder = Folder::new("cluster");
+    let certificates = folder.0.join("cluster");
+    let names = ["--name", "media-1", "--name", "controller-1"];
+    printed(Command::new(PROGRAM).arg("cluster-cert").arg(&certificates).args(names));
+    let keys = folder.0.join("keys");
+    fs::write(&keys, "main: 0123456789abcdef0123456789abcdef0123456789abcdef\n").expect("a file");
+    let folder = folder.0.to_str().expect("text");
+    for role in ["media", "controller"] {
+        let example = packaging().join(format!("cluster/{role}.yaml"));
+        let text = fs::read_to_string(example).expect("it is there");
+        let path = format!("{folder}/{role}.yaml");
+        fs::write(&path, text.replace("/etc/weir", folder)).expect("a file");
+        let mut check = Command::new(PROGRAM);
+        check.args(["check-config", "--role", role, "--bind", "127.0.0.1", "--config", &path]);
+        let report = printed(&mut check);
+        assert!(report.ends_with("the configuration is good\n"), "{report}");
     }
 }
 
@@ -112,6 +177,9 @@ fn the_debian_package_installs_a_program_that_reads_its_configuration() {
     printed(Command::new("dpkg-deb").arg("--extract").arg(package).arg(&tree));
     for path in [
         "usr/lib/systemd/system/weir.service",
+        "usr/lib/systemd/system/weir-media.service",
+        "usr/lib/systemd/system/weir-controller.service",
+        "usr/share/doc/weir/examples/media.yaml",
         "usr/lib/sysctl.d/10-weir.conf",
         "usr/lib/sysusers.d/weir.conf",
         "usr/share/doc/weir/operate/operations.md",

@@ -86,3 +86,48 @@ fn bad_input_is_refused_with_its_place_and_the_cure() {
         assert!(found.contains(reason), "{words}: {found}");
     }
 }
+
+#[test]
+fn a_cluster_is_planned_as_its_page_shows() {
+    let page = include_str!("../../docs/operate/cluster.md");
+    let mut sheets = page
+        .split("```")
+        .filter(|block| block.starts_with("console\n$ weir plan"));
+    let mut shown = 0;
+    for sheet in &mut sheets {
+        let (asked, answer) = sheet
+            .trim_start_matches("console\n$ weir plan")
+            .split_once('\n')
+            .expect("an answer follows");
+        assert_eq!(printed(asked), answer, "weir plan{asked}");
+        shown += 1;
+    }
+    assert_eq!(shown, 2, "sheets of the page");
+}
+
+#[test]
+fn a_cluster_that_cannot_be_planned_is_refused_with_the_reason() {
+    for (words, reason) in [
+        ("--viewers 10", "--cluster"),
+        ("--cluster --viewers 0", "`viewers` is 0: it has to be from 1 to"),
+        ("--cluster --viewers 10 --rooms 2", "cannot be used with"),
+        ("--cluster --device tofino2", "tofino2 is no server"),
+        ("--cluster --device weir-udp --device weir-ebpf", "name one --device"),
+        ("--cluster --device mediasoup", "whose costs in `srtp` are known"),
+        ("--cluster --encodings 1500", "such as 1500:50"),
+        ("--cluster --encodings 1500:50,500:40", "add up to 90 %"),
+        ("--cluster --viewers 10 --regions 20", "raise --fan-out"),
+        (
+            "--cluster --viewers 10 --bandwidth 1G --fan-out 1000",
+            "a lower --fan-out",
+        ),
+        ("--cluster --participants 5000", "`participants` is 5000"),
+        (
+            "--cluster --participants 1000 --cores 1",
+            "too small for a room of 1000",
+        ),
+    ] {
+        let found = refused(words);
+        assert!(found.contains(reason), "{words}: {found}");
+    }
+}

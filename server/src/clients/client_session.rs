@@ -74,12 +74,16 @@ pub(crate) async fn run(
     livekit.closed(connection).await;
 }
 
-/// The same for the connection of a worker, with the claims of its token.
+/// Begins to pass the messages of a worker's connection on to other controllers.
+pub(crate) type Relay = Box<dyn FnOnce(ConnectionId) -> mpsc::Sender<Frame> + Send>;
+
+/// The same for the connection of a worker, with the claims of its token. Its messages also go to
+/// the `relay`, if there is one.
 pub(crate) async fn run_worker(
     (upgrade, memory): (Upgrade, Memory),
-    claims: Box<Claims>,
-    address: IpAddr,
+    (claims, address): (Box<Claims>, IpAddr),
     agents: frontends::agents::Handle,
+    relay: Option<Relay>,
     _slots: Vec<Arc<ConnectionSlot>>,
 ) {
     let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
@@ -88,7 +92,11 @@ pub(crate) async fn run_worker(
     let Some((connection, told, ends)) = agents.open(claims, address).await else {
         return;
     };
-    let inbox = PeerInbox::Worker(agents::Inbox::new(clock::now()), agents.clone());
+    let inbox = PeerInbox::Worker(
+        agents::Inbox::new(clock::now()),
+        agents.clone(),
+        relay.map(|relay| relay(connection)),
+    );
     converse(stream, &memory, inbox, (told, ends), connection).await;
     agents.closed(connection).await;
 }
@@ -96,7 +104,7 @@ pub(crate) async fn run_worker(
 /// The reader of a connection's messages, and the front end that takes them.
 enum PeerInbox {
     Client(Inbox, frontends::livekit::Handle),
-    Worker(agents::Inbox, frontends::agents::Handle),
+    Worker(agents::Inbox, frontends::agents::Handle, Option<mpsc::Sender<Frame>>),
 }
 
 impl PeerInbox {
@@ -110,7 +118,14 @@ impl PeerInbox {
     async fn pass(&mut self, connection: ConnectionId, frame: Frame) {
         match self {
             PeerInbox::Client(inbox, livekit) => livekit.message(connection, inbox, frame).await,
-            PeerInbox::Worker(inbox, agents) => agents.message(connection, inbox, frame).await,
+            PeerInbox::Worker(inbox, agents, relay) => {
+                let copy = relay.as_ref().map(|relay| (relay, frame.clone()));
+                agents.message(connection, inbox, frame).await;
+                if let Some((relay, frame)) = copy {
+                    // An error means that the other controllers hear nothing of it any more.
+                    let _ = relay.send(frame).await;
+                }
+            }
         }
     }
 }

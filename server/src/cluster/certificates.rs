@@ -1,19 +1,26 @@
-//! `weir cluster-cert`: the certificates by which the machines of a cluster know each other.
+//! `weir cluster-cert`: the certificates by which the machines of a cluster know each other, and
+//! the key by which controllers keep snapshots of rooms from media nodes.
 //!
 //! Roles are names in a certificate. So the usual check of a server's name tells a controller that
 //! it has reached a media node, whatever the node's address is.
 
 use std::error::Error;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PublicKeyData,
 };
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use x509_parser::parse_x509_certificate;
+use zeroize::Zeroizing;
 
 use crate::cli::{self, Role};
 use crate::os::{clock, refused};
@@ -24,12 +31,16 @@ const LIFE: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// How far the clock of a machine may be behind.
 const SLACK: Duration = Duration::from_secs(86_400);
 
+/// The name of the file that `cluster: {secrets}` is to name.
+const SECRETS: &str = "secrets";
+
 /// The longest name of a machine.
 const NAME_MAX: usize = 63;
 
 /// The certificate of a cluster's authority, with its key. It signs those of the machines.
 pub(crate) struct Authority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    certificate: String,
+    issuer: Issuer<'static, KeyPair>,
     unix: Duration,
 }
 
@@ -49,14 +60,39 @@ impl Authority {
         let mut params = params(Vec::new(), "Weir cluster", unix)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        Ok(Self { issuer, unix })
+        let key = KeyPair::generate()?;
+        let certificate = params.self_signed(&key)?.pem();
+        let issuer = Issuer::new(params, key);
+        Ok(Self {
+            certificate,
+            issuer,
+            unix,
+        })
+    }
+
+    /// One that was issued before, at a Unix time.
+    ///
+    /// Errors: the certificate or the key is malformed, or they do not belong together.
+    pub(crate) fn load(issued: &Issued, unix: Duration) -> Result<Self, String> {
+        let key = KeyPair::from_pem(&issued.key).map_err(|error| error.to_string())?;
+        let certificate = CertificateDer::from_pem_slice(issued.certificate.as_bytes());
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        let (_, parsed) = parse_x509_certificate(&certificate).map_err(|error| error.to_string())?;
+        if !parsed.is_ca() || parsed.public_key().raw != key.subject_public_key_info() {
+            return Err("the certificate is not that of an authority with this key".to_owned());
+        }
+        let issuer = Issuer::from_ca_cert_der(&certificate, key).map_err(|error| error.to_string())?;
+        Ok(Self {
+            certificate: issued.certificate.clone(),
+            issuer,
+            unix,
+        })
     }
 
     /// The certificate, and the key that signs. With the key anybody can join the cluster.
     pub(crate) fn issued(&self) -> Issued {
         Issued {
-            certificate: self.issuer.pem(),
+            certificate: self.certificate.clone(),
             key: self.issuer.key().serialize_pem(),
         }
     }
@@ -90,9 +126,24 @@ fn params(names: Vec<String>, name: &str, unix: Duration) -> Result<CertificateP
     Ok(params)
 }
 
-/// Writes an authority, and a certificate and a key for each name.
+/// The file of a new key that controllers seal with.
 ///
-/// Errors: a name is not one of a host, one of the files is there already, or cannot be written.
+/// Errors: the operating system gives no randomness.
+fn secrets() -> Result<String, getrandom::Error> {
+    let mut key = Zeroizing::new([0; 32]);
+    getrandom::fill(key.as_mut_slice())?;
+    let key = Zeroizing::new(STANDARD.encode(key.as_slice()));
+    Ok(format!(
+        "# Keys of the cluster, for controllers only. The first one seals, and all of them open.\n{}\n",
+        *key
+    ))
+}
+
+/// Writes a certificate and a key for each name. An authority that the directory has already signs
+/// them, so that machines can be added; else it gets a new one, and a key that controllers share.
+///
+/// Errors: a name is not one of a host, the authority cannot be used, or one of the files is there
+/// already or cannot be written.
 pub(crate) fn run(arguments: cli::ClusterCert) -> Result<(), Box<dyn Error>> {
     let cli::ClusterCert {
         directory,
@@ -104,14 +155,22 @@ pub(crate) fn run(arguments: cli::ClusterCert) -> Result<(), Box<dyn Error>> {
         false => names,
     };
     let roles = match roles.is_empty() {
-        true => vec![Role::Controller, Role::Media],
+        true => Role::ALL.to_vec(),
         false => roles,
     };
     for name in &names {
         check_name(name)?;
     }
-    let authority = Authority::new(clock::unix())?;
-    let mut files = files("ca", authority.issued());
+    let mut files = Vec::new();
+    let authority = match existing(&directory)? {
+        Some(authority) => authority,
+        None => {
+            let authority = Authority::new(clock::unix())?;
+            files.extend(self::files("ca", authority.issued()));
+            files.push((SECRETS.to_owned(), secrets()?));
+            authority
+        }
+    };
     for name in &names {
         let issued = authority
             .issue(name, &roles)
@@ -137,10 +196,29 @@ pub(crate) fn run(arguments: cli::ClusterCert) -> Result<(), Box<dyn Error>> {
     let directory = directory.display();
     writeln!(
         io::stdout(),
-        "Each machine needs {directory}/ca.pem, and NAME.pem and NAME.key of its own. Keep {directory}/ca.key elsewhere:\n\
-         whoever has it can join the cluster."
+        "Each machine needs {directory}/ca.pem, and NAME.pem and NAME.key of its own. Controllers need {directory}/{SECRETS}, too,\n\
+         and media nodes must not have it. Keep {directory}/ca.key elsewhere: with it anybody can join the cluster."
     )?;
     Ok(())
+}
+
+/// The authority whose files are in a directory.
+///
+/// Errors: one of the files is missing or cannot be used.
+fn existing(directory: &Path) -> Result<Option<Authority>, String> {
+    let (certificate, key) = (directory.join("ca.pem"), directory.join("ca.key"));
+    if !certificate.exists() && !key.exists() {
+        return Ok(None);
+    }
+    let read = |path: &Path| fs::read_to_string(path).map_err(|error| refused::file(path, &error));
+    let issued = Issued {
+        certificate: read(&certificate)?,
+        key: read(&key)?,
+    };
+    let authority = Authority::load(&issued, clock::unix());
+    authority
+        .map(Some)
+        .map_err(|error| format!("{}: {error}", certificate.display()))
 }
 
 /// The files of a certificate, by their names.

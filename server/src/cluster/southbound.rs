@@ -3,8 +3,6 @@
 //! The node listens ([`node`]), and controllers connect ([`controller`]). Messages are those of
 //! `southbound`, in the form of `southbound-wire`.
 
-// The controller's end is for `weir controller`.
-#[cfg_attr(not(test), expect(dead_code, reason = "nothing connects to other machines yet"))]
 pub(crate) mod controller;
 pub(crate) mod node;
 #[cfg(test)]

@@ -3,7 +3,15 @@
 use serde_json::Value;
 
 /// Settings that are taken over while the switch runs, with everything below them.
-const RELOADED: [&str; 12] = [
+const RELOADED: [&str; 20] = [
+    "cluster.ca",
+    "cluster.capacity",
+    "cluster.certificate",
+    "cluster.key",
+    "cluster.move_within",
+    "cluster.pinned",
+    "cluster.region",
+    "cluster.regions",
     "drain_timeout",
     "key_file",
     "key_rooms",

@@ -2,17 +2,29 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use controller::PinnedRooms;
 use serde::Deserialize;
 
-use super::ConfigError;
+use super::regions::{PinnedFile, RegionFile, is_region, pinned, regions};
+use super::{ConfigError, Regions, Seconds};
 
 /// The port of media nodes for controllers, unless another is named.
 const PORT: u16 = 7890;
 
-/// The longest name of a machine or a region.
+/// The port of controllers for each other, unless another is named.
+const FORWARD_PORT: u16 = 7891;
+
+/// The port of relays of SIP calls for each other, unless another is named.
+const SIP_PORT: u16 = 7892;
+
+/// The longest name of a machine.
 const NAME_MAX: usize = 255;
+
+/// The time in which participants leave a media node that drains, unless another is named.
+const MOVE_WITHIN: Duration = Duration::from_secs(60);
 
 /// The file's form. Only there when the file has a section `cluster`.
 #[derive(Debug, Deserialize)]
@@ -26,11 +38,46 @@ pub(super) struct ClusterFile {
     listen: Option<SocketAddr>,
     /// The address of that as controllers reach it: `HOST:PORT`.
     advertise: Option<String>,
+    /// The same of its controller, for other controllers.
+    #[serde(default)]
+    controllers: ListenerFile,
+    /// The same of its relay of SIP calls, for other relays.
+    #[serde(default)]
+    sip: ListenerFile,
     ca: PathBuf,
     certificate: PathBuf,
     key: PathBuf,
-    /// The store of the cluster, as it is written.
-    store: Option<serde_json::Value>,
+    /// The file of the keys that controllers seal snapshots with.
+    secrets: Option<PathBuf>,
+    /// The transports that its media node takes.
+    capacity: Option<u32>,
+    /// The seconds in which participants leave its media node while that drains.
+    move_within: Option<Seconds>,
+    /// The regions of clients.
+    #[serde(default)]
+    regions: Vec<RegionFile>,
+    /// The rooms that may only be in some regions.
+    #[serde(default)]
+    pinned: Vec<PinnedFile>,
+    /// The store of the cluster.
+    store: Option<stores::Config>,
+}
+
+/// The file's form of an address at which a machine listens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ListenerFile {
+    listen: Option<SocketAddr>,
+    advertise: Option<String>,
+}
+
+/// An address at which a machine listens for others of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listener {
+    /// The address of this machine.
+    pub listen: SocketAddr,
+    /// The address of that as others reach it, if it is another one: `HOST:PORT`.
+    pub advertise: Option<String>,
 }
 
 /// The files of a machine's certificate.
@@ -46,10 +93,6 @@ pub(crate) struct ClusterFiles {
 
 /// A machine in a cluster.
 #[derive(Clone, Debug)]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "a media node is not entered into the store yet")
-)]
 pub(crate) struct Cluster {
     /// The name of the machine in the cluster.
     pub name: String,
@@ -59,54 +102,114 @@ pub(crate) struct Cluster {
     pub listen: SocketAddr,
     /// The address of that as controllers reach it, if it is another one: `HOST:PORT`.
     pub advertise: Option<String>,
+    /// The address at which its controller listens for other controllers.
+    pub controllers: Listener,
+    /// The address at which its relay of SIP calls listens for other relays.
+    pub sip: Listener,
     /// The certificate that it has.
     pub files: ClusterFiles,
-    /// The cluster's store, as it is written. It is read by the part that opens the store.
-    pub store: Option<serde_json::Value>,
+    /// The file of the keys that controllers seal snapshots with. Media nodes need none.
+    pub secrets: Option<PathBuf>,
+    /// The transports that its media node takes, if a number is given. A client has one or two.
+    pub capacity: Option<u32>,
+    /// The time in which participants leave its media node while that drains.
+    pub move_within: Duration,
+    /// The regions of clients.
+    pub regions: Regions,
+    /// The rooms that may only be in some regions.
+    pub pinned: Vec<PinnedRooms>,
+    /// The store that the machines of the cluster share.
+    pub store: stores::Config,
 }
 
 impl ClusterFile {
+    /// The files that have secrets in them.
+    pub(super) fn secret_files(&self) -> impl Iterator<Item = &Path> {
+        [&self.key].into_iter().chain(&self.secrets).map(PathBuf::as_path)
+    }
+
     /// The complete settings.
     ///
-    /// Errors: a name is too long or empty, the machine has none, a port is 0, or `advertise` is
-    /// not a host with a port.
+    /// Errors: a name is too long or empty, the machine has none, a port or the capacity is 0,
+    /// `advertise` is not a host with a port, or no store can be made of `store`.
     pub(super) fn complete(self) -> Result<Cluster, ConfigError> {
         let error = |why: &str| Err(ConfigError::Cluster(why.to_owned()));
         let Some(name) = self.name.or_else(host_name) else {
             return error("needs a `name`: this machine has none");
         };
-        let is_name = |name: &str| (1..=NAME_MAX).contains(&name.len());
-        if !is_name(&name) || !self.region.as_deref().is_none_or(is_name) {
+        let is_name = (1..=NAME_MAX).contains(&name.len());
+        if !is_name || !self.region.as_deref().is_none_or(is_region) {
             return error("needs a `name` and a `region` of 1 to 255 bytes");
         }
-        let listen = self.listen.unwrap_or((Ipv4Addr::UNSPECIFIED, PORT).into());
-        if listen.port() == 0 {
-            return error("needs a port that controllers can be told in `listen`, not 0");
-        }
-        let is_address = |address: &str| {
-            let parts = address.rsplit_once(':');
-            parts.is_some_and(|(host, port)| {
-                let is_host = !host.is_empty() && (host.starts_with('[') == host.ends_with(']'));
-                let is_whole = host.starts_with('[') || !host.contains(':');
-                is_host && is_whole && port.parse::<u16>().is_ok_and(|port| port > 0)
-            })
+        let of_node = ListenerFile {
+            listen: self.listen,
+            advertise: self.advertise,
         };
-        if !self.advertise.as_deref().is_none_or(is_address) {
-            return error("needs HOST:PORT in `advertise`, such as 192.0.2.7:7890");
+        let of_node = of_node.complete(PORT, "")?;
+        let controllers = self.controllers.complete(FORWARD_PORT, "controllers.")?;
+        let sip = self.sip.complete(SIP_PORT, "sip.")?;
+        if of_node.listen == controllers.listen {
+            return error("names the same address in `listen` and in `controllers.listen`");
         }
+        if [of_node.listen, controllers.listen].contains(&sip.listen) {
+            return error("names the address of `sip.listen` in `listen` or in `controllers.listen` as well");
+        }
+        if self.capacity == Some(0) {
+            return error("needs a `capacity` above 0: nobody could join");
+        }
+        let regions = regions(self.region.as_deref(), self.regions)?;
+        let pinned = pinned(self.pinned)?;
+        let store = self.store.unwrap_or_default();
+        stores::check(&store).map_err(ConfigError::Store)?;
         Ok(Cluster {
             name,
             region: self.region,
-            listen,
-            advertise: self.advertise,
+            listen: of_node.listen,
+            advertise: of_node.advertise,
+            controllers,
+            sip,
             files: ClusterFiles {
                 ca: self.ca,
                 certificate: self.certificate,
                 key: self.key,
             },
-            store: self.store,
+            secrets: self.secrets,
+            capacity: self.capacity,
+            move_within: self.move_within.map_or(MOVE_WITHIN, |time| time.0),
+            regions,
+            pinned,
+            store,
         })
     }
+}
+
+impl ListenerFile {
+    /// The address, with this port unless the file has another. `section` is the beginning of its
+    /// settings' names.
+    ///
+    /// Errors: the port is 0, or `advertise` is not a host with a port.
+    fn complete(self, port: u16, section: &str) -> Result<Listener, ConfigError> {
+        let listen = self.listen.unwrap_or((Ipv4Addr::UNSPECIFIED, port).into());
+        if listen.port() == 0 {
+            let why = format!("needs a port that others can be told in `{section}listen`, not 0");
+            return Err(ConfigError::Cluster(why));
+        }
+        let advertise = self.advertise;
+        if !advertise.as_deref().is_none_or(is_address) {
+            let why = format!("needs HOST:PORT in `{section}advertise`, such as 192.0.2.7:{port}");
+            return Err(ConfigError::Cluster(why));
+        }
+        Ok(Listener { listen, advertise })
+    }
+}
+
+/// Whether a text is `HOST:PORT`, with an IPv6 address in brackets.
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        let is_host = !host.is_empty() && (host.starts_with('[') == host.ends_with(']'));
+        let is_whole = host.starts_with('[') || !host.contains(':');
+        is_host && is_whole && port.parse::<u16>().is_ok_and(|port| port > 0)
+    })
 }
 
 /// The name that the operating system has for this machine.
@@ -136,22 +239,54 @@ mod tests {
         let cluster = completed("").unwrap();
         assert_eq!(Some(cluster.name), host_name());
         assert_eq!(cluster.listen, SocketAddr::from(([0, 0, 0, 0], 7890)));
-        assert_eq!((cluster.region, cluster.advertise, cluster.store), (None, None, None));
+        assert_eq!((cluster.region, cluster.advertise), (None, None));
+        assert_eq!((cluster.capacity, cluster.store), (None, stores::Config::Memory));
+        assert_eq!(
+            (cluster.move_within, cluster.regions),
+            (MOVE_WITHIN, Regions::default())
+        );
+        assert!(cluster.pinned.is_empty());
+        let usual = Listener {
+            listen: SocketAddr::from(([0, 0, 0, 0], 7891)),
+            advertise: None,
+        };
+        assert_eq!(cluster.controllers, usual);
         assert_eq!(cluster.files.key, PathBuf::from("one.key"));
+        assert_eq!(cluster.secrets, None);
     }
 
     #[test]
     fn all_settings_are_taken() {
         let rest = ", name: one, region: north, listen: '127.0.0.1:1', advertise: 'media.example:2', \
-                    store: {etcd: {endpoints: ['http://127.0.0.1:2379']}}";
+                    secrets: /etc/weir/secrets, capacity: 600, move_within: 30, \
+                    regions: [{name: lab, networks: [10.1.0.0/16]}], pinned: [{rooms: 'eu-*', regions: [eu]}], store: {etcd: {endpoints: ['http://127.0.0.1:2379']}}";
         let cluster = completed(rest).unwrap();
         assert_eq!(
             (cluster.name.as_str(), cluster.region.as_deref()),
             ("one", Some("north"))
         );
         assert_eq!(cluster.advertise.as_deref(), Some("media.example:2"));
-        assert!(cluster.store.unwrap().get("etcd").is_some());
-        assert!(completed(", store: memory").unwrap().store.is_some());
+        assert_eq!(cluster.secrets, Some(PathBuf::from("/etc/weir/secrets")));
+        assert_eq!(cluster.capacity, Some(600));
+        assert_eq!(cluster.move_within, Duration::from_secs(30));
+        let region = cluster.regions.of([10, 1, 2, 3].into());
+        assert_eq!((region, cluster.regions.own()), (Some("lab"), Some("north")));
+        assert_eq!(cluster.pinned[0].regions, ["eu"]);
+        let etcd = stores::EtcdConfig {
+            endpoints: vec!["http://127.0.0.1:2379".to_owned()],
+            ..stores::EtcdConfig::default()
+        };
+        assert_eq!(cluster.store, stores::Config::Etcd(etcd));
+        assert_eq!(completed(", store: memory").unwrap().store, stores::Config::Memory);
+        let rest = ", controllers: {listen: '127.0.0.1:3', advertise: 'rooms.example:4'}";
+        let controllers = completed(rest).unwrap().controllers;
+        assert_eq!(controllers.listen, SocketAddr::from(([127, 0, 0, 1], 3)));
+        assert_eq!(controllers.advertise.as_deref(), Some("rooms.example:4"));
+        let sip = completed(", sip: {listen: '127.0.0.1:5', advertise: 'relay.example:6'}")
+            .unwrap()
+            .sip;
+        assert_eq!(sip.listen, SocketAddr::from(([127, 0, 0, 1], 5)));
+        assert_eq!(sip.advertise.as_deref(), Some("relay.example:6"));
     }
 
     #[test]
@@ -164,6 +299,42 @@ mod tests {
             (", advertise: 'media.example:0'", "advertise"),
             (", advertise: '2001:db8::1:7890'", "advertise"),
             (", cert: one.pem", "cert"),
+            (", capacity: 0", "capacity"),
+            (", capacity: many", "capacity"),
+            (", move_within: soon", "move_within"),
+            (", regions: [{name: '', networks: []}]", "regions"),
+            (", regions: [{name: eu, networks: [10.0.0.0/33]}]", "cluster.regions"),
+            (", pinned: [{rooms: 'a*b', regions: [eu]}]", "pinned.rooms"),
+            (", pinned: [{rooms: 'eu-*', regions: []}]", "pinned.regions"),
+            (
+                ", store: etcd",
+                "cluster.store: a text is given, and `etcd` with a section",
+            ),
+            (", store: {memory: {a: 1}}", "`memory` without settings"),
+            (
+                ", store: {etcd: {endpoint: x}}",
+                "cluster.store.etcd.endpoint: there is no setting",
+            ),
+            (
+                ", store: {etcd: {endpoints: x}}",
+                "cluster.store.etcd.endpoints: a text is given",
+            ),
+            (", store: {etcd: {}}", "needs at least one of `endpoints`"),
+            (", store: {etcd: 5}", "cluster.store.etcd: "),
+            (", store: {redis: {address: 'localhost'}}", "redis.address"),
+            (
+                ", store: {redis: {address: 'a:1'}, etcd: {}}",
+                "one of memory, etcd, redis",
+            ),
+            (", store: {reddis: {address: 'a:1'}}", "perhaps redis"),
+            (", store: [memory]", "one of memory, etcd, redis"),
+            (", controllers: {listen: '127.0.0.1:0'}", "controllers.listen"),
+            (", controllers: {listen: '0.0.0.0:7890'}", "controllers.listen"),
+            (", controllers: {advertise: rooms}", "controllers.advertise"),
+            (", controllers: {port: 1}", "port"),
+            (", sip: {listen: '0.0.0.0:7890'}", "sip.listen"),
+            (", sip: {listen: '0.0.0.0:0'}", "sip.listen"),
+            (", sip: {advertise: relay}", "sip.advertise"),
         ] {
             let error = completed(rest).unwrap_err();
             assert!(error.contains("cluster") && error.contains(part), "{rest}: {error}");

@@ -45,6 +45,8 @@ pub(crate) enum ConfigError {
     Turn(&'static str),
     /// The machine cannot belong to a cluster as it is described.
     Cluster(String),
+    /// No store of a cluster can be made as it is described.
+    Store(stores::OpenError),
     /// Media cannot have several UDP ports, and what to do.
     MediaPorts(&'static str),
     /// The TCP port of media is also another port, which the text names.
@@ -73,6 +75,7 @@ impl ConfigError {
             ConfigError::NoSwitch => Some("rtc.offload"),
             ConfigError::Turn(_) => Some("turn"),
             ConfigError::Cluster(_) => Some("cluster"),
+            ConfigError::Store(_) => Some("cluster.store"),
             ConfigError::MediaPorts(_) => Some("rtc.port"),
             ConfigError::TcpPort(..) => Some("rtc.tcp_port"),
             ConfigError::SamePort(_, [_, name]) => Some(*name),
@@ -144,6 +147,7 @@ impl fmt::Display for ConfigError {
             ),
             ConfigError::Turn(why) => write!(f, "`turn:` {why}"),
             ConfigError::Cluster(why) => write!(f, "`cluster:` {why}"),
+            ConfigError::Store(error) => error.fmt(f),
             ConfigError::MediaPorts(why) => write!(f, "`rtc.port` names several ports, and {why}"),
             ConfigError::TcpPort(port, other) => write!(
                 f,

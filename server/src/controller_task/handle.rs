@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use access::{ApiKeys, RoomNames};
-use controller::{Downlink, Quotas};
+use controller::{Downlink, PinnedRooms, Quotas};
 use tokio::sync::{mpsc, oneshot};
 
 use super::ControllerRequest;
@@ -49,6 +49,15 @@ impl Handle {
         }
     }
 
+    /// The cluster with at most this number of rooms; `None` without one, or at the end of the
+    /// controller.
+    pub(crate) async fn cluster(&self, rooms_max: usize) -> Option<operator::Cluster> {
+        let (answer, answered) = oneshot::channel();
+        let request = ControllerRequest::Cluster(rooms_max, answer);
+        self.requests.send(request).await.ok()?;
+        answered.await.ok()?
+    }
+
     /// Has refreshed tokens signed with these keys from now on.
     pub(crate) async fn set_keys(&self, keys: ApiKeys) {
         let _ = self.requests.send(ControllerRequest::SetKeys(keys)).await;
@@ -57,6 +66,11 @@ impl Handle {
     /// Limits API keys like this from now on.
     pub(crate) async fn set_quotas(&self, quotas: Quotas) {
         let _ = self.requests.send(ControllerRequest::SetQuotas(quotas)).await;
+    }
+
+    /// Has rooms be in these regions from now on.
+    pub(crate) async fn set_pinned(&self, pinned: Vec<PinnedRooms>) {
+        let _ = self.requests.send(ControllerRequest::SetPinned(pinned)).await;
     }
 
     /// Whether the controller answers. The caller sets the time limit.

@@ -5,15 +5,17 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use ::livekit::Frame;
-use ::livekit::agents::{DispatchError, DispatchReply, DispatchRequest, Event, Inbox, Output, Received, Workers};
+use ::livekit::agents::{
+    DispatchError, DispatchReply, DispatchRequest, Event, Inbox, Output, Received, Takeover, Workers, is_part,
+};
 use access::{ApiKeys, Claims, ParticipantKind};
-use controller::{AdminRequest, AdminRequestId, ConnectionId, CreateRoom, RoomEvent};
+use controller::{AdminRequest, AdminRequestId, ConnectionId, CreateRoom, RoomEvent, room_with_participants};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{info, warn};
 
 use super::outbox::{Ends, Outbox, SocketQueue, ToSocket, outbox};
 use super::readers::Readers;
-use super::{AdminAnswer, Context, FrontEnd, RequestHandler, Requests};
+use super::{AdminAnswer, Context, FrontEnd, Keepsake, RequestHandler, Requests, Restored};
 use crate::os::clock;
 
 /// The answer to a request about dispatches.
@@ -25,6 +27,8 @@ pub(crate) enum Request {
     Open(Box<Claims>, IpAddr, Outbox, oneshot::Sender<ConnectionId>),
     /// A message, with the place of a long one.
     Message(ConnectionId, Box<Received>, Option<OwnedSemaphorePermit>),
+    /// A message of another controller to a worker.
+    Relay(ConnectionId, Frame),
     /// A connection ended.
     Closed(ConnectionId),
     /// A request of `AgentDispatchService`.
@@ -72,6 +76,11 @@ impl Handle {
         let _ = self.requests.send(Request::Message(connection, received, place)).await;
     }
 
+    /// Another controller says something to a worker.
+    pub(crate) async fn relay(&self, connection: ConnectionId, frame: Frame) {
+        let _ = self.requests.send(Request::Relay(connection, frame)).await;
+    }
+
     /// A connection of a worker ended.
     pub(crate) async fn closed(&self, connection: ConnectionId) {
         let _ = self.requests.send(Request::Closed(connection)).await;
@@ -98,6 +107,8 @@ pub(super) struct Agents {
     workers: Workers,
     /// Dispatches that wait for the room that is being created for them.
     creating: HashMap<AdminRequestId, Dispatch>,
+    /// Messages to workers that wait until the nodes of a room keep what they are about, by room.
+    held: Vec<(String, ConnectionId, Frame)>,
 }
 
 impl Agents {
@@ -105,17 +116,28 @@ impl Agents {
         Self {
             workers,
             creating: HashMap::new(),
+            held: Vec::new(),
         }
     }
 
     /// Calls the workers, and does what they ask for.
     fn with<T>(&mut self, ctx: &mut Context<'_>, call: impl FnOnce(&mut Workers, &mut Vec<Output>) -> T) -> T {
         self.workers.set_clock(ctx.wall);
+        let has_successors = ctx.has_successors();
+        if has_successors {
+            Takeover::of(&mut self.workers).note_unsaved();
+        }
         let mut out = Vec::new();
         let called = call(&mut self.workers, &mut out);
         for output in out {
             match output {
-                Output::Send { connection, frame } => ctx.tell(connection, ToSocket::Frame(frame)),
+                Output::Send { connection, frame } => self.tell(connection, frame, ctx),
+                Output::SendKept {
+                    room,
+                    connection,
+                    frame,
+                } if has_successors => self.held.push((room, connection, frame)),
+                Output::SendKept { connection, frame, .. } => ctx.tell(connection, ToSocket::Frame(frame)),
                 Output::Close {
                     connection,
                     code,
@@ -128,7 +150,33 @@ impl Agents {
                 Output::Event(event) => log(&event),
             }
         }
+        for kept in Takeover::of(&mut self.workers).take_unsaved() {
+            ctx.keep(Keepsake {
+                room: kept.room,
+                part: kept.part,
+                content: kept.content,
+            });
+        }
         called
+    }
+
+    /// Sends a message, after those to the same worker that wait.
+    fn tell(&mut self, connection: ConnectionId, frame: Frame, ctx: &mut Context<'_>) {
+        let mut waiting = self.held.iter().rev();
+        match waiting.find(|(_, other, _)| *other == connection) {
+            Some((room, ..)) => self.held.push((room.clone(), connection, frame)),
+            None => ctx.tell(connection, ToSocket::Frame(frame)),
+        }
+    }
+
+    /// Sends what has waited for a room.
+    fn release(&mut self, room: &str, ctx: &mut Context<'_>) {
+        let held = std::mem::take(&mut self.held);
+        let (due, rest): (Vec<_>, Vec<_>) = held.into_iter().partition(|(of, ..)| of == room);
+        self.held = rest;
+        for (_, connection, frame) in due {
+            ctx.tell(connection, ToSocket::Frame(frame));
+        }
     }
 
     /// Creates the room of a dispatch first, where joining would create it.
@@ -170,6 +218,40 @@ impl FrontEnd for Agents {
         self.with(ctx, |workers, out| workers.room_event(now, event, out));
     }
 
+    fn room_released(&mut self, room: &str, ctx: &mut Context<'_>) {
+        // The next controller knows of everything that was kept.
+        self.release(room, ctx);
+        self.workers.room_released(room);
+    }
+
+    fn restored(&mut self, keepsake: &Restored, ctx: &mut Context<'_>) {
+        if !is_part(&keepsake.part) {
+            return;
+        }
+        let Restored { room, part, content } = keepsake;
+        let now = ctx.now;
+        let is_new = !self.workers.has_room(room);
+        let found = is_new.then(|| room_with_participants(ctx.rooms, room)).flatten();
+        let is_used = self.with(ctx, |workers, _| {
+            let mut takeover = Takeover::of(workers);
+            if let Some((info, participants)) = found {
+                takeover.room_restored(now, info, participants);
+            }
+            takeover.restore(now, room, part, content)
+        });
+        if !is_used {
+            ctx.keep(Keepsake {
+                room: room.clone(),
+                part: part.clone(),
+                content: None,
+            });
+        }
+    }
+
+    fn saved(&mut self, room: &str, ctx: &mut Context<'_>) {
+        self.release(room, ctx);
+    }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.workers.poll_timeout()
     }
@@ -203,6 +285,9 @@ impl RequestHandler for Agents {
                 self.with(ctx, |workers, out| {
                     workers.message(now, connection, *received, &is_taken, out)
                 });
+            }
+            Request::Relay(connection, frame) => {
+                self.with(ctx, |workers, out| workers.relay(connection, frame, out));
             }
             Request::Closed(connection) => {
                 ctx.close_socket(connection);

@@ -13,6 +13,17 @@ use crate::metrics::Metrics;
 /// The number of a front end.
 pub(super) type FrontEndId = usize;
 
+/// Something of a front end that media nodes keep with a room, for the controller after this one.
+#[derive(Debug)]
+pub(crate) struct Keepsake {
+    /// The name of the room, as its clients say it.
+    pub room: String,
+    /// Its name, which no other front end uses.
+    pub part: String,
+    /// The content; `None` if it is over.
+    pub content: Option<Vec<u8>>,
+}
+
 /// The common state of front ends: the owners of connections and requests, and inputs that wait.
 pub(super) struct Shared {
     owners: HashMap<ConnectionId, FrontEndId>,
@@ -20,6 +31,9 @@ pub(super) struct Shared {
     askers: HashMap<AdminRequestId, FrontEndId>,
     admin_requests: u64,
     inputs: VecDeque<Input>,
+    /// Whether nodes keep anything.
+    pub(super) keeps: bool,
+    keepsakes: VecDeque<Keepsake>,
     sockets: Sockets,
     pub(super) metrics: Metrics,
 }
@@ -45,6 +59,8 @@ impl Shared {
             askers: HashMap::new(),
             admin_requests: 0,
             inputs: VecDeque::new(),
+            keeps: false,
+            keepsakes: VecDeque::new(),
             sockets: Sockets::new(ledger, metrics.clone()),
             metrics,
         }
@@ -58,6 +74,11 @@ impl Shared {
     /// The front end that made a request. Each is answered once.
     pub(super) fn take_asker(&mut self, request_id: AdminRequestId) -> Option<FrontEndId> {
         self.askers.remove(&request_id)
+    }
+
+    /// The next part that nodes are to keep.
+    pub(super) fn next_keepsake(&mut self) -> Option<Keepsake> {
+        self.keepsakes.pop_front()
     }
 
     pub(super) fn has_inputs(&self) -> bool {
@@ -116,6 +137,19 @@ impl Context<'_> {
     /// Appends an order to the queue of a connection's socket.
     pub(crate) fn tell(&mut self, connection: ConnectionId, what: ToSocket) {
         self.shared.sockets.tell(connection, what);
+    }
+
+    /// Whether another controller may go on with the rooms.
+    pub(crate) fn has_successors(&self) -> bool {
+        self.shared.keeps
+    }
+
+    /// Has the nodes of a room keep this for the next controller, or forget it. Without other
+    /// controllers nothing is kept.
+    pub(crate) fn keep(&mut self, keepsake: Keepsake) {
+        if self.shared.keeps {
+            self.shared.keepsakes.push_back(keepsake);
+        }
     }
 
     /// The measurements.

@@ -8,6 +8,7 @@ pub(crate) fn log(event: &Event) {
     match event {
         Event::RoomStarted { room } => info!(room, "room started"),
         Event::RoomFinished { room } => info!(room, "room finished"),
+        Event::RoomReleased { room } => info!(room, "another controller goes on with the room"),
         Event::Joined {
             room,
             identity,

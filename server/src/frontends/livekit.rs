@@ -1,7 +1,7 @@
 //! Clients of LiveKit's protocol.
 
 use ::livekit::{Admission, Frame, Front, Inbox, Input, Output, Received, Refusal};
-use controller::{ConnectionId, EndCause, Notification};
+use controller::{ConnectionId, Counter, EndCause, JoinError, Notification};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::outbox::{Ends, Outbox, SocketQueue, ToSocket, outbox};
@@ -136,8 +136,14 @@ impl RequestHandler for LiveKit {
 
     fn request(&mut self, request: Request, ctx: &mut Context<'_>) {
         match request {
-            // An error means that the client has disconnected; nobody waits for the answer then.
-            Request::Check(admission, answer) => drop(answer.send(admission.check(ctx.rooms, ctx.now))),
+            Request::Check(admission, answer) => {
+                let checked = admission.check(ctx.rooms, ctx.now);
+                if let Err(JoinError::NoMediaNode(_)) = checked {
+                    ctx.metrics().count(Counter::NoMediaNode);
+                }
+                // An error means that the client has disconnected, and nobody waits for the answer.
+                let _ = answer.send(checked.map_err(Refusal::from));
+            }
             Request::Open(admission, socket, answer, _place) => {
                 let connection = ctx.connect();
                 ctx.open_socket(connection, socket);

@@ -4,11 +4,11 @@ use std::any::Any;
 use std::time::Instant;
 
 use ::livekit::Ledger;
-use controller::{ConnectionId, Controller, Input, Notification, Output, WallClock};
+use controller::{ConnectionId, Controller, Event, Input, Notification, Output, WallClock};
 use tokio::sync::mpsc;
 
 use super::context::{Context, FrontEndId, Shared};
-use super::{FrontEnd, RequestHandler};
+use super::{FrontEnd, Keepsake, RequestHandler, Restored};
 use crate::metrics::Metrics;
 
 /// How many requests may wait. Beyond it sockets wait, which slows their clients down.
@@ -127,6 +127,26 @@ impl FrontEnds {
         self.shared.next_input()
     }
 
+    /// Has nodes keep what the front ends say from now on.
+    pub(crate) fn expect_successors(&mut self) {
+        self.shared.keeps = true;
+    }
+
+    /// The next part that nodes are to keep.
+    pub(crate) fn next_keepsake(&mut self) -> Option<Keepsake> {
+        self.shared.next_keepsake()
+    }
+
+    /// Hands on what nodes have kept of a room that this controller goes on with.
+    pub(crate) fn restored(&mut self, at: CallContext<'_>, keepsake: &Restored) {
+        self.each(at, |member, ctx| member.restored(keepsake, ctx));
+    }
+
+    /// The nodes of a room were sent everything that is to be kept of it.
+    pub(crate) fn saved(&mut self, at: CallContext<'_>, room: &str) {
+        self.each(at, |member, ctx| member.saved(room, ctx));
+    }
+
     /// Whether there are inputs for the controller.
     pub(crate) fn has_inputs(&self) -> bool {
         self.shared.has_inputs()
@@ -154,6 +174,10 @@ impl FrontEnds {
                 }
             }
             Output::Room(event) => self.each(at, |member, ctx| member.room_event(&event, ctx)),
+            Output::Event(Event::RoomReleased { room }) => {
+                self.each(at, |member, ctx| member.room_released(&room, ctx));
+                return Some(Output::Event(Event::RoomReleased { room }));
+            }
             other => return Some(other),
         }
         None

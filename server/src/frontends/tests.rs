@@ -60,7 +60,7 @@ async fn a_front_end_is_added_beside_all_others() {
     let of_controller = controller::Config::new(ApiKeys::default().with("devkey", "secret"));
     let controller = Controller::new(of_controller, Clocks::read().wall, [7; 32]);
     let node = NodeLink::new(southbound::NodeId(1), commands, noticed);
-    let (_handle, _task) = controller_task::start(controller, front_ends, node, metrics);
+    let (_handle, _task) = controller_task::start(controller, front_ends, controller_task::Nodes::Own(node), metrics);
     let request = controller::AdminRequest::CreateRoom(controller::CreateRoom {
         api_key: "devkey".to_owned(),
         name: "lobby".to_owned(),

@@ -8,7 +8,10 @@ use controller::{ConnectionId, EndCause, Notification, RoomEvent};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::readers::Readers;
-use super::{Context, FrontEnd, RequestHandler, Requests};
+use super::{Context, FrontEnd, Keepsake, RequestHandler, Requests, Restored};
+
+/// The first letters of the parts of sessions. The rest is the id of the participant.
+const PART: &str = "whip ";
 
 /// A request for the front end.
 pub(crate) enum Request {
@@ -16,6 +19,14 @@ pub(crate) enum Request {
     Call(Box<Call>, oneshot::Sender<Answer>, OwnedSemaphorePermit),
     /// So many sessions from now on.
     SetLimits(slots::Limits),
+}
+
+/// The client that makes a request.
+pub(crate) struct Origin {
+    /// The address of the client.
+    pub address: IpAddr,
+    /// The region that the client is in, if it is known.
+    pub region: Option<String>,
 }
 
 /// The handle on the front end.
@@ -32,8 +43,8 @@ impl Handle {
     }
 
     /// The answer to a request with this body, which is read here; `None` if the server is shutting
-    /// down. A session that it opens counts for the address.
-    pub(crate) async fn call(&self, judged: AllowedRequest, body: &[u8], address: IpAddr) -> Option<Answer> {
+    /// down. A session that it opens counts for the address of its origin.
+    pub(crate) async fn call(&self, judged: AllowedRequest, body: &[u8], origin: Origin) -> Option<Answer> {
         let place = self.readers.long_message().await?;
         let call = {
             let _turn = self.readers.turn().await?;
@@ -48,7 +59,7 @@ impl Handle {
                 Ok(room) => open.room = room,
                 Err(why) => return Some(Answer::refusal(401, format!("invalid token: {why}"))),
             }
-            open.address = Some(address);
+            (open.address, open.region) = (Some(origin.address), origin.region);
         }
         let (answer, answered) = oneshot::channel();
         self.requests.send(Request::Call(call, answer, place)).await?;
@@ -89,6 +100,11 @@ impl Whip {
             match output {
                 Output::Input(input) => ctx.input(input),
                 Output::Answer { call, answer } => self.answer(call, answer, ctx),
+                Output::Count(counter) => ctx.metrics().count(counter),
+                Output::Keep { room, sid, content } => {
+                    let part = format!("{PART}{sid}");
+                    ctx.keep(Keepsake { room, part, content });
+                }
             }
         }
     }
@@ -128,6 +144,25 @@ impl FrontEnd for Whip {
 
     fn room_event(&mut self, event: &RoomEvent, _: &mut Context<'_>) {
         self.front.room_event(event);
+    }
+
+    fn restored(&mut self, keepsake: &Restored, ctx: &mut Context<'_>) {
+        if !keepsake.part.starts_with(PART) {
+            return;
+        }
+        let (connection, mut out) = (ctx.connect(), Vec::new());
+        self.front.restore(
+            ctx.rooms,
+            ctx.now,
+            connection,
+            &keepsake.room,
+            &keepsake.content,
+            &mut out,
+        );
+        self.perform(out, ctx);
+        if !self.front.is_open(connection) {
+            ctx.disconnect(connection);
+        }
     }
 
     fn handled(&mut self, ctx: &mut Context<'_>) {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use controller::{Budget, Rate};
@@ -17,7 +17,7 @@ use crate::os::clock;
 const LONG: usize = 32 << 10;
 
 /// A longer answer is not written: the caller asks for less. Shape: bytes, as protobuf.
-const ANSWER_MAX: usize = 32 << 20;
+pub(super) const ANSWER_MAX: usize = 32 << 20;
 
 /// The bytes of long answers that may wait for the clients of one address to read them. While more
 /// wait, it gets no further one.
@@ -138,6 +138,22 @@ impl Drop for Held {
         state.waiting -= self.body.len();
         if let Some(account) = state.addresses.get_mut(&self.address) {
             account.waiting -= self.body.len();
+        }
+    }
+}
+
+/// Limits of the API.
+pub(crate) struct Api {
+    pub(super) answers: Answers,
+    /// How long a client may take for a body, and the controller for an answer.
+    pub(super) time_limit: Duration,
+}
+
+impl Api {
+    pub(crate) fn new(time_limit: Duration) -> Self {
+        Api {
+            answers: Answers::new(),
+            time_limit,
         }
     }
 }

@@ -1,7 +1,8 @@
-//! `GET /healthz`: whether every part of the server still answers. `GET /readyz`: whether somebody
-//! can join as well.
+//! `GET /healthz`, and `/livez`: whether every part of the server still answers. `GET /readyz`:
+//! whether somebody can join as well.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,6 @@ use tokio::time::timeout;
 use crate::controller_task;
 use crate::media::ReceiverQuery;
 use crate::os::clock;
-use crate::sip;
 use crate::tls::Certificates;
 
 /// How long a part may take to answer. A healthy one answers within milliseconds.
@@ -25,11 +25,17 @@ const AGE_MAX: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) struct Health {
     controller: Option<controller_task::Handle>,
-    receiver_query: ReceiverQuery,
-    sip: Option<sip::Handle>,
+    /// Those of the node in this process, if there is one.
+    receiver_query: Option<ReceiverQuery>,
+    /// The task of calls, if there is one.
+    sip: Option<Probe>,
     certificates: Option<Certificates>,
     last: Arc<Mutex<Option<Answer>>>,
 }
+
+/// Asks a part whether it is alive: one that takes requests over HTTP itself, and so does not come
+/// before them.
+pub(crate) type Probe = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
 
 /// The last answer, and when it was given.
 type Answer = (Instant, Result<(), Unwell>);
@@ -72,8 +78,8 @@ impl Health {
     /// Puts the parts together. `certificates` are those of HTTPS, if there is any.
     pub(crate) fn new(
         controller: controller_task::Handle,
-        receiver_query: ReceiverQuery,
-        sip: Option<sip::Handle>,
+        receiver_query: Option<ReceiverQuery>,
+        sip: Option<Probe>,
         certificates: Option<Certificates>,
     ) -> Self {
         Health {
@@ -89,7 +95,7 @@ impl Health {
     pub(crate) fn of_node(receiver_query: ReceiverQuery) -> Self {
         Health {
             controller: None,
-            receiver_query,
+            receiver_query: Some(receiver_query),
             sip: None,
             certificates: None,
             last: Arc::default(),
@@ -140,13 +146,12 @@ impl Health {
         if let Some(controller) = &self.controller {
             in_time("controller", timeout(ANSWER_MAX, controller.is_alive()).await)?;
         }
-        in_time("agent", timeout(ANSWER_MAX, self.receiver_query.agent_is_alive()).await)?;
-        in_time(
-            "data plane",
-            timeout(ANSWER_MAX, self.receiver_query.plane_is_alive()).await,
-        )?;
+        if let Some(query) = &self.receiver_query {
+            in_time("agent", timeout(ANSWER_MAX, query.agent_is_alive()).await)?;
+            in_time("data plane", timeout(ANSWER_MAX, query.plane_is_alive()).await)?;
+        }
         if let Some(sip) = &self.sip {
-            in_time("SIP", timeout(ANSWER_MAX, sip.is_alive()).await)?;
+            in_time("SIP", timeout(ANSWER_MAX, sip()).await)?;
         }
         Ok(())
     }

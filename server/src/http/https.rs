@@ -15,11 +15,11 @@ use axum::response::IntoResponse;
 use super::page;
 use super::state::Http;
 use crate::clients::client::is_trusted;
-use crate::clients::guest::Guest;
+use crate::http::guest::Guest;
 use crate::http::listen::Connection;
 
 /// Paths that are served without TLS to everybody, because load balancers ask for them.
-const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
+const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
 /// The paths of HTTP-01 (RFC 8555 section 8.3), which are served without TLS to everybody, too.
 const CHALLENGES: &str = "/.well-known/acme-challenge/";

@@ -22,7 +22,6 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -40,6 +39,7 @@ use crate::clients::write_timeout::WriteTimeout;
 use crate::metrics::Metrics;
 use crate::metrics::closed::Closed;
 use crate::os::clock;
+use crate::os::tcp::tune;
 use crate::settings::Current;
 use crate::tls::Certificates;
 use crate::tls::accept::{self, Accepted};
@@ -47,7 +47,7 @@ use crate::tls::counters::HandshakeResult;
 
 /// The longest header: a request line with all parameters of a joining client, and the other
 /// headers.
-const HEADER_LEN_MAX: u32 = 128 << 10;
+pub(super) const HEADER_LEN_MAX: u32 = 128 << 10;
 
 /// The first byte of a client of TURN, which begins with a STUN message.
 const TURN: RangeInclusive<u8> = 0..=3;
@@ -63,9 +63,6 @@ const CONNECTION_WINDOW: u32 = 128 << 10;
 /// How many requests' time a connection may last. A client that is not done then, however slowly it
 /// reads, gets one request's time to finish.
 const LIFE: u32 = 30;
-
-/// How much of what waits to be sent the kernel takes; the rest waits with us, where it is counted.
-const UNSENT_MAX: u32 = 128 << 10;
 
 /// A port that is served.
 pub(crate) struct Port {
@@ -103,30 +100,6 @@ pub(crate) struct Connection {
     pub is_tls: bool,
     /// Its place, which a WebSocket keeps.
     pub slot: Arc<ConnectionSlot>,
-}
-
-/// Opens a port to listen on.
-pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    if address.is_ipv6() {
-        // An IPv6 wildcard must not take the IPv4 port, which has a listener of its own.
-        socket.set_only_v6(true)?;
-    }
-    socket.bind(&address.into())?;
-    socket.listen(1024)?;
-    socket.set_nonblocking(true)?;
-    TcpListener::from_std(socket.into())
-}
-
-/// Configures a connection for low latency. The kernel keeps unsent data of a closed connection for
-/// `time_limit`.
-pub(crate) fn tune(stream: &TcpStream, time_limit: Duration) {
-    let socket = SockRef::from(stream);
-    // A connection works without these, too.
-    let _ = socket.set_tcp_nodelay(true);
-    let _ = socket.set_tcp_user_timeout(Some(time_limit));
-    let _ = socket.set_tcp_notsent_lowat(UNSENT_MAX);
 }
 
 /// Serves these ports until the returned tasks are dropped. None of them ends by itself.

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use crate::controller_task::Handle;
 use crate::http::receivers::RECEIVERS_MAX;
 use crate::media::receiver_query::{ReceiverQuery, Unavailable};
+use crate::metrics::ownership::write_standing;
 use crate::metrics::{Metrics, Named, Summary, process, write_named};
 use crate::os::clock;
 
@@ -48,6 +49,9 @@ impl Endpoint {
             text.sample("weir_rooms", &[], rooms);
             text.family("weir_participants", "gauge", "Participants in all rooms");
             text.sample("weir_participants", &[], participants);
+        }
+        if let Ok(Some(cluster)) = timeout(POPULATION_MAX, controller.cluster(0)).await {
+            write_standing(&cluster, &mut text);
         }
         if let Ok(summary) = self.summary().await {
             summary.write(&mut text);

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, Uri, header};
+use controller::limits::JOIN_RETRY_AFTER;
 use rust_embed::{Embed, EmbeddedFile};
 
 /// The page runs and shows nothing but its own files, and is shown in no other. It may connect to
@@ -73,6 +74,15 @@ pub(crate) fn text(status: StatusCode, text: impl Into<String>) -> Response<Body
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
+    response
+}
+
+/// An answer that another attempt or another server may change.
+pub(crate) fn unavailable(text: String) -> Response<Body> {
+    let mut response = self::text(StatusCode::SERVICE_UNAVAILABLE, text);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from(JOIN_RETRY_AFTER));
     response
 }
 

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 
 use axum::http::HeaderValue;
 
-use super::api::Api;
+use super::answers::Api;
 use super::bodies::Bodies;
 use super::health::Health;
 use crate::clients::connection_slots::ConnectionSlots;
+use crate::cluster::forward::Forwarder;
 use crate::config;
 use crate::controller_task::Handle;
 use crate::frontends::Handles;
@@ -42,6 +43,8 @@ pub(crate) struct Http {
     pub receivers: ReceiverQuery,
     /// Limits of the server API.
     pub api: Api,
+    /// Has requests answered by the controllers of their rooms.
+    pub forwarder: Forwarder,
     /// The check of all parts.
     pub health: Health,
     /// HTTPS, if there is any.

@@ -2,17 +2,16 @@
 //! data plane.
 
 mod api;
+mod forwarding;
 mod health;
 mod hostile;
 mod https;
+mod never;
 mod proxies;
 mod whip_requests;
 
-use std::convert::Infallible;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, sign};
@@ -20,10 +19,8 @@ use agent::{Agent, Certificate};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
-use bytes::Bytes;
 use controller::Controller;
 use dataplane::DataPlane;
-use hyper::body::Frame;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use livekit::{HttpRequest, admit};
@@ -32,8 +29,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tower_http::add_extension::AddExtension;
 
+use never::Never;
+
 use super::{Api, Bodies, Http, dev, router};
 use crate::clients::connection_slots::{ConnectionSlots, Limits};
+use crate::cluster::forward::Forwarder;
+use crate::config::Regions;
 use crate::controller_task;
 use crate::frontends::{self, Handles};
 use crate::http::health::Health;
@@ -64,6 +65,7 @@ fn settings(metrics: &str) -> Settings {
         metrics: serde_saphyr::from_str(metrics).unwrap(),
         trusted_proxies: vec!["10.0.0.1".parse().unwrap()],
         watch: whip::Watch::new(vec!["show".to_owned()]),
+        regions: Regions::default(),
     }
 }
 
@@ -81,6 +83,14 @@ fn server(metrics: &str) -> Server {
 }
 
 fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock) -> P, metrics: &str) -> Server {
+    server_with(plane, metrics, Forwarder::local())
+}
+
+fn server_with<P: DataPlane + Send + 'static>(
+    plane: impl FnOnce(dataplane::Clock) -> P,
+    metrics: &str,
+    forwarder: Forwarder,
+) -> Server {
     let (settings, clocks) = (Current::new(settings(metrics)), Clocks::read());
     let (metrics, waker) = (Metrics::default(), crate::media::waker::Waker::default());
     let of_agent = agent::Config::new(vec![([127, 0, 0, 1], 7882).into()], Certificate::generate().unwrap());
@@ -108,7 +118,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let (controller, task) = controller_task::start(
         Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]),
         front_ends,
-        node.controller,
+        controller_task::Nodes::Own(node.controller),
         metrics.clone(),
     );
     let http = Http {
@@ -121,9 +131,10 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
         reading: crate::websocket::Memory::default(),
         endpoint: Endpoint::new(metrics.clone(), query.clone()),
         metrics,
-        health: Health::new(controller.clone(), query.clone(), None, None),
+        health: Health::new(controller.clone(), Some(query.clone()), None, None),
         receivers: query,
         api: Api::new(TIMEOUT),
+        forwarder,
         https: Some(https::https("{port: 7443, hsts: 60}")),
     };
     Server {
@@ -161,18 +172,6 @@ impl Server {
         let mut request = request.body(Body::from(r#"{"room": "lobby", "name": "ada"}"#)).unwrap();
         request.headers_mut().extend(map(headers));
         self.ask("127.0.0.1", request).await.status()
-    }
-}
-
-/// A body that never arrives.
-struct Never;
-
-impl hyper::body::Body for Never {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Pending
     }
 }
 
@@ -290,7 +289,7 @@ async fn metrics_are_whole_and_for_this_machine() {
 #[tokio::test]
 async fn only_this_machine_has_access_to_operators_pages() {
     let server = server("{}");
-    for path in ["/metrics", "/api/entries"] {
+    for path in ["/metrics", "/api/entries", "/api/cluster"] {
         let status =
             async |peer, headers: &[(HeaderName, &'static str)]| server.get(peer, path, map(headers)).await.status();
         let seen = [StatusCode::OK, StatusCode::NOT_FOUND];
@@ -326,7 +325,7 @@ async fn only_this_machine_has_access_to_operators_pages() {
 #[tokio::test]
 async fn a_configured_token_is_required_of_everybody() {
     let server = server("{token: 0123456789abcdef, names: true}");
-    for path in ["/metrics", "/api/entries"] {
+    for path in ["/metrics", "/api/entries", "/api/cluster"] {
         for peer in ["127.0.0.1", STRANGER] {
             let status = async |headers| server.get(peer, path, headers).await.status();
             assert_eq!(status(HeaderMap::new()).await, StatusCode::UNAUTHORIZED);

@@ -5,19 +5,38 @@
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
 use tracing::debug;
-use whip::{Access, Answer, Route, judge};
+use whip::{Access, AllowedRequest, Answer, Route, judge};
 
 use super::Http;
 use super::bodies::{BodyKind, Unread};
-use crate::clients::guest::Guest;
+use super::elsewhere::{self, RoomRequest};
+use crate::cluster::forward::Outcome;
+use crate::frontends::whip::Origin;
+use crate::http::guest::Guest;
+use crate::metrics::forwarded::Kind;
 use crate::os::clock;
 
 /// The answer to a request for a path of these protocols.
 pub(super) async fn answer(http: &Http, route: Route, guest: Guest, request: Request) -> Response<Body> {
-    let answer = call(http, &guest, request).await.unwrap_or_else(|refusal| refusal);
+    let (mut parts, body) = request.into_parts();
+    let answer = match read(http, &guest, &parts, body).await {
+        Ok((allowed, body)) => match pass(http, &mut parts, &allowed, &body).await {
+            Ok(Some(answered)) => return answered,
+            Ok(None) => {
+                let origin = Origin {
+                    address: guest.client.address,
+                    region: elsewhere::region(http, &parts),
+                };
+                carry_out(http, origin, allowed, &body).await
+            }
+            Err(refusal) => refusal,
+        },
+        Err(refusal) => refusal,
+    };
     if answer.status >= 400 {
         debug!(
             status = answer.status,
@@ -43,8 +62,8 @@ pub(super) async fn describe(request: Request, next: Next) -> Response<Body> {
     response
 }
 
-async fn call(http: &Http, guest: &Guest, request: Request) -> Result<Answer, Answer> {
-    let (parts, body) = request.into_parts();
+/// The request that is allowed, with its body.
+async fn read(http: &Http, guest: &Guest, parts: &Parts, body: Body) -> Result<(AllowedRequest, Bytes), Answer> {
     let header = |name| {
         parts
             .headers
@@ -52,7 +71,7 @@ async fn call(http: &Http, guest: &Guest, request: Request) -> Result<Answer, An
             .and_then(|value: &HeaderValue| value.to_str().ok())
     };
     let settings = http.settings.get();
-    let judged = judge(
+    let allowed = judge(
         whip::Request {
             method: parts.method.as_str(),
             path: parts.uri.path(),
@@ -70,18 +89,47 @@ async fn call(http: &Http, guest: &Guest, request: Request) -> Result<Answer, An
             random: random()?,
         },
     )?;
-    let body = match judged.body_max() {
+    let body = match allowed.body_max() {
         0 => Bytes::new(),
         max => {
-            let kind = match judged.is_signed() {
+            let kind = match allowed.is_signed() {
                 true => BodyKind::Signed,
                 false => BodyKind::OfViewer,
             };
             http.bodies.read(kind, guest.client.address, body, max).await?
         }
     };
-    let answer = http.front_ends.whip.call(judged, &body, guest.client.address).await;
-    answer.ok_or_else(|| Answer::refusal(503, "the server is shutting down"))
+    Ok((allowed, body))
+}
+
+/// The answer of the controller that serves the room; `None` if this one does.
+///
+/// Errors: no controller answers.
+async fn pass(
+    http: &Http,
+    parts: &mut Parts,
+    allowed: &AllowedRequest,
+    body: &Bytes,
+) -> Result<Option<Response<Body>>, Answer> {
+    let Some(room) = allowed.room() else {
+        return Ok(None);
+    };
+    let request = RoomRequest {
+        is_new_allowed: allowed.may_create(),
+        body: body.clone(),
+        ..RoomRequest::without_body(Kind::Whip, room)
+    };
+    match elsewhere::pass(http, parts, request).await {
+        Outcome::Here | Outcome::Nowhere => Ok(None),
+        Outcome::Answered(answered) => Ok(Some(answered)),
+        Outcome::Upgraded(..) => Err(Answer::refusal(502, "the answer of another controller is none")),
+        Outcome::Unavailable(why) => Err(Answer::busy(503, why)),
+    }
+}
+
+async fn carry_out(http: &Http, origin: Origin, allowed: AllowedRequest, body: &[u8]) -> Answer {
+    let answer = http.front_ends.whip.call(allowed, body, origin).await;
+    answer.unwrap_or_else(|| Answer::refusal(503, "the server is shutting down"))
 }
 
 impl From<Unread> for Answer {

@@ -78,7 +78,13 @@ const EXTERNAL: &str =
     "clients are told of the addresses in `rtc: {node_ip: [...]}`, or of those that `use_external_ip` finds";
 const ITSELF: &str = "Weir does this by itself";
 const FIXED: &str = "the limit is fixed";
-const ONE_NODE: &str = "a Weir is one node and keeps its state in memory";
+const STORE: &str = "it becomes the store of a cluster, in `cluster: {store: {redis: ...}}`; one machine alone needs none \
+     (docs/operate/cluster.md)";
+const REGION: &str = "with `redis` it becomes `cluster.region`; one machine alone has no region";
+const PLACEMENT: &str =
+    "the cluster chooses media nodes by region and load, without settings (docs/operate/cluster.md)";
+const DIRECT: &str =
+    "machines of a cluster have no messages in Redis: they talk to each other (docs/operate/cluster.md)";
 const DATA: &str = "docs/use/data.md has the bounds of data channels";
 const NO_SETTING: &str = "there is no such setting";
 
@@ -181,8 +187,8 @@ pub(super) const RULES: &[Rule] = &[
         "`rtc: {playout_delay_max: ...}` bounds the delay that losses need",
     ),
     nothing("room.sync_streams", NO_SETTING),
-    nothing("room.create_room_timeout", ONE_NODE),
-    nothing("room.create_room_attempts", ONE_NODE),
+    nothing("room.create_room_timeout", ITSELF),
+    nothing("room.create_room_attempts", ITSELF),
     nothing("room.enable_full_room_in_webhooks", NO_SETTING),
     nothing("room.update_batch_target_size", ITSELF),
     nothing("room.max_metadata_size", FIXED),
@@ -217,13 +223,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
     converted("limit.subscription_limit_video", "rtc.last_n", unless_zero),
     nothing("limit", FIXED),
-    nothing("redis", ONE_NODE),
-    nothing("region", ONE_NODE),
-    nothing("node_selector", ONE_NODE),
-    nothing("signal_relay", ONE_NODE),
-    nothing("psrpc", ONE_NODE),
-    nothing("node_stats", ONE_NODE),
-    nothing("api", ONE_NODE),
+    nothing("redis", STORE),
+    nothing("region", REGION),
+    nothing("node_selector", PLACEMENT),
+    nothing("signal_relay", DIRECT),
+    nothing("psrpc", DIRECT),
+    nothing("node_stats", ITSELF),
+    nothing("api", DIRECT),
     nothing("metric", "metrics of clients are dropped; `/metrics` has Weir's own"),
     nothing("trace", NO_SETTING),
     nothing("enable_data_tracks", "data tracks are always enabled"),

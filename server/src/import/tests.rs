@@ -1,3 +1,4 @@
+mod cluster;
 mod public;
 
 use super::*;
@@ -57,8 +58,8 @@ redis: {address: 'redis.host:6379'}
     assert_eq!((config.room.auto_create, config.room.max_participants), (false, None));
     let notes: Vec<&str> = imported.notes.iter().map(|(key, _)| key.as_str()).collect();
     let expected = [
-        "logging.pion_level",
         "redis",
+        "logging.pion_level",
         "rtc.congestion_control.allow_pause",
         "rtc.udp_port",
     ];

@@ -1,5 +1,6 @@
 //! The addresses that clients send media to, and their changes.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::future::pending;
 use std::io;
@@ -54,6 +55,20 @@ pub(crate) struct Known {
     all: Vec<Reached>,
     /// How many times in a row STUN servers were asked about an address and none answered.
     failures: u32,
+}
+
+impl Known {
+    /// The addresses that this machine has itself.
+    pub(crate) fn local(&self) -> Vec<IpAddr> {
+        self.reached.iter().filter_map(|reached| reached.local).collect()
+    }
+
+    /// The advertised addresses that a NAT has in place of others of this machine, with those.
+    pub(crate) fn behind_nat(&self) -> BTreeMap<IpAddr, IpAddr> {
+        let reached = self.reached.iter();
+        let both = reached.filter_map(|reached| Some((reached.advertised, reached.local?)));
+        both.filter(|(advertised, local)| advertised != local).collect()
+    }
 }
 
 impl Addresses {
@@ -303,6 +318,14 @@ mod tests {
             reached("2001:db8::9", "2001:db8::5"),
         ];
         assert_eq!(named, expected);
+        let known = Known {
+            reached: named,
+            ..Known::default()
+        };
+        let behind = |advertised: &str, local: &str| [advertised, local].map(|address| address.parse().unwrap());
+        let expected = [behind("203.0.113.7", "10.0.0.5"), behind("2001:db8::9", "2001:db8::5")];
+        let expected = expected.map(|[advertised, local]: [IpAddr; 2]| (advertised, local));
+        assert_eq!(known.behind_nat(), BTreeMap::from(expected));
         let none: Vec<IpAddr> = Vec::new();
         let named = addresses(&["203.0.113.7"], &["0.0.0.0"]).named(&none);
         assert_eq!(named[0].local, None);

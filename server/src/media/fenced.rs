@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use agent::fence::{Fence, Output};
-use southbound::{ControllerId, NodeMessage, RoomMessage};
+use southbound::relay::RelayNotice;
+use southbound::{Command, ControllerId, NodeMessage, Notice, RoomMessage};
 use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -33,6 +34,9 @@ const STUCK_MAX: Duration = Duration::from_secs(5);
 
 /// Messages taken from one controller before the next one has its turn.
 const BATCH: usize = 16;
+
+/// Commands for relayed calls that are taken before the controllers of rooms have their turn.
+const RELAY_BATCH: usize = 256;
 
 /// A connection of a controller, as the thread sees it. Its end is that of both queues.
 #[derive(Debug)]
@@ -65,6 +69,35 @@ pub(super) struct FencedControllers {
     fence: Fence,
     /// The place in `connected` whose turn it is.
     turn: usize,
+    relay: LocalRelay,
+}
+
+/// The other ends of the queues of SIP proxies' calls, whose controller is in this process. It
+/// needs no fence: nobody else has commands for its ports.
+pub(super) struct LocalRelay {
+    pub commands: mpsc::Receiver<Command>,
+    pub notices: mpsc::Sender<Vec<RelayNotice>>,
+}
+
+impl LocalRelay {
+    /// Carries out commands that wait. Says whether there may be more.
+    fn take(&mut self, switch: &mut Switch) -> bool {
+        for _ in 0..RELAY_BATCH {
+            match self.commands.try_recv() {
+                Ok(command) => switch.command(clock::now(), command),
+                // Without a controller of calls there are no commands.
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn tell(&self, notices: Vec<RelayNotice>) {
+        if !notices.is_empty() {
+            // The same.
+            let _ = self.notices.blocking_send(notices);
+        }
+    }
 }
 
 struct Connected {
@@ -75,11 +108,12 @@ struct Connected {
 }
 
 impl FencedControllers {
-    pub(super) fn new(arrivals: mpsc::Receiver<Connection>) -> Self {
+    pub(super) fn new(arrivals: mpsc::Receiver<Connection>, relay: LocalRelay) -> Self {
         Self {
+            relay,
             arrivals,
             connected: Vec::new(),
-            fence: Fence::default(),
+            fence: Fence::new(Box::new(livekit::Messages)),
             turn: 0,
         }
     }
@@ -226,6 +260,7 @@ impl Controllers for FencedControllers {
         if self.admit(switch) {
             return (true, false);
         }
+        let has_more = self.relay.take(switch);
         let mut idle = 0;
         while idle < self.connected.len() {
             match self.take_batch(switch) {
@@ -236,18 +271,23 @@ impl Controllers for FencedControllers {
                 return (false, true);
             }
         }
-        (false, false)
+        (false, has_more)
     }
 
     fn deliver(&mut self, switch: &mut Switch) -> Result<(), ()> {
         // Commands of the fence's own may cause further notices.
+        let mut of_calls = Vec::new();
         while !switch.out.is_empty() {
             let mut out = Output::default();
             for notice in switch.out.drain(..) {
-                self.fence.notice(notice, &mut out);
+                match notice {
+                    Notice::Relay(notice) => of_calls.push(notice),
+                    notice => self.fence.notice(notice, &mut out),
+                }
             }
             self.pass_on(out, switch);
         }
+        self.relay.tell(of_calls);
         self.hand_out(switch);
         Ok(())
     }

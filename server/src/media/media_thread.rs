@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::media::command_queue::command_queue;
 use crate::media::controllers::{Controllers, LocalControllers, Switch};
-use crate::media::fenced::{Connection, FencedControllers};
+use crate::media::fenced::{Connection, FencedControllers, LocalRelay};
 use crate::media::handshakes::{self, Handshakes};
 use crate::media::node_link::NodeLink;
 use crate::media::receiver_query::Question;
@@ -73,6 +73,8 @@ pub(crate) struct RunningFenced {
     pub connections: mpsc::Sender<Connection>,
     /// Wakes the thread of the node.
     pub waker: Waker,
+    /// For the controller of SIP proxies' calls, as in [`Running`].
+    pub relay: NodeLink<Vec<RelayNotice>>,
     /// Resolves, to an error, once it has ended, also by a panic.
     pub ended: Ended,
 }
@@ -115,12 +117,19 @@ pub(crate) fn start(parts: Parts) -> io::Result<Running> {
 /// Starts a node for controllers on other machines, behind a fence.
 pub(crate) fn start_fenced(parts: Parts) -> io::Result<RunningFenced> {
     let (connections, arrivals) = mpsc::channel(ARRIVALS_MAX);
+    let (commands, taken) = command_queue(COMMANDS_MAX, parts.waker.clone());
+    let (notices, noticed) = mpsc::channel(NOTICES_MAX);
+    let relay = LocalRelay {
+        commands: taken,
+        notices,
+    };
     let (id, waker) = (parts.agent.node_id(), parts.waker.clone());
-    let ended = spawn(parts, FencedControllers::new(arrivals))?;
+    let ended = spawn(parts, FencedControllers::new(arrivals, relay))?;
     Ok(RunningFenced {
         id,
         connections,
         waker,
+        relay: NodeLink::new(id, commands, noticed),
         ended,
     })
 }
@@ -238,10 +247,11 @@ impl<C: Controllers> Node<C> {
         // An error of an answer means that nobody waits for it any more.
         match self.questions.try_recv() {
             Ok(Question::Receivers(about, answer)) => drop(answer.send(about.answer(&self.switch.agent))),
-            Ok(Question::Addresses([addresses, tcp_addresses])) => {
+            Ok(Question::Addresses(addresses)) => {
                 let Switch { agent, plane, out } = &mut self.switch;
-                agent.set_addresses(addresses, tcp_addresses, &**plane, out);
+                agent.set_addresses(addresses, &**plane, out);
             }
+            Ok(Question::Transports(answer)) => drop(answer.send(self.switch.agent.transports())),
             Ok(Question::Agent(answer)) => {
                 let _ = answer.send(());
             }

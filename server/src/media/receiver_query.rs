@@ -2,10 +2,9 @@
 //! answer holds up media for long, and whether it and its data plane are there.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use agent::{Agent, Receiver};
+use agent::{Agent, NodeAddresses, Receiver};
 use southbound::TransportId;
 use tokio::sync::{mpsc, oneshot};
 
@@ -35,9 +34,11 @@ pub(crate) enum About {
 /// A question to the node's thread, or news for it.
 pub(crate) enum Question {
     /// Clients reach the node at these addresses over UDP and over TCP from now on.
-    Addresses([Vec<SocketAddr>; 2]),
+    Addresses(NodeAddresses),
     /// How receivers do.
     Receivers(About, oneshot::Sender<Vec<Receiver>>),
+    /// How many transports the agent has.
+    Transports(oneshot::Sender<usize>),
     /// Whether the agent is there.
     Agent(oneshot::Sender<()>),
     /// Whether every worker of the data plane is there.
@@ -68,6 +69,11 @@ impl ReceiverQuery {
         (Self { questions, waker }, asked)
     }
 
+    /// Questions of a process without a node: there is never an answer.
+    pub(crate) fn of_no_node() -> Self {
+        Self::new(Waker::default()).0
+    }
+
     /// The state of these transports, without those that get nothing.
     pub(crate) async fn these(
         &self,
@@ -95,11 +101,19 @@ impl ReceiverQuery {
         }
     }
 
-    /// Has clients told of these addresses over UDP and over TCP from now on.
-    pub(crate) async fn set_addresses(&self, addresses: [Vec<SocketAddr>; 2]) {
+    /// Has clients told of these addresses from now on.
+    pub(crate) async fn set_addresses(&self, addresses: NodeAddresses) {
         // An error means that the node has ended.
         let _ = self.questions.send(Question::Addresses(addresses)).await;
         self.waker.wake();
+    }
+
+    /// The number of transports that the node has.
+    ///
+    /// Errors: the node is gone, or too busy to be asked.
+    pub(crate) async fn transports(&self) -> Result<usize, Unavailable> {
+        let answered = tokio::time::timeout(PATIENCE, self.ask(Question::Transports)).await;
+        answered.ok().flatten().ok_or(Unavailable)
     }
 
     /// Whether the agent answers. The caller sets the time limit.

@@ -5,10 +5,12 @@
 pub(crate) enum Cut {
     /// The peer broke TLS, or has no certificate of the cluster.
     Handshake,
-    /// The peer took too long for the handshake or its hello.
+    /// The peer took too long for the handshake, its stream or its hello.
     Silent,
     /// The peer's certificate is not a controller's.
     Role,
+    /// Another certificate has said the controller's id before.
+    Identity,
     /// The first message is no hello.
     NoHello,
     /// The two have no version of the protocol in common.
@@ -25,10 +27,11 @@ pub(crate) enum Cut {
 
 impl Cut {
     /// All of them, with their names in metrics.
-    pub(crate) const NAMES: [(Self, &'static str); 9] = [
+    pub(crate) const NAMES: [(Self, &'static str); 10] = [
         (Cut::Handshake, "handshake"),
         (Cut::Silent, "silent"),
         (Cut::Role, "role"),
+        (Cut::Identity, "identity"),
         (Cut::NoHello, "no_hello"),
         (Cut::Version, "version"),
         (Cut::Malformed, "malformed"),

@@ -9,16 +9,19 @@ use tokio::task::JoinSet;
 use tracing::info;
 
 use super::Process;
+use super::controllers::Controllers;
 use super::http_ports::{self, KeptPorts};
 use super::media::Media;
 use super::rooms::Rooms;
 use super::sip::Sip;
 use crate::clients::connection_slots::ConnectionSlots;
+use crate::cluster::forward::Forwarder;
 use crate::config::{self, Config};
 use crate::http::health::Health;
 use crate::http::listen::{self, Front, Port};
 use crate::http::metrics_endpoint::Endpoint;
 use crate::http::{self, Api, Bodies, Http, Https};
+use crate::media::ReceiverQuery;
 use crate::settings::{Current, Settings};
 use crate::tls;
 use crate::websocket::Memory;
@@ -42,6 +45,7 @@ pub(crate) struct Edge {
 /// Ports that are open and not served yet.
 pub(crate) struct OpenPorts {
     ports: Vec<Port>,
+    controllers: Option<Controllers>,
     front: Front,
 }
 
@@ -54,25 +58,34 @@ impl OpenPorts {
 
     /// Takes connections from now on. None of the tasks ends by itself.
     pub(crate) fn serve(self) -> JoinSet<()> {
-        listen::serve(self.ports, &self.front)
+        let mut tasks = listen::serve(self.ports, &self.front);
+        if let Some(controllers) = self.controllers {
+            tasks.spawn(controllers.serve(self.front));
+        }
+        tasks
     }
 }
 
 /// Opens the ports for what the other roles offer, but those that an earlier process has left open.
+/// A controller without a node of its own has no `media`.
+/// With `controllers`, each room has its controller among them.
 ///
 /// Errors: a port or a certificate cannot be had.
 pub(crate) fn start(
     config: &Config,
-    media: &Media,
+    media: Option<&Media>,
     rooms: &Rooms,
     sip: Option<&Sip>,
+    controllers: Option<Controllers>,
     kept: &mut KeptPorts,
     process: &Process,
 ) -> Result<Edge, Box<dyn Error>> {
     let metrics = &process.metrics;
+    let node_ips = media.map_or(&[][..], |media| &media.reached.ips);
+    let query = media.map(|media| media.query.clone());
     let (mut https, mut certificates, mut acme) = (None, None, None);
     if let Some(config) = &config.tls {
-        let opened = tls::open(sources(config, &media.reached.ips))?;
+        let opened = tls::open(sources(config, node_ips))?;
         metrics.watch_certificates(opened.certificates.clone());
         acme = opened.acme;
         https = Some(Https::new(config, opened.certificates));
@@ -84,19 +97,22 @@ pub(crate) fn start(
         ports.extend(http_ports::open(&config.bind, https.port, certificates, kept)?);
     }
     ports.extend(http_ports::open(&config.bind, config.port, None, kept)?);
-    media.reached.announce();
+    if let Some(media) = media {
+        media.reached.announce();
+    }
     if config.dev {
-        announce(config, &media.reached.ips, https.as_ref());
+        announce(config, node_ips, https.as_ref());
     }
     let health = Health::new(
         rooms.controller.clone(),
-        media.query.clone(),
-        sip.map(|sip| sip.handle.clone()),
+        query.clone(),
+        sip.map(Sip::probe),
         https.as_ref().map(|https| https.certificates.clone()),
     );
     let settings = Current::new(Settings::of(config));
     let slots = [(); 2].map(|()| ConnectionSlots::new((&config.limits).into()));
     let request_timeout = config.limits.request_timeout.0;
+    let receivers = query.unwrap_or_else(ReceiverQuery::of_no_node);
     let http = Http {
         controller: rooms.controller.clone(),
         front_ends: rooms.front_ends.clone(),
@@ -105,11 +121,14 @@ pub(crate) fn start(
         proxied: slots[1].clone(),
         bodies: Bodies::default(),
         reading: Memory::default(),
-        endpoint: Endpoint::new(metrics.clone(), media.query.clone()),
+        endpoint: Endpoint::new(metrics.clone(), receivers.clone()),
         metrics: metrics.clone(),
         health: health.clone(),
-        receivers: media.query.clone(),
+        receivers,
         api: Api::new(request_timeout),
+        forwarder: controllers
+            .as_ref()
+            .map_or_else(Forwarder::local, |controllers| controllers.forwarder.clone()),
         https,
     };
     let front = Front {
@@ -118,7 +137,7 @@ pub(crate) fn start(
         settings: settings.clone(),
         metrics: metrics.clone(),
         request_timeout,
-        turn: media.turn_over_tls.clone(),
+        turn: media.and_then(|media| media.turn_over_tls.clone()),
     };
     Ok(Edge {
         health,
@@ -126,7 +145,11 @@ pub(crate) fn start(
         slots,
         certificates,
         acme,
-        ports: OpenPorts { ports, front },
+        ports: OpenPorts {
+            ports,
+            controllers,
+            front,
+        },
     })
 }
 

@@ -12,8 +12,9 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use listenfd::ListenFd;
 use tracing::{info, warn};
 
-use crate::http::listen::{self, Port};
+use crate::http::listen::Port;
 use crate::os::refused::{self, Transport};
+use crate::os::tcp;
 use crate::tls::Certificates;
 
 /// The ports that the service manager has handed over.
@@ -59,7 +60,7 @@ pub(crate) fn open(
     for address in bind {
         let address = SocketAddr::new(*address, port);
         let listener = kept.take(address).map(tokio::net::TcpListener::from_std);
-        match listener.unwrap_or_else(|| listen::bind(address)) {
+        match listener.unwrap_or_else(|| tcp::bind(address)) {
             Ok(listener) => {
                 info!(%address, tls = tls.is_some(), "signalling");
                 ports.push(Port {

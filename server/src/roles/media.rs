@@ -36,6 +36,8 @@ pub(crate) struct Media {
 pub(crate) struct Reached {
     /// Its addresses.
     pub ips: Vec<IpAddr>,
+    /// The same as this machine has them, behind a NAT.
+    pub local_ips: Vec<IpAddr>,
     /// Its certificate's hashes, by each function.
     pub fingerprints: Vec<Fingerprint>,
     /// Addresses with the range of ports of media.
@@ -87,6 +89,7 @@ async fn prepare(config: &Config, process: &Process) -> Result<(Media, Parts), B
     let addresses = Addresses::of(config);
     let known = addresses.now(&Known::default()).await?;
     let ips = addresses::advertised(&known.reached);
+    let local_ips = known.local();
     let turn = reach::start_turn(config, &known.reached)?;
     let turn_over_tls = reach::over_tls(config, turn.as_ref());
     let turn_statistics = turn
@@ -100,6 +103,7 @@ async fn prepare(config: &Config, process: &Process) -> Result<(Media, Parts), B
         fingerprints: certificate.fingerprints().to_vec(),
         udp: ips.iter().map(|address| ports.at(*address)).collect(),
         tcp: over_tcp.unwrap_or_default(),
+        local_ips,
         ips,
     };
     let of_agent = agent::Config {
@@ -112,6 +116,7 @@ async fn prepare(config: &Config, process: &Process) -> Result<(Media, Parts), B
         clear_rtp: config.rtc.clear_rtp,
         node: NodeId(u64::from_ne_bytes(seed()?)),
         tcp_addresses: reached.tcp.clone(),
+        local_ips: known.behind_nat(),
         ..agent::Config::new(addresses::at(&reached.ips, ports.range()), certificate)
     };
     let agent = Agent::new(of_agent, clocks.media, u64::from_ne_bytes(seed()?));

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use agent::NodeAddresses;
 use tracing::info;
 
 use super::seed;
@@ -62,8 +63,12 @@ pub(crate) async fn follow(
         let advertised = addresses::advertised(&known.reached);
         info!(addresses = ?advertised, "this machine's addresses have changed");
         let over_tcp = tcp.map(|port| addresses::at(&advertised, port..=port));
-        node.set_addresses([addresses::at(&advertised, udp.range()), over_tcp.unwrap_or_default()])
-            .await;
+        node.set_addresses(NodeAddresses {
+            udp: addresses::at(&advertised, udp.range()),
+            tcp: over_tcp.unwrap_or_default(),
+            local_ips: known.behind_nat(),
+        })
+        .await;
         if let Some(turn) = &turn {
             turn.set_peers(peers(&known.reached, &udp));
         }

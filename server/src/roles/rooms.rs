@@ -4,16 +4,15 @@ use std::error::Error;
 use std::net::IpAddr;
 
 use controller::Controller;
-use southbound::{ControllerId, Notice};
+use southbound::ControllerId;
 use tokio::task::JoinHandle;
 
 use super::{Process, reach, seed};
 use crate::clients::connection_slots;
 use crate::config::Config;
-use crate::controller_task;
+use crate::controller_task::{self, Nodes};
 use crate::frontends;
-use crate::media::node_link::NodeLink;
-use crate::settings::api_keys;
+use crate::settings::{api_keys, pinned};
 use crate::webhooks::{self, Webhooks};
 
 /// A controller that runs.
@@ -28,18 +27,19 @@ pub(crate) struct Rooms {
     pub tasks: [(&'static str, JoinHandle<()>); 2],
 }
 
-/// Starts a controller that commands the node of `node`. Clients find Weir's own TURN server at
+/// Starts a controller of this id that commands nodes. Clients find Weir's own TURN server at
 /// `node_ips`.
 ///
 /// Errors: the operating system gives no randomness.
 pub(crate) fn start(
     config: &Config,
-    node: NodeLink<Notice>,
+    id: ControllerId,
+    nodes: Nodes,
     node_ips: &[IpAddr],
     process: &Process,
 ) -> Result<Rooms, Box<dyn Error>> {
     let Process { clocks, metrics } = process;
-    let controller = Controller::new(of_controller(config, node_ips)?, clocks.wall, seed()?);
+    let controller = Controller::new(of_controller(config, id, node_ips), clocks.wall, seed()?);
     let (webhooks, webhooks_task) = webhooks::start(metrics.clone());
     let settings = frontends::Settings {
         pings: config.signalling.pings(),
@@ -50,7 +50,8 @@ pub(crate) fn start(
         room_events: webhooks.events(),
     };
     let (front_ends, handles) = frontends::all(settings, metrics.clone());
-    let (controller, task) = controller_task::start(controller, front_ends, node, metrics.clone());
+    webhooks.report_to(handles.webhooks.clone());
+    let (controller, task) = controller_task::start(controller, front_ends, nodes, metrics.clone());
     Ok(Rooms {
         controller,
         front_ends: handles,
@@ -59,11 +60,18 @@ pub(crate) fn start(
     })
 }
 
-fn of_controller(config: &Config, node_ips: &[IpAddr]) -> Result<controller::Config, Box<dyn Error>> {
+/// The id of a controller that starts, which no other one has.
+///
+/// Errors: the operating system gives no randomness.
+pub(crate) fn new_id() -> Result<ControllerId, Box<dyn Error>> {
+    Ok(ControllerId::new(u32::from_ne_bytes(seed()?)))
+}
+
+fn of_controller(config: &Config, id: ControllerId, node_ips: &[IpAddr]) -> controller::Config {
     let defaults = controller::Config::new(api_keys(config));
     let turn = config.turn.as_ref();
-    Ok(controller::Config {
-        controller: ControllerId::new(u32::from_ne_bytes(seed()?)),
+    controller::Config {
+        controller: id,
         auto_create: config.room.auto_create,
         empty_timeout: config.room.empty_timeout(),
         departure_timeout: config.room.departure_timeout(),
@@ -72,7 +80,8 @@ fn of_controller(config: &Config, node_ips: &[IpAddr]) -> Result<controller::Con
         quotas: (&config.quotas).into(),
         visible: config.room.visible.into(),
         voices: config.audio.voices(),
+        pinned: pinned(config),
         turn: turn.map(|turn| reach::turn_for_clients(turn, config.tls.as_ref(), node_ips)),
         ..defaults
-    })
+    }
 }

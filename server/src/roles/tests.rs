@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::cli;
 use crate::config::Config;
+use crate::controller_task::Nodes;
 use crate::http::dev;
 use crate::media::command_queue::command_queue;
 use crate::media::node_link::NodeLink;
@@ -69,7 +70,7 @@ async fn rooms_start_without_a_media_node_of_ours() {
     let (notices, noticed) = mpsc::channel(8);
     let id = NodeId(7);
     let link = NodeLink::new(id, commands, noticed);
-    let rooms = rooms::start(&config, link, &[], &process()).unwrap();
+    let rooms = rooms::start(&config, rooms::new_id().unwrap(), Nodes::Own(link), &[], &process()).unwrap();
     assert!(!rooms.controller.is_ready().await, "no node has said where it is");
     let node = Node {
         node: id,

@@ -3,12 +3,14 @@
 use std::error::Error;
 use std::io::{self, Write};
 
+use crate::cli::Role;
+use crate::cluster::secrets;
 use crate::cluster::tls::ClusterTls;
-use crate::config::{Config, Problem, Report};
+use crate::config::{Cluster, Config, Problem, Report};
 use crate::dataplane::{Base, Offload};
 use crate::media::addresses::Addresses;
 use crate::tls::{acme, files};
-use crate::{cli, log, sip};
+use crate::{cli, log, roles, sip};
 
 /// The lowest port that a process may open without a privilege.
 const UNPRIVILEGED: u16 = 1_024;
@@ -16,12 +18,16 @@ const UNPRIVILEGED: u16 = 1_024;
 /// Checks, and prints the report.
 ///
 /// Errors: the configuration has any.
-pub(crate) fn run(arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(mut arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
+    arguments.serve.is_keyless = arguments.role == Some(Role::Media);
     let (mut report, config) = Report::of(&arguments.serve);
     if let Some(config) = &config {
         let certificates = config.tls.iter().flat_map(|tls| &tls.certificates);
         let certificates = files::check(&certificates.cloned().collect::<Vec<_>>());
         report.errors = problems(config, &certificates, &arguments.serve);
+        let error = arguments.role.and_then(|role| cluster(config, role).err());
+        let of_role = error.map(|(key, error)| Problem::with(key, error, &arguments.serve));
+        report.errors.extend(of_role);
         report.warnings.extend(certificates.ok().flatten());
         report.capabilities = capabilities(config);
     }
@@ -51,9 +57,35 @@ pub(crate) fn load(arguments: &cli::Serve) -> Result<Config, String> {
     })
 }
 
+/// The cluster in which a machine has a role.
+///
+/// Errors: a setting, and why the machine cannot have that role.
+pub(super) fn cluster(config: &Config, role: Role) -> Result<&Cluster, (&'static str, String)> {
+    let command = match role {
+        Role::Controller => "weir controller",
+        Role::Media => "weir media",
+        Role::Sip => "a relay of SIP calls in a cluster",
+    };
+    let Some(cluster) = &config.cluster else {
+        let error =
+            format!("`{command}` needs a section `cluster:` in the configuration: it has the way to the others");
+        return Err(("cluster", error));
+    };
+    match cluster.store {
+        stores::Config::Memory => Err((
+            "cluster.store",
+            format!(
+                "`{command}` needs a store that all machines reach: name `etcd` or `redis` in `store:` of `cluster:`"
+            ),
+        )),
+        stores::Config::Etcd(_) | stores::Config::Redis(_) => Ok(cluster),
+    }
+}
+
 /// Errors beyond those of reading: `weir serve` finds them while it starts.
 fn problems(config: &Config, certificates: &Result<Option<String>, String>, arguments: &cli::Serve) -> Vec<Problem> {
     let sip = config.sip.as_ref();
+    let cluster = config.cluster.as_ref();
     let acme = config.tls.as_ref().and_then(|tls| tls.acme.as_ref());
     let checks = [
         ("log.level", log::check(&config.log.level).err()),
@@ -65,10 +97,22 @@ fn problems(config: &Config, certificates: &Result<Option<String>, String>, argu
         ("tls.acme.root", acme.and_then(|acme| acme::check(acme).err())),
         (
             "cluster",
-            config
-                .cluster
-                .as_ref()
-                .and_then(|cluster| ClusterTls::load(&cluster.files).err()),
+            cluster.and_then(|cluster| ClusterTls::load(&cluster.files).err()),
+        ),
+        (
+            "cluster.secrets",
+            // A media node has none.
+            cluster
+                .filter(|cluster| cluster.secrets.is_some())
+                .and_then(|cluster| secrets::load(cluster).err()),
+        ),
+        (
+            "cluster.certificate",
+            cluster.filter(|_| sip.is_some()).and_then(|cluster| {
+                // One that cannot be read is an error above.
+                let tls = ClusterTls::load(&cluster.files).ok()?;
+                roles::sip::check_role(&tls).err()
+            }),
         ),
         ("sip.interfaces", sip.and_then(|sip| sip::check(sip).err())),
     ];

@@ -26,18 +26,22 @@ pub(crate) struct Dependencies {
     tell: mpsc::Sender<DependencyEnded>,
 }
 
+impl Default for Dependencies {
+    fn default() -> Self {
+        let (tell, ended) = mpsc::channel(1);
+        Self { ended, tell }
+    }
+}
+
 impl Dependencies {
     /// Watches the media node's thread.
-    pub(crate) fn new(node: Ended) -> Self {
-        let (tell, ended) = mpsc::channel(1);
-        let dependencies = Dependencies { ended, tell };
-        let tell = dependencies.tell.clone();
+    pub(crate) fn watch_node(&self, node: Ended) {
+        let tell = self.tell.clone();
         tokio::spawn(async move {
             // The end of the node, also by a panic, is the signal.
             let _ = node.await;
             let _ = tell.send(DependencyEnded("agent")).await;
         });
-        dependencies
     }
 
     /// Watches another one.
@@ -68,12 +72,14 @@ mod tests {
     async fn a_part_that_panics_or_returns_is_named() {
         for panics in [true, false] {
             let (_running, node) = tokio::sync::oneshot::channel();
-            let mut dependencies = Dependencies::new(node);
+            let mut dependencies = Dependencies::default();
+            dependencies.watch_node(node);
             dependencies.watch("SIP", tokio::spawn(async move { assert!(!panics, "a bug") }));
             assert_eq!(dependencies.ended().await, DependencyEnded("SIP"));
         }
         let (running, node) = tokio::sync::oneshot::channel();
-        let mut dependencies = Dependencies::new(node);
+        let mut dependencies = Dependencies::default();
+        dependencies.watch_node(node);
         drop(running);
         assert_eq!(dependencies.ended().await, DependencyEnded("agent"));
     }

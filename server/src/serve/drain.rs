@@ -1,15 +1,16 @@
 //! The drain before the end: nobody joins any more, and everybody who is here may finish.
 
-use std::fmt;
+mod served;
+
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use tokio::time::{sleep, timeout, timeout_at};
 use tracing::info;
 
 use super::service_manager::ServiceManager;
-use crate::controller_task;
 use crate::os::clock;
-use crate::sip;
+pub(super) use served::{Calls, Served};
 
 /// How often the drain looks whether somebody is left.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -20,34 +21,54 @@ const TELL_MAX: Duration = Duration::from_secs(2);
 /// The longest drain: a week.
 const LIMIT_MAX: Duration = Duration::from_secs(7 * 86_400);
 
+/// Everybody that a process waits for before it ends.
+pub(super) trait Occupants {
+    /// Those who are left, in the words of an operator.
+    type Left: Display;
+
+    /// Has nobody join any more. A part that hangs does not keep the others from being told.
+    async fn tell(&self);
+
+    /// Everybody who is left; `None` if nobody is.
+    async fn left(&self) -> Option<Self::Left>;
+}
+
+/// Those of two parts, of which the second may be missing.
+impl<A: Occupants, B: Occupants> Occupants for (A, Option<B>) {
+    type Left = String;
+
+    async fn tell(&self) {
+        let second = async {
+            if let Some(second) = &self.1 {
+                second.tell().await;
+            }
+        };
+        tokio::join!(self.0.tell(), second);
+    }
+
+    async fn left(&self) -> Option<String> {
+        let first = self.0.left().await.map(|left| left.to_string());
+        let second = match &self.1 {
+            Some(second) => second.left().await.map(|left| left.to_string()),
+            None => None,
+        };
+        let left: Vec<_> = first.into_iter().chain(second).collect();
+        (!left.is_empty()).then(|| left.join(", "))
+    }
+}
+
 /// The drain of one process.
-pub(super) struct Drain {
-    controller: controller_task::Handle,
-    sip: Option<sip::Handle>,
+pub(super) struct Drain<O> {
+    occupants: O,
     manager: ServiceManager,
     begun: Option<Instant>,
 }
 
-/// Everybody who is still served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Left {
-    participants: usize,
-    /// Of SIP proxies: those that end with this process.
-    calls: usize,
-}
-
-impl fmt::Display for Left {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} participants, {} calls", self.participants, self.calls)
-    }
-}
-
-impl Drain {
+impl<O: Occupants> Drain<O> {
     /// None yet.
-    pub(super) fn new(controller: controller_task::Handle, sip: Option<sip::Handle>, manager: ServiceManager) -> Self {
+    pub(super) fn new(occupants: O, manager: ServiceManager) -> Self {
         Self {
-            controller,
-            sip,
+            occupants,
             manager,
             begun: None,
         }
@@ -61,18 +82,8 @@ impl Drain {
         info!(seconds = limit.as_secs_f64(), "draining: nobody joins any more");
         self.begun = Some(clock::now());
         // A part that hangs must not keep the second signal from its effect. It is told again.
-        let _ = timeout(TELL_MAX, self.tell()).await;
+        let _ = timeout(TELL_MAX, self.occupants.tell()).await;
         true
-    }
-
-    /// Has nobody join any more. A part that hangs does not keep the others from being told.
-    async fn tell(&self) {
-        let sip = async {
-            if let Some(sip) = &self.sip {
-                sip.drain().await;
-            }
-        };
-        tokio::join!(self.controller.drain(), sip);
     }
 
     /// Waits until nobody is left, or until it has taken as long as it may. There is no end to wait
@@ -91,24 +102,12 @@ impl Drain {
     async fn everybody_leaves(&self) {
         loop {
             // The queue of a part may have been full.
-            self.tell().await;
-            let left = self.left().await;
-            if left == Left::default() {
+            self.occupants.tell().await;
+            let Some(left) = self.occupants.left().await else {
                 return;
-            }
+            };
             self.manager.draining(left);
             sleep(LOOK_INTERVAL).await;
-        }
-    }
-
-    async fn left(&self) -> Left {
-        let calls = match &self.sip {
-            Some(sip) => sip.ending_calls().await,
-            None => 0,
-        };
-        Left {
-            participants: self.controller.participants().await,
-            calls,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! SIGHUP applies changes of the configuration, as far as that is possible during calls. Files of
 //! keys and of certificates are also read when they change.
 
+use std::fmt::Display;
+
 use access::ApiKeys;
 use tracing::{error, info, warn};
 
@@ -10,7 +12,7 @@ use crate::config::{ApiSecrets, Config, Keys, changes, is_reloaded};
 use crate::controller_task::Handle;
 use crate::frontends::Handles;
 use crate::log::Log;
-use crate::settings::{Current, Settings, api_keys};
+use crate::settings::{Current, Settings, api_keys, pinned};
 use crate::tls;
 use crate::webhooks::Webhooks;
 
@@ -41,27 +43,16 @@ pub(crate) struct Reload<'a> {
 impl Reload<'_> {
     /// Reads the configuration again. One that cannot be read or understood changes nothing.
     pub(crate) async fn run(&mut self) {
-        let config = match Config::load(self.arguments) {
-            Ok(config) => config,
-            Err(error) => return error!(%error, "the configuration stays as it was: the new one cannot be used"),
+        let Some(config) = read_changes(self.arguments, self.log, &self.config) else {
+            return;
         };
-        if let Err(error) = self.log.set_level(&config.log.level) {
-            return error!(%error, "the configuration stays as it was: the new one cannot be used");
-        }
-        config.warnings.iter().for_each(|warning| warn!("{warning}"));
-        let names = changes(&self.config.written, &config.written);
-        for name in names.iter().filter(|name| !is_reloaded(name)) {
-            warn!(
-                setting = name,
-                "changed in the configuration, but only a restart takes it over"
-            );
-        }
         self.settings.replace(Settings::of(&config));
         let limits = Limits::from(&config.limits);
         self.slots.iter().for_each(|slots| slots.set_limits(limits));
         self.front_ends.whip.set_limits(limits.sessions()).await;
         self.set_keys(api_keys(&config)).await;
         self.controller.set_quotas((&config.quotas).into()).await;
+        self.controller.set_pinned(pinned(&config)).await;
         self.configure_webhooks(&config).await;
         self.read_certificates_of(&config).await;
         let [added, removed, replaced] = differences(&self.config.keys, &config.keys);
@@ -150,6 +141,26 @@ impl Reload<'_> {
             "API keys reloaded"
         );
     }
+}
+
+/// Reads the configuration again, with the log's level. Settings that wait for a restart are named
+/// in the log. `None`, also with a line in the log, where the file cannot be used.
+pub(super) fn read_changes(arguments: &cli::Serve, log: &Log, before: &Config) -> Option<Config> {
+    let unusable =
+        |error: &dyn Display| error!(%error, "the configuration stays as it was: the new one cannot be used");
+    let config = Config::load(arguments).inspect_err(|error| unusable(error)).ok()?;
+    log.set_level(&config.log.level)
+        .inspect_err(|error| unusable(error))
+        .ok()?;
+    config.warnings.iter().for_each(|warning| warn!("{warning}"));
+    let names = changes(&before.written, &config.written);
+    for name in names.iter().filter(|name| !is_reloaded(name)) {
+        warn!(
+            setting = name,
+            "changed in the configuration, but only a restart takes it over"
+        );
+    }
+    Some(config)
 }
 
 /// The number of keys that are new, gone, and have another secret.

@@ -2,9 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use southbound::NodeId;
 use southbound::relay::RelayNotice;
 use wire::sdp::Fingerprint;
 
+use crate::cluster::relays::Relays;
 use crate::media::node_link::NodeLink;
 use crate::metrics::Metrics;
 
@@ -22,6 +24,8 @@ pub(crate) struct Dependencies {
     pub seed: [u8; 32],
     /// The media node. Its notices of one turn come together.
     pub node: NodeLink<Vec<RelayNotice>>,
+    /// The other machines that relay calls, in a cluster, with the id of this one.
+    pub cluster: Option<(NodeId, Relays)>,
     /// The measurements.
     pub metrics: Metrics,
 }

@@ -23,9 +23,9 @@ use crate::clients::accept::next_connection;
 use crate::clients::connection_slots::Evicted;
 use crate::clients::write_timeout::WriteTimeout;
 use crate::http::framing;
-use crate::http::listen::tune;
 use crate::http::page;
 use crate::metrics::closed::Closed;
+use crate::os::tcp::tune;
 
 /// How long a client may take to send a request's header, as long again to send the body, and to
 /// take any part of an answer.

@@ -18,8 +18,8 @@ use super::access::Access;
 use super::task::{Handle, Protocol};
 use crate::clients::accept::next_connection;
 use crate::clients::connection_slots::{ConnectionSlot, Evicted};
-use crate::http::listen::tune;
 use crate::metrics::closed::Closed;
+use crate::os::tcp::tune;
 
 /// How many connections there may be on a Unix socket. The next one waits until one ends.
 const CONNECTIONS_MAX: usize = 1_024;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sip::{CallController, Counter, Input, Output, Request, RequestId};
+use sip::{CallController, Counter, Input, Output, PassOutcome, PeerEvent, PeerMessage, Request, RequestId};
 use southbound::Command;
 use southbound::relay::{Refusal, RelayNotice};
 use tokio::net::UdpSocket;
@@ -17,7 +17,9 @@ use super::access::Access;
 use super::dependencies::Dependencies;
 use super::machine;
 use super::notify::Notifier;
+use super::others::{Others, PassedBack};
 use super::saver::Saver;
+use crate::cluster::relays::RelayEvent;
 use crate::config;
 use crate::media::node_link::NodeLink;
 use crate::metrics::Metrics;
@@ -60,6 +62,8 @@ pub(crate) enum ReplyTo {
     Datagram(Arc<UdpSocket>, SocketAddr),
     /// To whoever waits for it.
     Waiting(oneshot::Sender<Arc<[u8]>>),
+    /// To the machine of the cluster that has passed the request on.
+    Passed(PassedBack),
 }
 
 struct ControlMessage {
@@ -154,6 +158,7 @@ pub(crate) fn start(
         saver,
         config,
         node_ips: needs.node_ips,
+        others: Others::new(needs.cluster.map(|(_, relays)| relays)),
     };
     let running = tokio::spawn(task.run(asked, records.unwrap_or_default()));
     (Handle(requests), running)
@@ -173,6 +178,8 @@ struct Task {
     saver: Option<Saver>,
     config: config::Sip,
     node_ips: Vec<IpAddr>,
+    /// The other machines of the cluster.
+    others: Others,
 }
 
 impl Task {
@@ -188,6 +195,7 @@ impl Task {
                 // Notices are handled before requests.
                 biased;
                 Some(notices) = self.node.next() => self.on_notices(notices).await,
+                event = self.others.next() => self.on_relay(event).await,
                 _ = publish.tick() => self.publish(),
                 _ = machine.tick() => self.relay.set_machine(machine::read(&self.config, &self.node_ips)),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
@@ -224,6 +232,32 @@ impl Task {
         if self.replies.contains_key(&id) && !self.relay.is_waiting(id) {
             // It is not answered.
             self.replies.remove(&id);
+        }
+    }
+
+    /// Something happened to another machine.
+    async fn on_relay(&mut self, event: RelayEvent) {
+        let Some((event, link)) = self.others.take(event) else {
+            return;
+        };
+        match event {
+            PeerEvent::Said(peer, PeerMessage::Pass { request, passed }) => {
+                let Some(back) = PassedBack::new(link, request) else {
+                    return;
+                };
+                self.requests += 1;
+                let id = RequestId(self.requests);
+                self.replies.insert(id, ReplyTo::Passed(back));
+                self.handle(Input::Passed(id, peer, passed.request())).await;
+            }
+            event => self.handle(Input::Peer(event)).await,
+        }
+    }
+
+    /// A request is over without an answer of this machine.
+    fn give_up(&mut self, request: RequestId, outcome: PassOutcome) {
+        if let Some(ReplyTo::Passed(back)) = self.replies.remove(&request) {
+            back.tell(outcome);
         }
     }
 
@@ -265,7 +299,8 @@ impl Task {
 
     async fn carry_out(&mut self) {
         let mut commands = Vec::new();
-        for output in self.out.drain(..) {
+        let mut out = std::mem::take(&mut self.out);
+        for output in out.drain(..) {
             match output {
                 Output::Command(command) => commands.push(Command::Relay(command)),
                 Output::Notify { socket, tag } => self.notifier.tell(socket, tag),
@@ -276,10 +311,15 @@ impl Task {
                     // A reply that is lost is asked for again.
                     Some(ReplyTo::Datagram(socket, to)) => drop(socket.try_send_to(&bytes, to)),
                     Some(ReplyTo::Waiting(answer)) => drop(answer.send(bytes)),
+                    Some(ReplyTo::Passed(back)) => back.tell(PassOutcome::Reply(bytes)),
                     None => {}
                 },
+                Output::Unanswered(request) => self.give_up(request, PassOutcome::Unanswered),
+                Output::Elsewhere(request) => self.give_up(request, PassOutcome::Elsewhere),
+                Output::Peer(peer, message) => self.others.send(peer, message),
             }
         }
+        self.out = out;
         self.node.send(commands).await;
     }
 

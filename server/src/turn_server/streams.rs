@@ -12,8 +12,8 @@ use super::counts::TurnEvent;
 use super::link::Link;
 use crate::clients::accept::next_connection;
 use crate::clients::peeked::Stream;
-use crate::http::listen::tune;
 use crate::os::clock;
+use crate::os::tcp::tune;
 
 /// How long a client may acknowledge nothing.
 const DEAD_AFTER: Duration = Duration::from_secs(15);

@@ -77,7 +77,7 @@ async fn everybody_is_told_the_own_address_over_udp_and_tcp() {
     let mapped = wire::stun::mapped_address(&answer, &id);
     assert_eq!(mapped, Some(client.local_addr().unwrap()));
 
-    let listener = listen::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = tcp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let at = listener.local_addr().unwrap();
     tokio::spawn(streams::serve(server, listener));
     let mut client = TcpStream::connect(at).await.unwrap();
@@ -138,7 +138,7 @@ async fn ask(client: &UdpSocket, at: SocketAddr, request: &[u8]) -> Vec<u8> {
 #[tokio::test]
 async fn strangers_are_asked_for_credentials_over_tcp() {
     let server = server();
-    let listener = listen::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = tcp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let at = listener.local_addr().unwrap();
     tokio::spawn(streams::serve(server.clone(), listener));
     let mut client = TcpStream::connect(at).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use controller::{RoomChange, RoomInfo};
+use controller::{RoomChange, RoomEvent, RoomInfo};
 use livekit::webhook::Receiver;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -209,7 +209,11 @@ async fn a_receiver_that_hangs_delays_no_other() {
     let keys = ApiKeys::default().with("key", "secret");
     webhooks.configure(settings(receivers.clone()), keys.clone()).await;
     for id in ["1", "2", "3"] {
-        webhooks.events().send(event("lobby", id)).await.unwrap();
+        webhooks
+            .events()
+            .send(ToReceivers::Event(event("lobby", id)))
+            .await
+            .unwrap();
     }
     let drained = tokio::time::timeout(Duration::from_millis(500), webhooks.drain());
     assert!(

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
 use super::memory::{Memory, Share};
-use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, opcode};
+use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, Side, opcode};
 
 /// The bytes read at a time. Most messages are shorter; the rest of a longer one is read into its
 /// own buffer.
@@ -20,6 +20,7 @@ pub(crate) struct Reader<R> {
     stream: BufReader<R>,
     message_max: usize,
     memory: Memory,
+    side: Side,
     /// A message whose last frame has not arrived.
     begun: Option<Begun>,
 }
@@ -39,11 +40,12 @@ struct Header {
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    pub(super) fn new(stream: R, message_max: usize, memory: Memory) -> Self {
+    pub(super) fn new(stream: R, message_max: usize, memory: Memory, side: Side) -> Self {
         Reader {
             stream: BufReader::with_capacity(BUFFER, stream),
             message_max,
             memory,
+            side,
             begun: None,
         }
     }
@@ -73,8 +75,10 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         if reserved != 0 {
             return Err(ReadError::Protocol("no extension was negotiated"));
         }
-        if !is_masked {
-            return Err(ReadError::Protocol("a frame is not masked"));
+        match (self.side, is_masked) {
+            (Side::Server, false) => return Err(ReadError::Protocol("a frame is not masked")),
+            (Side::Client, true) => return Err(ReadError::Protocol("a frame is masked")),
+            _ => {}
         }
         let len = match short {
             126 => u16::from_be_bytes(self.read_array().await?).into(),
@@ -85,7 +89,10 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             opcode,
             is_last,
             len,
-            mask: self.read_array().await?,
+            mask: match is_masked {
+                true => self.read_array().await?,
+                false => [0; 4],
+            },
         })
     }
 

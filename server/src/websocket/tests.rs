@@ -31,7 +31,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 
 /// Everything that is read of these bytes, up to the first error.
 async fn read(bytes: &[u8]) -> (Vec<Message>, Option<ReadError>) {
-    let mut reader = Reader::new(bytes, MAX, Memory::default());
+    let mut reader = Reader::new(bytes, MAX, Memory::default(), Side::Server);
     let mut messages = Vec::new();
     loop {
         match reader.next().await {
@@ -177,11 +177,14 @@ async fn written_frames_have_the_right_bytes() {
         (70_000, &[0x82, 127, 0, 0, 0, 0, 0, 1, 0x11, 0x70]),
     ] {
         let mut bytes = Vec::new();
-        Writer::new(&mut bytes).binary(&vec![9; len]).await.unwrap();
+        Writer::new(&mut bytes, Side::Server)
+            .binary(&vec![9; len])
+            .await
+            .unwrap();
         assert_eq!(bytes.split_at(header.len()), (header, &vec![9; len][..]));
     }
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes);
+    let mut writer = Writer::new(&mut bytes, Side::Server);
     writer.ping().await.unwrap();
     writer.pong(b"here").await.unwrap();
     writer.close(1000, &"\u{fc}".repeat(100)).await.unwrap();

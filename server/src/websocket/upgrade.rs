@@ -24,12 +24,10 @@ impl Upgrade {
 
 /// The response to a request for a WebSocket; `None` if it is another request.
 pub(crate) fn upgrade(parts: &mut Parts) -> Option<(Upgrade, Response<Body>)> {
-    let headers = &parts.headers;
-    let asks = parts.method == Method::GET
-        && names(headers, header::CONNECTION, "upgrade")
-        && names(headers, header::UPGRADE, "websocket")
-        && names(headers, header::SEC_WEBSOCKET_VERSION, "13");
-    let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| asks)?;
+    let key = parts
+        .headers
+        .get(header::SEC_WEBSOCKET_KEY)
+        .filter(|_| is_asked(parts))?;
     let answer = Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
         .header(header::CONNECTION, "upgrade")
@@ -39,6 +37,16 @@ pub(crate) fn upgrade(parts: &mut Parts) -> Option<(Upgrade, Response<Body>)> {
         .ok()?;
     let upgrade = parts.extensions.remove::<OnUpgrade>()?;
     Some((Upgrade(upgrade), answer))
+}
+
+/// Whether a request is for a WebSocket.
+pub(crate) fn is_asked(parts: &Parts) -> bool {
+    let headers = &parts.headers;
+    parts.method == Method::GET
+        && names(headers, header::CONNECTION, "upgrade")
+        && names(headers, header::UPGRADE, "websocket")
+        && names(headers, header::SEC_WEBSOCKET_VERSION, "13")
+        && headers.contains_key(header::SEC_WEBSOCKET_KEY)
 }
 
 /// The names in a header that lists some.

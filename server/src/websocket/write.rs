@@ -5,10 +5,13 @@ use std::io;
 use bytes::Buf;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use super::{CONTROL_MAX, FIN, opcode};
+use super::{CONTROL_MAX, FIN, Side, opcode};
 
-/// The longest header of a frame that is not masked.
-const HEADER_MAX: usize = 10;
+/// The longest header of a frame.
+const HEADER_MAX: usize = 14;
+
+/// The bit of a header that says that a mask follows the length.
+const MASKED: u8 = 0x80;
 
 /// Pieces of a message are written together up to so many bytes.
 const GATHERED_MAX: usize = 16 << 10;
@@ -17,11 +20,12 @@ const GATHERED_MAX: usize = 16 << 10;
 /// half a frame: nothing more can be sent then.
 pub(crate) struct Writer<W> {
     stream: W,
+    side: Side,
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
-    pub(super) fn new(stream: W) -> Self {
-        Writer { stream }
+    pub(super) fn new(stream: W, side: Side) -> Self {
+        Writer { stream, side }
     }
 
     /// Sends bytes.
@@ -32,7 +36,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     /// Sends bytes that are in pieces, `len` of them in all.
     pub(crate) async fn pieces(&mut self, len: usize, pieces: impl Iterator<Item = &[u8]>) -> io::Result<()> {
         let mut bytes = [0; HEADER_MAX];
-        let mut gathered = write_header(&mut bytes, opcode::BINARY, len).to_vec();
+        let mut gathered = write_header(&mut bytes, opcode::BINARY, len, self.side).to_vec();
         for piece in pieces {
             if gathered.len() + piece.len() > GATHERED_MAX {
                 self.stream.write_all(&gathered).await?;
@@ -71,13 +75,13 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
 
     async fn frame(&mut self, opcode: u8, payload: &[u8]) -> io::Result<()> {
         let mut bytes = [0; HEADER_MAX];
-        let header = write_header(&mut bytes, opcode, payload.len());
+        let header = write_header(&mut bytes, opcode, payload.len(), self.side);
         self.stream.write_all_buf(&mut header.chain(payload)).await?;
         self.stream.flush().await
     }
 }
 
-fn write_header(bytes: &mut [u8; HEADER_MAX], opcode: u8, len: usize) -> &[u8] {
+fn write_header(bytes: &mut [u8; HEADER_MAX], opcode: u8, len: usize, side: Side) -> &[u8] {
     bytes[0] = FIN | opcode;
     let header_len = match len {
         0..126 => {
@@ -95,5 +99,12 @@ fn write_header(bytes: &mut [u8; HEADER_MAX], opcode: u8, len: usize) -> &[u8] {
             10
         }
     };
-    &bytes[..header_len]
+    match side {
+        Side::Server => &bytes[..header_len],
+        // A mask of zeros, which changes no payload.
+        Side::Client => {
+            bytes[1] |= MASKED;
+            &bytes[..header_len + 4]
+        }
+    }
 }

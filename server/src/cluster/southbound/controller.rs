@@ -23,7 +23,7 @@ use tracing::info;
 use super::{HELLO_MAX, KEEP_ALIVE_EVERY, KEEP_ALIVE_MAX, WINDOW};
 use crate::cli::Role;
 use crate::cluster::tls::ClusterTls;
-use crate::http::listen::tune;
+use crate::os::tcp::tune;
 
 /// How long a node may take to accept the connection.
 const CONNECT_MAX: Duration = Duration::from_secs(3);

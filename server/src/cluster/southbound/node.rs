@@ -2,13 +2,17 @@
 //! thread and the thread's messages to them.
 
 mod accept;
+mod connected;
+mod identities;
 mod outgoing;
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use southbound::{ControllerHello, ControllerMessage, NodeHello, NodeId, NodeMessage, RoomMessage, Versions};
+use southbound::{
+    ControllerHello, ControllerId, ControllerMessage, NodeHello, NodeId, NodeMessage, RoomMessage, Versions,
+};
 use southbound_wire::v1::southbound_server::{Southbound, SouthboundServer};
 use southbound_wire::{MESSAGE_LEN_MAX, v1};
 use tokio::net::TcpListener;
@@ -26,7 +30,10 @@ use crate::media::fenced::{CONTROLLERS_MAX, Connection, EVENTS_MAX, MESSAGES_MAX
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
 use crate::metrics::cut::Cut;
-use accept::Closer;
+use accept::Origin;
+pub(crate) use connected::ConnectedControllers;
+use connected::ConnectedGuard;
+use identities::Identities;
 use outgoing::Outgoing;
 
 /// Streams of a connection. A controller that connects again has another connection.
@@ -46,8 +53,24 @@ pub(crate) struct Node {
     pub waker: Waker,
     /// The versions that it speaks.
     pub versions: Versions,
+    /// The controllers that are connected.
+    pub connected: ConnectedControllers,
     /// Counts the connections that are refused or ended.
     pub metrics: Metrics,
+}
+
+/// The service, which every connection shares.
+struct Service {
+    node: Node,
+    identities: Identities,
+}
+
+/// The controller at the other end of a connection.
+struct Speaker {
+    controller: ControllerId,
+    /// The name in its certificate.
+    name: Arc<str>,
+    _connected: ConnectedGuard,
 }
 
 /// Serves controllers until the returned tasks are dropped. None of them ends by itself.
@@ -55,7 +78,11 @@ pub(crate) fn serve(listener: TcpListener, tls: ClusterTls, node: Node) -> JoinS
     let (accepted, streams) = mpsc::channel(CONTROLLERS_MAX);
     let mut tasks = JoinSet::new();
     tasks.spawn(accept::accept_all(listener, tls, accepted, node.metrics.clone()));
-    let service = SouthboundServer::from_arc(Arc::new(node))
+    let service = Service {
+        node,
+        identities: Identities::default(),
+    };
+    let service = SouthboundServer::from_arc(Arc::new(service))
         .max_decoding_message_size(MESSAGE_LEN_MAX)
         .max_encoding_message_size(MESSAGE_LEN_MAX);
     let server = Server::builder()
@@ -76,24 +103,55 @@ pub(crate) fn serve(listener: TcpListener, tls: ClusterTls, node: Node) -> JoinS
 }
 
 #[tonic::async_trait]
-impl Southbound for Node {
+impl Southbound for Service {
     type ControlStream = Outgoing;
 
     async fn control(&self, request: Request<Streaming<v1::ControllerMessage>>) -> Result<Response<Outgoing>, Status> {
-        let closer = request.extensions().get::<Closer>().cloned();
-        let mut incoming = request.into_inner();
-        let hello = self.read_hello(&mut incoming).await?;
-        let controller = hello.controller;
-        let Some(version) = hello.versions.common(self.versions) else {
-            let (theirs, ours) = (hello.versions, self.versions);
-            return Err(self.refuse(
-                Cut::Version,
-                Status::failed_precondition(format!(
-                    "the controller speaks the versions {} to {}, and this node {} to {}",
-                    theirs.oldest, theirs.newest, ours.oldest, ours.newest
-                )),
-            ));
+        let Some(origin) = request.extensions().get::<Origin>().cloned() else {
+            return Err(Status::internal("the connection has no certificate"));
         };
+        origin.opened();
+        let begun = self.begin(request.into_inner(), &origin).await;
+        if begun.is_err() {
+            tokio::spawn(close_soon(origin));
+        }
+        begun.map(Response::new)
+    }
+}
+
+impl Service {
+    /// Takes the hello of a controller, and connects it with the thread.
+    ///
+    /// Errors: why it is refused.
+    async fn begin(&self, mut incoming: Streaming<v1::ControllerMessage>, origin: &Origin) -> Result<Outgoing, Status> {
+        let Node {
+            id,
+            connections,
+            waker,
+            versions,
+            connected,
+            metrics,
+        } = &self.node;
+        let hello = self.read_hello(&mut incoming, origin).await?;
+        let controller = hello.controller;
+        let Some(version) = hello.versions.common(*versions) else {
+            let (theirs, ours) = (hello.versions, versions);
+            let text = format!(
+                "the controller speaks the versions {} to {}, and this node {} to {}",
+                theirs.oldest, theirs.newest, ours.oldest, ours.newest
+            );
+            return Err(self.refuse(Cut::Version, origin, Status::failed_precondition(text)));
+        };
+        if let Err(name) = self.identities.bind(controller, &origin.name) {
+            let number = controller.number();
+            warn!(
+                controller = number,
+                name = &*name,
+                "the id that a controller says is another one's"
+            );
+            let status = Status::permission_denied("another certificate has said this controller's id before");
+            return Err(self.refuse(Cut::Identity, origin, status));
+        }
         let (messages, taken) = mpsc::channel(MESSAGES_MAX);
         let (events, told) = mpsc::channel(EVENTS_MAX);
         let (ended, ending) = oneshot::channel();
@@ -104,11 +162,17 @@ impl Southbound for Node {
             ended,
         };
         let gone = |_| Status::unavailable("the node ends");
-        self.connections.send(connection).await.map_err(gone)?;
-        self.waker.wake();
-        info!(controller = controller.number(), version, "a controller is connected");
+        connections.send(connection).await.map_err(gone)?;
+        waker.wake();
+        let name = origin.name.clone();
+        info!(
+            controller = controller.number(),
+            name = &*name,
+            version,
+            "a controller is connected"
+        );
         let (broken, breach) = oneshot::channel();
-        let waker = self.waker.clone();
+        let (waker, origin) = (waker.clone(), origin.clone());
         tokio::spawn(async move {
             if let Err(status) = read(incoming, &messages, &waker).await {
                 let _ = broken.send(status);
@@ -116,42 +180,54 @@ impl Southbound for Node {
             drop(messages);
             // The thread finds the end of the queue.
             waker.wake();
-            tokio::time::sleep(GOODBYE_MAX).await;
-            // A controller that reads nothing would keep the connection, and what waits for it.
-            if let Some(closer) = closer {
-                closer.close();
-            }
+            close_soon(origin).await;
         });
         let hello = NodeMessage::Hello(NodeHello {
-            versions: self.versions,
-            node: self.id,
+            versions: *versions,
+            node: *id,
         });
-        let metrics = self.metrics.clone();
-        Ok(Response::new(Outgoing::new(
-            controller, hello, told, ending, breach, metrics,
-        )))
+        let speaker = Speaker {
+            controller,
+            name,
+            _connected: connected.enter(),
+        };
+        Ok(Outgoing::new(speaker, hello, told, ending, breach, metrics.clone()))
     }
-}
 
-impl Node {
-    async fn read_hello(&self, incoming: &mut Streaming<v1::ControllerMessage>) -> Result<ControllerHello, Status> {
+    async fn read_hello(
+        &self,
+        incoming: &mut Streaming<v1::ControllerMessage>,
+        origin: &Origin,
+    ) -> Result<ControllerHello, Status> {
+        let refuse = |why, status| self.refuse(why, origin, status);
         let first = timeout(HELLO_MAX, incoming.message()).await;
-        let first = first.map_err(|_| self.refuse(Cut::Silent, Status::deadline_exceeded("no hello came in time")))?;
-        let first = first.map_err(|status| self.refuse(Cut::Malformed, status))?;
-        let no_hello = || self.refuse(Cut::NoHello, Status::invalid_argument("the first message is no hello"));
+        let first = first.map_err(|_| refuse(Cut::Silent, Status::deadline_exceeded("no hello came in time")))?;
+        let first = first.map_err(|status| refuse(Cut::Malformed, status))?;
+        let no_hello = || refuse(Cut::NoHello, Status::invalid_argument("the first message is no hello"));
         let malformed =
-            |error: southbound_wire::Error| self.refuse(Cut::Malformed, Status::invalid_argument(error.to_string()));
+            |error: southbound_wire::Error| refuse(Cut::Malformed, Status::invalid_argument(error.to_string()));
         match first.ok_or_else(no_hello)?.try_into().map_err(malformed)? {
             ControllerMessage::Hello(hello) => Ok(hello),
             ControllerMessage::Room(_) => Err(no_hello()),
         }
     }
 
-    fn refuse(&self, why: Cut, status: Status) -> Status {
-        warn!(reason = status.message(), "a controller is refused");
-        self.metrics.southbound_cut(why);
+    fn refuse(&self, why: Cut, origin: &Origin, status: Status) -> Status {
+        warn!(
+            name = &*origin.name,
+            reason = status.message(),
+            "a controller is refused"
+        );
+        self.node.metrics.southbound_cut(why);
         status
     }
+}
+
+/// Ends a connection as soon as the controller has learnt why. One that reads nothing would keep
+/// it, and what waits for it.
+async fn close_soon(origin: Origin) {
+    tokio::time::sleep(GOODBYE_MAX).await;
+    origin.close();
 }
 
 /// Passes the messages of a controller to the thread, waiting while that has as many as it takes.

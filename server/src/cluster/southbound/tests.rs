@@ -13,7 +13,6 @@ use southbound::{
     Command, ControllerHello, ControllerId, Epoch, IceCredentials, NodeMessage, Notice, OpenTransport, Publication,
     Refusal, RoomContent, RoomMessage, RoomState, TrackId, TrackSource, TransportId, Versions,
 };
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use wire::MediaKind;
 
@@ -21,13 +20,11 @@ use super::controller::{ConnectError, RemoteNode, connect};
 use crate::cli::{self, Role};
 use crate::cluster::certificates::{Authority, Issued};
 use crate::cluster::tls::ClusterTls;
-use crate::config::{Cluster, ClusterFiles, Config};
-use crate::media::media_thread::Ended;
+use crate::config::{Cluster, ClusterFiles, Config, Listener, Regions};
 use crate::metrics::Metrics;
 use crate::os::clock::{self, Clocks};
 use crate::roles::Process;
-use crate::roles::media::Media;
-use crate::serve::media_node;
+use crate::serve::media_node::{self, MediaNode};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -40,9 +37,7 @@ struct World {
     address: String,
     directory: PathBuf,
     process: Process,
-    _media: Media,
-    _controllers: JoinSet<()>,
-    _ended: Ended,
+    node: MediaNode,
 }
 
 impl Drop for World {
@@ -74,36 +69,51 @@ impl World {
             cli::Command::Media(arguments) => arguments,
             _ => unreachable!("it is `media`"),
         };
-        let mut config = Config::load(&arguments).unwrap();
+        let config = Config::load(&arguments).unwrap();
         let issued = authority.issue("one", &[Role::Media]).unwrap();
         let listen = ([127, 0, 0, 1], port).into();
-        config.cluster = Some(Cluster {
+        let cluster = Cluster {
             name: "one".to_owned(),
             region: None,
             listen,
             advertise: None,
+            controllers: Listener {
+                listen: ([127, 0, 0, 1], 7891).into(),
+                advertise: None,
+            },
+            sip: Listener {
+                listen: ([127, 0, 0, 1], 7892).into(),
+                advertise: None,
+            },
             files: files(&directory, "node", &authority.issued(), &issued),
-            store: None,
-        });
+            secrets: None,
+            capacity: None,
+            move_within: Duration::from_secs(60),
+            regions: Regions::default(),
+            pinned: Vec::new(),
+            store: stores::Config::Memory,
+        };
         let process = Process {
             clocks: Clocks::read(),
             metrics: Metrics::default(),
         };
-        let (media, controllers, ended) = media_node::start(&config, &process).await.unwrap();
+        let node = media_node::start(&cluster, &config, &process).await.unwrap();
         World {
             authority,
             address: listen.to_string(),
             directory,
             process,
-            _media: media,
-            _controllers: controllers,
-            _ended: ended,
+            node,
         }
     }
 
     /// The certificate of a machine with a role.
     fn tls(&self, role: Role) -> ClusterTls {
-        let issued = self.authority.issue("two", &[role]).unwrap();
+        self.tls_as("two", role)
+    }
+
+    fn tls_as(&self, name: &str, role: Role) -> ClusterTls {
+        let issued = self.authority.issue(name, &[role]).unwrap();
         self.tls_of(&self.authority.issued(), &issued)
     }
 
@@ -248,11 +258,28 @@ fn claimed(room: &str, epoch: u64, revision: u64) -> NodeMessage {
     }
 }
 
+#[tokio::test]
+async fn a_controller_of_the_version_before_is_served() {
+    let world = World::start().await;
+    let newest = Versions::OURS.newest - 1;
+    let before = ControllerHello {
+        versions: Versions { oldest: newest, newest },
+        controller: FIRST,
+    };
+    let tls = world.tls(Role::Controller);
+    let mut node = connect(&world.address, &tls, before).await.unwrap();
+    assert_eq!((node.version, take_greeting(&mut node).await), (newest, Vec::new()));
+    assert_eq!(claim(&mut node, "lobby", 1).await, [claimed("lobby", 1, 0)]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_controller_takes_a_room_over_with_its_snapshot() {
     let world = World::start().await;
     let mut first = world.connect(FIRST).await;
-    assert_eq!((first.version, take_greeting(&mut first).await), (1, Vec::new()));
+    assert_eq!(
+        (first.version, take_greeting(&mut first).await),
+        (Versions::OURS.newest, Vec::new())
+    );
     assert_eq!(claim(&mut first, "lobby", 1).await, [claimed("lobby", 1, 0)]);
     first.messages.send(message("lobby", 1, 2, open(1))).await.unwrap();
     let tracks = agent::limits::TRACKS_PER_TRANSPORT_MAX as u64;

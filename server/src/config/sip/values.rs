@@ -63,6 +63,11 @@ impl Network {
         self.address.is_ipv4() == address.is_ipv4() && differing.unwrap_or(0) == 0
     }
 
+    /// The number of bits that its addresses have in common.
+    pub(crate) fn prefix_len(&self) -> u8 {
+        self.bits
+    }
+
     /// Its first and its last address.
     pub(crate) fn range(&self) -> RangeInclusive<IpAddr> {
         let free = u32::from(width(self.address) - self.bits);

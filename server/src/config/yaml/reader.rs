@@ -1,7 +1,9 @@
 //! Parts of a file as values of types.
 
 use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 
 use super::error::{Cause, Error};
@@ -161,9 +163,30 @@ impl<'de> Deserializer<'de> for &'de Node {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let text = self.text(&format!("one of {}", variants.join(", ")))?;
-        let variant: StrDeserializer<'_, Error> = text.into_deserializer();
-        visitor.visit_enum(variant)
+        let form = || format!("one of {}", variants.join(", "));
+        let Content::Map(entries) = &self.content else {
+            let name = self.text(&form())?;
+            return visitor.visit_enum(Choice { name, section: None });
+        };
+        match entries.as_slice() {
+            [
+                Entry {
+                    key,
+                    value: Some(section),
+                    ..
+                },
+            ] => {
+                let section = Some(section);
+                let read = visitor.visit_enum(Choice { name: key, section });
+                read.map_err(|error| error.within(0))
+            }
+            // Its section has an error that was told.
+            [Entry { key, value: None, .. }] => Err(match variants.iter().find(|name| *name == key) {
+                Some(name) => Cause::Missing(name).into(),
+                None => Error::form(form()),
+            }),
+            _ => Err(Error::form(form())),
+        }
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -218,5 +241,56 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let (number, value) = self.value.take().expect("a value follows its key");
         seed.deserialize(value).map_err(|error| error.within(number))
+    }
+}
+
+/// A choice by its name, which may have a section of settings below it.
+struct Choice<'de> {
+    name: &'de str,
+    section: Option<&'de Node>,
+}
+
+impl<'de> EnumAccess<'de> for Choice<'de> {
+    type Error = Error;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Error> {
+        let name: StrDeserializer<'_, Error> = self.name.into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Choice<'de> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        match self.section.map(|section| &section.content) {
+            None | Some(Content::Nothing) => Ok(()),
+            Some(_) => Err(Error::form(format!("`{}` without settings", self.name))),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
+        match self.section {
+            Some(section) => seed.deserialize(section),
+            None => Err(Error::form(format!(
+                "`{}` with a section of settings below it",
+                self.name
+            ))),
+        }
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Error> {
+        Err(Error::form("one text"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+        match self.section {
+            Some(section) => section.deserialize_map(visitor),
+            None => Err(Error::form(format!(
+                "`{}` with a section of settings below it",
+                self.name
+            ))),
+        }
     }
 }

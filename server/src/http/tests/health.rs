@@ -7,11 +7,14 @@ use super::*;
 
 #[tokio::test]
 async fn a_healthy_server_reports_its_health() {
-    let answer = server("{}").get(STRANGER, "/healthz", HeaderMap::new()).await;
-    assert_eq!(
-        (answer.status(), text(answer).await),
-        (StatusCode::OK, "ok\n".to_owned())
-    );
+    for path in ["/healthz", "/livez"] {
+        let answer = server("{}").get(STRANGER, path, HeaderMap::new()).await;
+        assert_eq!(
+            (answer.status(), text(answer).await),
+            (StatusCode::OK, "ok\n".to_owned()),
+            "{path}"
+        );
+    }
 }
 
 /// A data plane whose workers take no turns.

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use super::{LIMITS, Never, STRANGER, Server, access_token, server};
 
 /// An offer of one audio section.
-fn offer(direction: &str) -> String {
+pub(super) fn offer(direction: &str) -> String {
     let fingerprint = ["AB"; 32].join(":");
     format!(
         "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\

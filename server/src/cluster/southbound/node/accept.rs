@@ -3,14 +3,16 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 use tracing::{debug, warn};
@@ -18,33 +20,46 @@ use tracing::{debug, warn};
 use super::super::{HELLO_MAX, KEEP_ALIVE_EVERY, KEEP_ALIVE_MAX};
 use crate::cli::Role;
 use crate::clients::accept::next_connection;
-use crate::cluster::tls::{ClusterTls, has_role};
-use crate::http::listen::tune;
+use crate::cluster::peer::Peer;
+use crate::cluster::tls::ClusterTls;
 use crate::media::fenced::CONTROLLERS_MAX;
 use crate::metrics::Metrics;
 use crate::metrics::cut::Cut;
+use crate::os::tcp::tune;
 
 /// Handshakes at once. Strangers share them, and leave the places of controllers alone.
 const HANDSHAKES_MAX: usize = 64;
 
-/// Ends a connection, whatever waits to be sent over it. Cheap to clone.
-#[derive(Clone)]
-pub(super) struct Closer(Arc<Mutex<Option<oneshot::Sender<()>>>>);
+/// How long a controller may take to open its stream.
+const FIRST_STREAM_MAX: Duration = Duration::from_secs(5);
 
-impl Closer {
-    pub(super) fn close(&self) {
-        let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(sender) = sender {
-            // An error means that the connection has ended.
-            let _ = sender.send(());
-        }
+/// The connection that a stream is opened on. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Origin {
+    /// The name in the certificate of the controller.
+    pub name: Arc<str>,
+    closing: Arc<Mutex<Option<oneshot::Sender<()>>>>,
+    has_stream: Arc<AtomicBool>,
+}
+
+impl Origin {
+    /// A stream is opened, so the connection may stay.
+    pub(super) fn opened(&self) {
+        self.has_stream.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the connection, whatever waits to be sent over it. Returns whether it was still there.
+    pub(super) fn close(&self) -> bool {
+        let sender = self.closing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // An error means that the connection has ended.
+        sender.is_some_and(|sender| sender.send(()).is_ok())
     }
 }
 
 /// A connection of a controller.
 pub(super) struct Stream {
     stream: TlsStream<TcpStream>,
-    closer: Closer,
+    origin: Origin,
     closed: oneshot::Receiver<()>,
     /// Its place among all.
     _place: OwnedSemaphorePermit,
@@ -72,19 +87,32 @@ pub(super) async fn accept_all(
         tasks.spawn(async move {
             let shaken = timeout(HELLO_MAX, shake_hands(stream, from, &tls)).await;
             drop(handshake);
-            let outcome = shaken.unwrap_or(Err(Cut::Silent)).and_then(|stream| {
+            let outcome = shaken.unwrap_or(Err(Cut::Silent)).and_then(|(stream, name)| {
                 let _place = places.try_acquire_owned().map_err(|_| Cut::Full)?;
-                let (closer, closed) = oneshot::channel();
+                let (closing, closed) = oneshot::channel();
+                let origin = Origin {
+                    name,
+                    closing: Arc::new(Mutex::new(Some(closing))),
+                    has_stream: Arc::default(),
+                };
                 Ok(Stream {
                     stream,
-                    closer: Closer(Arc::new(Mutex::new(Some(closer)))),
+                    origin,
                     closed,
                     _place,
                 })
             });
             match outcome {
-                // An error means that the node ends.
-                Ok(stream) => drop(accepted.send(stream).await),
+                Ok(stream) => {
+                    let origin = stream.origin.clone();
+                    // An error means that the node ends.
+                    let _ = accepted.send(stream).await;
+                    sleep(FIRST_STREAM_MAX).await;
+                    if !origin.has_stream.load(Ordering::Relaxed) && origin.close() {
+                        warn!(%from, name = &*origin.name, "a controller that opens no stream is disconnected");
+                        metrics.southbound_cut(Cut::Silent);
+                    }
+                }
                 Err(why) => {
                     debug!(%from, ?why, "a connection is refused");
                     metrics.southbound_cut(why);
@@ -94,26 +122,34 @@ pub(super) async fn accept_all(
     }
 }
 
-async fn shake_hands(stream: TcpStream, from: SocketAddr, tls: &ClusterTls) -> Result<TlsStream<TcpStream>, Cut> {
+/// The stream, with the name in the controller's certificate.
+async fn shake_hands(
+    stream: TcpStream,
+    from: SocketAddr,
+    tls: &ClusterTls,
+) -> Result<(TlsStream<TcpStream>, Arc<str>), Cut> {
     tune(&stream, KEEP_ALIVE_EVERY + KEEP_ALIVE_MAX);
     let stream = tls.acceptor().accept(stream).await.map_err(|error| {
         warn!(%from, %error, "a peer that is no controller of this cluster is refused");
         Cut::Handshake
     })?;
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    let is_controller = |leaf| has_role(leaf, Role::Controller);
-    if !certificates.first().is_some_and(is_controller) {
-        warn!(%from, "a peer whose certificate is not for controllers is refused");
-        return Err(Cut::Role);
+    let peer = certificates.first().and_then(Peer::of);
+    match peer {
+        Some(peer) if peer.has_role(Role::Controller) => Ok((stream, peer.name)),
+        peer => {
+            let name = peer.as_ref().map(|peer| &*peer.name);
+            warn!(%from, name, "a peer whose certificate is not for controllers is refused");
+            Err(Cut::Role)
+        }
     }
-    Ok(stream)
 }
 
 impl Connected for Stream {
-    type ConnectInfo = Closer;
+    type ConnectInfo = Origin;
 
-    fn connect_info(&self) -> Closer {
-        self.closer.clone()
+    fn connect_info(&self) -> Origin {
+        self.origin.clone()
     }
 }
 

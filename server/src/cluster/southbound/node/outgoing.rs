@@ -3,20 +3,21 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use southbound::{ControllerId, NodeMessage};
+use southbound::NodeMessage;
 use southbound_wire::v1;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use tonic::{Code, Status};
 use tracing::{info, warn};
 
+use super::Speaker;
 use crate::media::fenced::Ending;
 use crate::metrics::Metrics;
 use crate::metrics::cut::Cut;
 
 /// The stream of messages to a controller. Messages are encoded as they are taken.
 pub(crate) struct Outgoing {
-    controller: ControllerId,
+    speaker: Speaker,
     hello: Option<NodeMessage>,
     events: mpsc::Receiver<NodeMessage>,
     /// Why the thread has ended the connection, if it has.
@@ -29,7 +30,7 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn new(
-        controller: ControllerId,
+        speaker: Speaker,
         hello: NodeMessage,
         events: mpsc::Receiver<NodeMessage>,
         ending: oneshot::Receiver<Ending>,
@@ -37,7 +38,7 @@ impl Outgoing {
         metrics: Metrics,
     ) -> Self {
         Self {
-            controller,
+            speaker,
             hello: Some(hello),
             events,
             ending,
@@ -49,14 +50,14 @@ impl Outgoing {
 
     /// The reason of the end, for the controller; it is counted.
     fn end(&mut self) -> Status {
-        let controller = self.controller.number();
+        let (controller, name) = (self.speaker.controller.number(), &*self.speaker.name);
         if let Ok(ending) = self.ending.try_recv() {
             self.metrics.southbound_cut(match ending {
                 Ending::Replaced => Cut::Replaced,
                 Ending::Slow => Cut::Slow,
                 Ending::Full => Cut::Full,
             });
-            warn!(controller, why = ?ending, "a controller is disconnected");
+            warn!(controller, name, why = ?ending, "a controller is disconnected");
             return match ending {
                 Ending::Replaced => Status::aborted("the controller has a later connection"),
                 Ending::Slow => Status::resource_exhausted("the controller did not take its messages"),
@@ -67,12 +68,17 @@ impl Outgoing {
             Ok(status) => {
                 if matches!(status.code(), Code::InvalidArgument | Code::OutOfRange | Code::Internal) {
                     self.metrics.southbound_cut(Cut::Malformed);
-                    warn!(controller, reason = status.message(), "a controller is disconnected");
+                    warn!(
+                        controller,
+                        name,
+                        reason = status.message(),
+                        "a controller is disconnected"
+                    );
                 }
                 status
             }
             Err(_) => {
-                info!(controller, "a controller has left");
+                info!(controller, name, "a controller has left");
                 Status::unavailable("the connection ends")
             }
         }

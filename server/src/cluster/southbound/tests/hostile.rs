@@ -13,6 +13,7 @@ use tonic::Streaming;
 
 use super::super::controller::{channel, open as open_stream};
 use super::*;
+use crate::media::fenced::CONTROLLERS_MAX;
 
 /// A connection that writes what it is told, and that nobody reads.
 async fn raw(world: &World) -> (mpsc::Sender<ControllerMessage>, Streaming<v1::NodeMessage>) {
@@ -149,4 +150,72 @@ async fn a_controller_that_does_not_read_is_disconnected() {
     }
     flood.abort();
     is_unaffected(&mut first).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_controller_cannot_say_the_id_of_another_certificate() {
+    let world = World::start().await;
+    let mut first = world.connect(FIRST).await;
+    take_greeting(&mut first).await;
+    claim(&mut first, "lobby", 1).await;
+    let evil = world.tls_as("evil", Role::Controller);
+    let refused = connect(&world.address, &evil, hello(FIRST)).await.unwrap_err();
+    assert!(refused.to_string().contains("another certificate"), "{refused}");
+    world.until_cut("identity", 1).await;
+    is_unaffected(&mut first).await;
+    drop(first);
+    assert!(
+        connect(&world.address, &evil, hello(FIRST)).await.is_err(),
+        "its rooms are still its own"
+    );
+    let mut own = connect(&world.address, &evil, hello(SECOND)).await.unwrap();
+    take_greeting(&mut own).await;
+    let mut again = world.connect(FIRST).await;
+    take_greeting(&mut again).await;
+    is_unaffected(&mut again).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn controllers_that_open_no_stream_keep_no_places() {
+    let world = World::start().await;
+    let tls = world.tls(Role::Controller);
+    let mut idle = Vec::new();
+    for _ in 0..CONTROLLERS_MAX {
+        idle.push(open_stream(&world.address, &tls).await.unwrap());
+    }
+    assert!(
+        connect(&world.address, &tls, hello(FIRST)).await.is_err(),
+        "there is no place"
+    );
+    world.until_cut("silent", CONTROLLERS_MAX as u64).await;
+    let mut first = world.connect(FIRST).await;
+    take_greeting(&mut first).await;
+    assert_eq!(world.node.connected.count(), 1);
+
+    // One that is refused does not keep its place either.
+    let newer = ControllerHello {
+        versions: Versions { oldest: 8, newest: 9 },
+        controller: SECOND,
+    };
+    let channel = channel(open_stream(&world.address, &tls).await.unwrap()).await.unwrap();
+    let mut client = SouthboundClient::new(channel);
+    let hello = v1::ControllerMessage::from(ControllerMessage::Hello(newer));
+    assert!(client.control(tokio_stream::once(hello)).await.is_err());
+    let ended = async {
+        loop {
+            let again = client.control(tokio_stream::pending()).await;
+            if again.is_err_and(|status| status.code() != tonic::Code::DeadlineExceeded) {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, ended).await.expect("the connection ends");
+    is_unaffected(&mut first).await;
+    drop(first);
+    let left = async {
+        while world.node.connected.count() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, left).await.expect("it has left");
 }

@@ -1,0 +1,89 @@
+//! The ids that controllers have said, each with the certificate that said it first.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use southbound::ControllerId;
+
+/// Ids of one certificate that are remembered. A controller takes another id each time it starts;
+/// with one more the certificate's oldest is forgotten.
+const IDS_PER_NAME_MAX: usize = 64;
+
+/// Ids of all certificates. With one more the oldest of all is forgotten.
+const IDS_MAX: usize = 4_096;
+
+/// The bindings of ids to certificates. A controller that leaves keeps its id, because its rooms
+/// are still its own. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Identities(Arc<Mutex<VecDeque<Identity>>>);
+
+#[derive(Debug)]
+struct Identity {
+    controller: ControllerId,
+    name: Arc<str>,
+}
+
+impl Identities {
+    /// Binds an id to the name in a certificate.
+    ///
+    /// Errors: the id is bound to another name, which is returned.
+    pub(super) fn bind(&self, controller: ControllerId, name: &Arc<str>) -> Result<(), Arc<str>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|known| known.controller == controller);
+        if let Some(identity) = known.and_then(|place| all.remove(place)) {
+            let is_same = identity.name == *name;
+            let bound = identity.name.clone();
+            // One that is said again is the last to be forgotten.
+            all.push_back(identity);
+            return if is_same { Ok(()) } else { Err(bound) };
+        }
+        let mut of_name = all.iter().enumerate().filter(|(_, known)| known.name == *name);
+        let oldest = of_name.next().map(|(place, _)| place);
+        let oldest = oldest.filter(|_| of_name.count() + 1 >= IDS_PER_NAME_MAX);
+        if let Some(oldest) = oldest.or_else(|| (all.len() >= IDS_MAX).then_some(0)) {
+            all.remove(oldest);
+        }
+        let name = name.clone();
+        all.push_back(Identity { controller, name });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: usize) -> ControllerId {
+        ControllerId::new(number as u32)
+    }
+
+    #[test]
+    fn an_id_is_that_of_the_certificate_that_said_it_first() {
+        let [one, two]: [Arc<str>; 2] = ["one".into(), "two".into()];
+        let identities = Identities::default();
+        for _ in 0..2 {
+            assert_eq!(identities.bind(id(1), &one), Ok(()));
+            assert_eq!(identities.bind(id(1), &two), Err(one.clone()));
+        }
+        assert_eq!(identities.bind(id(2), &two), Ok(()));
+        assert_eq!(identities.bind(id(2), &one), Err(two));
+    }
+
+    #[test]
+    fn a_certificate_with_many_ids_loses_its_own() {
+        let [one, two]: [Arc<str>; 2] = ["one".into(), "two".into()];
+        let identities = Identities::default();
+        identities.bind(id(0), &one).unwrap();
+        for number in 1..=10 * IDS_PER_NAME_MAX {
+            identities.bind(id(number), &two).unwrap();
+        }
+        assert_eq!(identities.0.lock().unwrap().len(), 1 + IDS_PER_NAME_MAX);
+        assert_eq!(identities.bind(id(0), &two), Err(one.clone()), "another's is kept");
+        assert_eq!(identities.bind(id(1), &one), Ok(()), "it was forgotten");
+        for number in 0..2 * IDS_MAX {
+            let name: Arc<str> = format!("{number}").into();
+            let _ = identities.bind(id(number), &name);
+        }
+        assert_eq!(identities.0.lock().unwrap().len(), IDS_MAX);
+    }
+}
