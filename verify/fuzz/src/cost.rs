@@ -1,4 +1,4 @@
-//! Cost limits of an input: bytes allocated for each byte of it, and time that grows linearly.
+//! The cost of an input: time that grows linearly.
 
 use std::time::Duration;
 
@@ -6,23 +6,6 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::hostile::Family;
 use crate::targets::Target;
-
-/// Bytes that a target may allocate for one input, its checks included. The peak is no more than
-/// that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// For an input of no length, in bytes.
-    pub base: u64,
-    /// For each byte of input, in bytes.
-    pub per_byte: u64,
-}
-
-impl Limit {
-    /// For an input of this length.
-    pub const fn of(self, len: usize) -> u64 {
-        self.base + self.per_byte * len as u64
-    }
-}
 
 /// How many times as long the second input of a family is.
 const GROWTH: u32 = 8;

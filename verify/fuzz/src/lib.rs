@@ -5,8 +5,8 @@
 //! end, a value that changes when it is written and read again. The absence of panics in the parser
 //! itself is checked by calling it.
 //!
-//! No input may be expensive for its length either: each target has a [`Limit`](cost::Limit) of its
-//! allocations for an input, and its work must grow in proportion to [`hostile`] inputs.
+//! No input may be expensive for its length either: each target has a [`Limit`](targets::Limit) of
+//! its allocations for an input, and its work must grow in proportion to [`hostile`] inputs.
 //!
 //! There are three ways to run a target:
 //!
@@ -65,7 +65,7 @@ pub use rtcp::{rtcp, transport_feedback};
 pub use rtp::rtp;
 pub use sdp::{sdp, sdp_read};
 pub use signalling::{admission_query, join_request, signal, signal_json, token_forged};
-pub use southbound::southbound;
+pub use southbound::{sealed, southbound};
 pub use srtp::srtp;
 pub use whip_request::whip_request;
 pub use worker::worker;

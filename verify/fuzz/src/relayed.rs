@@ -68,6 +68,7 @@ fn relay(number: u16) -> Relay {
         accept: Accept::Learn {
             within: None,
             window: 0,
+            rtp_only: false,
         },
         ingress_protection: cover(number & 2 != 0, 2),
         terminated: false,

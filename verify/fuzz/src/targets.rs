@@ -2,7 +2,6 @@
 
 use wire::limits::{DESCRIPTION_COST, DESCRIPTION_COST_BASE};
 
-use crate::cost::Limit;
 use crate::hostile::{self, Family};
 use crate::{seeds, seeds_relay, seeds_signalling};
 
@@ -19,6 +18,23 @@ pub struct Target {
     pub hostile: &'static [Family],
     /// Cost limits of one input.
     pub limit: Limit,
+}
+
+/// Bytes that a target may allocate for one input, its checks included. The peak is no more than
+/// that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// For an input of no length, in bytes.
+    pub base: u64,
+    /// For each byte of input, in bytes.
+    pub per_byte: u64,
+}
+
+impl Limit {
+    /// For an input of this length.
+    pub const fn of(self, len: usize) -> u64 {
+        self.base + self.per_byte * len as u64
+    }
 }
 
 /// Cost limits of packet parsers: the values for comparison take more than reading.
@@ -55,6 +71,13 @@ pub const TARGETS: &[Target] = &[
         crate::southbound::seeds,
         crate::southbound::HOSTILE,
         limit(64 << 10, 128),
+    ),
+    target(
+        "sealed",
+        crate::sealed,
+        crate::southbound::sealed_seeds,
+        &[],
+        limit(64 << 10, 64),
     ),
     target("relayed", crate::relayed, relayed, &[], limit(256 << 10, 256)),
     target("stun_username", crate::stun_username, seeds::stun, &[], PACKET),

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capacity;
+pub mod claim;
 pub mod flow;
 pub mod judge;
 pub mod link;
@@ -25,7 +26,8 @@ pub mod scenario;
 pub mod source;
 
 pub use capacity::Capacity;
-pub use judge::{Claim, Judgement};
+pub use claim::Claim;
+pub use judge::Judgement;
 pub use loss::Loss;
 pub use run::{Candidate, Sample, Trace, run};
 pub use scenario::{Scenario, catalogue};

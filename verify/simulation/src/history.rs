@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::Faults;
-use crate::person::Grants;
+use crate::grants::Grants;
 
 /// One simulated call: its participants, their actions with times, and their networks. All of it is
 /// drawn from one number.
@@ -19,6 +19,8 @@ pub struct History {
     pub(crate) people: Vec<Grants>,
     /// Their actions, in order.
     pub steps: Vec<Step>,
+    /// The number of media nodes that people are at.
+    pub machines: usize,
     /// Faults meanwhile.
     pub faults: Faults,
     /// Transports are protected by real DTLS handshakes. They cost a thousand times as much as the
@@ -84,6 +86,12 @@ pub enum Action {
     SendRubbish(u32),
     /// Asks the server for one of the protocol's accidents.
     Simulate(u32),
+    /// Another controller goes on with all rooms.
+    ReplaceController,
+    /// A media node dies, and another one starts in its place.
+    ReplaceMachine(u32),
+    /// Nothing passes between media nodes for this time, which begins now.
+    CutTrunks(Duration),
 }
 
 /// The form of a client's protocol.
@@ -126,6 +134,9 @@ pub enum Demand {
     Width(u32),
 }
 
+/// Media nodes of histories in turn.
+const MACHINES: [usize; 4] = [1, 1, 2, 3];
+
 impl History {
     /// The history of a number.
     pub fn random(seed: u64) -> Self {
@@ -142,11 +153,38 @@ impl History {
                 action: Action::random(rng),
             });
         }
+        if seed % 5 == 3 {
+            steps.push(Step {
+                at: rng.random_range(Duration::from_secs(1)..quiet_after),
+                person: 0,
+                action: Action::ReplaceController,
+            });
+        }
+        if seed % 7 == 2 {
+            steps.push(Step {
+                at: rng.random_range(Duration::from_secs(1)..quiet_after),
+                person: 0,
+                action: Action::ReplaceMachine(rng.random()),
+            });
+        }
+        let mut quiet_after = quiet_after;
+        if seed % 12 == 11 {
+            // Beyond 10 s each end says that the other one is silent, and beyond 30 s it gives up.
+            let time = Duration::from_millis(rng.random_range(1_000..40_000));
+            let at = rng.random_range(Duration::from_secs(1)..quiet_after);
+            quiet_after += time;
+            steps.push(Step {
+                at,
+                person: 0,
+                action: Action::CutTrunks(time),
+            });
+        }
         steps.sort_by_key(|step| step.at);
         Self {
             seed,
             people,
             steps,
+            machines: MACHINES[(seed / 3) as usize % MACHINES.len()],
             faults: Faults::random(rng),
             dtls: seed.is_multiple_of(20),
             quiet_after,

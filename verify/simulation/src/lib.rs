@@ -15,7 +15,10 @@
 mod checks;
 pub mod downlinks;
 mod faults;
+mod fences;
+mod grants;
 mod history;
+mod machine;
 mod node;
 mod person;
 mod plane;
@@ -23,6 +26,7 @@ mod queue;
 mod session;
 mod shrink;
 mod stamp;
+mod succession;
 mod trace;
 mod world;
 

@@ -1,28 +1,33 @@
-//! The node: the real controller and the real agent over the watched model, joined as the program
+//! The nodes: the real controller and the real agents over watched models, joined as the program
 //! joins them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use access::ApiKeys;
-use agent::Agent;
-use controller::{ConnectionId, Controller, Event, WallClock};
+use controller::{ConnectionId, Controller, Event, JoinError, NodeStanding, WallClock};
 use dataplane::{Clock, DataPlane, Egress, Path};
-use livekit::{Admission, Frame, Front, Input, Output, Refusal};
-use southbound::{Command, MessageId, Notice, TransportId};
+use livekit::{Admission, Frame, Front, Input, Output};
+use southbound::{Command, ControllerId, MessageId, NodeId, Notice, TransportId};
 
-use crate::person;
-use crate::plane::Plane;
+use crate::machine::{Machine, machine_at};
+use crate::{History, Violation, person};
 
 /// Labels of the data channels of the protocol.
 pub(crate) const RELIABLE: &str = "_reliable";
 pub(crate) const LOSSY: &str = "_lossy";
 
-/// Address of the node.
-pub(crate) fn address() -> SocketAddr {
-    ([192, 0, 2, 1], 7882).into()
+/// One of the controllers, the first of which is number 0.
+pub(crate) fn controller(wall: WallClock, seed: u64, number: u32) -> Controller {
+    let mut long = [0; 32];
+    long[..8].copy_from_slice(&seed.to_be_bytes());
+    long[8..12].copy_from_slice(&number.to_be_bytes());
+    let config = controller::Config {
+        controller: ControllerId::new(number),
+        ..controller::Config::new(person::keys())
+    };
+    Controller::new(config, wall, long)
 }
 
 /// Outputs of the node.
@@ -31,41 +36,54 @@ pub(crate) enum Done {
     Send(ConnectionId, Frame),
     /// Closes a signalling connection.
     Close(ConnectionId, u16),
-    /// Reports an event.
+    /// Reports an event of the controller.
     Event(Event),
-    /// Sends a datagram.
-    Depart(Egress),
+    /// Sends a datagram from a media node.
+    Depart(usize, Egress),
     /// Sends a message on a data channel; only unencrypted, where it has no transport.
     Message(String, Arc<[u8]>),
 }
 
 pub(crate) struct Node {
-    controller: Controller,
-    front: Front,
-    agent: Agent,
-    pub(crate) plane: Plane,
+    pub(crate) controller: Controller,
+    pub(crate) front: Front,
+    pub(crate) machines: Vec<Machine>,
     /// Whether transports have DTLS.
     dtls: bool,
+    pub(crate) wall: WallClock,
+    pub(crate) seed: u64,
+    /// The controllers that there were.
+    pub(crate) controllers: u32,
+    /// The media nodes that were started.
+    pub(crate) starts: usize,
+    /// The last word of each media node about itself.
+    pub(crate) announced: Vec<(NodeId, Notice)>,
     /// In clear the node's data channels are short-circuited: transports by user fragment, and
     /// which are connected.
-    ufrags: BTreeMap<String, TransportId>,
+    ufrags: BTreeMap<String, (usize, TransportId)>,
     connected: BTreeSet<TransportId>,
+    /// The messages that have arrived on data channels.
+    messages: u64,
 }
 
 impl Node {
-    pub(crate) fn new(clock: Clock, wall: WallClock, dtls: bool, certificate: agent::Certificate, seed: u64) -> Self {
-        let mut config = agent::Config::new(vec![address()], certificate);
-        config.clear_rtp = !dtls;
-        let mut long = [0; 32];
-        long[..8].copy_from_slice(&seed.to_be_bytes());
+    pub(crate) fn new(clock: Clock, wall: WallClock, history: &History, certificate: &agent::Certificate) -> Self {
+        let History { dtls, seed, .. } = *history;
+        let start = |machine, starts| Machine::start(clock, history, certificate.clone(), machine, starts);
+        let machines = (0..history.machines).map(|machine| start(machine, machine));
         Self {
-            controller: Controller::new(controller::Config::new(person::keys()), wall, long),
+            controller: controller(wall, seed, 0),
             front: Front::default(),
-            agent: Agent::new(config, clock, seed),
-            plane: Plane::new(clock),
+            machines: machines.collect(),
             dtls,
+            wall,
+            seed,
+            controllers: 1,
+            starts: history.machines,
+            announced: Vec::new(),
             ufrags: BTreeMap::new(),
             connected: BTreeSet::new(),
+            messages: 0,
         }
     }
 
@@ -73,22 +91,46 @@ impl Node {
         person::keys()
     }
 
-    pub(crate) fn check_admission(&self, now: Instant, admission: &Admission) -> Result<(), Refusal> {
+    pub(crate) fn check_admission(&self, now: Instant, admission: &Admission) -> Result<(), JoinError> {
         admission.check(&self.controller, now)
     }
 
     /// When something is due by itself.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        [self.controller.poll_timeout(), self.agent.poll_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
+        let agents = self.machines.iter().filter_map(|machine| machine.agent.poll_timeout());
+        agents.chain(self.controller.poll_timeout()).min()
+    }
+
+    /// The media node of a client, by the user fragments that it was told.
+    pub(crate) fn machine_of<'a>(&self, mut ufrags: impl Iterator<Item = &'a str>) -> usize {
+        let told = ufrags.find_map(|ufrag| self.ufrags.get(ufrag));
+        told.map_or(0, |(machine, _)| *machine)
+    }
+
+    /// Has a media node take the next participant: the others are full.
+    pub(crate) fn choose_machine(&mut self, now: Instant, chosen: usize) {
+        for (index, machine) in self.machines.iter().enumerate() {
+            let (load, capacity) = if index == chosen { (0, u32::MAX) } else { (1, 1) };
+            let standing = NodeStanding {
+                load,
+                capacity,
+                passes_messages_on: machine.passes_messages_on(),
+                ..NodeStanding::default()
+            };
+            self.controller
+                .placement()
+                .set_standing(now, machine.agent.node_id(), standing);
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Vec<Done> {
         let (mut outputs, mut notices) = (Vec::new(), Vec::new());
-        if self.agent.poll_timeout().is_some_and(|at| at <= now) {
-            self.agent.handle_timeout(now, &mut self.plane, &mut notices);
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            if machine.agent.poll_timeout().is_some_and(|at| at <= now) {
+                let mut of_machine = Vec::new();
+                machine.agent.handle_timeout(now, &mut machine.plane, &mut of_machine);
+                notices.extend(of_machine.into_iter().map(|notice| (index, notice)));
+            }
         }
         if self.controller.poll_timeout().is_some_and(|at| at <= now) {
             self.controller.handle_timeout(now, &mut outputs);
@@ -107,20 +149,23 @@ impl Node {
         done
     }
 
-    fn notice(&mut self, now: Instant, notice: Notice) -> Vec<controller::Output> {
+    pub(crate) fn notice(&mut self, now: Instant, machine: usize, notice: Notice) -> Vec<controller::Output> {
         let mut outputs = Vec::new();
+        let node = self.machines[machine].agent.node_id();
+        if let Notice::Node(_) = notice {
+            self.announced.push((node, notice.clone()));
+        }
         self.controller
-            .handle(now, livekit::notice_input(self.agent.node_id(), notice), &mut outputs);
+            .handle(now, livekit::notice_input(node, notice), &mut outputs);
         outputs
     }
 
     pub(crate) fn datagram(&mut self, now: Instant, path: Path, bytes: &[u8]) -> Vec<Done> {
-        let mut done: Vec<Done> = self
-            .plane
-            .packet(now, path, bytes)
-            .into_iter()
-            .map(Done::Depart)
-            .collect();
+        let Some(machine) = machine_at(path.local, self.machines.len()) else {
+            return Vec::new();
+        };
+        let egress = self.machines[machine].plane.packet(now, path, bytes);
+        let mut done = egress.into_iter().map(|egress| Done::Depart(machine, egress)).collect();
         self.settle(now, VecDeque::new(), Vec::new(), &mut done);
         done
     }
@@ -128,85 +173,127 @@ impl Node {
     /// A message arrives on the data channel of the transport with this user fragment; `None` if it
     /// is not connected.
     pub(crate) fn message(&mut self, now: Instant, ufrag: &str, label: &str, payload: Vec<u8>) -> Option<Vec<Done>> {
-        let transport = *self
+        let (machine, transport) = *self
             .ufrags
             .get(ufrag)
-            .filter(|transport| self.connected.contains(transport))?;
+            .filter(|(_, transport)| self.connected.contains(transport))?;
+        self.messages += 1;
         let notice = Notice::MessageReceived {
             transport,
             label: label.into(),
             payload: payload.into(),
             message: MessageId {
-                node: self.agent.node_id(),
-                number: 0,
+                node: self.machines[machine].agent.node_id(),
+                number: self.messages,
             },
+            reliable: label == RELIABLE,
+            passed_on: None,
         };
-        let (outputs, mut done) = (self.notice(now, notice), Vec::new());
-        self.settle(now, outputs.into(), Vec::new(), &mut done);
+        let (mut notices, mut done) = (Vec::new(), Vec::new());
+        let outputs = self.hear(now, machine, notice, &mut notices, &mut done);
+        self.settle(now, outputs.into(), notices, &mut done);
         Some(done)
     }
 
-    /// Everything agent and model have counted.
+    /// Everything agents and models have counted.
     pub(crate) fn counters(&mut self) -> String {
-        let mut agent: Vec<_> = self
-            .agent
-            .counters()
-            .iter()
-            .map(|(counter, count)| (counter.name(), count))
-            .collect();
-        agent.extend(
-            self.plane
-                .counters()
-                .iter()
-                .map(|(counter, count)| (counter.name(), count)),
-        );
-        let counted = agent.iter().filter(|(_, count)| *count > 0);
-        counted
-            .map(|(name, count)| format!("{name} {count}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        let mut counted = Vec::new();
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            let agent = machine.agent.counters();
+            let agent = agent.iter().map(|(counter, count)| (counter.name(), count));
+            let plane = machine.plane.counters();
+            let plane = plane.iter().map(|(counter, count)| (counter.name(), count));
+            let all = agent.chain(plane).filter(|(_, count)| *count > 0);
+            counted.extend(all.map(|(name, count)| format!("{index} {name} {count}")));
+        }
+        counted.join(", ")
     }
 
-    /// Whether the agent remembers nobody.
+    /// Whether the agents remember nobody.
     pub(crate) fn is_idle(&self) -> bool {
-        self.agent.is_idle()
+        self.machines.iter().all(|machine| machine.agent.is_idle())
+    }
+
+    /// How many legs, streams and replicas there are.
+    pub(crate) fn table_sizes(&self) -> (usize, usize, usize) {
+        let sizes = self.machines.iter().map(|machine| machine.plane.len());
+        sizes.fold((0, 0, 0), |all, one| (all.0 + one.0, all.1 + one.1, all.2 + one.2))
+    }
+
+    /// A write that is not allowed.
+    pub(crate) fn take_refused(&mut self) -> Option<Violation> {
+        self.machines
+            .iter_mut()
+            .find_map(|machine| machine.plane.take_refused())
+    }
+
+    /// Whether any leg has a path with this property.
+    pub(crate) fn any_path(&self, is_theirs: impl Fn(&Path) -> bool) -> bool {
+        self.machines.iter().any(|machine| machine.plane.any_path(&is_theirs))
     }
 
     /// Passes messages between the parts until there are none.
-    fn settle(
+    pub(crate) fn settle(
         &mut self,
         now: Instant,
         mut outputs: VecDeque<controller::Output>,
-        mut notices: Vec<Notice>,
+        mut notices: Vec<(usize, Notice)>,
         done: &mut Vec<Done>,
     ) {
         loop {
-            done.extend(self.plane.take_injected().into_iter().map(Done::Depart));
+            for (index, machine) in self.machines.iter_mut().enumerate() {
+                let injected = machine.plane.take_injected().into_iter();
+                done.extend(injected.map(|egress| Done::Depart(index, egress)));
+            }
             if let Some(output) = outputs.pop_front() {
                 let mut out = Vec::new();
                 let other = self.front.output(output, &mut out);
                 self.collect(now, out, &mut outputs, done);
                 match other {
-                    Some(controller::Output::Command { command, .. }) => self.command(now, command, &mut notices, done),
-                    Some(controller::Output::Data { to, message, data, .. }) => {
+                    Some(controller::Output::Command { node, room, command }) => {
+                        outputs.extend(self.say(now, node, room, command, &mut notices, done));
+                    }
+                    Some(controller::Output::Data {
+                        node,
+                        room,
+                        to,
+                        message,
+                        data,
+                    }) => {
                         let command = livekit::data_command(to, message, data);
-                        self.command(now, command, &mut notices, done);
+                        outputs.extend(self.say(now, node, Some(room), command, &mut notices, done));
                     }
                     Some(controller::Output::Event(event)) => done.push(Done::Event(event)),
                     _ => {}
                 }
             } else if !notices.is_empty() {
-                for notice in std::mem::take(&mut notices) {
+                for (machine, notice) in std::mem::take(&mut notices) {
                     for notice in self.with_channels(notice) {
-                        outputs.extend(self.notice(now, notice));
+                        outputs.extend(self.hear(now, machine, notice, &mut notices, done));
                     }
                 }
-            } else if let Some(event) = self.plane.poll() {
-                self.agent.event(now, event, &mut self.plane, &mut notices);
-            } else if !self.agent.compute_handshakes(now, &mut self.plane, &mut notices) {
+            } else if !self.advance_machines(now, &mut notices) {
                 return;
             }
         }
+    }
+
+    /// Lets each media node do one thing. Returns whether any had something to do.
+    fn advance_machines(&mut self, now: Instant, notices: &mut Vec<(usize, Notice)>) -> bool {
+        let mut is_busy = false;
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            let mut of_machine = Vec::new();
+            let Machine { agent, plane, .. } = machine;
+            is_busy |= match plane.poll() {
+                Some(event) => {
+                    agent.event(now, event, plane, &mut of_machine);
+                    true
+                }
+                None => agent.compute_handshakes(now, plane, &mut of_machine),
+            };
+            notices.extend(of_machine.into_iter().map(|notice| (index, notice)));
+        }
+        is_busy
     }
 
     /// Does what the front end asks for.
@@ -232,20 +319,33 @@ impl Node {
         }
     }
 
-    fn command(&mut self, now: Instant, mut command: Command, notices: &mut Vec<Notice>, done: &mut Vec<Done>) {
+    /// A command passes to the agent of a node.
+    pub(crate) fn command(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        mut command: Command,
+        notices: &mut Vec<(usize, Notice)>,
+        done: &mut Vec<Done>,
+    ) {
+        let index = self.machines.iter().position(|machine| machine.agent.node_id() == node);
+        let Some(index) = index else { return };
         match &mut command {
-            Command::Open(open) => drop(self.ufrags.insert(open.local.ufrag.clone(), open.transport)),
+            Command::Open(open) => drop(self.ufrags.insert(open.local.ufrag.clone(), (index, open.transport))),
             // A peer without a fingerprint gets clear RTP.
             Command::Connect { remote, .. } if !self.dtls => remote.fingerprints.clear(),
             Command::Close { transport } => drop(self.connected.remove(transport)),
             Command::Send { to, payload, .. } if !self.dtls => {
                 let to = |owner: &TransportId| to.contains(owner) && self.connected.contains(owner);
-                let ufrags = self.ufrags.iter().filter(|(_, owner)| to(owner));
+                let ufrags = self.ufrags.iter().filter(|(_, (_, owner))| to(owner));
                 done.extend(ufrags.map(|(ufrag, _)| Done::Message(ufrag.clone(), payload.clone())));
             }
             _ => {}
         }
-        self.agent.command(now, command, &mut self.plane, notices);
+        let Machine { agent, plane, .. } = &mut self.machines[index];
+        let mut of_machine = Vec::new();
+        agent.command(now, command, plane, &mut of_machine);
+        notices.extend(of_machine.into_iter().map(|notice| (index, notice)));
     }
 
     /// In clear there is no SCTP; its channels are as good as open when the transport is.

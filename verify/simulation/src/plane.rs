@@ -46,13 +46,14 @@ pub(crate) enum Role {
 }
 
 impl Plane {
-    pub(crate) fn new(clock: Clock) -> Self {
+    /// That of one of several media nodes, whose legs' lives are others.
+    pub(crate) fn new(clock: Clock, machine: usize) -> Self {
         Self {
             model: Model::new(clock),
             legs: BTreeMap::new(),
             replicas: BTreeMap::new(),
             followed: BTreeMap::new(),
-            lives: 0,
+            lives: (machine as u64) << 32,
             events: VecDeque::new(),
             switched: Vec::new(),
             refused: None,

@@ -2,6 +2,7 @@
 
 mod actions;
 mod carry;
+mod depart;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,8 +22,8 @@ use rand::rngs::StdRng;
 use wire::NtpTime;
 
 use crate::checks::{Ledger, Permissions};
+use crate::grants::Grants;
 use crate::node::Node;
-use crate::person::Grants;
 use crate::queue::Queue;
 use crate::session::Session;
 use crate::trace::Trace;
@@ -41,12 +42,16 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(100);
 pub struct Summary {
     /// Clients that joined.
     pub clients: u64,
+    /// Controllers that went on with the rooms of another one.
+    pub takeovers: u64,
     /// Clients that resumed.
     pub resumed: u64,
     /// Datagrams that arrived at the node.
     pub received: u64,
     /// Media packets that left it.
     pub media: u64,
+    /// Packets between media nodes, which are among the media packets and retransmissions.
+    pub crossings: u64,
     /// Retransmissions that left it.
     pub repairs: u64,
     /// Messages that left it on data channels.
@@ -138,6 +143,8 @@ struct World<'a> {
     owners: HashMap<SocketAddr, (usize, usize)>,
     /// When the newest datagram of each link arrives.
     links: HashMap<(SocketAddr, Way), Instant>,
+    /// Nothing passes between media nodes until then.
+    trunks_cut_until: Instant,
     permissions: Permissions,
     ledger: Ledger,
     faults: Faults,
@@ -206,12 +213,13 @@ impl<'a> World<'a> {
             clock,
             wall,
             queue: Queue::new(),
-            node: Node::new(clock, wall, history.dtls, NODE_CERTIFICATE.clone(), history.seed),
+            node: Node::new(clock, wall, history, &NODE_CERTIFICATE),
             sessions: Vec::new(),
             current: vec![None; history.people.len()],
             connections: BTreeMap::new(),
             owners: HashMap::new(),
             links: HashMap::new(),
+            trunks_cut_until: start,
             permissions: Permissions::default(),
             ledger: Ledger::default(),
             faults: history.faults.clone(),

@@ -86,6 +86,7 @@ impl World {
             tracks: vec![microphone],
             offer: Some(offer("microphone")),
             room: CreateRoom::default(),
+            region: None,
         };
         let connection = ConnectionId(connection);
         let join = Box::new(join);

@@ -109,9 +109,11 @@ fn tell(seed: u64, history: &History, failure: Option<&Failure>) -> String {
 
 fn add(total: &mut Summary, one: &Summary) {
     total.clients += one.clients;
+    total.takeovers += one.takeovers;
     total.resumed += one.resumed;
     total.received += one.received;
     total.media += one.media;
+    total.crossings += one.crossings;
     total.repairs += one.repairs;
     total.messages += one.messages;
     total.flows += one.flows;

@@ -62,6 +62,7 @@ fn model(now: Instant) -> Model {
         let (extensions_in, extensions_out) = (ExtensionMap::default(), ExtensionMap::default());
         let leg = Leg {
             paths: vec![path(id)],
+            shared: None,
             protection: Protection::Clear,
             extensions_in,
             extensions_out,

@@ -1,10 +1,13 @@
-//! Messages between controllers and nodes.
+//! Messages between controllers and nodes, and the sealed parts in them.
 
+mod sealed;
 mod seeds;
 
 use prost::Message;
 use southbound_wire::{decode_command, decode_controller_message, decode_node_message, decode_notice, v1};
 
+pub use sealed::sealed;
+pub(crate) use sealed::seeds as sealed_seeds;
 pub(crate) use seeds::{HOSTILE, southbound as seeds};
 
 /// A message that is read is the same after it is written and read again.

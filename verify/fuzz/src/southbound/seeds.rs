@@ -3,10 +3,10 @@
 use prost::Message;
 use southbound::relay::{Accept, Entry, Hop, Keys, RelayCommand};
 use southbound::{
-    AudioActivity, Channel, Command, ControllerHello, ControllerId, ControllerMessage, Direction, DtlsRole, Encoding,
-    Epoch, MessageId, NodeHello, NodeId, NodeMessage, Notice, Observation, OpenTransport, PayloadFormat, Publication,
-    Refusal, RemoteTransport, RoomContent, RoomMessage, RoomState, SentLayer, Subscription, SubscriptionId,
-    SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality, Versions,
+    AudioActivity, Channel, Command, ControllerHello, ControllerId, ControllerMessage, DirectKeys, Direction, DtlsRole,
+    Encoding, Epoch, MessageId, NodeHello, NodeId, NodeMessage, Notice, Observation, OpenDirect, OpenTransport,
+    PayloadFormat, Publication, Refusal, RemoteTransport, RoomContent, RoomMessage, RoomState, SentLayer, Subscription,
+    SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality, Versions,
 };
 use southbound_wire::v1;
 use wire::codec::Layer;
@@ -28,6 +28,7 @@ const MESSAGE: MessageId = MessageId {
 pub(crate) fn southbound() -> Vec<Vec<u8>> {
     let commands = [
         Command::Open(open()),
+        Command::OpenDirect(Box::new(open_direct())),
         Command::Connect {
             transport: TRANSPORT,
             remote: remote(),
@@ -63,6 +64,8 @@ pub(crate) fn southbound() -> Vec<Vec<u8>> {
             label: "_lossy".into(),
             payload: [1, 2, 3][..].into(),
             message: MESSAGE,
+            reliable: false,
+            passed_on: None,
         },
         Notice::Audio(vec![AudioActivity {
             track: TRACK,
@@ -155,8 +158,10 @@ fn node_messages() -> [NodeMessage; 6] {
 fn room_state(number: u64) -> RoomState {
     RoomState {
         room: format!("room {number}").into(),
+        owner: ControllerId::new(7),
         epoch: Epoch(3),
         revision: 400,
+        has_ended: number == 0,
     }
 }
 
@@ -188,6 +193,27 @@ fn open() -> OpenTransport {
             ordered: false,
             retransmits_max: Some(0),
         }],
+    }
+}
+
+fn open_direct() -> OpenDirect {
+    let key = |seed: u8| MasterKey::new(SrtpProfile::AeadAes256Gcm, &[seed; 32], &[seed; 12]);
+    let RemoteTransport {
+        extensions_in,
+        extensions_out,
+        ..
+    } = remote();
+    OpenDirect {
+        transport: TRANSPORT,
+        local: ([192, 0, 2, 1], 7_882).into(),
+        remote: ([192, 0, 2, 2], 7_882).into(),
+        rtcp_ssrc_in: Ssrc(0x2001),
+        rtcp_ssrc_out: Ssrc(0x2002),
+        keys: key(1)
+            .zip(key(2))
+            .map(|(ingress, egress)| DirectKeys { ingress, egress }),
+        extensions_in,
+        extensions_out,
     }
 }
 
@@ -261,6 +287,7 @@ fn entry() -> Entry {
         accept: Accept::Learn {
             within: None,
             window: 1,
+            rtp_only: false,
         },
         ingress_protection: Keys::Srtp(key.clone().with_others(vec![key])),
         rtp: Some(Hop {

@@ -49,8 +49,15 @@ impl Ledger {
     }
 
     /// Checks a packet of a replica. `begins` is whether the replica has just begun to follow a
-    /// stream.
-    pub(crate) fn media(&mut self, life: u64, packet: &RtpPacket<'_>, begins: bool) -> Result<Stamp, Violation> {
+    /// stream, and `is_relayed` whether a source's packets came over a trunk: the node before may
+    /// have begun anew with it.
+    pub(crate) fn media(
+        &mut self,
+        life: u64,
+        packet: &RtpPacket<'_>,
+        begins: bool,
+        is_relayed: impl Fn(u32) -> bool,
+    ) -> Result<Stamp, Violation> {
         let broken = |what: String| {
             Err(Violation::new(
                 Invariant::Numbers,
@@ -114,7 +121,11 @@ impl Ledger {
         .into_iter()
         .flatten()
         {
-            if let Err(why) = neighbours(&earlier, &later, later_number - earlier_number, probes) {
+            let checked = match is_relayed(stamp.source) {
+                true => relayed_neighbours(&earlier, &later),
+                false => neighbours(&earlier, &later, later_number - earlier_number, probes),
+            };
+            if let Err(why) = checked {
                 return broken(format!(
                     "{why}: {earlier_number} is {:?}, {later_number} is {:?}",
                     (earlier.stamp, earlier.picture),
@@ -215,6 +226,19 @@ fn neighbours(earlier: &Sent, later: &Sent, distance: u64, probes: Option<&BTree
         {
             Err("picture ids are not the source's")
         }
+        () => Ok(()),
+    }
+}
+
+/// The same behind a trunk.
+fn relayed_neighbours(earlier: &Sent, later: &Sent) -> Result<(), &'static str> {
+    let ticks = later.timestamp.wrapping_sub(earlier.timestamp) as i32;
+    let is_same = (earlier.stamp.source, earlier.stamp.encoding) == (later.stamp.source, later.stamp.encoding);
+    match () {
+        () if earlier.segment > later.segment => Err("a packet from before a switch is sent after it"),
+        () if ticks < 0 => Err("the timestamp jumps back"),
+        () if is_same && later.stamp.number <= earlier.stamp.number => Err("the order is not the source's"),
+        () if !is_same && earlier.segment == later.segment => Err("another stream without a switch"),
         () => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use livekit_protocol::leave_request::Action;
 use livekit_protocol::{DataPacket, signal_request, signal_response};
 
 use super::{Invariant, Violation};
-use crate::person::Grants;
+use crate::grants::Grants;
 
 /// Permissions to receive. Sessions and sources are numbered from 0 in the order they began.
 #[derive(Default)]
@@ -309,6 +309,11 @@ impl Permissions {
     }
 
     /// The source of a track id.
+    /// The client that publishes a source.
+    pub(crate) fn session_of(&self, source: u32) -> Option<usize> {
+        self.sources.get(source as usize).map(|source| source.session)
+    }
+
     pub(crate) fn source_of(&self, sid: &str) -> Option<u32> {
         self.by_sid.get(sid).copied()
     }

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use wire::{Codec, Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpPacket, RtpTimestamp, SequenceNumber, Ssrc};
 
 use super::{Invariant, Ledger, Permissions, SourceState};
-use crate::person::Grants;
+use crate::grants::Grants;
 use crate::stamp::Stamp;
 
 const LIFE: u64 = 1;
@@ -49,7 +49,7 @@ fn sent(ledger: &mut Ledger, packets: &[(u16, u64)]) -> Option<Invariant> {
     packets.iter().enumerate().find_map(|(index, (sequence, number))| {
         let bytes = packet(MEDIA, *sequence, &[], *number);
         ledger
-            .media(LIFE, &RtpPacket::parse(&bytes).unwrap(), index == 0)
+            .media(LIFE, &RtpPacket::parse(&bytes).unwrap(), index == 0, |_| false)
             .err()
             .map(|found| found.invariant)
     })

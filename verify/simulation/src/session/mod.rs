@@ -170,12 +170,19 @@ impl Session {
         transport.remote.as_ref().map(|remote| remote.ufrag.as_str())
     }
 
-    /// Whether one of its peer connections is the other end of what has this user fragment.
-    pub(crate) fn is_at(&self, ufrag: &str) -> bool {
-        self.transports
+    /// The user fragments of the other ends of its peer connections.
+    pub(crate) fn remote_ufrags(&self) -> impl Iterator<Item = &str> {
+        let remotes = self
+            .transports
             .iter()
             .flatten()
-            .any(|transport| transport.remote.as_ref().is_some_and(|remote| remote.ufrag == ufrag))
+            .filter_map(|transport| transport.remote.as_ref());
+        remotes.map(|remote| remote.ufrag.as_str())
+    }
+
+    /// Whether one of its peer connections is the other end of what has this user fragment.
+    pub(crate) fn is_at(&self, ufrag: &str) -> bool {
+        self.remote_ufrags().any(|remote| remote == ufrag)
     }
 
     /// Appears somewhere else.

@@ -8,13 +8,13 @@ use livekit::{Frame, Input};
 use livekit_protocol::signal_request;
 use rand::Rng;
 
-use super::{Connection, ScheduledEvent, World};
+use super::{Connection, NODE_CERTIFICATE, ScheduledEvent, World};
 use crate::checks::SourceState;
 use crate::history::{Action, Device, How};
 use crate::node::{LOSSY, Node, RELIABLE};
 use crate::person::{Request, identity};
 use crate::session::{Effect, Phase, Session, TICK, track_source};
-use crate::{Violation, node};
+use crate::{Violation, machine};
 
 /// How long the node needs at most to find a connection broken that nobody closed.
 const BREAK_NOTICED_MAX: Duration = Duration::from_secs(3);
@@ -25,6 +25,20 @@ impl World<'_> {
         self.note(|| format!("person {person}: {action:?}"));
         if let Action::Join(how) = action {
             return self.join(person, how, Vec::new());
+        }
+        if let Action::ReplaceController = action {
+            return self.replace_controller();
+        }
+        if let Action::CutTrunks(time) = action {
+            self.trunks_cut_until = self.now + time;
+            return Ok(());
+        }
+        if let Action::ReplaceMachine(pick) = action {
+            let machine = pick as usize % self.history.machines;
+            let done = self
+                .node
+                .replace_machine(self.now, self.clock, self.history, &NODE_CERTIFICATE, machine);
+            return self.carry_out(done);
         }
         let Some(session) = self.current[person] else {
             return Ok(());
@@ -120,6 +134,8 @@ impl World<'_> {
         let client = &mut self.sessions[session];
         (client.connection, client.asked_at) = (Some(connection), self.now);
         self.note(|| format!("client {session} opens connection {connection}"));
+        let machine = self.rng.random_range(0..self.history.machines);
+        self.node.choose_machine(self.now, machine);
         let done = self.node.input(
             self.now,
             Input::Open {
@@ -153,6 +169,27 @@ impl World<'_> {
             self.break_off(connection, BREAK_NOTICED_MAX);
         }
         Ok(())
+    }
+
+    /// The controller dies, and all connections with it.
+    fn replace_controller(&mut self) -> Result<(), Violation> {
+        let open = self.connections.iter_mut();
+        let open = open.filter(|(connection, _)| !self.closed.contains(connection));
+        let mut lost = Vec::new();
+        for (connection, state) in open {
+            state.broken = true;
+            lost.push(*connection);
+        }
+        for connection in lost {
+            self.closed.insert(connection);
+            let at = self.now + self.rng.random_range(Duration::ZERO..Duration::from_millis(500));
+            self.queue.put(at, ScheduledEvent::ClientLoses(connection));
+        }
+        // Those that go on are said again.
+        self.rooms = 0;
+        self.summary.takeovers += 1;
+        let done = self.node.replace_controller(self.now);
+        self.carry_out(done)
     }
 
     /// The connection breaks; both ends find out, each in its own time.
@@ -259,7 +296,7 @@ impl World<'_> {
             self.now,
             ScheduledEvent::ToNode(
                 Path {
-                    local: node::address(),
+                    local: machine::address(self.machine_of(session)),
                     remote,
                 },
                 bytes,

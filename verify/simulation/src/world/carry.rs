@@ -3,18 +3,17 @@
 use std::time::Duration;
 
 use controller::{ConnectionId, Event};
-use dataplane::{Egress, Path};
+use dataplane::Path;
 use livekit::{Frame, Input};
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{SignalResponse, signal_request};
 use rand::Rng;
-use wire::{PacketKind, RtpPacket};
+use wire::PacketKind;
 
 use super::{Connection, ScheduledEvent, Way, World};
-use crate::node::{self, Done};
-use crate::plane::Role;
+use crate::node::Done;
 use crate::session::{Effect, Phase, TICK};
-use crate::{Invariant, Violation};
+use crate::{Invariant, Violation, machine};
 
 impl World<'_> {
     pub(super) fn tick(&mut self, session: usize) -> Result<(), Violation> {
@@ -73,7 +72,7 @@ impl World<'_> {
             return;
         };
         let path = Path {
-            local: node::address(),
+            local: machine::address(self.machine_of(session)),
             remote,
         };
         self.corrupt(&mut bytes);
@@ -83,7 +82,12 @@ impl World<'_> {
         }
     }
 
-    fn corrupt(&mut self, bytes: &mut [u8]) {
+    /// The media node of a client.
+    pub(super) fn machine_of(&self, session: usize) -> usize {
+        self.node.machine_of(self.sessions[session].remote_ufrags())
+    }
+
+    pub(super) fn corrupt(&mut self, bytes: &mut [u8]) {
         let is_checked = wire::classify(bytes) == PacketKind::Stun;
         if is_checked && self.rng.random_bool(self.faults.packet_corruption_probability) {
             let position = self.rng.random_range(0..bytes.len());
@@ -234,18 +238,17 @@ impl World<'_> {
                 Done::Send(connection, frame) => self.node_says(connection, &frame)?,
                 Done::Close(connection, code) => self.node_closes(connection, code),
                 Done::Event(event) => departed.extend(self.node_reports(&event)?),
-                Done::Depart(egress) => self.depart(egress)?,
+                Done::Depart(machine, egress) => self.depart(machine, egress)?,
                 Done::Message(ufrag, payload) => self.message_departs(&ufrag, &payload)?,
             }
         }
-        if let Some(violation) = self.node.plane.take_refused() {
+        if let Some(violation) = self.node.take_refused() {
             return Err(violation);
         }
         for session in departed {
             let owners = &self.owners;
             if self
                 .node
-                .plane
                 .any_path(|path| owners.get(&path.remote).is_some_and(|owner| owner.0 == session))
             {
                 return Err(Violation::new(
@@ -337,61 +340,6 @@ impl World<'_> {
             _ => {}
         }
         Ok(None)
-    }
-
-    /// The node sends a datagram.
-    fn depart(&mut self, egress: Egress) -> Result<(), Violation> {
-        let Egress { leg, path, mut bytes } = egress;
-        let owner = self.owners.get(&path.remote).copied();
-        if let (Some(leg), PacketKind::Rtp) = (leg, wire::classify(&bytes)) {
-            let packet =
-                RtpPacket::parse(&bytes).map_err(|error| Violation::new(Invariant::Numbers, error.to_string()))?;
-            let Some((receiver, _)) = owner else {
-                return Err(Violation::new(
-                    Invariant::Permissions,
-                    format!("media for {}, where no client is", path.remote),
-                ));
-            };
-            let stamp = match self.node.plane.role(leg, packet.ssrc()) {
-                Some((life, Role::Media)) => {
-                    self.summary.media += 1;
-                    let begins = self.node.plane.take_switched(life, packet.ssrc());
-                    Some(self.ledger.media(life, &packet, begins)?)
-                }
-                Some((life, Role::Repair(of))) => {
-                    self.summary.repairs += 1;
-                    self.ledger.repair(life, &packet, of)?
-                }
-                Some((_, Role::Spent)) | None => {
-                    let what = format!("client {receiver} is sent SSRC {}, which no replica has", packet.ssrc());
-                    return Err(Violation::new(Invariant::Permissions, what));
-                }
-            };
-            if let Some(stamp) = stamp {
-                self.permissions.media(receiver, stamp.source)?;
-                self.digest(receiver as u64 ^ u64::from(stamp.source) << 8 ^ stamp.number << 16);
-            }
-        }
-        self.corrupt(&mut bytes);
-        let last = self.links.entry((path.remote, Way::Down)).or_insert(self.start);
-        for at in self.faults.carry(self.now, last, &mut self.rng) {
-            self.queue.put(at, ScheduledEvent::ToClient(path.remote, bytes.clone()));
-        }
-        Ok(())
-    }
-
-    fn message_departs(&mut self, ufrag: &str, payload: &[u8]) -> Result<(), Violation> {
-        let Some(receiver) = self.sessions.iter().position(|session| session.is_at(ufrag)) else {
-            return Ok(());
-        };
-        self.summary.messages += 1;
-        self.permissions.message_sent(receiver, payload)
-    }
-
-    fn digest(&mut self, what: u64) {
-        let at = (self.now - self.start).as_nanos() as u64;
-        let mixed = (self.summary.digest ^ what ^ at.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.summary.digest = mixed ^ mixed >> 29;
     }
 }
 

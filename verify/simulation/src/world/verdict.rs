@@ -87,7 +87,7 @@ impl World<'_> {
     /// No state may be left.
     pub(super) fn end(&mut self) -> Result<(), Violation> {
         self.over = true;
-        let left = self.node.plane.len();
+        let left = self.node.table_sizes();
         let why = match () {
             () if left != (0, 0, 0) => format!("legs, streams and replicas are left: {left:?}"),
             () if !self.node.is_idle() => "the agent still has state".to_owned(),

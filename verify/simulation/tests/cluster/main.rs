@@ -34,6 +34,12 @@ fn one_owner_acts_for_each_room_and_epoch() {
     }
 }
 
+/// Two nodes name different owners, and the store none.
+#[test]
+fn a_room_that_two_controllers_say_is_the_others_is_claimed() {
+    assert_eq!(run(102_476, None), Ok(()));
+}
+
 /// The number of histories that a fault may survive.
 const TRIES: u64 = 400;
 
@@ -57,8 +63,8 @@ fn a_controller_that_asks_no_node_for_epochs_is_noticed() {
 }
 
 #[test]
-fn a_controller_that_ignores_refusals_is_noticed() {
-    assert!(is_noticed(Fault::RefusalsIgnored));
+fn a_controller_that_ignores_its_successors_is_noticed() {
+    assert!(is_noticed(Fault::SuccessorsIgnored));
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub(crate) enum Effect {
 pub(crate) enum Answer {
     Opened,
     Elsewhere(ControllerId),
+    Absent,
     Unavailable,
 }
 
@@ -122,12 +123,13 @@ impl Process {
                 Output::Opened { room, parts, nodes, .. } => {
                     self.answers.insert(room.clone(), Answer::Opened);
                     let known = self.rooms.entry(room.clone()).or_default();
-                    known.extend(parts.into_iter().map(|part| (part.name, part.blob)));
+                    known.extend(parts.into_iter().map(|(_, part)| (part.name, part.blob)));
                     for node in nodes {
                         self.cluster.send(&room, node, RoomContent::Complete, &mut more);
                     }
                 }
                 Output::Elsewhere { room, owner, .. } => drop(self.answers.insert(room, Answer::Elsewhere(owner))),
+                Output::Absent { room } => drop(self.answers.insert(room, Answer::Absent)),
                 Output::Unavailable { room, .. } => drop(self.answers.insert(room, Answer::Unavailable)),
                 Output::Lost { room, .. } => drop(self.rooms.remove(&room)),
                 Output::Resync { room, node } => {

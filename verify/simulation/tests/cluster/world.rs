@@ -35,7 +35,7 @@ pub(crate) enum Fault {
     NodeIgnoresEpochs,
     NodeIgnoresOwners,
     EpochsOfTheStoreOnly,
-    RefusalsIgnored,
+    SuccessorsIgnored,
     ClaimsUnannounced,
 }
 
@@ -215,7 +215,7 @@ impl World {
                 if link.number != number || link.is_cut && event != NodeEvent::Lost {
                     return Ok(());
                 }
-                let is_refused = matches!(event, NodeEvent::Refused { .. });
+                let names_successor = matches!(event, NodeEvent::Refused { .. } | NodeEvent::Rooms { .. });
                 if event == NodeEvent::Lost {
                     if let Some(found) = &self.processes[process] {
                         self.nodes[node].disconnect(found.id);
@@ -227,7 +227,7 @@ impl World {
                         Event::Connect(process, start, node),
                     );
                 }
-                if !(is_refused && self.fault == Some(Fault::RefusalsIgnored)) {
+                if !(names_successor && self.fault == Some(Fault::SuccessorsIgnored)) {
                     self.input(process, Input::Node { node: id(node), event });
                 }
             }
@@ -325,10 +325,7 @@ impl World {
                     let at = self.now + self.delay();
                     self.push(at, Event::Connect(process, start, node.0 as usize));
                 }
-                Effect::Disconnect(node) => {
-                    let link = self.link(process, node.0 as usize);
-                    (link.number, link.is_wanted) = (0, false);
-                }
+                Effect::Disconnect(node) => self.link(process, node.0 as usize).is_wanted = false,
                 Effect::ToNode(node, message) => {
                     let node = node.0 as usize;
                     let number = self.link(process, node).number;

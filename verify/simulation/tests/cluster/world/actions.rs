@@ -9,7 +9,14 @@ impl World {
         let node = self.rng.random_range(0..NODES);
         let room = self.rooms[self.rng.random_range(0..ROOMS)].clone();
         match what {
-            0..40 => self.input(process, Input::Open { room }),
+            0..40 => self.input(
+                process,
+                Input::Open {
+                    room,
+                    creates: what < 30,
+                    denied_by: None,
+                },
+            ),
             40..70 => self.change(&room, node),
             70..72
                 if self.processes[process]
@@ -19,7 +26,14 @@ impl World {
                 if let Some(found) = &mut self.processes[process] {
                     found.rooms.remove(&room);
                 }
-                self.input(process, Input::End { room });
+                self.input(
+                    process,
+                    if what == 70 {
+                        Input::End { room }
+                    } else {
+                        Input::Release { room }
+                    },
+                );
             }
             72..76 => self.kill(process),
             76..82 if self.processes[process].is_none() => self.start(process),
@@ -68,7 +82,12 @@ impl World {
         // Others find that its port is closed.
         for other in 0..CONTROLLERS {
             if self.rng.random() {
-                self.input(other, Input::Suspect { controller: killed.id });
+                self.input(
+                    other,
+                    Input::Suspect {
+                        address: format!("{}:7890", killed.id.number()),
+                    },
+                );
             }
         }
     }

@@ -7,11 +7,49 @@ impl World {
     pub(super) fn open_everywhere(&mut self) -> Result<(), String> {
         for process in 0..CONTROLLERS {
             for room in self.rooms.clone() {
-                self.input(process, Input::Open { room });
+                self.input(
+                    process,
+                    Input::Open {
+                        room,
+                        creates: true,
+                        denied_by: None,
+                    },
+                );
             }
             self.advance(self.now + Duration::from_secs(4))?;
+            self.ask_again(process)?;
         }
         Ok(())
+    }
+
+    /// The requests for rooms that are elsewhere reach a controller that is gone or that denies to
+    /// serve the room. The room is looked for again.
+    fn ask_again(&mut self, process: usize) -> Result<(), String> {
+        for room in self.rooms.clone() {
+            let answer = self.processes[process]
+                .as_ref()
+                .and_then(|found| found.answers.get(&room));
+            let Some(Answer::Elsewhere(owner)) = answer.copied() else {
+                continue;
+            };
+            let address = format!("{}:7890", owner.number());
+            let other = self.processes.iter().flatten().find(|other| other.id == owner);
+            let denied_by = match other {
+                None => {
+                    self.input(process, Input::Suspect { address });
+                    None
+                }
+                Some(other) if !other.cluster.owns(&room) => Some(address),
+                Some(_) => continue,
+            };
+            let open = Input::Open {
+                room,
+                creates: true,
+                denied_by,
+            };
+            self.input(process, open);
+        }
+        self.advance(self.now + Duration::from_secs(4))
     }
 
     pub(super) fn check(&self) -> Result<(), String> {

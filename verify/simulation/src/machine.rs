@@ -1,0 +1,144 @@
+//! One media node: a real agent over the watched model, behind a fence or as nodes of the version
+//! before are.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use agent::Agent;
+use agent::fence::{Fence, Output};
+use dataplane::Clock;
+use southbound::{Command, ControllerId, Epoch, NodeId, NodeMessage, Notice, RoomContent, RoomMessage};
+
+use crate::History;
+use crate::plane::Plane;
+
+/// Address of a media node.
+pub(crate) fn address(machine: usize) -> SocketAddr {
+    ([192, 0, 2, 1 + machine as u8], 7882).into()
+}
+
+/// The media node with an address, if it is one's of so many.
+pub(crate) fn machine_at(at: SocketAddr, machines: usize) -> Option<usize> {
+    (0..machines).find(|machine| address(*machine) == at)
+}
+
+/// One media node.
+pub(crate) struct Machine {
+    pub(crate) agent: Agent,
+    pub(crate) plane: Plane,
+    /// The fence of a node that passes messages on; `None` for one of the version before.
+    fenced: Option<Fenced>,
+}
+
+/// A fence, and the rooms that the present controller has claimed at it.
+struct Fenced {
+    fence: Fence,
+    owner: ControllerId,
+    epoch: Epoch,
+    claimed: BTreeSet<Arc<str>>,
+}
+
+impl Fenced {
+    fn new() -> Self {
+        let mut fence = Fence::new(Box::new(livekit::Messages));
+        let owner = ControllerId::new(0);
+        fence.connect(owner, &mut Output::default());
+        Self {
+            fence,
+            owner,
+            epoch: Epoch(1),
+            claimed: BTreeSet::new(),
+        }
+    }
+
+    fn say(&mut self, room: Arc<str>, content: RoomContent, out: &mut Output) {
+        let message = RoomMessage {
+            room,
+            epoch: self.epoch,
+            revision: 0,
+            content,
+        };
+        let taken = self.fence.take(self.owner, message, out);
+        taken.expect("there is one owner at a time");
+    }
+}
+
+impl Machine {
+    /// Whether the node passes messages on by itself.
+    pub(crate) fn passes_messages_on(&self) -> bool {
+        self.fenced.is_some()
+    }
+
+    /// The commands for the agent that follow from one of the controller, and the notices for it.
+    pub(crate) fn fenced(&mut self, room: Option<Arc<str>>, command: Command) -> (Vec<Command>, Vec<Notice>) {
+        let (Some(fenced), Some(room)) = (&mut self.fenced, room) else {
+            return (vec![command], Vec::new());
+        };
+        let mut out = Output::default();
+        if fenced.claimed.insert(room.clone()) {
+            fenced.say(room.clone(), RoomContent::Claim, &mut out);
+        }
+        fenced.say(room, RoomContent::Command(command), &mut out);
+        (out.commands, notices(out.messages))
+    }
+
+    /// The commands for the agent that follow from a notice of it, and the notices that the
+    /// controller gets.
+    pub(crate) fn noticed(&mut self, notice: Notice) -> (Vec<Command>, Vec<Notice>) {
+        let Some(fenced) = &mut self.fenced else {
+            return (Vec::new(), vec![notice]);
+        };
+        let mut out = Output::default();
+        fenced.fence.notice(notice, &mut out);
+        (out.commands, notices(out.messages))
+    }
+
+    /// Another controller goes on with all rooms.
+    pub(crate) fn replace_owner(&mut self, number: u32) {
+        let Some(fenced) = &mut self.fenced else {
+            return;
+        };
+        let mut out = Output::default();
+        fenced.fence.disconnect(fenced.owner, &mut out);
+        fenced.owner = ControllerId::new(number);
+        fenced.epoch = Epoch(fenced.epoch.0 + 1);
+        fenced.claimed.clear();
+        fenced.fence.connect(fenced.owner, &mut out);
+    }
+
+    /// The controller has said everything that it knows of a room.
+    pub(crate) fn complete(&mut self, room: &Arc<str>) -> (Vec<Command>, Vec<Notice>) {
+        let mut out = Output::default();
+        if let Some(fenced) = self.fenced.as_mut().filter(|fenced| fenced.claimed.contains(room)) {
+            fenced.say(room.clone(), RoomContent::Complete, &mut out);
+        }
+        (out.commands, notices(out.messages))
+    }
+
+    /// Starts a media node at the address of the machine, as the one after so many others.
+    pub(crate) fn start(
+        clock: Clock,
+        history: &History,
+        certificate: agent::Certificate,
+        machine: usize,
+        starts: usize,
+    ) -> Self {
+        let mut config = agent::Config::new(vec![address(machine)], certificate);
+        config.clear_rtp = !history.dtls;
+        config.node = NodeId(starts as u64);
+        Self {
+            agent: Agent::new(config, clock, history.seed.wrapping_add(starts as u64)),
+            plane: Plane::new(clock, starts),
+            fenced: (!(history.seed + starts as u64).is_multiple_of(3)).then(Fenced::new),
+        }
+    }
+}
+
+fn notices(messages: Vec<(ControllerId, NodeMessage)>) -> Vec<Notice> {
+    let notice = |(_, message)| match message {
+        NodeMessage::Notice { notice, .. } => Some(notice),
+        _ => None,
+    };
+    messages.into_iter().filter_map(notice).collect()
+}
