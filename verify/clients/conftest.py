@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from support.aiortc_participant import AiortcParticipant
+from support.aiortc.participant import AiortcParticipant
+from support.call import Call
+from support.cluster import remove_hosts
 from support.media import SIGNATURES
 from support.participant import Participant
 from support.sdk import SdkParticipant
@@ -93,3 +95,18 @@ def pytest_terminal_summary(terminalreporter) -> None:
     """Says what was negotiated, so that a reader sees which cipher suites the run really covered."""
     for line, count in sorted(NEGOTIATED.items()):
         terminalreporter.write_line(f"aiortc negotiated {line}: {count} transports")
+
+
+@pytest.fixture
+async def call():
+    """A call in a cluster that the test starts."""
+    call = Call()
+    yield call
+    await call.leave()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hosts():
+    """Hosts of clusters end with the tests."""
+    yield
+    remove_hosts()

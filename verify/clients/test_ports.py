@@ -3,7 +3,7 @@
 import pytest
 from aiortc.sdp import SessionDescription
 
-from support.aiortc_participant import AiortcParticipant, aiortc_call
+from support.aiortc.participant import AiortcParticipant, aiortc_call
 from support.server import server
 
 LAYOUTS = pytest.mark.parametrize("single", [False, True], ids=["rtc", "rtc/v1"])

@@ -1,4 +1,4 @@
-"""Calls through the reverse proxies whose configurations are examples of the package."""
+"""Calls through the reverse proxies that the package has examples of, and through the balancer of a cluster."""
 
 import asyncio
 import contextlib
@@ -21,25 +21,28 @@ from support.tokens import token
 from support.wait import until
 from support.whip import WhipParticipant
 
-EXAMPLES = Path(__file__).parents[2] / "packaging/proxies"
+PACKAGING = Path(__file__).parents[2] / "packaging"
+EXAMPLES = PACKAGING / "proxies"
 PATHS = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 
 
 def program(name: str) -> str | None:
-    """Where nginx or Caddy is installed."""
+    """Where a proxy is installed."""
     return shutil.which(name, path=PATHS)
 
 
-PROXIES = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.skipif(not program(name), reason=f"{name} is not installed"))
-        for name in ("nginx", "caddy")
-    ],
-)
+def proxies(*names: str):
+    """Runs a test with each of these proxies that is installed."""
+    return pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, marks=pytest.mark.skipif(not program(name), reason=f"{name} is not installed"))
+            for name in names
+        ],
+    )
 
 
-@PROXIES
+@proxies("nginx", "caddy", "haproxy")
 @pytest.mark.timeout(60)
 async def test_calls_and_whip_go_through_the_example_of_a_proxy(name):
     async with server(config="trusted_proxies: [127.0.0.1]\n") as weir, proxy(name, weir.port) as port:
@@ -62,7 +65,8 @@ async def test_calls_and_whip_go_through_the_example_of_a_proxy(name):
             await asyncio.gather(alice.leave(), bob.leave())
 
 
-@PROXIES
+# HAProxy's checks have an address, too, and would count among the clients here.
+@proxies("nginx", "caddy")
 @pytest.mark.parametrize("trusted", [True, False], ids=["named", "not named"])
 @pytest.mark.timeout(60)
 async def test_clients_of_a_proxy_have_limits_of_their_own_once_it_is_named(name, trusted):
@@ -105,10 +109,10 @@ async def _is_over(socket: aiohttp.ClientWebSocketResponse) -> bool:
 
 @contextlib.asynccontextmanager
 async def proxy(name: str, weir_port: int) -> AsyncIterator[int]:
-    """Runs nginx or Caddy by its example; gives its port."""
+    """Runs a proxy by its example; gives its port."""
     port = free_ports()
     with tempfile.TemporaryDirectory() as folder:
-        command = {"nginx": _nginx, "caddy": _caddy}[name](Path(folder), port, weir_port)
+        command = {"nginx": _nginx, "caddy": _caddy, "haproxy": _haproxy}[name](Path(folder), port, weir_port)
         home = {**os.environ, "HOME": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder}
         with open(f"{folder}/output", "wb") as output:
             process = subprocess.Popen(command, env=home, stdout=output, stderr=subprocess.STDOUT)
@@ -136,6 +140,12 @@ def _caddy(folder: Path, port: int, weir_port: int) -> list[str]:
     example = example.replace("\nmeet.example.com {", f"\n{{\n\tadmin off\n}}\nhttp://127.0.0.1:{port} {{")
     (folder / "Caddyfile").write_text(example)
     return [program("caddy"), "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+
+
+def _haproxy(folder: Path, port: int, weir_port: int) -> list[str]:
+    example = (PACKAGING / "compose/haproxy.cfg").read_text().replace("bind :7880", f"bind 127.0.0.1:{port}")
+    (folder / "haproxy.cfg").write_text(re.sub(r"controller-\d:7880", f"127.0.0.1:{weir_port}", example))
+    return [program("haproxy"), "-db", "-f", str(folder / "haproxy.cfg")]
 
 
 def _ended(process: subprocess.Popen, folder: str) -> bool:

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from support import aiortc_link
-from support.aiortc_participant import aiortc_call
+from support.aiortc import link
+from support.aiortc.participant import aiortc_call
 from support.server import Server, free_ports, server
 from support.tcp_shim import tcp_shim
 
@@ -16,8 +16,8 @@ LAYOUTS = pytest.mark.parametrize("single", [False, True], ids=["rtc", "rtc/v1"]
 async def test_a_call_passes_over_tcp_alone(single, monkeypatch):
     port = free_ports()
     async with server(config=f"rtc: {{tcp_port: {port}}}\n") as weir, tcp_shim(port) as shim:
-        prepare = aiortc_link._without_placeholders
-        monkeypatch.setattr(aiortc_link, "_without_placeholders", lambda sdp: prepare(shim.redirect(sdp)))
+        prepare = link._without_placeholders
+        monkeypatch.setattr(link, "_without_placeholders", lambda sdp: prepare(shim.redirect(sdp)))
         async with aiortc_call(weir.url, "tcp", single=single) as people:
             assert shim.connections >= 2 and shim.datagrams > 100
             assert 2 <= await weir.figure("weir_tcp_connections") <= shim.connections

@@ -67,7 +67,7 @@ it("has its layers in the order of their sizes, and restarts ICE", { timeout: 12
   const access = { url: world.server.url, bearer: token(room, "encoder") };
   const session = await encoder.page.evaluate(publish, access);
   assert.equal(session.status, 201);
-  assert.match(session.location, /^\/whip\/v1\/PA_/);
+  assert.match(session.location, /^\/whip\/v1\/[\w-]+\/PA_/);
   await bob.sees([encoder]);
   await bob.watches(encoder);
   const receives = (quality, height) =>

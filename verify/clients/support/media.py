@@ -4,6 +4,7 @@ A picture is one publisher's colour with a white bar in its upper half that move
 half that moves whenever the first begins anew: the colour says who, the bars say which frame. A sound is one publisher's sine.
 """
 
+import time
 from dataclasses import dataclass, field
 
 import numpy
@@ -40,14 +41,16 @@ SIGNATURES = (
 )
 
 
-def picture(signature: Signature, number: int, width: int, height: int) -> bytes:
-    """Frame `number` as I420 (planes Y, U, V, no padding)."""
+def picture(signature: Signature, number: int, width: int, height: int, grain: int = 0) -> bytes:
+    """Frame `number` as I420 (planes Y, U, V, no padding). With grain its encoder needs all of its rate."""
     luma = numpy.full((height, width), LUMA_BACKGROUND, dtype=numpy.uint8)
     step = width / BAR_STEPS
     middle = height // 2
     for rows, place in ((slice(middle), number), (slice(middle, height), number // BAR_STEPS)):
         left = int((place % BAR_STEPS) * step)
         luma[rows, left : left + max(int(step), 1)] = LUMA_BAR
+    if grain:
+        luma += numpy.random.default_rng(number).integers(grain, size=luma.shape, dtype=numpy.uint8)
     chroma = (width // 2) * (height // 2)
     return luma.tobytes() + bytes([signature.u]) * chroma + bytes([signature.v]) * chroma
 
@@ -65,6 +68,8 @@ class VideoWitness:
     sizes: list[tuple[int, int]] = field(default_factory=list)
     signatures: set[str] = field(default_factory=set)
     numbers: list[int] = field(default_factory=list)
+    # When each of them was decoded, by the monotonic clock.
+    times: list[float] = field(default_factory=list)
 
     @property
     def frames(self) -> int:
@@ -90,6 +95,7 @@ class VideoWitness:
             # libwebrtc delivers a tiny black frame when a receiver stops, which nobody sent.
             return
         self.sizes.append((width, height))
+        self.times.append(time.monotonic())
         self.signatures.add(_colour(float(u.mean()), float(v.mean())))
         middle = height // 2
         self.numbers.append(_bar(y[:middle]) + BAR_STEPS * _bar(y[middle:]))

@@ -20,6 +20,9 @@ class Receiver:
         self.failures: list[str] = []
         # Statuses of the next answers; 200 after them. Events with another answer are not kept.
         self.statuses: list[int] = []
+        # While this is clear it takes events and answers none.
+        self.answers = asyncio.Event()
+        self.answers.set()
         self._sdk = api.WebhookReceiver(api.TokenVerifier(key, secret))
 
     @property
@@ -32,6 +35,7 @@ class Receiver:
         status = self.statuses.pop(0) if self.statuses else 200
         if status == 200:
             self._take(headers, body)
+        await self.answers.wait()
         writer.write(f"HTTP/1.1 {status} Answered\r\nContent-Length: 0\r\n\r\n".encode())
         await writer.drain()
 

@@ -44,7 +44,13 @@ class SdkParticipant(Participant):
         return set(self.room.remote_participants)
 
     async def publish_video(
-        self, width: int = 320, height: int = 180, *, simulcast: bool = False, codec: int | None = None
+        self,
+        width: int = 320,
+        height: int = 180,
+        *,
+        simulcast: bool = False,
+        codec: int | None = None,
+        grain: int = 0,
     ):
         """Publishes the moving picture; returns its publication."""
         source = rtc.VideoSource(width, height)
@@ -56,7 +62,7 @@ class SdkParticipant(Participant):
             video_encoding=rtc.VideoEncoding(max_bitrate=700_000, max_framerate=FPS),
         )
         publication = await self.room.local_participant.publish_track(track, options)
-        self._sources.append(asyncio.create_task(self._film(source, width, height)))
+        self._sources.append(asyncio.create_task(self._film(source, width, height, grain)))
         return publication
 
     async def publish_audio(self):
@@ -75,14 +81,13 @@ class SdkParticipant(Participant):
             payload, reliable=reliable, destination_identities=to or [], topic=topic
         )
 
-    async def _film(self, source: rtc.VideoSource, width: int, height: int) -> None:
+    async def _film(self, source: rtc.VideoSource, width: int, height: int, grain: int) -> None:
         loop = asyncio.get_running_loop()
         start = loop.time()
         number = 0
         while True:
-            frame = rtc.VideoFrame(
-                width, height, rtc.VideoBufferType.I420, picture(self.signature, number, width, height)
-            )
+            drawn = picture(self.signature, number, width, height, grain)
+            frame = rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, drawn)
             source.capture_frame(frame)
             number += 1
             self.frames_sent = number

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import aiohttp
 from aiortc import RTCBundlePolicy, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
-from .aiortc_link import add_bundled_candidates
-from .aiortc_media import Camera, Microphone, hear, watch
+from .aiortc.link import add_bundled_candidates
+from .aiortc.media import Camera, Microphone, hear, watch
 from .media import AudioWitness, Signature, VideoWitness
 from .participant import Participant
 

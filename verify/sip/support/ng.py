@@ -9,14 +9,33 @@ _cookies = itertools.count()
 
 def request(address: tuple[str, int], command: str, **keys: str) -> dict:
     """One request and its reply, which must come within two seconds."""
-    cookie = f"{os.getpid()}_{next(_cookies)}".encode()
+    return read(exchange(address, cookie(), command, **keys))
+
+
+def cookie() -> str:
+    """One that no other request of this process has."""
+    return f"{os.getpid()}_{next(_cookies)}"
+
+
+def exchange(address: tuple[str, int], under: str, command: str, within_s: float = 2, **keys: str) -> bytes:
+    """The reply to a request under this cookie, without the cookie."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.settimeout(2)
+        asking.settimeout(within_s)
         asking.connect(address)
-        words = {"command": command} | {key.replace("_", "-"): value for key, value in keys.items()}
-        asking.send(cookie + b" " + _encode(words))
+        asking.send(message(under, command, **keys))
         answered, _, reply = asking.recv(65536).partition(b" ")
-    assert answered == cookie, (cookie, answered)
+    assert answered == under.encode(), (under, answered)
+    return reply
+
+
+def message(under: str, command: str, **keys: str) -> bytes:
+    """A request with its cookie."""
+    words = {"command": command} | {key.replace("_", "-"): value for key, value in keys.items()}
+    return under.encode() + b" " + _encode(words)
+
+
+def read(reply: bytes) -> dict:
+    """A reply without its cookie."""
     value, rest = _decode(reply)
     assert not rest, rest
     return value

@@ -57,6 +57,9 @@ class Process:
             self.stop()
             raise AssertionError(f"{self._name} did not end within {timeout_s} s: {self.said()}") from None
 
+    def signal(self, number: int) -> None:
+        self._child.send_signal(number)
+
     def kill(self) -> None:
         """Ends it without a word: nothing of it runs any more."""
         self._child.kill()

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from aiortc import MediaStreamTrack
 from livekit.protocol import rtc
 
-from .aiortc_link import Link, OnData, OnTrack, Suites
-from .signalling import Signalling
+from .link import Link, OnData, OnTrack, Suites
+from ..signalling import Signalling
 
 SECTIONS_AT_JOIN = 3
 ANSWER_TIMEOUT_S = 10.0

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from aiortc import MediaStreamTrack
 from livekit.protocol import models, rtc
 
-from .aiortc_connection import Connection, Dual, Single
-from .aiortc_media import Camera, Microphone, hear, watch
-from .flow import audio_flows, data_flows, video_flows
-from .media import SIGNATURES, AudioWitness, Signature, VideoWitness
-from .participant import Heard, Participant
-from .tokens import token
-from .wait import until
+from .connection import Connection, Dual, Single
+from .media import Camera, Microphone, hear, watch
+from ..flow import audio_flows, data_flows, video_flows
+from ..media import SIGNATURES, AudioWitness, Signature, VideoWitness
+from ..participant import Heard, Participant
+from ..tokens import token
+from ..wait import until
 
 
 class AiortcParticipant(Participant):

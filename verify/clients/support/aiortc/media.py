@@ -9,8 +9,8 @@ from aiortc import MediaStreamTrack
 from aiortc.mediastreams import MediaStreamError
 from av import AudioFrame, VideoFrame
 
-from .media import FPS, SAMPLE_RATE, AudioWitness, Signature, VideoWitness, picture, tone
-from .participant import Participant
+from ..media import FPS, SAMPLE_RATE, AudioWitness, Signature, VideoWitness, picture, tone
+from ..participant import Participant
 
 AUDIO_CHUNK = SAMPLE_RATE // 50
 VIDEO_CLOCK = 90_000

@@ -1,0 +1,82 @@
+"""Data between participants while their room has no controller."""
+
+import asyncio
+import functools
+
+import pytest
+from support.aiortc.participant import AiortcParticipant
+from support.call import ROOM, owner_of
+from support.cluster import KEY, Cluster, cluster, missing
+from support.media import SIGNATURES
+from support.tokens import token
+from support.wait import until
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=f"SKIPPED, clusters were not tested: {missing()} missing")
+# aiortc is at loopback.
+at_loopback = functools.partial(cluster, hosts=False)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("single", [True, False], ids=["one connection", "two connections"])
+async def test_data_goes_on_while_a_room_has_no_controller(tmp_path, single):
+    async with at_loopback(tmp_path) as running:
+        people = [AiortcParticipant(name, SIGNATURES[n]) for n, name in enumerate(("ada", "bob", "cat"))]
+        try:
+            for person in people:
+                await person.join(running.url, token(ROOM, person.identity, **KEY), single=single)
+            ada, bob, cat = people
+            await _is_heard(ada, b"before", [bob, cat])
+            told = _told(running)
+            for controller in running.controllers:
+                controller.kill()
+            await _is_heard(ada, b"to all", [bob, cat])
+            await _is_heard(bob, b"to one", [ada], to=["ada"])
+            await _is_heard(cat, b"in a hurry", [ada, bob], reliable=False)
+            assert not cat.heard(b"to one")
+            numbered = [f"message {number}".encode() for number in range(200)]
+            for payload in numbered:
+                await bob.send(payload)
+            await until("all messages have arrived", lambda: cat.heard(numbered[-1]), 5)
+            assert [heard.payload for heard in cat.inbox if heard.payload.startswith(b"message")] == numbered
+            assert {heard.sender for heard in cat.inbox if heard.payload.startswith(b"message")} == {"bob"}
+            await until("the node has counted them", lambda: _told(running) - told >= 203, 10)
+        finally:
+            await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)
+
+
+@pytest.mark.timeout(120)
+async def test_a_node_passes_data_on_under_the_rights_that_its_next_controller_says(tmp_path, call):
+    async with at_loopback(tmp_path) as running:
+        people = [AiortcParticipant(name, SIGNATURES[n]) for n, name in enumerate(("ada", "bob"))]
+        mute = AiortcParticipant("mute", SIGNATURES[2])
+        try:
+            for person in people:
+                await person.join(running.url, token(ROOM, person.identity, **KEY), single=False)
+            await mute.join(running.url, token(ROOM, "mute", grants={"canPublishData": False}, **KEY), single=False)
+            ada, bob = people
+            await _is_heard(ada, b"before", [bob, mute])
+            owner = owner_of(running)
+            owner.kill()
+            # A person that comes later is served as well: the call is taken over by then.
+            viewer = await call.join(running.url, "late")
+            await until("the newcomer sees everybody", lambda: viewer.others >= {"ada", "bob", "mute"}, 20)
+            await _is_heard(ada, b"after", [bob, mute, viewer])
+            await viewer.send(b"from the newcomer")
+            await until("the newcomer is heard", lambda: bob.heard(b"from the newcomer"), 5)
+            await mute.send(b"not allowed")
+            await _is_heard(bob, b"the last", [ada, mute])
+            assert not ada.heard(b"not allowed") and not bob.heard(b"not allowed")
+        finally:
+            await asyncio.gather(*(person.leave() for person in [*people, mute]), return_exceptions=True)
+
+
+async def _is_heard(sender, payload: bytes, by: list, **how) -> None:
+    await sender.send(payload, **how)
+    for person in by:
+        await until(f"{payload!r} reaches {person.identity}", lambda person=person: person.heard(payload), 3)
+        assert person.heard(payload).sender == sender.identity
+
+
+def _told(running: Cluster) -> float:
+    """How many messages the node has passed on by itself."""
+    return running.media[0].figure('weir_fence_total{reason="passed_on"}')

@@ -1,0 +1,1 @@
+"""Participants whose connections are those of aiortc."""

@@ -1,0 +1,1 @@
+"""Machines of a test: network namespaces, what is between them, and its faults."""
