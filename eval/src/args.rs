@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use eval::client::{Impairment, Mode, RouteKind};
+use eval::client::Mode;
 use eval::floor::Cable;
+use eval::impairment::Impairment;
 use eval::media::{PublishPlan, VideoPlan};
 use eval::scenario::{Behaviour, Scenario};
+use eval::transport::RouteKind;
 
 pub(crate) use compare::CompareArguments;
 

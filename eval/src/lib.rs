@@ -10,22 +10,24 @@
 //! the server that it measures.
 //!
 //! Start with [`run`]. Its parts are [`client`], one client; [`media`], the packets that it sends
-//! and receives; [`measure`], the counting; and [`net`], the sockets. [`floor`] measures a lower
-//! bound for the cost of any server, [`suite`] measures a server beside the floor, [`routes`]
-//! measures TCP and TURN beside UDP, [`compare`] compares servers.
+//! and receives; [`transport`], their way to the server; [`measure`], the counting; and [`net`],
+//! the sockets. [`floor`] measures a lower bound for the cost of any server, [`suite`] measures a
+//! server beside the floor, [`routes`] measures TCP and TURN beside UDP, [`compare`] compares
+//! servers.
 
 #![forbid(unsafe_code)]
 
 pub mod client;
 pub mod compare;
 pub mod floor;
+pub mod impairment;
 pub mod measure;
 pub mod media;
-pub mod net;
 pub mod report;
 pub mod routes;
 pub mod run;
 pub mod scenario;
 pub mod suite;
+pub mod transport;
 
-pub use harness::clock;
+pub use harness::{clock, net};

@@ -8,10 +8,10 @@ use std::fmt::{self, Write};
 
 use harness::Spread;
 
-use crate::client::RouteKind;
 use crate::report::Report;
 use crate::run::{RunError, Settings};
 use crate::suite::Suite;
+use crate::transport::RouteKind;
 
 /// The routes with their names, the one that the others are compared with first.
 const ROUTES: [(RouteKind, &str); 4] = [

@@ -16,6 +16,7 @@ mod datagrams;
 mod histogram;
 mod instructions;
 mod machine;
+pub mod net;
 pub mod page;
 mod place;
 mod processes;

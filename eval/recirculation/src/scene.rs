@@ -194,6 +194,7 @@ fn shown(mac: [u8; 6]) -> String {
 fn leg(local: SocketAddr, remote: SocketAddr) -> Leg {
     Leg {
         paths: vec![Path { local, remote }],
+        shared: None,
         protection: Protection::Clear,
         extensions_in: ExtensionMap::default(),
         extensions_out: ExtensionMap::default(),

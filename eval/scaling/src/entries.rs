@@ -63,6 +63,7 @@ pub(crate) fn leg(id: LegId) -> Leg {
     let (ingress, egress) = keys(id);
     Leg {
         paths: vec![path(id)],
+        shared: None,
         protection: Protection::Srtp { ingress, egress },
         extensions_in: extensions(),
         extensions_out: extensions(),

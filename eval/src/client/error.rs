@@ -1,6 +1,6 @@
-use super::sdp::SdpError;
 use super::signal::SignalError;
-use super::transport::TransportError;
+use crate::transport::TransportError;
+use crate::transport::sdp::SdpError;
 
 /// Why a participant is out. All are final for it.
 #[derive(Debug)]

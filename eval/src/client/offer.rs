@@ -1,9 +1,9 @@
 //! Offers and answers of the clients: VP8 with retransmission, Opus, and the header extensions of a
 //! browser.
 
-use super::sdp::{Description, Direction, Format, Kind, Media, Setup};
-use super::transport::Transport;
 use crate::media::{Carries, Inbound, Negotiated, Outbound};
+use crate::transport::Transport;
+use crate::transport::sdp::{Description, Direction, Format, Kind, Media, Setup};
 
 const MID: &str = "urn:ietf:params:rtp-hdrext:sdes:mid";
 const TRANSPORT_SEQUENCE: &str = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01";

@@ -5,9 +5,9 @@ use std::time::Duration;
 use livekit_protocol::{ClientInfo, ConnectionSettings, JoinRequest, WrappedJoinRequest, client_info};
 use prost::Message as _;
 
-use super::impairment::Impairment;
-use super::route::RouteKind;
+use crate::impairment::Impairment;
 use crate::media::{PublishPlan, Speech};
+use crate::transport::RouteKind;
 
 /// The protocol of a client: one of LiveKit's two forms, or another server's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

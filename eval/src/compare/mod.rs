@@ -8,6 +8,7 @@
 //! Results go to the terminal, to a table of all runs, to a drawing, and
 //! between the markers of a page ([`document`]).
 
+mod bench;
 mod compared;
 mod config;
 mod csv;

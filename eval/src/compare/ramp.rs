@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::bench::{Bench, Job, Outcome};
 use super::experiment::{Limit, Unit};
 use super::figures::{Doubt, strangers};
-use super::round::{Bench, Job, Outcome};
 use crate::clock;
 use crate::report::Report;
 

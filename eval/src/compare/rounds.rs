@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use super::bench::{Bench, FLOOR, Job, Outcome};
 use super::compared::{ComparisonResult, Runs, draw, rows, tables};
 use super::curves;
 use super::document::{Section, conditions};
 use super::experiment::{Case, Experiment};
 use super::figures::Figures;
-use super::round::{Bench, FLOOR, Job, Outcome, Round, Subprocess};
+use super::round::{Round, Subprocess};
 use super::targets::Targets;
 use super::{CompareError, Options};
 use crate::report::Report;

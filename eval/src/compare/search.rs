@@ -6,13 +6,14 @@ use std::fmt::Write as _;
 use harness::Spread;
 use harness::bars::{Bar, Drawing, Group, Panel};
 
+use super::bench::{Bench, Outcome};
 use super::csv;
 use super::curves;
 use super::document::{Section, conditions};
 use super::experiment::{Climb, Experiment, Limit, Unit};
 use super::figures::{Figures, strangers};
 use super::ramp::{Progress, Ramp, Verdict, judge};
-use super::round::{Bench, Outcome, Subprocess};
+use super::round::Subprocess;
 use super::rounds::load;
 use super::targets::{Server, Targets};
 use super::{CompareError, Options};

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use harness::{Place, software};
 
+use super::bench::{FLOOR, Job};
 use super::config::{Configuration, ServerEntry};
-use super::round::{FLOOR, Job};
 use super::{CompareError, Options};
 
 /// The number of the first server's place; the floor's is the one before.

@@ -9,11 +9,12 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 
 use super::PROFILE;
 use super::publishing::Publishing;
-use crate::client::seal_rtcp;
+use super::source::{AUDIO, VIDEO};
 use crate::clock;
 use crate::media::{Carries, Inbound, Meter, Reporter, Totals};
 use crate::net::{self, Inbox};
 use crate::run::TICK;
+use crate::transport::seal_rtcp;
 
 /// Clients without a handshake: they receive, decrypt and count as real ones do.
 pub(crate) struct Sinks {
@@ -35,9 +36,6 @@ struct Sink {
     sealer: Sealer,
 }
 
-/// The payload types of the floor's packets.
-pub(crate) const VIDEO: u8 = 96;
-pub(crate) const AUDIO: u8 = 111;
 /// How long to wait for packets before looking at the clock.
 const WAIT: Duration = Duration::from_millis(10);
 /// Every RTP header of the floor has this length: no extensions.

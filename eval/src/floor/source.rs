@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use super::Orders;
-use super::sinks::{AUDIO, VIDEO};
 use crate::clock;
 use crate::media::{
     AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, Camera, Negotiated, Outbound, Place, write_audio, write_video,
 };
 
+/// The payload types of the floor's packets.
+pub(crate) const VIDEO: u8 = 96;
+pub(crate) const AUDIO: u8 = 111;
 /// Room for any packet.
 pub(crate) const SLOT: usize = 1400;
 

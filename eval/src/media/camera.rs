@@ -6,7 +6,7 @@ use super::layers::{Dependency, TemporalLayers};
 use super::outbound::Place;
 use super::pacer::Pacer;
 use super::payload::{Fragment, fragment_sizes};
-use super::publisher::PublishPlan;
+use super::publish_plan::PublishPlan;
 use super::schedule::{Frame, VideoPlan, VideoSchedule};
 
 const VIDEO_CLOCK: u64 = 90_000;

@@ -9,7 +9,7 @@ use wire::{NtpTime, RtpTimestamp, SequenceNumber, Ssrc};
 use super::inbound::Inbound;
 use super::instream::Reception;
 use super::publisher::Publisher;
-use crate::client::Transport;
+use crate::transport::Transport;
 
 /// Between two receiver or sender reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);

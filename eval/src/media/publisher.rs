@@ -3,31 +3,16 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
 use super::Stamp;
 use super::camera::Camera;
 use super::layers::Dependency;
 use super::ledger::{Ledger, Sent};
 use super::outbound::{Negotiated, Outbound, Place, Written};
 use super::payload::{write_audio, write_video};
-use super::schedule::VideoPlan;
+use super::publish_plan::PublishPlan;
 use super::speech::{Speech, SpeechSchedule, Utterance};
-use crate::client::{Dice, Transport};
-
-/// The media that a participant publishes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PublishPlan {
-    /// The camera, if it has one.
-    pub video: Option<VideoPlan>,
-    /// Whether the camera's video has three temporal layers.
-    pub layered: bool,
-    /// Whether the camera's packets are sent in small bursts, as libwebrtc's are, instead of a
-    /// frame at once.
-    pub paced: bool,
-    /// Whether it has a microphone.
-    pub audio: bool,
-}
+use crate::impairment::Dice;
+use crate::transport::Transport;
 
 /// Room for header, extensions, payload and tag of any packet.
 const SLOT: usize = 1400;

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::{Impairment, Plan};
+use crate::client::Plan;
+use crate::impairment::Impairment;
 use crate::measure::{Busiest, Histogram, Tally};
 
 pub use joining::{Changes, Joining, Signalling, Spread};

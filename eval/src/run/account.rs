@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::changes::Changed;
-use super::joining::Joined;
 use super::world::World;
 use super::{Settings, Window};
 use crate::client::{Mode, Participant, Purpose};
@@ -94,6 +93,18 @@ impl Sample {
     fn generator_cpu_since(&self, earlier: &Self) -> Duration {
         self.generator.cpu.saturating_sub(earlier.generator.cpu)
     }
+}
+
+/// Durations of joining.
+pub(crate) struct Joined {
+    /// From the first connection until everybody heard everybody.
+    pub all: Duration,
+    /// From the first that began to the last that did.
+    pub beginning: Duration,
+    /// The machine before the first connection, and when everybody heard everybody.
+    pub samples: [Sample; 2],
+    /// Packets that had arrived by then.
+    pub replicas: u64,
 }
 
 /// The processes that are meant to be busy.

@@ -1,4 +1,5 @@
-use crate::client::{ParticipantError, SignalError, TransportError};
+use crate::client::{ParticipantError, SignalError};
+use crate::transport::TransportError;
 
 /// Why there is no measurement.
 #[derive(Debug)]

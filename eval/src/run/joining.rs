@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::account::Sample;
+use super::account::{Joined, Sample};
 use super::world::World;
 use super::{RunError, Settings};
 use crate::client::Participant;
@@ -16,18 +16,6 @@ const JOIN_PATIENCE: Duration = Duration::from_millis(250);
 const JOIN_TIMEOUT: Duration = Duration::from_secs(40);
 /// Time to serve the joined clients before looking again.
 const PAUSE: Duration = Duration::from_millis(5);
-
-/// Durations of joining.
-pub(crate) struct Joined {
-    /// From the first connection until everybody heard everybody.
-    pub all: Duration,
-    /// From the first that began to the last that did.
-    pub beginning: Duration,
-    /// The machine before the first connection, and when everybody heard everybody.
-    pub samples: [Sample; 2],
-    /// Packets that had arrived by then.
-    pub replicas: u64,
-}
 
 impl World {
     /// Joins everybody and waits until everybody receives the intended streams.

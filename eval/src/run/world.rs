@@ -8,10 +8,11 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 
 use super::agenda::Agenda;
 use super::{RunError, Settings};
-use crate::client::{Identity, Joining, Participant, Plan, Traffic};
+use crate::client::{Joining, Participant, Plan, Traffic};
 use crate::clock;
 use crate::media::{Ledger, Shown, Totals};
 use crate::net::{self, Inbox};
+use crate::transport::Identity;
 
 /// How often timers are looked at.
 pub const TICK: Duration = Duration::from_millis(10);

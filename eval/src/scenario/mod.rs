@@ -5,8 +5,10 @@ mod plans;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::client::{Impairment, Mode, RouteKind};
+use crate::client::Mode;
+use crate::impairment::Impairment;
 use crate::media::PublishPlan;
+use crate::transport::RouteKind;
 
 /// The rooms and participants of a run.
 ///

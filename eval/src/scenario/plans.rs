@@ -105,8 +105,10 @@ fn sources(participant: u32, publish: &PublishPlan) -> impl Iterator<Item = u32>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::{Impairment, Mode, RouteKind};
+    use crate::client::Mode;
+    use crate::impairment::Impairment;
     use crate::media::VideoPlan;
+    use crate::transport::RouteKind;
 
     const BEHAVIOUR: Behaviour = Behaviour {
         publish: PublishPlan {

@@ -132,6 +132,7 @@ fn know(side: &Side, address: Ipv4Addr, mac: &str) -> Result<(), Unavailable> {
 fn leg(local: SocketAddr, remote: SocketAddr) -> Leg {
     Leg {
         paths: vec![Path { local, remote }],
+        shared: None,
         protection: Protection::Clear,
         extensions_in: ExtensionMap::default(),
         extensions_out: ExtensionMap::default(),

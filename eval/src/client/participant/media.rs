@@ -9,11 +9,11 @@ use super::negotiation::track_id;
 use super::{PUBLISHER, Participant, media_token};
 use crate::client::error::ParticipantError;
 use crate::client::offer;
-use crate::client::sdp::{Kind, Media};
-use crate::client::transport::{Incoming, TransportError};
 use crate::clock;
 use crate::media::{Ledger, Totals};
 use crate::net::{Datagram, Inbox};
+use crate::transport::sdp::{Kind, Media};
+use crate::transport::{Incoming, TransportError};
 
 impl Participant {
     /// Reads one of its transports.

@@ -14,15 +14,13 @@ use nix::sys::epoll::Epoll;
 
 use super::downlink::Downlink;
 use super::error::ParticipantError;
-use super::identity::Identity;
-use super::impairment::Dice;
 use super::plan::{Mode, Plan, signalling_path};
-use super::route::Route;
-use super::sdp::{Description, Media};
 use super::signal::{Admission, Server, Signal, Traffic};
-use super::transport::Transport;
 use crate::clock;
+use crate::impairment::Dice;
 use crate::media::{FeedbackCounts, Inbound, Meter, Publisher, Reporter, Shown};
+use crate::transport::sdp::{Description, Media};
+use crate::transport::{Identity, Route, Transport};
 
 pub use milestones::Milestones;
 

@@ -12,10 +12,9 @@ use super::{PUBLISHER, Participant, SUBSCRIBER, media_token};
 use crate::client::error::ParticipantError;
 use crate::client::offer;
 use crate::client::plan::Mode;
-use crate::client::route::Route;
-use crate::client::sdp::{Description, Kind, Setup};
-use crate::client::transport::{Transport, TransportError};
 use crate::net;
+use crate::transport::sdp::{Description, Kind, Setup};
+use crate::transport::{Route, Transport, TransportError};
 
 /// Receiving sections of each kind that a `/rtc/v1` client offers at first.
 const FIRST_SECTIONS: u32 = 3;

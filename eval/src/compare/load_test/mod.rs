@@ -5,10 +5,10 @@ mod table;
 
 use harness::software;
 
+use super::bench::Job;
 use super::compared::ComparisonResult;
 use super::document::{Section, conditions};
 use super::experiment::{Experiment, Pair};
-use super::round::Job;
 use super::rounds::{ROUNDS, run_by_turns};
 use super::targets::{Server, Targets};
 use super::tester::LoadTest;

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use dimpl::{Dtls, Output};
 
-use super::{Transport, TransportError};
-use crate::client::identity::fingerprint;
-use crate::client::srtp::Srtp;
+use super::Transport;
+use super::error::TransportError;
+use super::identity::fingerprint;
+use super::srtp::Srtp;
 
 /// The DTLS connection, from its first flight to its end.
 pub(super) struct Handshake {

@@ -2,7 +2,12 @@
 
 mod error;
 mod handshake;
+mod identity;
 mod media;
+mod route;
+mod sctp;
+pub mod sdp;
+mod srtp;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -15,15 +20,18 @@ use is::stun::{StunMessage, StunPacket};
 use is::{Candidate, IceAgent, IceAgentEvent, IceCreds, Protocol};
 use wire::PacketKind;
 
-use super::identity::Identity;
-use super::route::{Forwarder, Route};
-use super::sctp::Sctp;
-use super::sdp::{Description, Media, Setup};
-use super::srtp::Srtp;
 use crate::net::Datagram;
 use handshake::Handshake;
+use route::Forwarder;
+use sctp::Sctp;
+use sdp::{Description, Media, Setup};
+use srtp::Srtp;
 
 pub use error::TransportError;
+pub use identity::Identity;
+pub(crate) use route::Route;
+pub use route::RouteKind;
+pub use srtp::seal_rtcp;
 
 /// The contents of a datagram, decrypted.
 pub enum Incoming<'a> {

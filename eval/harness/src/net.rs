@@ -1,4 +1,4 @@
-//! The generator's sockets: many datagrams a system call, stamped by the kernel as they arrive.
+//! Sockets of a generator: many datagrams a system call, stamped by the kernel as they arrive.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -67,9 +67,9 @@ pub struct Inbox {
 
 /// One datagram as it arrived; its bytes may be decrypted in place.
 pub struct Datagram<'a> {
-    /// The datagram.
+    /// The bytes of the datagram.
     pub bytes: &'a mut [u8],
-    /// The sender's address.
+    /// The address that it came from.
     pub from: SocketAddr,
     /// When it arrived, in nanoseconds since 1970.
     pub arrived_ns: u64,
@@ -227,9 +227,9 @@ fn sent<S: Copy + nix::sys::socket::SockaddrLike>(
 mod tests {
     use super::*;
 
-    fn read_all(inbox: &mut Inbox, socket: &UdpSocket) -> Vec<(Vec<u8>, u64)> {
+    fn read_all(buffers: &mut Inbox, socket: &UdpSocket) -> Vec<(Vec<u8>, u64)> {
         let mut seen = Vec::new();
-        while inbox
+        while buffers
             .read(socket, |d| seen.push((d.bytes.to_vec(), d.arrived_ns)))
             .expect("readable")
         {}
@@ -250,8 +250,8 @@ mod tests {
         let slices: Vec<_> = singles.iter().map(|bytes| [IoSlice::new(bytes)]).collect();
         assert_eq!(send_each(&sender, &slices).expect("sent"), 2);
 
-        let mut inbox = Inbox::default();
-        let seen = read_all(&mut inbox, &receiver);
+        let mut buffers = Inbox::default();
+        let seen = read_all(&mut buffers, &receiver);
         let bytes: Vec<Vec<u8>> = seen.iter().map(|(bytes, _)| bytes.clone()).collect();
         let mut expected: Vec<Vec<u8>> = (0..5u8).map(|value| vec![value; 100]).collect();
         expected.extend([vec![7; 30], vec![8; 30]]);
@@ -261,6 +261,6 @@ mod tests {
                 .all(|(_, at)| (before..=crate::clock::wall_ns()).contains(at)),
             "arrival times are the wall clock's"
         );
-        assert!(read_all(&mut inbox, &receiver).is_empty());
+        assert!(read_all(&mut buffers, &receiver).is_empty());
     }
 }

@@ -1,3 +1,5 @@
+//! Loss and delay in the networks of clients.
+
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@ use backend_udp::srtp::{Opener, Sealer, rtcp_overhead};
 use dataplane::{MasterKey, SrtpProfile};
 use dimpl::KeyingMaterial;
 
-use super::transport::TransportError;
+use super::error::TransportError;
 
 /// Both directions of a transport's media protection.
 pub(crate) struct Srtp {

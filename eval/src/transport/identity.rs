@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use dimpl::DtlsCertificate;
 
-use super::transport::TransportError;
+use super::error::TransportError;
 
 /// Identity that all clients of the generator share. One certificate costs less than one for each
 /// client, and servers accept it.

@@ -1,7 +1,7 @@
 //! Media over a transport that has keys: received packets are decrypted, sent ones encrypted.
 
+use super::srtp::{header_len, seal_rtcp};
 use super::{Incoming, Transport};
-use crate::client::srtp::{header_len, seal_rtcp};
 
 impl Transport {
     pub(super) fn open_rtp<'a>(&mut self, bytes: &'a mut [u8]) -> Incoming<'a> {
