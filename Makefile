@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build dist deb page test bench compare media-relay scaling adaptation connect papers bench-crowd bench-routes lint deny fuzz p4-check setup-build setup-test clean
+.PHONY: help browsers-packages run build dist deb page test bench compare media-relay scaling cascade adaptation connect papers bench-crowd bench-routes lint deny fuzz p4-check setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -55,6 +55,9 @@ bench-routes: build ## Measure the cost of a packet over TCP and TURN beside UDP
 	cargo build --release --locked -p eval
 	BENCH_CONFIG=eval/routes.yaml BENCH_COMMAND=routes eval/run --seconds 3 --settle 1 $(ARGS)
 
+cascade: setup-build ## Measure one room on one, two and four media nodes: ARGS="--rounds 1"; eval/cascade/README.md.
+	eval/cascade/run $(ARGS)
+
 scaling: setup-build ## Measure how cost grows with receivers, rooms and tables, into docs/measured/performance.md; it may be a busy machine.
 	cargo build --release --locked -p scaling
 	target/release/weir-scaling $(ARGS)
@@ -92,4 +95,4 @@ setup-test:
 
 clean: ## Remove what was built.
 	cargo clean
-	rm -rf web/dist web/node_modules testkit/browsers/node_modules verify/browsers/node_modules verify/clients/.venv verify/sip/.venv scripts/deny/.venv
+	rm -rf web/dist web/node_modules testkit/browsers/node_modules verify/browsers/node_modules verify/clients/.venv verify/sip/.venv scripts/deny/.venv packaging/lint/.venv packaging/lint/.tools

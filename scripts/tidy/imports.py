@@ -10,6 +10,8 @@ from pathlib import Path
 LAYERS = ["third-party", "crates", "backends", "stores", "testkit", "server", "verify", "eval"]
 RELEASED = ("crates", "backends", "stores", "server")
 USE = re.compile(r"\b(?:use|pub(?:\([\w: ]+\))? use)\s+((?:crate|super|self)::[^;]+);")
+# Paths in code name modules as well as imports do; those of `pub(in ..)` do not.
+PATH = re.compile(r"\bpub\(in [\w:]+\)|\b((?:crate|super)(?:::\w+)+)")
 
 
 def loops(paths, root):
@@ -80,24 +82,25 @@ def exported(root_file, modules):
 
 
 def targets(text, module, modules, exports):
-    """The modules that a text imports from; a name of the crate's root counts as its module."""
-    for found in USE.finditer(text):
-        for path in spread(re.sub(r"\s+", "", found.group(1))):
-            parts = path.split("::")
-            if parts[0] == "crate":
-                base, parts = (), parts[1:]
-            else:
-                base = module
-                while parts and parts[0] in ("self", "super"):
-                    base = base[:-1] if parts[0] == "super" else base
-                    parts = parts[1:]
-            full = base + tuple(parts)
-            if full[:1] not in modules and full[:1]:
-                full = exports.get(full[0], full)
-            while full and full not in modules:
-                full = full[:-1]
-            if full and full != module:
-                yield full
+    """The modules that a text imports from or names; a name of the crate's root counts as its module."""
+    imported = [path for found in USE.finditer(text) for path in spread(re.sub(r"\s+", "", found.group(1)))]
+    named = [path for path in PATH.findall(USE.sub("", text)) if path]
+    for path in imported + named:
+        parts = path.split("::")
+        if parts[0] == "crate":
+            base, parts = (), parts[1:]
+        else:
+            base = module
+            while parts and parts[0] in ("self", "super"):
+                base = base[:-1] if parts[0] == "super" else base
+                parts = parts[1:]
+        full = base + tuple(parts)
+        if full[:1] not in modules and full[:1]:
+            full = exports.get(full[0], full)
+        while full and full not in modules:
+            full = full[:-1]
+        if full and full != module:
+            yield full
 
 
 def spread(path):

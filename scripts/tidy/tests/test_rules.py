@@ -125,6 +125,16 @@ class Imports(unittest.TestCase):
         })
         self.assertEqual(list(imports.loops(paths, root)), [("crates/a/src", ["one", "two"])])
 
+    def test_a_loop_through_a_path_in_code_is_found(self):
+        root, paths = tree({
+            "crates/a/src/lib.rs": "mod one;\nmod two;",
+            "crates/a/src/one.rs": "use crate::two::Two;",
+            "crates/a/src/two.rs": "pub(in crate::one) fn two() { crate::one::one() }",
+        })
+        self.assertEqual(list(imports.loops(paths, root)), [("crates/a/src", ["one", "two"])])
+        (root / "crates/a/src/two.rs").write_text("pub(in crate::one) fn two() {}")
+        self.assertEqual(list(imports.loops(paths, root)), [])
+
     def order(self, dependencies):
         root, _ = tree({
             "Cargo.toml": '[workspace]\nmembers = ["crates/a", "server", "testkit/low", "testkit/high"]\n'
