@@ -51,12 +51,17 @@ class Call:
     async def flows(self, frames: int = 15) -> None:
         """Everybody decodes further frames of everybody else."""
         before = {pair: self.frames(*pair) for pair in self.pairs()}
-        await until(
-            "everybody sees everybody",
-            lambda: all(self.frames(*pair) >= before[pair] + frames for pair in self.pairs()),
-            20,
-            lambda: {(a.identity, b.identity): self.frames(a, b) - before[a, b] for a, b in self.pairs()},
-        )
+
+        def late() -> list:
+            return [pair for pair in self.pairs() if self.frames(*pair) < before[pair] + frames]
+
+        try:
+            await until("everybody sees everybody", lambda: not late(), 20)
+        except AssertionError as failure:
+            for watcher, publisher in late():
+                seen = f"{watcher.identity} sees {self.frames(watcher, publisher) - before[watcher, publisher]}"
+                failure.add_note(f"{seen} of {publisher.identity}: {await watcher.received(publisher.identity)}")
+            raise
 
     def pairs(self):
         return [(a, b) for a in self.people for b in self.people if a is not b]

@@ -21,7 +21,7 @@ async def video_flows(publisher: Participant, viewer: Participant, seconds: floa
     rates = []
     while len(rates) < WINDOWS and max(rates, default=0) < 0.9:
         start = witness.frames
-        await _decodes(witness, FRAMES, 3 * FRAMES / FPS, f"{us} goes on decoding {them}")
+        await _decodes(witness, FRAMES, seconds, f"{us} goes on decoding {them}")
         assert witness.backward(start) == 0, f"{us} saw {them}'s pictures go back: {witness.numbers[start:]}"
         rates.append(FRAMES / max(witness.advance(start, FRAMES), 1))
     assert max(rates) >= 0.9, f"{us} decoded {rates} of the frames {them} drew: {witness.numbers[-WINDOWS * FRAMES :]}"

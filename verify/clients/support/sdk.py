@@ -43,6 +43,18 @@ class SdkParticipant(Participant):
     def others(self) -> set[str]:
         return set(self.room.remote_participants)
 
+    async def received(self, identity: str) -> list[str]:
+        """The counts of the SDK about each video track that it has of somebody, for a failure's message."""
+        publisher = self.room.remote_participants.get(identity)
+        tracks = [it.track for it in publisher.track_publications.values() if it.track] if publisher else []
+        counts = []
+        for track in tracks:
+            state = rtc.StreamState.Name(track.stream_state)
+            inbound = [it.inbound_rtp for it in await track.get_stats() if it.HasField("inbound_rtp")]
+            shown = [f"{it.stream} {it.received} {it.inbound}".replace("\n", " ") for it in inbound]
+            counts.append(f"{track.sid} {state} {shown}")
+        return counts
+
     async def publish_video(
         self,
         width: int = 320,
@@ -91,7 +103,7 @@ class SdkParticipant(Participant):
             source.capture_frame(frame)
             number += 1
             self.frames_sent = number
-            # An encoder drops the first of two pictures that come at once, as after a pause of this process.
+            # An encoder drops the first of two pictures that come at once, as after a pause.
             due = max(due + 1 / FPS, loop.time() + 0.5 / FPS)
             await asyncio.sleep(due - loop.time())
 
