@@ -1,9 +1,9 @@
 //! Calls of SIP proxies: the sockets for proxies, and the task that owns all calls.
 //!
 //! [`task`] owns the state machine; [`datagrams`], [`streams`], [`http`] and [`websocket`] bring it
-//! requests of proxies and take its answers. [`journal`] keeps calls beyond the end of the process,
-//! where configured. Commands go to the media node like the controller's, and its notices arrive
-//! like the controller's.
+//! the [`requests`] of proxies and take its answers. [`journal`] keeps calls beyond the end of the
+//! process, where configured. Commands go to the media node like the controller's, and its notices
+//! arrive like the controller's.
 
 mod access;
 mod client;
@@ -14,6 +14,7 @@ mod journal;
 mod machine;
 mod notify;
 mod others;
+mod requests;
 mod saver;
 mod streams;
 mod task;
@@ -35,9 +36,9 @@ use crate::os::refused::{self, Transport};
 use crate::os::udp;
 use access::Access;
 pub(crate) use dependencies::Dependencies;
+pub(crate) use requests::Handle;
+use requests::Protocol;
 use saver::Saver;
-pub(crate) use task::Handle;
-use task::Protocol;
 pub(crate) use thread::SipThread;
 
 /// Listens to proxies, and serves them from now on, on a thread of their own. The task is the one

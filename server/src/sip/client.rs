@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 
-use super::task::Handle;
+use super::requests::Handle;
 use crate::clients::connection_slots::ConnectionSlot;
 use crate::http::page;
 

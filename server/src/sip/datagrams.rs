@@ -6,7 +6,7 @@ use tokio::net::UdpSocket;
 use tracing::warn;
 
 use super::access::Access;
-use super::task::{Handle, Protocol, ReplyTo};
+use super::requests::{Handle, Protocol, ReplyTo};
 
 /// The longest datagram there is.
 const DATAGRAM_MAX: usize = 65_536;

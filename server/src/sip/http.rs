@@ -17,7 +17,7 @@ use tracing::debug;
 
 use super::access::Access;
 use super::client::{Client, refuse};
-use super::task::{Handle, Protocol};
+use super::requests::{Handle, Protocol};
 use super::websocket;
 use crate::clients::accept::next_connection;
 use crate::clients::connection_slots::Evicted;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::debug;
 
 use super::access::Access;
-use super::task::{Handle, Protocol};
+use super::requests::{Handle, Protocol};
 use crate::clients::accept::next_connection;
 use crate::clients::connection_slots::{ConnectionSlot, Evicted};
 use crate::metrics::closed::Closed;

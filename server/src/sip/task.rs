@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use sip::{CallController, Counter, Input, Output, PassOutcome, PeerEvent, PeerMessage, Request, RequestId};
 use southbound::Command;
 use southbound::relay::{Refusal, RelayNotice};
-use tokio::net::UdpSocket;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
 
@@ -18,6 +17,7 @@ use super::dependencies::Dependencies;
 use super::machine;
 use super::notify::Notifier;
 use super::others::{Others, PassedBack};
+use super::requests::{ControlMessage, Handle, Protocol, ProxyRequest, ReplyTo};
 use super::saver::Saver;
 use crate::cluster::relays::RelayEvent;
 use crate::config;
@@ -43,96 +43,16 @@ const MACHINE_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ports that could not be opened are logged, at most.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// In which form a proxy speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    /// `ng` with a cookie.
-    Ng,
-    /// `ng` without one.
-    NgPlain,
-    /// rtpproxy's with a cookie.
-    Rtpproxy,
-    /// rtpproxy's without one.
-    RtpproxyPlain,
-}
-
-/// The destination of an answer.
-pub(crate) enum ReplyTo {
-    /// To this address, from this socket.
-    Datagram(Arc<UdpSocket>, SocketAddr),
-    /// To whoever waits for it.
-    Waiting(oneshot::Sender<Arc<[u8]>>),
-    /// To the machine of the cluster that has passed the request on.
-    Passed(PassedBack),
-}
-
-struct ControlMessage {
-    protocol: Protocol,
-    from: Option<IpAddr>,
-    message: Vec<u8>,
-    reply_to: ReplyTo,
-}
-
-enum ProxyRequest {
-    Request(ControlMessage),
-    Alive(oneshot::Sender<()>),
-    Drain,
-    EndingCalls(oneshot::Sender<usize>),
-}
-
-/// The task is gone.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gone;
-
-/// The sockets' handle on the task.
-#[derive(Clone)]
-pub(crate) struct Handle(mpsc::Sender<ProxyRequest>);
-
-impl Handle {
-    /// Passes on a proxy's request.
-    pub(crate) async fn ask(
-        &self,
-        protocol: Protocol,
-        from: Option<IpAddr>,
-        message: Vec<u8>,
-        reply_to: ReplyTo,
-    ) -> Result<(), Gone> {
-        let asked = ControlMessage {
-            protocol,
-            from,
-            message,
-            reply_to,
-        };
-        self.0.send(ProxyRequest::Request(asked)).await.map_err(|_| Gone)
-    }
-
-    /// Whether the task answers. The caller sets the time limit.
-    pub(crate) async fn is_alive(&self) -> bool {
-        let (answer, answered) = oneshot::channel();
-        self.0.send(ProxyRequest::Alive(answer)).await.is_ok() && answered.await.is_ok()
-    }
-
-    /// Refuses new calls from now on.
-    pub(crate) async fn drain(&self) {
-        let _ = self.0.send(ProxyRequest::Drain).await;
-    }
-
-    /// The number of calls that are not over and end with the process.
-    pub(crate) async fn ending_calls(&self) -> usize {
-        let (answer, answered) = oneshot::channel();
-        match self.0.send(ProxyRequest::EndingCalls(answer)).await {
-            Ok(()) => answered.await.unwrap_or_default(),
-            Err(_) => 0,
-        }
-    }
-
-    /// Passes on a proxy's request, and waits for what is answered, if anything is.
-    pub(crate) async fn answer(&self, protocol: Protocol, from: Option<IpAddr>, message: Vec<u8>) -> Option<Arc<[u8]>> {
-        let (answer, answered) = oneshot::channel();
-        let asked = self.ask(protocol, from, message, ReplyTo::Waiting(answer)).await;
-        asked.ok()?;
-        answered.await.ok()
-    }
+/// The next thing to do.
+enum Work {
+    Notices(Vec<RelayNotice>),
+    Relay(RelayEvent),
+    /// Nothing, when nobody can ask any more.
+    Proxy(Option<ProxyRequest>),
+    Publish,
+    ReadMachine,
+    Save,
+    Timeout,
 }
 
 /// Starts the task, with the calls that an earlier process kept, if any. The task ends when all
@@ -191,24 +111,45 @@ impl Task {
         let mut machine = tokio::time::interval(MACHINE_INTERVAL);
         loop {
             let timeout = self.relay.poll_timeout();
-            tokio::select! {
+            let saves = self.saver.is_some();
+            let others = &mut self.others;
+            // None of these comes before the others, or a flood of one would stop the rest.
+            let any = async {
+                tokio::select! {
+                    event = others.next() => Work::Relay(event),
+                    request = asked.recv() => Work::Proxy(request),
+                    _ = publish.tick() => Work::Publish,
+                    _ = machine.tick() => Work::ReadMachine,
+                    _ = save.tick(), if saves => Work::Save,
+                    () = sleep_until(timeout) => Work::Timeout,
+                }
+            };
+            let work = tokio::select! {
                 // Notices are handled before requests.
                 biased;
-                Some(notices) = self.node.next() => self.on_notices(notices).await,
-                event = self.others.next() => self.on_relay(event).await,
-                _ = publish.tick() => self.publish(),
-                _ = machine.tick() => self.relay.set_machine(machine::read(&self.config, &self.node_ips)),
-                _ = save.tick(), if self.saver.is_some() => self.save(),
-                request = asked.recv() => match request {
-                    Some(ProxyRequest::Request(request)) => self.ask(request).await,
-                    // A caller that has stopped waiting needs no answer.
-                    Some(ProxyRequest::Alive(answer)) => drop(answer.send(())),
-                    Some(ProxyRequest::Drain) => self.relay.drain(),
-                    Some(ProxyRequest::EndingCalls(answer)) => drop(answer.send(self.relay.ending_calls())),
-                    None => return,
-                },
-                () = sleep_until(timeout) => self.handle_timeout().await,
+                Some(notices) = self.node.next() => Work::Notices(notices),
+                work = any => work,
+            };
+            match work {
+                Work::Notices(notices) => self.on_notices(notices).await,
+                Work::Relay(event) => self.on_relay(event).await,
+                Work::Proxy(Some(request)) => self.on_proxy(request).await,
+                Work::Proxy(None) => return,
+                Work::Publish => self.publish(),
+                Work::ReadMachine => self.relay.set_machine(machine::read(&self.config, &self.node_ips)),
+                Work::Save => self.save(),
+                Work::Timeout => self.handle_timeout().await,
             }
+        }
+    }
+
+    async fn on_proxy(&mut self, request: ProxyRequest) {
+        match request {
+            ProxyRequest::Request(request) => self.ask(request).await,
+            // A caller that has stopped waiting needs no answer.
+            ProxyRequest::Alive(answer) => drop(answer.send(())),
+            ProxyRequest::Drain => self.relay.drain(),
+            ProxyRequest::EndingCalls(answer) => drop(answer.send(self.relay.ending_calls())),
         }
     }
 

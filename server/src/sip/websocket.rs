@@ -19,7 +19,7 @@ use tokio::time::{Instant, interval, timeout};
 use tracing::debug;
 
 use super::client::{Client, refuse};
-use super::task::Protocol;
+use super::requests::Protocol;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
 /// The interval of pings to a silent client, and how long it may be silent.
