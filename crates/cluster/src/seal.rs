@@ -13,6 +13,7 @@
 //! The content under one key should stay below 2^48 blocks, 4 PiB, for a like margin of the cipher.
 
 mod keys;
+mod shared;
 
 use std::fmt;
 
@@ -23,6 +24,7 @@ use zeroize::Zeroizing;
 use crate::limits::PART_LEN_MAX;
 use keys::KEY_ID_LEN;
 pub use keys::{SealKeys, SealKeysError};
+pub use shared::SharedSealKeys;
 
 /// The only version that there is.
 const VERSION: u8 = 1;
@@ -36,7 +38,7 @@ pub const SEAL_COST: usize = HEADER_LEN + TAG_LEN;
 
 /// Seals parts with the first key of a cluster, and opens those of any of its keys.
 pub struct Sealer {
-    keys: SealKeys,
+    keys: SharedSealKeys,
     random: Random,
     prefix: [u8; PREFIX_LEN],
     sealed: u32,
@@ -51,10 +53,10 @@ impl fmt::Debug for Sealer {
 impl Sealer {
     /// A sealer for one process. No other may have the same random numbers: two blobs with one
     /// nonce can be read and forged.
-    pub fn new(keys: SealKeys, mut random: Random) -> Self {
+    pub fn new(keys: impl Into<SharedSealKeys>, mut random: Random) -> Self {
         let prefix = random.bytes();
         Self {
-            keys,
+            keys: keys.into(),
             random,
             prefix,
             sealed: 0,
@@ -71,7 +73,8 @@ impl Sealer {
             return Err(LongContent(content.len()));
         }
         let nonce = self.next_nonce();
-        let key = self.keys.first();
+        let keys = self.keys.current();
+        let key = keys.first();
         let mut blob = Vec::with_capacity(len);
         blob.push(VERSION);
         blob.extend(key.id());
@@ -102,7 +105,8 @@ impl Sealer {
         if sealed.len() < TAG_LEN {
             return Err(truncated);
         }
-        let key = self.keys.of(id).ok_or(OpenError::UnknownKey)?;
+        let keys = self.keys.current();
+        let key = keys.of(id).ok_or(OpenError::UnknownKey)?;
         let mut content = Zeroizing::new(sealed.to_vec());
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let len = key.open(nonce, associated(room, part), &mut content);

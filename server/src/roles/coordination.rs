@@ -16,7 +16,7 @@ use super::{Process, seed};
 use crate::cluster::advertised::advertised;
 use crate::cluster::coordinator::{Coordinator, Settings};
 use crate::cluster::location::Locator;
-use crate::cluster::secrets;
+use crate::cluster::secrets::FollowedSecrets;
 use crate::cluster::tls::{ClusterTls, FollowedFiles};
 use crate::config::{Cluster, Listener};
 use crate::controller_task::Nodes;
@@ -30,7 +30,7 @@ pub(crate) struct Coordination {
     pub nodes: Nodes,
     /// The way to the other controllers.
     pub controllers: Controllers,
-    /// Follows the files of the certificate. Does not end by itself.
+    /// Follows the files of the certificate and of the keys. Does not end by itself.
     pub certificates: JoinHandle<()>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn start(
     local_ips: &[IpAddr],
     process: &Process,
 ) -> Result<Coordination, Box<dyn Error>> {
-    let keys = secrets::load(cluster)?;
+    let mut secrets = FollowedSecrets::open(cluster.secrets.as_deref())?;
     let (locator, questions) = Locator::of_cluster();
     let Listener { listen, advertise } = &cluster.controllers;
     let address = advertised("controllers.advertise", advertise.as_deref(), *listen, local_ips)?;
@@ -60,7 +60,7 @@ pub(crate) fn start(
         },
         store,
         tls: tls.clone(),
-        sealer: Sealer::new(keys, environment::Random::new(seed()?)),
+        sealer: Sealer::new(secrets.keys(), environment::Random::new(seed()?)),
         questions,
         metrics: process.metrics.clone(),
     };
@@ -71,6 +71,7 @@ pub(crate) fn start(
         loop {
             due.tick().await;
             followed.follow().await;
+            secrets.follow().await;
         }
     });
     Ok(Coordination {

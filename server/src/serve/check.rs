@@ -104,7 +104,7 @@ fn problems(config: &Config, certificates: &Result<Option<String>, String>, argu
             // A media node has none.
             cluster
                 .filter(|cluster| cluster.secrets.is_some())
-                .and_then(|cluster| secrets::load(cluster).err()),
+                .and_then(|cluster| secrets::load(cluster.secrets.as_deref()).err()),
         ),
         (
             "cluster.certificate",

@@ -79,8 +79,16 @@ impl SealKeys {
 
     /// The key that blobs name so.
     pub(super) fn of(&self, id: &[u8; KEY_ID_LEN]) -> Option<&SealKey> {
-        let all = [&self.first].into_iter().chain(&self.others);
-        all.into_iter().find(|key| key.id == *id)
+        self.all().find(|key| key.id == *id)
+    }
+
+    /// The names of the keys, in their order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = [u8; KEY_ID_LEN]> {
+        self.all().map(SealKey::id)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &SealKey> {
+        std::iter::once(&self.first).chain(&self.others)
     }
 }
 

@@ -177,3 +177,25 @@ fn nothing_of_a_key_is_shown() {
     let message = error(&format!("{ONE}x")).to_string();
     assert!(message.contains("line 1") && !message.contains("q9vK"), "{message}");
 }
+
+#[test]
+fn keys_are_replaced_while_a_sealer_runs() {
+    let keys = SharedSealKeys::from(SealKeys::parse(ONE).unwrap());
+    let mut sealer = Sealer::new(keys.clone(), Random::new([1; 32]));
+    let before = sealer.seal("room", "part", b"before").unwrap();
+    assert!(!keys.replace(SealKeys::parse(&format!("# again\n{ONE}")).unwrap()));
+    assert!(keys.replace(SealKeys::parse(&format!("{TWO}\n{ONE}")).unwrap()));
+    let after = sealer.seal("room", "part", b"after").unwrap();
+    assert_eq!(*sealer.open("room", "part", &before).unwrap(), *b"before");
+    assert_eq!(*sealer.open("room", "part", &after).unwrap(), *b"after");
+
+    assert!(
+        keys.replace(SealKeys::parse(&format!("{ONE}\n{TWO}")).unwrap()),
+        "the order counts"
+    );
+    assert!(keys.replace(SealKeys::parse(ONE).unwrap()));
+    assert_eq!(sealer.open("room", "part", &after), Err(OpenError::UnknownKey));
+    let nonce = |blob: &[u8]| blob[1 + KEY_ID_LEN..HEADER_LEN].to_vec();
+    let again = sealer.seal("room", "part", b"before").unwrap();
+    assert_ne!(nonce(&again), nonce(&before), "the first key has been there before");
+}
