@@ -34,12 +34,16 @@ fn a_question_is_answered_for_every_device() {
     let table = printed("--rooms 500 --participants 8 --senders 2 --quality 720p");
     for line in [
         "tofino2               0        -  encryption",
-        "weir-udp          3,650        1  cores",
+        "weir-udp          1,058        1  agent",
+        "weir-udp: measured on 1 core; 32 are arithmetic",
     ] {
         assert!(table.contains(line), "{line} in\n{table}");
     }
     let clear = printed("--rooms 500 --participants 8 --senders 2 --quality 720p --clear --device tofino2");
     assert!(clear.contains("128,000        1  trees"), "{clear}");
+    // 182 meetings of ten with one stream each to nine others.
+    let program = printed("--participants 10 --quality 1080p --clear --no-audio --device weir-p4");
+    assert!(program.contains("182        1  replicas"), "{program}");
 }
 
 #[test]
@@ -112,6 +116,7 @@ fn a_cluster_that_cannot_be_planned_is_refused_with_the_reason() {
         ("--cluster --viewers 0", "`viewers` is 0: it has to be from 1 to"),
         ("--cluster --viewers 10 --rooms 2", "cannot be used with"),
         ("--cluster --device tofino2", "tofino2 is no server"),
+        ("--cluster --device weir-p4", "weir-p4 is no server"),
         ("--cluster --device weir-udp --device weir-ebpf", "name one --device"),
         ("--cluster --device mediasoup", "whose costs in `srtp` are known"),
         ("--cluster --encodings 1500", "such as 1500:50"),

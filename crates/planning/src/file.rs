@@ -7,17 +7,19 @@ use serde::Deserialize;
 use crate::device::Device;
 use crate::kind::Kind;
 use crate::limits::CORES_MAX;
+use crate::program::Program;
 use crate::server::Server;
 use crate::supply::Supply;
 
 /// The device files that are shipped with the program.
-pub const SHIPPED: [(&str, &str); 6] = [
+pub const SHIPPED: [(&str, &str); 7] = [
     ("tofino2", include_str!("../devices/tofino2.yaml")),
     ("tofino2-65536", include_str!("../devices/tofino2-65536.yaml")),
     ("mediasoup", include_str!("../devices/mediasoup.yaml")),
     ("weir-udp", include_str!("../devices/weir-udp.yaml")),
     ("weir-afxdp", include_str!("../devices/weir-afxdp.yaml")),
     ("weir-ebpf", include_str!("../devices/weir-ebpf.yaml")),
+    ("weir-p4", include_str!("../devices/weir-p4.yaml")),
 ];
 
 /// A device, and the source of its numbers.
@@ -36,6 +38,8 @@ pub struct DeviceFile {
 pub enum Machine {
     /// A switch with a packet-replication engine.
     Switch(Device),
+    /// A switch with a P4 program.
+    Program(Program),
     /// A software SFU.
     Server(Server),
 }
@@ -46,6 +50,7 @@ pub enum Machine {
 struct Form {
     source: String,
     switch: Option<Device>,
+    program: Option<Program>,
     server: Option<Server>,
 }
 
@@ -73,10 +78,11 @@ impl DeviceFile {
                 "`source:` has to name the publication or measurement that the numbers are from".into(),
             ));
         }
-        let machine = match (form.switch, form.server) {
-            (Some(device), None) => Machine::Switch(device),
-            (None, Some(server)) => Machine::Server(server),
-            _ => return Err(refuse("a device has either `switch:` or `server:`".into())),
+        let machine = match (form.switch, form.program, form.server) {
+            (Some(device), None, None) => Machine::Switch(device),
+            (None, Some(program), None) => Machine::Program(program),
+            (None, None, Some(server)) => Machine::Server(server),
+            _ => return Err(refuse("a device has one of `switch:`, `program:` and `server:`".into())),
         };
         let file = Self {
             name: name.to_owned(),
@@ -106,15 +112,29 @@ impl DeviceFile {
             Machine::Switch(device) if device.meetings_per_tree == 0 => {
                 Some("`meetings_per_tree` has to be at least 1")
             }
-            Machine::Switch(_) => None,
+            Machine::Switch(_) | Machine::Program(_) => None,
             Machine::Server(server) => server_fault(server),
         }
+    }
+
+    /// The part of the numbers that no measurement has.
+    pub fn note(&self) -> Option<String> {
+        let Machine::Server(server) = &self.machine else {
+            return None;
+        };
+        let measured = server.cores_measured.filter(|measured| *measured < server.cores)?;
+        let cores = server.cores;
+        let unit = if measured == 1 { "core" } else { "cores" };
+        Some(format!(
+            "measured on {measured} {unit}; {cores} are arithmetic, bounded by the agent's one thread"
+        ))
     }
 
     /// The resources of the device, and the units of each that a meeting of this kind needs.
     pub fn supplies(&self, kind: &Kind) -> Vec<Supply> {
         match &self.machine {
             Machine::Switch(device) => kind.supplies(device),
+            Machine::Program(program) => program.supplies(kind),
             Machine::Server(server) => server.supplies(kind),
         }
     }
@@ -162,6 +182,8 @@ fn server_fault(server: &Server) -> Option<&'static str> {
         most > 1_000_000
     };
     let memory = server.memory.iter();
+    let times = [server.base_us, server.agent_us];
+    let is_slow = |it: &crate::Latency| it.limit_us > 10_000_000 || it.run_ns > 1_000_000 || it.percent > 100;
     let is_heavy = |it: &crate::Memory| {
         let stream = it.clear_stream.unwrap_or(0).max(it.stream);
         it.participant.max(it.subscription).max(stream) > 1 << 40
@@ -172,8 +194,12 @@ fn server_fault(server: &Server) -> Option<&'static str> {
         Some("`percent_of_core` has to be from 1 to 100")
     } else if server.rate_per_core.is_some() == costs.iter().any(Option::is_some) {
         Some("a server has either `rate_per_core`, or costs in `srtp` and `clear`")
-    } else if costs.iter().flatten().any(is_large) {
+    } else if costs.iter().flatten().any(is_large) || times.iter().any(|us| *us > 1_000_000) {
         Some("costs have to be at most 1000000")
+    } else if !(1..=1_000).contains(&server.adaptation_percent) {
+        Some("`adaptation_percent` has to be from 1 to 1000")
+    } else if server.latency.iter().any(is_slow) {
+        Some("`latency` has a `limit_us` of at most 10000000, a `percent` of at most 100, and a `run_ns` as costs are")
     } else if memory.clone().any(is_heavy) {
         Some("`memory` has to be in bytes")
     } else if memory.clone().any(|memory| memory.total <= memory.base) {

@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use crate::design::{Demand, Design};
 use crate::device::{Device, Resource};
-use crate::limits::{AUDIO_BITS, AUDIO_PACKETS, VIDEO_PACKET_BYTES};
+use crate::limits::{AUDIO_BITS, AUDIO_PACKETS, FRAMES, VIDEO_PACKET_BYTES};
 use crate::supply::Supply;
 
 /// Meetings that are alike, by their numbers.
@@ -54,8 +54,18 @@ impl Kind {
         self.video + if self.has_audio { AUDIO_BITS } else { 0 }
     }
 
+    /// Packets of one frame of video, or the one of audio.
+    pub(crate) fn packets_of_frame(&self) -> u64 {
+        self.video.div_ceil(8 * VIDEO_PACKET_BYTES * FRAMES).max(1)
+    }
+
+    /// Streams of a sender: of video and of audio.
+    pub(crate) fn tracks(&self) -> u64 {
+        u64::from(self.video > 0) + u64::from(self.has_audio)
+    }
+
     /// Streams of one sender each to one receiver.
-    fn copies(&self) -> u64 {
+    pub(crate) fn copies(&self) -> u64 {
         self.senders * self.participants.saturating_sub(1)
     }
 
@@ -71,7 +81,7 @@ impl Kind {
 
     /// Tracks to one participant each.
     pub(crate) fn subscriptions(&self) -> u64 {
-        self.copies() * if self.has_audio { 2 } else { 1 }
+        self.copies() * self.tracks()
     }
 
     /// The cost of all packets received in a second, if each costs so much; rounded up.

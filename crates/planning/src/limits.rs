@@ -28,6 +28,13 @@ pub const AUDIO_PACKETS: u64 = 50;
 /// replicas in `docs/measured/performance/capacity.csv`.
 pub const VIDEO_PACKET_BYTES: u64 = 1_100;
 
+/// Frames a second of a sender's video. With fewer a frame has more packets; 24 are the fewest of
+/// the committed searches (`docs/measured/performance/hd.csv`).
+pub const FRAMES: u64 = 24;
+
+/// Connections that are given to one core before the next one gets any (`eval/lab.md`).
+pub const RECEIVERS_OF_A_CORE: u64 = 64;
+
 /// Cores of a server in a device file.
 pub const CORES_MAX: u64 = 100_000;
 

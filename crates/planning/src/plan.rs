@@ -12,6 +12,8 @@ pub struct Plan {
     pub device: String,
     /// The source of its numbers.
     pub source: String,
+    /// The part of the numbers that no measurement has.
+    pub note: Option<String>,
     /// Meetings of the mix.
     pub wanted: u64,
     /// Meetings, in the mix's proportions, that one device carries.
@@ -68,6 +70,7 @@ impl Plan {
         Self {
             device: device.name.clone(),
             source: device.source.clone(),
+            note: device.note(),
             wanted,
             meetings,
             binding,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use drawing::curves::{Curve, Drawing, Panel, Scale};
 
 use crate::file::DeviceFile;
-use crate::kind::Kind;
+use crate::kind::{Adaptation, Kind};
 use crate::mix::Mix;
 use crate::plan::Plan;
 
@@ -43,6 +43,9 @@ pub fn table(mix: &Mix, plans: &[Plan]) -> String {
     text.push_str("headroom: the share of each resource that is left on so many devices.\n");
     for plan in plans {
         let _ = writeln!(text, "{}: {}", plan.device, plan.source.trim());
+        if let Some(note) = &plan.note {
+            let _ = writeln!(text, "{}: {note}", plan.device);
+        }
     }
     text
 }
@@ -80,11 +83,10 @@ fn describe(mix: &Mix) -> String {
         let encrypted = if kind.is_encrypted { "encrypted" } else { "in clear" };
         let audio = if kind.has_audio { " and audio" } else { "" };
         let video = kind.video / 1_000;
-        let design = format!("{:?}", kind.adaptation).to_lowercase();
-        let adapted = if design == "none" {
-            String::new()
-        } else {
-            format!(", adapted by {design}")
+        let adapted = match kind.adaptation {
+            Adaptation::None => ", without adaptation",
+            Adaptation::Receivers => ", adapted by receivers",
+            Adaptation::Pairs => ", adapted by pairs",
         };
         format!(
             "{} of {}, {} of whom send {} kbit/s{audio}, {encrypted}{adapted}",

@@ -1,6 +1,7 @@
 use serde::Deserialize;
 
-use crate::kind::Kind;
+use crate::kind::{Adaptation, Kind};
+use crate::latency::Latency;
 use crate::limits::NANOSECONDS;
 use crate::supply::Supply;
 
@@ -12,9 +13,23 @@ pub struct Server {
     pub cores: u64,
     /// Bits a second, received and sent, of one core, if that is all that is known of it.
     pub rate_per_core: Option<u64>,
+    /// Cores of the measurement that the costs are from. More of them are arithmetic.
+    pub cores_measured: Option<u64>,
     /// The share of each core that may be used.
     #[serde(default = "all")]
     pub percent_of_core: u64,
+    /// Microseconds in each second that the process takes without a meeting.
+    #[serde(default)]
+    pub base_us: u64,
+    /// Microseconds in each second for each participant on the agent's one thread. They are a part
+    /// of the other costs, and have to fit into one core however many there are.
+    #[serde(default)]
+    pub agent_us: u64,
+    /// The costs of meetings with adaptation in percent of those without.
+    #[serde(default = "all")]
+    pub adaptation_percent: u64,
+    /// The time in which a frame has to reach its last receiver; without it, any.
+    pub latency: Option<Latency>,
     /// Costs in meetings with encryption. Without them, and without a rate, there are none.
     pub srtp: Option<Cost>,
     /// Costs in meetings without encryption; by default those with it.
@@ -81,26 +96,35 @@ impl Server {
 
     /// The resources, and the units of each that a meeting of this kind needs.
     pub fn supplies(&self, kind: &Kind) -> Vec<Supply> {
-        let cost = if kind.is_encrypted {
-            self.srtp
-        } else {
-            self.clear.or(self.srtp)
-        };
+        let cost = self.cost(kind);
         let is_possible = self.rate_per_core.is_some() || cost.is_some();
         let encryption = u64::from(kind.is_encrypted && !is_possible);
         let cores = match self.rate_per_core {
-            Some(rate) => Supply::new("cores", "bit/s", self.cores.saturating_mul(rate), kind.bits()),
+            Some(rate) => {
+                let rates = self.cores.saturating_mul(rate) / 100 * self.percent_of_core;
+                Supply::new("cores", "bit/s", rates, kind.bits())
+            }
             None => {
                 let used = cost.map_or(0, |cost| cost.nanoseconds(kind));
-                Supply::new("cores", "ns/s", self.cores * NANOSECONDS, used)
+                Supply::new("cores", "ns/s", self.nanoseconds(), used)
             }
         };
+        let agent = kind.participants.saturating_mul(self.agent_us * 1_000);
+        let late = self.latency.zip(cost);
+        let late = late.map_or((u64::MAX, 0), |(latency, cost)| {
+            (
+                latency.planned_us(),
+                latency.of_frame_us(kind, cost.replica_ns, self.cores),
+            )
+        });
         let bandwidth = self.bandwidth.unwrap_or(u64::MAX);
         let memory = self.memory.unwrap_or(Memory::UNKNOWN);
         vec![
+            cores,
+            Supply::new("agent", "ns/s", self.agent_nanoseconds(), agent),
             Supply {
-                supply: cores.supply / 100 * self.percent_of_core,
-                ..cores
+                adds_up: false,
+                ..Supply::new("latency", "us of a frame", late.0, late.1)
             },
             Supply::new("bandwidth", "bit/s sent", bandwidth, kind.bits_sent()),
             Supply::new(
@@ -112,6 +136,35 @@ impl Server {
             Supply::new("encryption", "meetings", 0, encryption),
         ]
     }
+
+    /// The costs of packets in a meeting of this kind.
+    fn cost(&self, kind: &Kind) -> Option<Cost> {
+        let cost = if kind.is_encrypted {
+            self.srtp
+        } else {
+            self.clear.or(self.srtp)
+        };
+        match kind.adaptation {
+            Adaptation::None => cost,
+            Adaptation::Receivers | Adaptation::Pairs => cost.map(|cost| cost.scaled(self.adaptation_percent)),
+        }
+    }
+
+    /// The costs of encrypted packets with adaptation.
+    pub(crate) fn adapting(&self) -> Option<Cost> {
+        self.srtp.map(|cost| cost.scaled(self.adaptation_percent))
+    }
+
+    /// Nanoseconds of all cores in each second that meetings may use.
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        let all = self.cores * NANOSECONDS / 100 * self.percent_of_core;
+        all.saturating_sub(self.base_us * 1_000)
+    }
+
+    /// Nanoseconds in each second that the agent's thread may use.
+    pub(crate) fn agent_nanoseconds(&self) -> u64 {
+        NANOSECONDS / 100 * self.percent_of_core
+    }
 }
 
 impl Cost {
@@ -119,6 +172,16 @@ impl Cost {
     fn nanoseconds(&self, kind: &Kind) -> u64 {
         let receivers = kind.participants * self.receiver_us * 1_000;
         kind.packets_received(self.packet_ns) + kind.packets_sent(self.replica_ns) + receivers
+    }
+
+    /// So many percent of it, rounded up.
+    fn scaled(self, percent: u64) -> Self {
+        let of = |cost: u64| (cost * percent).div_ceil(100);
+        Self {
+            packet_ns: of(self.packet_ns),
+            replica_ns: of(self.replica_ns),
+            receiver_us: of(self.receiver_us),
+        }
     }
 }
 

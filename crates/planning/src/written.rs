@@ -15,7 +15,20 @@ pub fn server_file(comments: &[String], source: &str, server: &Server) -> String
     if let Some(rate) = server.rate_per_core {
         let _ = writeln!(text, "  rate_per_core: {rate}");
     }
+    if let Some(cores) = server.cores_measured {
+        let _ = writeln!(text, "  cores_measured: {cores}");
+    }
     let _ = writeln!(text, "  percent_of_core: {}", server.percent_of_core);
+    let _ = writeln!(text, "  base_us: {}", server.base_us);
+    let _ = writeln!(text, "  agent_us: {}", server.agent_us);
+    let _ = writeln!(text, "  adaptation_percent: {}", server.adaptation_percent);
+    if let Some(latency) = server.latency {
+        let _ = writeln!(
+            text,
+            "  latency: {{limit_us: {}, percent: {}, run_ns: {}}}",
+            latency.limit_us, latency.percent, latency.run_ns
+        );
+    }
     match server.bandwidth {
         Some(bandwidth) => writeln!(text, "  bandwidth: {bandwidth}"),
         None => writeln!(

@@ -16,7 +16,12 @@ fn server() -> Server {
     Server {
         cores: 1,
         rate_per_core: None,
+        cores_measured: None,
         percent_of_core: 100,
+        base_us: 0,
+        agent_us: 0,
+        adaptation_percent: 100,
+        latency: None,
         srtp: Some(Cost {
             packet_ns: 0,
             replica_ns: 10_000,

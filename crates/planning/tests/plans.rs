@@ -59,6 +59,7 @@ fn meetings_of_the_paper() {
         (plan.meetings, plan.binding)
     };
     assert_eq!(one("tofino2", "1,3,1,high,no,none,no"), (128_000, "trees"));
+    assert_eq!(one("tofino2", "1,3,3,high,no,none,no"), (128_000, "trees"));
     assert_eq!(one("tofino2-65536", "1,3,1,high,no,none,no"), (131_072, "trees"));
     assert_eq!(one("tofino2", "1,3,1,high,no,receivers,no"), (42_666, "trees"));
     assert_eq!(one("tofino2", "1,10,10,high,no,pairs,no"), (4_266, "trees"));
@@ -85,11 +86,23 @@ fn a_server_is_bound_by_cores_network_or_memory() {
         let plan = Plan::new(&file, &mix("500,8,2,720p,yes,,"));
         (plan.binding, plan.meetings, plan.devices)
     };
-    let (cores, meetings, devices) = server(|_| {});
+    let (cores, meetings, devices) = server(|server| (server.agent_us, server.bandwidth) = (0, None));
     // Two streams of 194 video and 50 audio packets a second to seven receivers each.
-    let each = 14 * (1_700_000_u64 * 2_060).div_ceil(8_800) + 14 * 50 * 2_060;
-    assert_eq!((cores, meetings), ("cores", 32 * 1_000_000_000 / 100 * 80 / each));
+    let packets = |cost: u64| (1_700_000 * cost).div_ceil(8_800) + 50 * cost;
+    let each = 2 * packets(3_600) + 14 * packets(452) + 8 * 163_000;
+    let all = 32 * 1_000_000_000 / 100 * 83 - 11_700_000;
+    assert_eq!((cores, meetings), ("cores", all / each));
     assert_eq!(devices, Some(1));
+    let (agent, meetings, _) = server(|_| {});
+    assert_eq!((agent, meetings), ("agent", 830_000 / (8 * 98)));
+    let (latency, meetings, devices) = server(|server| {
+        server.latency = server.latency.map(|latency| planning::Latency {
+            limit_us: 60,
+            ..latency
+        });
+    });
+    // Nine packets of a frame to seven receivers take 54 us, and 39 are planned.
+    assert_eq!((latency, meetings, devices), ("latency", 0, None));
     let (network, meetings, devices) = server(|server| server.bandwidth = Some(1_000_000_000));
     assert_eq!(
         (network, meetings, devices),
@@ -168,7 +181,10 @@ fn a_bad_device_file_is_refused_with_its_reason() {
         reason("source: x\nserver: {cores: many}")
     );
     assert!(reason("server: {cores: 2}").contains("source"));
-    assert_eq!(reason("source: x"), "mine: a device has either `switch:` or `server:`");
+    assert_eq!(
+        reason("source: x"),
+        "mine: a device has one of `switch:`, `program:` and `server:`"
+    );
     assert_eq!(
         reason("source: x\nserver: {cores: 0, rate_per_core: 1}"),
         "mine: `cores` has to be from 1 to 100000"
@@ -178,6 +194,21 @@ fn a_bad_device_file_is_refused_with_its_reason() {
         reason(both),
         "mine: a server has either `rate_per_core`, or costs in `srtp` and `clear`"
     );
+    for part in [
+        "agent_us: 1000001",
+        "base_us: 1000001",
+        "adaptation_percent: 0",
+        "adaptation_percent: 1001",
+    ] {
+        let text = format!("source: x\nserver: {{cores: 1, rate_per_core: 1, {part}}}");
+        assert!(
+            reason(&text).contains("has to be") || reason(&text).contains("have to be"),
+            "{text}"
+        );
+    }
+    let slow = "source: x\nserver: {cores: 1, rate_per_core: 1, latency: {limit_us: 1, percent: 101}}";
+    assert!(reason(slow).contains("`percent` of at most 100"), "{}", reason(slow));
+    assert!(reason("source: x\nprogram: {replicas: 1}").contains("receivers"));
     assert!(reason("source: x\nserver: {cores: 1, rate_per_cor: 1}").contains("rate_per_cor"));
 }
 
@@ -229,10 +260,15 @@ fn any_row() -> impl Strategy<Value = Row> {
 fn any_server() -> impl Strategy<Value = String> {
     let number = || prop_oneof![0_u64..1_000, any::<u64>()];
     let cost = (0_u64..2_000_000, 0_u64..2_000_000, 0_u64..2_000_000);
-    (number(), number(), cost, prop::array::uniform5(number())).prop_map(
-        |(cores, bandwidth, (packet, replica, receiver), [total, base, participant, subscription, stream])| {
+    let times = prop::array::uniform6(0_u64..1_200);
+    (number(), number(), cost, times, prop::array::uniform5(number())).prop_map(
+        |(cores, bandwidth, (packet, replica, receiver), times, memory)| {
+            let ([idle, agent, adaptation, limit, percent, run], [total, base, participant, subscription, stream]) =
+                (times, memory);
             format!(
-                "source: any\nserver:\n  cores: {cores}\n  bandwidth: {bandwidth}\n  srtp: {{packet_ns: {packet}, \
+                "source: any\nserver:\n  cores: {cores}\n  bandwidth: {bandwidth}\n  base_us: {idle}000\n  \
+                 agent_us: {agent}000\n  adaptation_percent: {adaptation}\n  latency: {{limit_us: {limit}0000, \
+                 percent: {percent}, run_ns: {run}000}}\n  srtp: {{packet_ns: {packet}, \
                  replica_ns: {replica}, receiver_us: {receiver}}}\n  memory: {{total: {total}, base: {base}, \
                  participant: {participant}, subscription: {subscription}, stream: {stream}}}\n"
             )
@@ -273,7 +309,7 @@ proptest! {
             let plan = Plan::new(device, &mix);
             let share = plan.meetings as f64 / plan.wanted as f64;
             for used in &plan.resources {
-                let Some(supply) = used.supply.filter(|_| used.resource != "replica ids") else { continue };
+                let Some(supply) = used.supply.filter(|_| !["replica ids", "latency"].contains(&used.resource)) else { continue };
                 prop_assert!(used.used as f64 * share <= supply as f64 * 1.000_001, "{plan:?}");
             }
             let fits = plan.devices.map(|devices| devices as u128 * u128::from(plan.meetings));

@@ -2,7 +2,6 @@
 
 use super::ClusterError;
 use super::load::{Encodings, Rate, whole};
-use crate::limits::NANOSECONDS;
 use crate::server::{Cost, Memory, Server};
 
 /// The resources of one node, as a server's file has them.
@@ -12,6 +11,8 @@ pub(super) struct MediaNode {
     memory: Option<Memory>,
     cores: u64,
     nanoseconds: u64,
+    agent_ns: u64,
+    agent_nanoseconds: u64,
     bandwidth: u64,
 }
 
@@ -19,6 +20,7 @@ pub(super) struct MediaNode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Use {
     nanoseconds: u128,
+    agent: u128,
     bits_sent: u128,
     memory: u128,
     transports: u128,
@@ -34,14 +36,16 @@ pub(super) struct Fit {
 impl MediaNode {
     /// Errors: the costs of a packet are not known.
     pub(super) fn new(server: &Server) -> Result<Self, ClusterError> {
-        let cost = server.srtp.ok_or_else(|| {
+        let cost = server.adapting().ok_or_else(|| {
             ClusterError("a cluster is planned of servers whose costs in `srtp` are known, such as weir-udp".into())
         })?;
         Ok(MediaNode {
             cost,
             memory: server.memory,
             cores: server.cores,
-            nanoseconds: server.cores * NANOSECONDS / 100 * server.percent_of_core,
+            nanoseconds: server.nanoseconds(),
+            agent_ns: server.agent_us * 1_000,
+            agent_nanoseconds: server.agent_nanoseconds(),
             bandwidth: server.bandwidth.unwrap_or(u64::MAX),
         })
     }
@@ -80,7 +84,7 @@ impl MediaNode {
             nanoseconds: rate.nanoseconds(self.cost.replica_ns).into(),
             bits_sent: rate.bits().into(),
             memory: u128::from(subscription) * u128::from(subscriptions),
-            transports: 0,
+            ..Use::default()
         }
     }
 
@@ -90,6 +94,7 @@ impl MediaNode {
             nanoseconds: u128::from(self.cost.receiver_us) * 1_000,
             memory: self.memory.map_or(0, |memory| memory.participant).into(),
             transports: 1,
+            agent: self.agent_ns.into(),
             bits_sent: 0,
         }
     }
@@ -101,6 +106,7 @@ impl MediaNode {
             .map_or(u64::MAX, |memory| memory.total.saturating_sub(memory.base));
         let resources = [
             ("cores", self.nanoseconds, fixed.nanoseconds, part.nanoseconds),
+            ("turns of the agent", self.agent_nanoseconds, fixed.agent, part.agent),
             ("bandwidth", self.bandwidth, fixed.bits_sent, part.bits_sent),
             ("memory", memory, fixed.memory, part.memory),
             ("transports", transports, fixed.transports, part.transports),
@@ -114,7 +120,7 @@ impl MediaNode {
             ),
             binding,
         });
-        fits.into_iter().min_by_key(|fit| fit.number).expect("there are four")
+        fits.into_iter().min_by_key(|fit| fit.number).expect("there are five")
     }
 }
 
@@ -124,6 +130,7 @@ impl Use {
         let number = u128::from(number);
         Use {
             nanoseconds: self.nanoseconds * number,
+            agent: self.agent * number,
             bits_sent: self.bits_sent * number,
             memory: self.memory * number,
             transports: self.transports * number,
@@ -133,6 +140,7 @@ impl Use {
     pub(super) fn and(self, other: Use) -> Use {
         Use {
             nanoseconds: self.nanoseconds + other.nanoseconds,
+            agent: self.agent + other.agent,
             bits_sent: self.bits_sent + other.bits_sent,
             memory: self.memory + other.memory,
             transports: self.transports + other.transports,
