@@ -1,6 +1,7 @@
 """Fills in docs/measured/papers.md, and checks that it has every figure and table."""
 
 import re
+from collections import Counter
 
 from tables import ROOT
 from values import MISSING, all_values, value
@@ -10,6 +11,8 @@ PAGE = ROOT / "docs/measured/papers.md"
 NAME = re.compile(r"\{\{([^}]+)\}\}")
 NOTE = "<!-- Written by eval/papers/run from eval/papers/page.md. -->\n\n"
 ROMAN = {"I": 1, "II": 2}
+# Extents to which a row repeats its figure.
+EXTENTS = ("full", "part", "not", "none")
 # The figures and tables that each section has to list: kind, first and last number.
 EXPECTED = {
     "Scallop": [("Figure", 1, 27), ("Table", 1, 4), ("Algorithm", 1, 1)],
@@ -20,9 +23,14 @@ EXPECTED = {
 }
 
 
+def named_values():
+    """Every name of the page, with a function that returns its text."""
+    return all_values() | counts()
+
+
 def filled():
     """The page, from the template and the files of results."""
-    values = all_values()
+    values = named_values()
     return NOTE + "".join(filled_line(line, values) for line in TEMPLATE.read_text().splitlines(keepends=True))
 
 
@@ -48,7 +56,7 @@ def write():
 
 def faults():
     """Everything that is wrong with the page or the template, a line each."""
-    text, values = TEMPLATE.read_text(), all_values()
+    text, values = TEMPLATE.read_text(), named_values()
     named = set(NAME.findall(text))
     yield from (f"{TEMPLATE.name} has the name {name}, which values.py does not" for name in sorted(named - values.keys()))
     if named - values.keys():
@@ -69,6 +77,25 @@ def faults():
                 yield f"{title}, {cells[0]}: a row has six cells, and none is empty"
             elif "{{" not in cells[3] and cells[5] == "none" and cells[3] == "none":
                 yield f"{title}, {cells[0]}: neither a number of Weir's nor a reason"
+
+
+def counts():
+    """How many rows of each section repeat their figure in full, in part and not at all."""
+    text, found, every = TEMPLATE.read_text(), {}, Counter()
+    for title in EXPECTED:
+        extents = Counter(extent(cells) for cells in entries(text, title))
+        every += extents
+        found |= {f"count.{title}.{name}": lambda number=extents[name]: str(number) for name in EXTENTS}
+    return found | {f"count.all.{name}": lambda number=every[name]: str(number) for name in EXTENTS}
+
+
+def extent(cells):
+    """The extent to which a row repeats its figure, by its cells."""
+    _, _, theirs, ours, _, difference = cells
+    if ours == "none":
+        is_drawn = theirs == "no numbers" or difference.startswith("drawing")
+        return "none" if is_drawn else "not"
+    return "full" if re.match(r"(none|equal)\b", difference) else "part"
 
 
 def entries(text, title):

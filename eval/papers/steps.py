@@ -88,6 +88,13 @@ STEPS = [
     Step("recirculation", 11, True, ["ip", "simple_switch_grpc"], [["eval/recirculation/run", "--write"]]),
     Step("rooms", 8, True, ["ip"], [compare("rooms", "--seconds", "3", "--settle", "2")]),
     # Beyond the hour.
+    Step(
+        "layers",
+        7,
+        True,
+        ["ip", "node"],
+        [["eval/adaptation/run", name] for name in ("av1-l1t3", "vp8", "vp9")] + [["eval/adaptation/run", "report"]],
+    ),
     Step("hd", 15, True, ["ip"], [compare("hd", "--seconds", "3", "--settle", "2")]),
     Step("sessions", 10, True, ["ip"], [relays("sessions")]),
     Step("conferences", 45, True, ["ip"], [compare("conferences", "--seconds", "3", "--settle", "2")]),

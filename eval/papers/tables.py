@@ -1,6 +1,7 @@
 """Reads CSV and JSON files of results: rows that match, one column, one figure of it."""
 
 import csv
+import itertools
 import json
 import statistics
 from pathlib import Path
@@ -54,6 +55,19 @@ def served(path, load, server):
     if not steps:
         raise Missing(f"{path} has no step of {server} under {load} that held")
     return max(steps, key=lambda row: float(row["replicas_per_second_offered"]))
+
+
+def shown(path, heading):
+    """The rows of the first table below a heading of a page, as dictionaries."""
+    file = ROOT / path
+    text = file.read_text() if file.exists() else ""
+    _, found, rest = text.partition(f"\n{heading}\n")
+    after = itertools.dropwhile(lambda line: not line.startswith("|"), rest.partition("\n#")[0].splitlines())
+    lines = list(itertools.takewhile(lambda line: line.startswith("|"), after))
+    if not found or len(lines) < 3:
+        raise Missing(f"{path} has no table below {heading}")
+    names, _, *cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [dict(zip(names, row)) for row in cells]
 
 
 def document(path):

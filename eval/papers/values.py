@@ -4,33 +4,24 @@ import json
 import re
 import statistics
 
+import adaptation
 import tables
-from tables import ROOT, document, least, median, most, rows, served
+from tables import ROOT, least, median, most, rows, served
+from written import number, places
 
 PERFORMANCE = "docs/measured/performance"
 RELAY = "docs/measured/media-relay"
 PAPERS = "docs/measured/papers"
-ADAPTATION = "eval/adaptation/results"
 RECIRCULATION = "eval/recirculation/summary.csv"
 DEADLINE_US = 20_000
 BURST = 6_400
 MISSING = "*not measured*"
 
 
-def number(value, digits=0):
-    """A number with so many decimals, and commas between thousands."""
-    return f"{value:,.{digits}f}"
-
-
-def places(value):
-    """Three digits that count."""
-    return number(value, 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3)
-
-
 def all_values():
     """Every name, with a function that returns its text."""
-    values = {"scallop.streams": lambda: number(3 * 3)}
-    for part in (rooms, shown, planning, packets, latency, adaptation, switch, rewriting, hd, conferences, thesis, relays, swiftcall):
+    values = {}
+    for part in (rooms, adaptation.shown, planning, packets, latency, adaptation.rates, switch, rewriting, hd, stages, conferences, thesis, relays, swiftcall):
         values.update(part())
     return values
 
@@ -45,26 +36,6 @@ def rooms():
         found[f"rooms.{name}"] = lambda step=step: number(5 * int(re.search(r"(\d+)\*5x5$", step()["load"]).group(1)))
         found[f"rooms.{name}.fps"] = lambda step=step: number(float(step()["first_room_frames_per_second"]), 1)
         found[f"rooms.{name}.jitter"] = lambda step=step: number(float(step()["first_room_jitter_ms"]), 1)
-    return found
-
-
-def limited(name, sender):
-    """The steps of a video of the limited participant."""
-    views = document(f"{ADAPTATION}/{name}.json")["views"]
-    return next(view["steps"] for view in views if view["limited"] and view["from"] == sender)
-
-
-def shown():
-    """Layers and lines that the limited participant got."""
-    found = {}
-    for name, sender, step in (("low", "bob", 1), ("medium", "ada", 1), ("high", "ada", 0)):
-        def cell(key, sender=sender, step=step):
-            return limited("weir-av1-l1t3", sender)[step][key]
-
-        found[f"shown.cyd.{name}"] = lambda cell=cell: number(cell("fps"), 1)
-        found[f"shown.cyd.{name}.kbit"] = lambda cell=cell: number(cell("kbit"))
-    for step in range(4):
-        found[f"vp8.lines.{step}"] = lambda step=step: number(limited("weir-vp8", "bob")[step]["height"])
     return found
 
 
@@ -85,6 +56,8 @@ def planning():
     for side in ("device", "server"):
         for end in ("least", "most"):
             found[f"planning.{side}.{end}"] = ten(sizes, f"{side}_{end}")
+    for name, part in (("planning.three", "nra"), ("planning.three.bandwidth", "bandwidth")):
+        found[name] = lambda part=part: number(median(parts, part, participants="3"))
     found["planning.ratio.least"] = over("ratio_least", min, range(10, 101))
     found["planning.ratio.most"] = over("ratio_most", max, range(10, 101))
     found["planning.ratio.small"] = over("ratio_least", min, range(3, 101))
@@ -146,44 +119,29 @@ def latency():
     return found
 
 
-def readings_off(name):
-    """The share of frame rates that are more than 10 % off the nearest rate of a layer to their median."""
-    result = document(f"{ADAPTATION}/weir-scallop17-{name}.json")
-    rates = [rate for view in result["views"] if view["limited"] for rate in view["distribution"]]
-    layers = [part * result["video"]["fps"] for part in (1, 0.5, 0.25)]
-    aim = min(layers, key=lambda layer: abs(layer - statistics.median(rates)))
-    return sum(abs(rate - aim) > 0.1 * aim for rate in rates) / len(rates)
-
-
-def adaptation():
-    """Scallop's figures 16, 17 and 26."""
-    run = "weir-scallop16"
-
-    def others():
-        views = document(f"{ADAPTATION}/{run}.json")["views"]
-        return min(step["fps"] for view in views if not view["limited"] for step in view["steps"])
-
-    found = {
-        "scallop16.before": lambda: number(limited(run, "ada")[0]["fps"], 1),
-        "scallop16.after": lambda: number(limited(run, "ada")[1]["fps"], 1),
-        "scallop16.others": lambda: number(others(), 1),
-        "scallop16.share": lambda: number(100 * limited(run, "ada")[1]["fps"] / limited(run, "ada")[0]["fps"]),
-    }
-    for name in ("on-0", "on-1", "off-0", "off-1"):
-        found[f"scallop17.{name}.off"] = lambda name=name: number(100 * readings_off(name), 1)
-    return found
-
-
 def switch():
     """The P4 program, and the bytes of its entries."""
     def compiled():
         return json.loads((ROOT / "backends/p4/program/compiled/multicast.json").read_text())
 
+    def state(without=None):
+        """Bytes of registers for one replica. S-LR alone uses those whose names have `past_`."""
+        cells = [array for array in compiled()["register_arrays"] if ".numbering." in array["name"]]
+        return sum(array["bitwidth"] for array in cells if not without or without not in array["name"]) / 8
+
     found = {
         "p4.states": lambda: number(sum(len(parser["parse_states"]) for parser in compiled()["parsers"])),
         "p4.registers": lambda: number(len(compiled()["register_arrays"])),
+        "p4.state.least": lambda: number(state("past_")),
+        "p4.state.most": lambda: number(state()),
     }
-    for name, program in (("icc", "ICC '20"), ("p4", "P4"), ("kernel", "kernel"), ("participant", "P4 participant")):
+    for name, program in (
+        ("icc", "ICC '20"),
+        ("p4", "P4"),
+        ("kernel", "kernel"),
+        ("participant", "P4 participant"),
+        ("replica", "P4 replica"),
+    ):
         found[f"entries.{name}"] = lambda program=program: number(median(f"{PAPERS}/entries.csv", "bytes", program=program))
     for name, program in (("p4", "P4"), ("kernel", "kernel")):
         # A million entries of so many bytes are as many megabytes.
@@ -245,6 +203,20 @@ def hd():
     return found
 
 
+def stages():
+    """Shares of the processor's cycles for a replica, in the last account of the lab notes."""
+    def cycles(*names):
+        rows = tables.shown("eval/lab.md", "## Stages")
+        # Dictionaries keep the last of the columns of one name.
+        found = {row["stage"]: float(row["cycles"]) for row in rows}
+        return 100 * sum(found[name] for name in names) / found["all"]
+
+    parts = {"crypto": ("unprotect", "seal"), "copy": ("rewrite",), "io": ("receive", "send")}
+    found = {f"stages.{name}": lambda names=names: number(cycles(*names)) for name, names in parts.items()}
+    found["stages.all"] = lambda: number(cycles(*sum(parts.values(), ())))
+    return found
+
+
 def conferences():
     """Conferences of one sender each, on one core."""
     found = {}
@@ -266,7 +238,21 @@ def thesis():
     def lost(sfu, rate, viewers):
         return median(RECIRCULATION, "lost", sfu=sfu, rate_mbps=rate, viewers=viewers)
 
-    ends = {"4": (1, 11), "2.5": (1, 11), "0.15": (1, 5, 19), "0.076": (1, 7)}
+    def beside(sfu, rate, viewers):
+        """The average delay over that of the userspace SFU, from averages that were not rounded."""
+        rows = tables.shown("eval/recirculation/README.md", "### Beside a userspace SFU")
+        return next(float(row[sfu]) for row in rows if (row["Mbit/s"], row["viewers"]) == (rate, viewers))
+
+    def slower():
+        """The fewest viewers from which on the tree is always slower than a pass for each."""
+        sfus = ("BMv2 tree", "BMv2 recirculation")
+        measured = sorted({int(row["viewers"]) for row in rows(RECIRCULATION, {"sfu": sfus[0], "rate_mbps": "4"})})
+        pairs = [(viewers, *(delay(sfu, "4", str(viewers)) for sfu in sfus)) for viewers in measured]
+        at = next(at for at in range(len(pairs)) if all(tree > linear for _, tree, linear in pairs[at:]))
+        return pairs[at][0]
+
+    found["tree.slower"] = lambda: number(slower())
+    ends = {"4": (1, 5, 11), "2.5": (1, 11), "0.15": (1, 5, 19), "0.076": (1, 7)}
     sfus = {"thesis P4": "thesis.P4", "thesis Python": "thesis.Python"}
     for sfu in ("BMv2 recirculation", "BMv2 tree", "Weir TC", "Weir UDP"):
         sfus[sfu] = f"recirculation.{sfu}"
@@ -275,14 +261,9 @@ def thesis():
             for sfu, name in sfus.items():
                 found[f"{name}.{rate}.{viewers}"] = lambda cell=(sfu, rate, viewers): places(delay(*cell))
                 found[f"{name}.{rate}.{viewers}.lost"] = lambda cell=(sfu, rate, viewers): number(lost(*cell))
-            for name, (above, below) in {
-                "thesis.ratio": ("thesis P4", "thesis Python"),
-                "recirculation.ratio": ("BMv2 recirculation", "Weir UDP"),
-                "recirculation.kernel": ("Weir TC", "Weir UDP"),
-            }.items():
-                found[f"{name}.{rate}.{viewers}"] = lambda above=above, below=below, cell=(rate, viewers): places(
-                    delay(above, *cell) / delay(below, *cell)
-                )
+            ratios = {"thesis.ratio": "thesis P4", "recirculation.ratio": "BMv2 recirculation", "recirculation.kernel": "Weir TC"}
+            for name, sfu in ratios.items():
+                found[f"{name}.{rate}.{viewers}"] = lambda cell=(sfu, rate, viewers): places(beside(*cell))
     for rate in ends:
         found[f"recirculation.packets.{rate}"] = lambda rate=rate: number(
             median(RECIRCULATION, "packets", sfu="BMv2 recirculation", rate_mbps=rate)
@@ -295,6 +276,8 @@ def relays():
     """Relays of SIP calls: processors, loss and opinion."""
     sessions, ramp = f"{RELAY}/sessions.csv", f"{RELAY}/ramp.csv"
     found = {"ramp.calls": lambda: number(most(ramp, "calls"))}
+    # Pairs of so many entries, over the values of a hash of 32 bits.
+    found["icc.collisions"] = lambda: number(1e6 * (1e6 - 1) / 2 / 2**32)
     for relay in ("rtpengine", "weir", "weir-afxdp", "weir-ebpf"):
         def farthest(relay=relay):
             return f"{most(sessions, 'calls', relay=relay):.0f}"
@@ -337,11 +320,16 @@ def swiftcall():
         pairs = [both("delta_min_ms", count) for count in receivers()]
         return 1e3 * statistics.mean(kernel - sockets for kernel, sockets in pairs)
 
+    def paced_ms():
+        source = (ROOT / "eval/swiftcall/src/measure.rs").read_text()
+        return int(re.search(r"PACED: Duration = Duration::from_millis\(([0-9_]+)\)", source).group(1).replace("_", ""))
+
     def flooded():
         kernel, sockets = both("flood_copies_per_s", max(receivers()))
         return kernel / sockets
 
     return {
+        "swiftcall.seconds": lambda: number(paced_ms() / 1e3, 1),
         "swiftcall.receivers": lambda: f"{min(receivers())} to {max(receivers())}",
         "swiftcall.least": lambda: f"{number(later_us(), 1)} us above",
         "swiftcall.greatest": lambda: text(change("delta_max_ms"), 2),
