@@ -112,7 +112,8 @@ impl DeviceFile {
             Machine::Switch(device) if device.meetings_per_tree == 0 => {
                 Some("`meetings_per_tree` has to be at least 1")
             }
-            Machine::Switch(_) | Machine::Program(_) => None,
+            Machine::Switch(_) => None,
+            Machine::Program(program) => program.fault(),
             Machine::Server(server) => server_fault(server),
         }
     }

@@ -23,6 +23,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// The first size that no table of a switch has.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        let sizes = [self.replicas, self.receivers, self.streams, self.groups];
+        let is_size = |size: &u64| (1..=u64::from(u32::MAX)).contains(size);
+        (!sizes.iter().all(is_size)).then_some("the sizes of a `program` have to be from 1 to 4294967295")
+    }
+
     /// The resources, and the units of each that a meeting of this kind needs.
     pub fn supplies(&self, kind: &Kind) -> Vec<Supply> {
         let bandwidth = self.bandwidth.unwrap_or(u64::MAX);
