@@ -8,6 +8,7 @@
 mod capture;
 mod entries;
 mod matching;
+mod naive;
 mod plan;
 mod report;
 mod scene;

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::error::Error;
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -14,6 +15,7 @@ use harness::{clock, software};
 use wire::NtpTime;
 
 use crate::entries::{Copied, Replication};
+use crate::naive::{Groups, Naive};
 use crate::scene::{self, Scene};
 use crate::switch::{self, Switch};
 
@@ -26,6 +28,8 @@ pub(crate) enum Way {
     Recirculation,
     /// The same, by a tree of passes.
     Tree,
+    /// The loop of the thesis' Python, in Rust.
+    Naive,
     /// Weir's sockets.
     Userspace,
     /// Weir's room in the kernel, at TC.
@@ -34,10 +38,11 @@ pub(crate) enum Way {
 
 impl Way {
     /// All of them.
-    pub(crate) const ALL: [Way; 5] = [
+    pub(crate) const ALL: [Way; 6] = [
         Way::Multicast,
         Way::Recirculation,
         Way::Tree,
+        Way::Naive,
         Way::Userspace,
         Way::Kernel,
     ];
@@ -48,6 +53,7 @@ impl Way {
             Way::Multicast => "BMv2 multicast",
             Way::Recirculation => "BMv2 recirculation",
             Way::Tree => "BMv2 tree",
+            Way::Naive => "naive Rust",
             Way::Userspace => "Weir UDP",
             Way::Kernel => "Weir TC",
         }
@@ -59,7 +65,7 @@ impl Way {
             Way::Multicast => Some(Replication::Multicast),
             Way::Recirculation => Some(Replication::Recirculation),
             Way::Tree => Some(Replication::Tree),
-            Way::Userspace | Way::Kernel => None,
+            Way::Naive | Way::Userspace | Way::Kernel => None,
         }
     }
 
@@ -79,6 +85,7 @@ impl Way {
                 Ok(Box::new(Switch::start(&scene.pair.near, program, &copied, log)?))
             }
             None if self == Way::Kernel => Ok(Box::new(room(scene, viewers)?)),
+            None if self == Way::Naive => Ok(Box::new(naive(scene, viewers)?)),
             None => Ok(Box::new(sockets(scene, viewers)?)),
         }
     }
@@ -118,6 +125,12 @@ fn room(scene: &Scene, viewers: u32) -> Result<Fanout, Box<dyn Error + Send + Sy
         }
         Ok(fanout)
     })
+}
+
+fn naive(scene: &Scene, viewers: u32) -> Result<Naive, Box<dyn Error + Send + Sync>> {
+    let socket = scene.pair.near.run(|| UdpSocket::bind(scene.near()))?;
+    let viewers = (0..viewers).map(scene::viewer).collect();
+    Ok(Naive::start(socket, Groups::from([(scene.sender(), viewers)]))?)
 }
 
 fn sockets(scene: &Scene, viewers: u32) -> Result<UdpPlane, Box<dyn Error + Send + Sync>> {
