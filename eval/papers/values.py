@@ -106,6 +106,7 @@ def latency():
                 median(f"{PERFORMANCE}/two-party.csv", f"latency_{name}_us", server=server)
             )
     calls = f"{RELAY}/calls.csv"
+    found["calls.count"] = lambda: number(most(calls, "calls"))
     for relay in ("weir-ebpf", "rtpengine", "weir", "weir-afxdp", "cable"):
         for name in ("p50", "p99"):
             found[f"calls.{relay}.{name}"] = lambda relay=relay, name=name: number(

@@ -276,7 +276,7 @@ pub(crate) struct Plan {
     #[arg(long)]
     pub no_audio: bool,
     /// Receivers get different qualities: "none", "receivers" (each one quality from everybody), or
-    /// "pairs".
+    /// "pairs". A Weir server with its default settings is planned by "receivers".
     #[arg(long, default_value = "none")]
     pub adaptation: String,
     /// A device by its name, or its file (YAML); may be given several times. By default all that
