@@ -6,7 +6,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -51,19 +51,35 @@ pub struct Bmv2 {
     pub further: Duration,
 }
 
-/// BMv2 with these ports, or `None` with the reason on standard error.
+/// BMv2 with these ports, or `None` with the reason on standard error if there is no program, or no
+/// namespace for it. With `P4_CHECK` in the environment there has to be one.
+///
+/// # Panics
+///
+/// If the program is there and does not start: a test that skips then would count as passed.
 pub fn bmv2(ports: &[u16]) -> Option<Bmv2> {
-    let switch = Bmv2::start(ports);
-    switch
-        .inspect_err(|reason| skipped("nothing was tested on BMv2", reason))
-        .ok()
+    let place = find(PROGRAM)
+        .ok_or_else(|| format!("there is no {PROGRAM} on the path"))
+        .and_then(|program| Ok((program, Namespace::new().map_err(|error| error.to_string())?)));
+    let is_needed = env::var_os("P4_CHECK").is_some();
+    match place {
+        Ok((program, namespace)) => {
+            let started = Bmv2::start(&program, namespace, ports);
+            Some(started.unwrap_or_else(|reason| panic!("BMv2 is there and does not start: {reason}")))
+        }
+        Err(reason) if is_needed => panic!("BMv2 is needed, as P4_CHECK says: {reason}"),
+        Err(reason) => {
+            skipped("nothing was tested on BMv2", reason);
+            None
+        }
+    }
 }
 
 impl Bmv2 {
-    /// Starts the program of the search path.
-    pub fn start(ports: &[u16]) -> Result<Self, String> {
-        let program = find(PROGRAM).ok_or_else(|| format!("there is no {PROGRAM} on the path"))?;
-        let namespace = Namespace::new().map_err(|error| error.to_string())?;
+    /// Starts a program in a namespace.
+    ///
+    /// Errors: the reason why it does not listen. Its standard error is that of the test.
+    fn start(program: &Path, namespace: Namespace, ports: &[u16]) -> Result<Self, String> {
         let is_ending = Arc::new(AtomicBool::new(false));
         let (sender, received) = mpsc::channel();
         let mut opened = Vec::new();
@@ -88,7 +104,7 @@ impl Bmv2 {
                 .map_err(|error| error.to_string())?;
             opened.push((*number, Arc::new(port)));
         }
-        let child = spawn(&program, ports, &namespace).map_err(|error| error.to_string())?;
+        let child = spawn(program, ports, &namespace).map_err(|error| error.to_string())?;
         let mut switch = Self {
             child,
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -192,7 +208,7 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|it| it.is_file())
 }
 
-fn spawn(program: &PathBuf, ports: &[u16], namespace: &Namespace) -> io::Result<Child> {
+fn spawn(program: &Path, ports: &[u16], namespace: &Namespace) -> io::Result<Child> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let notifications = format!("ipc:///tmp/weir-bmv2-{}-{number}.ipc", std::process::id());
@@ -212,7 +228,10 @@ fn spawn(program: &PathBuf, ports: &[u16], namespace: &Namespace) -> io::Result<
         command.args(["-i", &format!("{port}@s{port}")]);
     }
     command.args(["--", "--grpc-server-addr", INSIDE, "--cpu-port", &CPU_PORT.to_string()]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::inherit());
     namespace.run(|| command.spawn())
 }
 

@@ -63,9 +63,11 @@ function succeeds(program, ...rest) {
   }
 }
 
-/** Why there can be no meeting through this switch here, or false. */
+/** Why there can be no meeting through this switch here, or false. `make p4-check` needs all. */
 export function switchIsMissing(kind) {
-  return kernelIsMissing() || (kind.isMissing() && `needs ${kind.name}`);
+  const reason = kernelIsMissing() || (kind.isMissing() && `needs ${kind.name}`);
+  if (reason && process.env.P4_CHECK) throw new Error(`${kind.name}: ${reason}`);
+  return reason;
 }
 
 /** A network with a switch, Weir behind it, and people in a room of that. */
