@@ -24,9 +24,14 @@ const AGE_MAX: u16 = 1_024;
 /// 64 until the next report, and those of the packets and reports on their way.
 pub(super) const SLACK: u16 = 512;
 
-/// The same if the switch was lost: it goes on until its lease is over, at up to 2,700 packets a
-/// second.
-pub(super) const SLACK_LOST: u16 = 4_096;
+/// The same if the switch was lost: it goes on until its lease is over, at up to 1,900 packets a
+/// second. The next number is less than `MAX_DROPOUT` after the last, because a receiver drops the
+/// first packet after a longer gap (RFC 3550 appendix A.1).
+pub(super) const SLACK_LOST: u16 = MAX_DROPOUT - 2;
+
+/// The gap of numbers from which on a receiver takes its source for one that has restarted
+/// (RFC 3550 appendix A.1).
+const MAX_DROPOUT: u16 = 3_000;
 
 /// A report of the switch about one packet of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,6 +246,15 @@ mod tests {
         };
         let silent = Numbers::new(from, Some(Codec::Opus), false).snapshot(now, SLACK_LOST);
         assert_eq!((silent.next, silent.frame), (7 + SLACK_LOST, None));
+    }
+
+    #[test]
+    fn the_gap_after_a_lost_switch_is_a_loss_to_receivers() {
+        let (numbers, now) = numbers(&[(100, 65_500)]);
+        let next = numbers.snapshot(now, SLACK_LOST).next;
+        assert_eq!(next.wrapping_sub(65_500), MAX_DROPOUT - 1);
+        // 1,900 packets a second while a lease may hold, and 64 that are not reported yet.
+        assert!(1_900 * 3 / 2 + 64 < u32::from(SLACK_LOST));
     }
 
     #[test]
