@@ -141,7 +141,12 @@ impl Relays {
             self.from.entry(planned.from).or_default().insert(at);
             self.by_key.insert(planned.key.clone(), at);
         }
-        self.rows.contains_key(&planned.from) && self.want(context, at)
+        if self.rows.contains_key(&planned.from) {
+            return self.want(context, at);
+        }
+        // The entry that is there sends from the port before.
+        self.unwant(context, at);
+        false
     }
 
     /// Has the switch have a relay's entry; true if it has to be written.

@@ -47,7 +47,8 @@ pub(super) fn plan(config: &P4Config, at: SocketAddr, relay: &Relay) -> Result<P
     if !addresses.iter().all(|address| address.is_ipv4() == at.is_ipv4()) {
         return Err(Reason::Families);
     }
-    let tos = [u128::from(hop.tos.is_some()), u128::from(hop.tos.unwrap_or(0))];
+    // A socket of the base without services sends zero, whatever has arrived.
+    let tos = [1, u128::from(hop.tos.unwrap_or(0))];
     Ok(Planned {
         key: Key::Entry(Table::Relay, way(accept, at)),
         from,
@@ -91,6 +92,13 @@ mod tests {
         let (a, b, own) = (ip([10, 0, 2, 5]), ip([10, 0, 3, 5]), ip([10, 0, 1, 9]));
         assert_eq!(planned.key, Key::Entry(Table::Relay, vec![a, 4000, own, 30_000]));
         assert_eq!(planned.data(7), [7, own, 30_002, b, 5004, 1, 0xb8]);
+    }
+
+    #[test]
+    fn a_relay_without_services_sends_none() {
+        let (at, mut relay) = relay();
+        relay.rtp.as_mut().unwrap().tos = None;
+        assert_eq!(plan(&config(), at, &relay).unwrap().data(7)[5..], [1, 0]);
     }
 
     #[test]

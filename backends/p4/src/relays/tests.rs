@@ -265,3 +265,15 @@ fn relays_stay_wanted_while_the_switch_is_away_and_new_ones_are_not_taken() {
     assert_eq!(bench.switch(|_| Ok(())).len(), 2, "it gets them again");
     assert_eq!(bench.written(), []);
 }
+
+#[test]
+fn a_relay_that_comes_to_send_from_a_port_that_is_not_there_leaves_the_switch() {
+    let mut bench = Bench::new(8);
+    call(&mut bench);
+    let (_, answer) = bench.set(A, &relay(ALICE, "10.0.1.9:30004", BOB));
+    assert_eq!(answer, Answer::Taken, "it has nothing to do");
+    let done = bench.switch(|_| Ok(()));
+    assert_eq!(done.iter().map(|(op, _)| *op).collect::<Vec<_>>(), [Op::Delete]);
+    bench.set(A, &relay(ALICE, B, BOB));
+    assert_eq!(bench.switch(|_| Ok(())).len(), 1, "it is there again");
+}

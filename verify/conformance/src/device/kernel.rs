@@ -2,41 +2,39 @@
 //! packets that it passes go to the base data plane.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use backend_ebpf::{EbpfError, RelayConfig, RelayOffload, Statistics, Tried};
-use dataplane::{Accept, Capabilities, Counter, Counters, DataPlane, Event, Inject, Path, Relay, Update, WriteError};
+use dataplane::{Capabilities, Counter, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
 use layered::{Entry, RelayLayer};
 use veth::frame::Frame;
 use veth::{Pair, Side};
-use wire::{PacketKind, RtpPacket, Ssrc};
 
 use super::free::once_free;
+use super::relay_paths::{LastPackets, RelayPaths};
 use super::{Datagram, Device, Family, ModelDevice};
-use crate::step::relay_of;
 
 /// The longest frame the kernel runs a program on, less its headers; longer ones would be in
 /// fragments anyway.
 const PAYLOAD_MAX: usize = 3_000;
+
+/// The network of relays and parties in IPv6.
+const NETWORK: [u16; 6] = [0xfd78, 0, 0, 0, 0, 0];
+
+/// The octet of services of packets that arrive.
+const ARRIVING_TOS: u8 = 0x2d;
 
 /// [`RelayOffload`] in front of the model. Lives on a thread inside of the namespace it was made
 /// for.
 pub struct KernelDevice {
     plane: RelayLayer<Base, RelayOffload>,
     interface: u32,
-    /// Relays and their parties have IPv6 addresses here, unknown to the harness.
-    is_v6: bool,
+    paths: RelayPaths,
     sent: Vec<Datagram>,
-    passed: BTreeMap<SocketAddr, LastPacket>,
-}
-
-/// The last packet that a relay passed on. The kernel's times are not the harness's, so that they
-/// do not tell whether a packet in the kernel or one behind it was later.
-struct LastPacket {
-    at: Instant,
-    /// Of the last RTP packet.
-    ssrc: Option<Ssrc>,
+    passed: LastPackets,
+    /// The octet of services that each relay sends RTP with.
+    tos: BTreeMap<SocketAddr, u8>,
 }
 
 /// The model as a data plane.
@@ -58,18 +56,11 @@ impl KernelDevice {
         KernelDevice {
             plane: RelayLayer::new(Base(ModelDevice::new(origin)), vec![offload]),
             interface: nix::net::if_::if_nametoindex(pair.near.interface).expect("it is there"),
-            is_v6: family == Family::V6,
+            paths: RelayPaths::new(family, [NETWORK; 2]),
             sent: Vec::new(),
-            passed: BTreeMap::new(),
+            passed: LastPackets::default(),
+            tos: BTreeMap::new(),
         }
-    }
-
-    fn has_passed(&mut self, relay: SocketAddr, at: Instant, bytes: &[u8]) {
-        let ssrc = match wire::classify(bytes) {
-            PacketKind::Rtp => RtpPacket::parse_protected(bytes).ok().map(|packet| packet.ssrc()),
-            _ => self.passed.get(&relay).and_then(|passed| passed.ssrc),
-        };
-        self.passed.insert(relay, LastPacket { at, ssrc });
     }
 
     /// Counters of the program, to be read when the device is gone.
@@ -88,74 +79,14 @@ impl KernelDevice {
         }
     }
 
-    fn real(&self, address: SocketAddr) -> SocketAddr {
-        match address.ip() {
-            IpAddr::V4(ip) if self.is_v6 => {
-                let [a, b, c, d] = ip.octets();
-                let ip = Ipv6Addr::new(
-                    0xfd78,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    u16::from_be_bytes([a, b]),
-                    u16::from_be_bytes([c, d]),
-                );
-                SocketAddr::new(ip.into(), address.port())
-            }
-            _ => address,
-        }
-    }
-
-    fn virtual_address(&self, address: SocketAddr) -> SocketAddr {
-        match address.ip() {
-            IpAddr::V6(ip) if ip.segments()[0] == 0xfd78 => {
-                let [.., a, b, c, d] = ip.octets();
-                SocketAddr::new(Ipv4Addr::new(a, b, c, d).into(), address.port())
-            }
-            _ => address,
-        }
-    }
-
-    /// The path of a relay; that of a leg stays unchanged.
-    fn real_path(&self, path: Path) -> Path {
-        match relay_of(path.local) {
-            Some(_) => Path {
-                local: self.real(path.local),
-                remote: self.real(path.remote),
-            },
-            None => path,
-        }
-    }
-
-    fn virtual_path(&self, path: Path) -> Path {
-        Path {
-            local: self.virtual_address(path.local),
-            remote: self.virtual_address(path.remote),
-        }
-    }
-
-    fn real_relay(&self, relay: &mut Relay) {
-        match &mut relay.accept {
-            Accept::Nobody | Accept::Learn { within: None, .. } => {}
-            Accept::Only(address) => *address = self.real(*address),
-            Accept::Learn { within: Some(ip), .. } => *ip = self.real(SocketAddr::new(*ip, 0)).ip(),
-        }
-        for hop in [&mut relay.rtp, &mut relay.rtcp].into_iter().flatten() {
-            hop.path = Path {
-                local: self.real(hop.path.local),
-                remote: self.real(hop.path.remote),
-            };
-        }
-    }
-
     /// The kernel's verdict on a datagram; `None` if it passes to the base data plane.
     fn run(&mut self, path: Path, bytes: &[u8]) -> Option<Vec<Datagram>> {
         if bytes.len() > PAYLOAD_MAX || path.local.is_ipv4() != path.remote.is_ipv4() {
             return None;
         }
-        let frame = Frame::new(path.remote, path.local, bytes).bytes();
+        let mut frame = Frame::new(path.remote, path.local, bytes);
+        frame.tos = ARRIVING_TOS;
+        let frame = frame.bytes();
         let interface = self.interface;
         let (tried, out) = self.plane.offloads_mut()[0]
             .try_frame(interface, &frame)
@@ -169,6 +100,7 @@ impl KernelDevice {
             Tried::Sent | Tried::Redirected => {
                 let sent = Frame::read(&out).expect("it is a frame still");
                 assert_eq!(sent.bytes(), out, "every checksum and length is right");
+                assert_eq!(Some(&sent.tos), self.tos.get(&path.local), "the services of its relay");
                 let path = Path {
                     local: sent.source,
                     remote: sent.destination,
@@ -193,21 +125,21 @@ impl KernelDevice {
 
 impl Device for KernelDevice {
     fn name(&self) -> String {
-        format!("relays in the kernel, over IPv{}", if self.is_v6 { 6 } else { 4 })
+        format!(
+            "relays in the kernel, over IPv{}",
+            if self.paths.is_v6() { 6 } else { 4 }
+        )
     }
 
     fn write(&mut self, now: Instant, mut update: Update) -> Result<(), WriteError> {
-        match &mut update {
-            Update::SetRelay(at, relay) => {
-                *at = self.real(*at);
-                self.real_relay(relay);
-                let known = Entry::Relay(*at);
-                if self.plane.places().entries().iter().all(|(entry, _)| *entry != known) {
-                    self.passed.remove(at);
-                }
+        self.paths.translate(&mut update);
+        if let Update::SetRelay(at, relay) = &update {
+            let known = Entry::Relay(*at);
+            if self.plane.places().entries().iter().all(|(entry, _)| *entry != known) {
+                self.passed.forget(*at);
             }
-            Update::RemoveRelay(at) => *at = self.real(*at),
-            _ => {}
+            let tos = relay.rtp.as_ref().and_then(|hop| hop.tos);
+            self.tos.insert(*at, tos.unwrap_or(0));
         }
         let written = self.plane.write(now, update);
         self.collect_from_base();
@@ -217,19 +149,19 @@ impl Device for KernelDevice {
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
         match what {
             Inject::ReportRelay { at } => {
-                let at = self.real(at);
+                let at = self.paths.relay(at);
                 self.plane.inject(now, Inject::ReportRelay { at });
             }
             Inject::Receive { at, path, bytes } => {
-                let path = self.real_path(path);
+                let path = self.paths.path(path);
                 let before = self.relayed();
                 self.plane.inject(now, Inject::Receive { at, path, bytes });
                 if self.relayed() > before {
-                    self.has_passed(path.local, now, bytes);
+                    self.passed.passed(path.local, now, bytes);
                 }
             }
             Inject::Datagram { path, bytes } => {
-                let path = self.real_path(path);
+                let path = self.paths.path(path);
                 self.plane.inject(now, Inject::Datagram { path, bytes });
             }
             _ => self.plane.inject(now, what),
@@ -238,7 +170,7 @@ impl Device for KernelDevice {
     }
 
     fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]) {
-        let path = self.real_path(path);
+        let path = self.paths.path(path);
         let before = self.relayed();
         match self.run(path, bytes) {
             Some(sent) => self.sent.extend(sent),
@@ -248,14 +180,14 @@ impl Device for KernelDevice {
             }
         }
         if self.relayed() > before {
-            self.has_passed(path.local, now, bytes);
+            self.passed.passed(path.local, now, bytes);
         }
     }
 
     fn sent(&mut self) -> Vec<Datagram> {
         let sent = std::mem::take(&mut self.sent).into_iter();
         sent.map(|datagram| Datagram {
-            path: self.virtual_path(datagram.path),
+            path: self.paths.path_back(datagram.path),
             bytes: datagram.bytes,
         })
         .collect()
@@ -263,17 +195,7 @@ impl Device for KernelDevice {
 
     fn poll(&mut self) -> Option<Event> {
         let mut event = self.plane.poll()?;
-        match &mut event {
-            Event::Punt { path, .. } => *path = self.virtual_path(*path),
-            Event::RelaySource { at, from } => (*at, *from) = (self.virtual_address(*at), self.virtual_address(*from)),
-            Event::RelayTraffic { at, last, traffic } => {
-                let passed = self.passed.get(at);
-                *last = last.and(passed.map(|passed| passed.at));
-                traffic.ssrc = traffic.ssrc.and(passed.and_then(|passed| passed.ssrc));
-                *at = self.virtual_address(*at);
-            }
-            _ => {}
-        }
+        self.passed.translate(&self.paths, &mut event);
         Some(event)
     }
 

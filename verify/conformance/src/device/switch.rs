@@ -71,6 +71,8 @@ pub struct SwitchDevice<S> {
     left: u64,
     /// Whether the vector itself names a stream that an offload copies.
     is_told: bool,
+    /// The octets of services of the next packet, as it arrives and as it is sent.
+    tos: (u8, u8),
 }
 
 fn mac(last: u8) -> Mac {
@@ -156,7 +158,13 @@ impl<S: Ports> SwitchDevice<S> {
             unsent: 0,
             left: 0,
             is_told: false,
+            tos: (0, 0),
         }
+    }
+
+    /// Packets arrive with this octet of services, and are to be sent with another.
+    pub(super) fn set_tos(&mut self, arriving: u8, sent: u8) {
+        self.tos = (arriving, sent);
     }
 
     /// The same, which lets some time pass before each packet, so that replicas that the base has
@@ -230,6 +238,7 @@ impl<S: Ports> SwitchDevice<S> {
             return;
         }
         assert_eq!(port, port_of(frame.destination.ip()));
+        assert_eq!(frame.tos, self.tos.1, "the octet of services");
         self.copied += 1;
         self.count.set(self.count.get() + 1);
         self.sent.push(Datagram {
@@ -285,6 +294,7 @@ impl<S: Ports> Device for SwitchDevice<S> {
         let port = port_of(path.remote.ip());
         let mut frame = Frame::new(path.remote, path.local, bytes);
         (frame.to, frame.from) = (mac(0x10 + port as u8).0, mac(0x20 + port as u8).0);
+        frame.tos = self.tos.0;
         self.mark();
         let before = self.copied;
         let left = self.base().counters()[Counter::CopiedByOffload];

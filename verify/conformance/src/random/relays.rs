@@ -186,7 +186,7 @@ impl Generator {
         let known = self.sealed_with.values().flatten().choose(&mut self.rng).cloned();
         let shared = known.filter(|_| self.next.is_multiple_of(5));
         let egress_protection = same.or(shared).unwrap_or_else(|| self.protection(0.05));
-        let tos = None;
+        let tos = [None, Some(0xb8), Some(0), Some(0x67)][self.next as usize % 4];
         Some(Hop {
             path,
             egress_protection,

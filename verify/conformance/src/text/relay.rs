@@ -58,16 +58,25 @@ pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) 
     Ok(relay)
 }
 
-/// `bob@b`, or with a protection `bob@b:cm/7`
+/// `bob@b`, or with a protection `bob@b:cm/7`; behind it may be the octet of services in
+/// hexadecimal digits: `bob@b+b8`
 fn hop(text: &str, names: &mut Names) -> Result<Hop, Problem> {
-    let (path, egress_protection) = text.split_once(':').unwrap_or((text, "clear"));
+    let (hop, tos) = match text.split_once('+') {
+        Some((hop, tos)) => (hop, Some(tos)),
+        None => (text, None),
+    };
+    let (path, egress_protection) = hop.split_once(':').unwrap_or((hop, "clear"));
     if !path.contains('@') {
         return problem(format!("`{text}` is not a hop: peer@relay"));
     }
+    let tos = tos.map(|digits| match u8::from_str_radix(digits, 16) {
+        Ok(octet) => Ok(octet),
+        Err(_) => problem(format!("`{digits}` is not an octet of services")),
+    });
     Ok(Hop {
         path: names.path(path),
         egress_protection: protection(egress_protection)?,
-        tos: None,
+        tos: tos.transpose()?,
     })
 }
 
@@ -113,8 +122,9 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
 
 fn print_hop(hop: Option<&Hop>, names: &Names) -> String {
     hop.map_or("none".into(), |hop| {
+        let tos = hop.tos.map_or(String::new(), |tos| format!("+{tos:02x}"));
         format!(
-            "{}:{}",
+            "{}:{}{tos}",
             names.of_path(hop.path),
             print_protection(&hop.egress_protection)
         )

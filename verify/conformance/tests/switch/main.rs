@@ -22,6 +22,7 @@ use wire::ExtensionKind;
 
 mod histories;
 mod real;
+mod relays;
 #[path = "../support/mod.rs"]
 mod support;
 
