@@ -199,6 +199,35 @@ fn sound(switch: &Switch, at: SocketAddr, replication: Replication) {
     assert_eq!(counted.octets, 3 * 5);
 }
 
+#[test]
+fn the_numbers_of_a_long_stream_are_known_without_a_change() {
+    Switch::each(long_sound);
+}
+
+fn long_sound(switch: &Switch, at: SocketAddr) {
+    let mut driver = Driver::start(at, Replication::Multicast);
+    driver.wait_until_connected();
+    offer_room(&mut driver);
+    offer(&mut driver, 2, replica(2, 10, 111));
+    assert_eq!(driver.candidate().replica, ReplicaId(2));
+    take_over(&mut driver, 2, released(999, 200));
+    // Beyond the numbers that the first report is good for, with a packet in each 64 of them.
+    let newest = (1_000..2_200).step_by(40).inspect(|sequence| {
+        let copies = copies(switch, &rtp(111, *sequence, 10), 1);
+        assert_eq!(copies.len(), 1, "{sequence}");
+    });
+    let newest = newest.last().unwrap();
+    let asked = until("the newest numbers are reported", || {
+        driver.rooms.nack(Instant::now(), ReplicaId(2), &[newest - 800]);
+        driver.rooms.poll()
+    });
+    let expected = Event::NackUpstream {
+        stream: key(10),
+        sequences: vec![newest],
+    };
+    assert_eq!(asked, expected);
+}
+
 pub(crate) fn video(sequence: u16, descriptor: &[u8]) -> Vec<u8> {
     let mut packet = rtp(98, sequence, 11);
     packet[0] |= 0x10;
