@@ -103,7 +103,7 @@ impl Cable {
         self.driver.is_some()
     }
 
-    /// A fresh device.
+    /// A fresh device, of which the base also gets the copied packets if they go up.
     pub(crate) fn device(&self, goes_up: bool, now: Instant) -> Box<dyn Device> {
         let in_driver = self.is_of_drivers();
         let config = FanoutConfig {
@@ -126,6 +126,9 @@ impl Cable {
             caught: self.caught.clone(),
             goes_up: self.goes_up.clone(),
             in_driver,
+            passes_all: goes_up,
+            left: 0,
+            unsent: 0,
             received: 0,
             sent: Vec::new(),
             numbers: Numbers::default(),
@@ -146,6 +149,11 @@ struct KernelDevice {
     caught: Rc<OwnedFd>,
     goes_up: Rc<OwnedFd>,
     in_driver: bool,
+    /// Whether the base gets all packets.
+    passes_all: bool,
+    /// Packets that the base leaves to the kernel, and those of which the kernel made no copy.
+    left: u64,
+    unsent: u64,
     received: u64,
     sent: Vec<Datagram>,
     numbers: Numbers,
@@ -267,11 +275,18 @@ impl Device for KernelDevice {
             return;
         }
         self.taken.set(self.taken.get() + 1);
+        let before = self.forwarded;
         self.catch_copies();
         let received = self.plane.offload_mut().counters()[Counter::Received];
-        if received == std::mem::replace(&mut self.received, received) {
+        let goes_up = received == std::mem::replace(&mut self.received, received);
+        assert!(goes_up || !self.passes_all, "all packets go up");
+        if goes_up {
             self.catch_what_goes_up(&frame);
+            let left = self.plane.base_mut().counters()[Counter::CopiedByOffload];
             self.plane.base_mut().packet(now, 0, path, bytes);
+            let left = self.plane.base_mut().counters()[Counter::CopiedByOffload] - left;
+            self.left += left;
+            self.unsent += if self.forwarded == before { left } else { 0 };
         }
     }
 
@@ -294,7 +309,13 @@ impl Device for KernelDevice {
     }
 
     fn counters(&mut self) -> Counters {
-        self.plane.counters()
+        let mut counters = self.plane.counters();
+        if self.passes_all {
+            // The kernel counts copies, and the reason for each that it does not send.
+            counters[Counter::CopiedByOffload] -= self.left;
+            counters[Counter::NotSelected] += self.unsent;
+        }
+        counters
     }
 
     fn keeps_virtual_time(&self) -> bool {

@@ -7,6 +7,12 @@ use dataplane::Path;
 /// RFC 863.
 const DISCARD: u16 = 9;
 
+/// The type of service or traffic class of datagrams that arrive: copies have none.
+const TOS: u8 = 0xb8;
+
+/// The TTL or hop limit of copies, as of datagrams that the base sends.
+const TTL: u8 = 64;
+
 /// Ethernet, IPv4 or IPv6, and UDP around a datagram that arrives.
 pub(crate) fn arriving(to: [u8; 6], from: [u8; 6], path: Path, payload: &[u8]) -> Vec<u8> {
     let (source, destination) = (path.remote, path.local);
@@ -15,7 +21,7 @@ pub(crate) fn arriving(to: [u8; 6], from: [u8; 6], path: Path, payload: &[u8]) -
     match (source.ip(), destination.ip()) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let [high, low] = (20 + udp.len() as u16).to_be_bytes();
-            let mut header = vec![0x45, 0, high, low, 0, 7, 0x40, 0, 57, 17, 0, 0];
+            let mut header = vec![0x45, TOS, high, low, 0, 7, 0x40, 0, 57, 17, 0, 0];
             header.extend(source.octets());
             header.extend(destination.octets());
             let sum = checksum(&[&header]);
@@ -25,7 +31,9 @@ pub(crate) fn arriving(to: [u8; 6], from: [u8; 6], path: Path, payload: &[u8]) -
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
             let [high, low] = (udp.len() as u16).to_be_bytes();
-            bytes.extend([0x86, 0xdd, 0x60, 0x01, 0x02, 0x03, high, low, 17, 57]);
+            // A flow label as well.
+            bytes.extend([0x86, 0xdd, 0x60 | TOS >> 4, TOS << 4 | 1, 2, 3, high, low]);
+            bytes.extend([17, 57]);
             bytes.extend(source.octets());
             bytes.extend(destination.octets());
         }
@@ -49,7 +57,8 @@ fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
 
 /// The datagram in a sent frame, and its addresses; `None` for a frame that holds no datagram.
 ///
-/// Panics where lengths or checksums are wrong: no receiver would take it.
+/// Panics where lengths or checksums are wrong, because no receiver would take it, and where TTL or
+/// type of service are not those of the base.
 pub(crate) fn left(frame: &[u8]) -> Option<([u8; 6], Path, Vec<u8>)> {
     let to: [u8; 6] = *frame.first_chunk()?;
     let (source, destination, udp): (IpAddr, IpAddr, &[u8]) = match frame.get(12..14)? {
@@ -79,6 +88,11 @@ pub(crate) fn left(frame: &[u8]) -> Option<([u8; 6], Path, Vec<u8>)> {
     if port(2) == DISCARD {
         // Such datagrams only make the kernel resolve its neighbours.
         return None;
+    }
+    let ip = &frame[14..];
+    match source {
+        IpAddr::V4(_) => assert_eq!((ip[1], ip[8]), (0, TTL), "type of service, and TTL"),
+        IpAddr::V6(_) => assert_eq!((&ip[..4], ip[7]), (&[0x60, 0, 0, 0][..], TTL), "class, flow, hop limit"),
     }
     assert_eq!(usize::from(port(4)), udp.len(), "the length");
     let pseudo = pseudo_header(source, destination, udp.len() as u16);

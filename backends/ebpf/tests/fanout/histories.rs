@@ -15,28 +15,33 @@ const SEEDS: std::ops::Range<u64> = 1..25;
 
 #[test]
 fn no_packet_is_made_up_leaked_or_sent_twice_and_no_loss_hidden() {
-    keep_promises(Cable::new, false);
+    keep_promises(Cable::new, false, false);
 }
 
 #[test]
 fn the_driver_makes_up_leaks_repeats_and_hides_nothing_either() {
-    keep_promises(Cable::of_drivers, false);
+    keep_promises(Cable::of_drivers, false, false);
 }
 
 #[test]
 fn nothing_is_made_up_leaked_repeated_or_hidden_where_legs_share_a_path() {
-    keep_promises(Cable::new, true);
+    keep_promises(Cable::new, true, false);
 }
 
 #[test]
 fn nothing_is_in_the_driver_either_where_legs_share_a_path() {
-    keep_promises(Cable::of_drivers, true);
+    keep_promises(Cable::of_drivers, true, false);
 }
 
-fn keep_promises(cable: NewCable, shares_paths: bool) {
+#[test]
+fn nothing_is_made_up_leaked_repeated_or_hidden_where_packets_are_also_passed_on() {
+    keep_promises(Cable::new, false, true);
+}
+
+fn keep_promises(cable: NewCable, shares_paths: bool, goes_up: bool) {
     on_cable(cable, |cable| {
         let start = Instant::now();
-        let new_device = |start| cable.device(false, start);
+        let new_device = |start| cable.device(goes_up, start);
         for seed in SEEDS {
             let options = Options {
                 steps: 500,
