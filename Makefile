@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build dist deb page test bench compare media-relay scaling cascade adaptation connect papers bench-crowd bench-routes lint deny fuzz p4-check setup-build setup-test clean
+.PHONY: help browsers-packages run build dist deb page test bench compare media-relay scaling cascade adaptation connect papers bench-crowd bench-routes lint deny fuzz mutations p4-check setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -73,6 +73,9 @@ papers: ## Measure the papers' figures for an hour, as root, into docs/measured/
 
 fuzz: ## Run every parser on hostile input for a minute each: FUZZ_SECONDS=600, FUZZ_TARGET=sdp.
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) cargo test --release --locked -p fuzz --test cost -- --nocapture
+
+mutations: ## Break the data planes in one place after another, as root: ARGS="--only udp"; verify/mutations/README.md.
+	verify/mutations/run $(ARGS)
 
 p4-check: page ## Compile the P4 program, compare, and run its tests on BMv2, as root; docs/design/p4.md.
 	backends/p4/check
