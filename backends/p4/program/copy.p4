@@ -19,9 +19,6 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
     Extensions() extensions;
 
     apply {
-        if (standard.egress_rid != 0) {
-            meta.rid = standard.egress_rid;
-        }
         meta.verdict = SEND;
         replicas.apply(hdr, meta);
         // BMv2 ends when a program reads a cell that is not there.

@@ -2,6 +2,7 @@
 // packet arrived. A packet that needs another pass returns to ingress.
 
 control WeirEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    counter(1, CounterType.packets_and_bytes) pruned;
     Copy() copies;
 
     action punt() {
@@ -41,7 +42,18 @@ control WeirEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         } else if (standard.instance_type == EGRESS_CLONE) {
             punt();
         } else if (meta.way == WAY_COPY) {
-            copies.apply(hdr, meta, standard);
+            // A tree's nodes have the receiver's rid, and above it their branch. The branches 0 and 1
+            // have the exclusion ids 1 and 2. BMv2's engine has none and makes all copies, so those of
+            // the other branch are dropped here (Scallop section 6.2: L1 pruning).
+            if (standard.egress_rid != 0) {
+                meta.rid = (bit<16>)standard.egress_rid[14:0];
+            }
+            if (standard.egress_rid != 0 && (bit<2>)standard.egress_rid[15:15] + 1 == meta.exclude) {
+                pruned.count(0);
+                mark_to_drop(standard);
+            } else {
+                copies.apply(hdr, meta, standard);
+            }
         } else if (meta.way == WAY_AGAIN) {
             recirculate_preserving_field_list(1);
         } else if (meta.way == WAY_PUNT) {

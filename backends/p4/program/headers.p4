@@ -283,14 +283,14 @@ struct metadata_t {
     bit<8> tos;
     bit<32> ssrc;
     bit<2> feedback_class;
-    bit<16> room; // the group of the sender's entry
     bit<16> group;
     bit<16> branches;
+    bit<2> exclude; // the exclusion id of the nodes that are to make no copies, or 0
     bit<1> described;
     bit<8> descriptor_id;
     bit<1> pass;
     bit<1> is_empty; // nothing but padding
-    bit<16> rid;
+    bit<16> rid;     // of the receiver
 
     // The frame, from the descriptor and its template.
     bit<4> slot; // of the descriptor, and one more; 0 for none
@@ -302,7 +302,6 @@ struct metadata_t {
     bit<16> frame;
     bit<2> spatial;
     bit<3> temporal;
-    bit<5> layer;
     bit<3> top;
     bit<3> up;
     bit<1> enters;
@@ -344,8 +343,6 @@ struct metadata_t {
     bit<2> has_spatial; // the highest layer it gets
     bit<3> has_temporal;
     bit<3> had_temporal; // before this frame
-    bit<2> allowed_spatial; // the highest that no entry excludes, as far as frames have shown
-    bit<3> allowed_temporal;
     bit<3> period; // from one frame that it gets to the next
     bit<16> past_frame_0;
     bit<16> past_offset_0;
@@ -356,7 +353,6 @@ struct metadata_t {
 
     // The copy.
     bit<4> verdict;
-    bit<1> excluded;
     bit<1> began;
     bit<1> is_told; // a report goes to the controller
     bit<16> offset_before;

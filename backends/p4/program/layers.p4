@@ -39,7 +39,6 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
     action layer(bit<2> spatial, bit<3> temporal, bit<3> top, bit<3> up, bit<1> enters, bit<1> above, bit<1> key_frame) {
         meta.spatial = spatial;
         meta.temporal = temporal;
-        meta.layer = spatial ++ temporal;
         meta.top = top;
         meta.up = up;
         meta.enters = enters;
@@ -59,22 +58,24 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
         size = 65536;
     }
 
-    // RA-R: the other layers of receivers with reduced quality have a smaller group.
-    action use_group(bit<16> group, bit<16> branches) {
+    // The upper layers of a meeting with receivers of reduced quality have trees of their own, by
+    // layer (RA-R) or by layer and sender (RA-SR). Source: Scallop section 6.2.
+    action use_group(bit<16> group, bit<16> branches, bit<2> exclude) {
         meta.group = group;
         meta.branches = branches;
+        meta.exclude = exclude;
     }
 
     table layer_group {
         key = {
             meta.stream: exact @name("stream");
-            meta.layer: exact @name("layer");
+            meta.temporal: exact @name("temporal");
         }
         actions = {
             use_group;
             @defaultonly NoAction;
         }
-        size = 16384;
+        size = 131072;
     }
 
     apply {

@@ -63,8 +63,6 @@ control Number(inout headers_t hdr, inout metadata_t meta) {
                 meta.decided = 0;
                 meta.has_spatial = 0;
                 meta.has_temporal = meta.target_temporal;
-                meta.allowed_spatial = 3;
-                meta.allowed_temporal = 7;
                 meta.period = 1;
                 meta.past_frame_0 = 0;
                 meta.past_offset_0 = 0;
@@ -90,8 +88,6 @@ control Number(inout headers_t hdr, inout metadata_t meta) {
                 meta.decided = cell[31:16];
                 meta.has_spatial = cell[15:14];
                 meta.has_temporal = cell[13:11];
-                meta.allowed_spatial = cell[10:9];
-                meta.allowed_temporal = cell[8:6];
                 meta.period = cell[5:3];
                 meta.skipped = cell[2:0];
                 if (meta.method == METHOD_LOW_RETRANSMISSION) {
@@ -170,8 +166,8 @@ control Number(inout headers_t hdr, inout metadata_t meta) {
                          meta.decided_send ++ 1w0 ++ meta.moved ++ meta.untold);
             numbers.write(index, meta.number ++ meta.offset);
             frames.write(index, meta.newest_frame ++ meta.since);
-            layers.write(index, meta.decided ++ meta.has_spatial ++ meta.has_temporal ++ meta.allowed_spatial ++
-                         meta.allowed_temporal ++ meta.period ++ meta.skipped);
+            layers.write(index, meta.decided ++ meta.has_spatial ++ meta.has_temporal ++ 5w0 ++
+                         meta.period ++ meta.skipped);
             if (meta.method == METHOD_LOW_RETRANSMISSION) {
                 past_0.write(index, meta.past_frame_0 ++ meta.past_offset_0);
                 past_1.write(index, meta.past_frame_1 ++ meta.past_offset_1);

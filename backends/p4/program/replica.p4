@@ -83,38 +83,6 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
         size = 131072;
     }
 
-    action exclude() {
-        meta.excluded = 1;
-    }
-
-    // An entry means that the layer is not sent: to a receiver of the room whoever sends (RA-R),
-    table excluded_receiver {
-        key = {
-            meta.room: exact @name("group");
-            meta.layer: exact @name("layer");
-            meta.rid: exact @name("rid");
-        }
-        actions = {
-            exclude;
-            @defaultonly NoAction;
-        }
-        size = 65536;
-    }
-
-    // or of one stream (RA-SR). Source: Scallop section 6.1.
-    table excluded_pair {
-        key = {
-            meta.stream: exact @name("stream");
-            meta.layer: exact @name("layer");
-            meta.rid: exact @name("rid");
-        }
-        actions = {
-            exclude;
-            @defaultonly NoAction;
-        }
-        size = 65536;
-    }
-
     apply {
         if (replica.apply().hit) {
             receiver.apply();
@@ -124,10 +92,6 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
                 }
                 if (meta.is_empty == 1) {
                     meta.verdict = PADDING_ONLY;
-                }
-                if (meta.named == 1) {
-                    excluded_receiver.apply();
-                    excluded_pair.apply();
                 }
             }
         } else {

@@ -1,10 +1,10 @@
 // Makes the copies of a stream's packets in one of three ways, chosen when the program is compiled.
 // Receivers get the same packets by each.
 //
-// REPLICATION_MULTICAST: the multicast engine copies to the legs of a group, each with a number of
-// its own, the rid. P4Runtime's groups know no exclusion, so the sender and excluded receivers are
-// dropped in egress (Scallop section 6.2). Two parties
-// need no group.
+// REPLICATION_MULTICAST: the multicast engine copies to the nodes of a tree, each with a number of its
+// own. Two meetings, or two layers, share a tree, and a packet names the exclusion id of the nodes
+// that are not its own. P4Runtime's groups know no exclusion, so egress drops the copies of those
+// nodes, and that of the sender (Scallop section 6.2). Two parties need no tree.
 //
 // REPLICATION_RECIRCULATION: each pass sends one copy, to the participant of its position, and the
 // packet as it arrived goes through ingress again for the next position. Source: Papageorgiou, Athens

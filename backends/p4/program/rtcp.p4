@@ -63,9 +63,10 @@ control Rtcp(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
 
 // The receivers of a sender's reports; its stream is known.
 control Report(inout metadata_t meta, out bool is_proxied) {
-    action replicate(bit<16> group, bit<16> branches) {
+    action replicate(bit<16> group, bit<16> branches, bit<2> exclude) {
         meta.group = group;
         meta.branches = branches;
+        meta.exclude = exclude;
     }
 
     table report {
@@ -76,7 +77,7 @@ control Report(inout metadata_t meta, out bool is_proxied) {
             replicate;
             @defaultonly NoAction;
         }
-        size = 16384;
+        size = 65536;
     }
 
     apply {

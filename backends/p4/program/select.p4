@@ -7,35 +7,21 @@
 // at one whose template allows it, if none of its frames of the lowest rate was left out since the
 // last key frame. At a key frame every rate may begin, and sizes begin with the frames of the picture.
 //
-// The goal is the target of the replica's entry, without excluded layers. The switch learns from
-// frames which layers are excluded: an excluded frame bounds the goal, and a frame above the bound
-// that is not excluded lifts it.
+// Frames of layers that are not copied for the receiver are not seen here (layers.p4). The controller
+// has lowered the target before, and has them copied again before it raises the target.
 //
 // Source: AV1 RTP specification, appendix A; the model's select/switch.rs.
 
 control Select(inout metadata_t meta) {
     apply {
         bit<16> ahead = meta.frame - meta.decided;
-        bit<2> wanted_spatial;
-        bit<3> wanted_temporal;
+        bit<2> wanted_spatial = meta.target_spatial;
+        bit<3> wanted_temporal = meta.target_temporal;
         bit<2> before_spatial = meta.has_spatial;
         bit<3> before_temporal = meta.has_temporal;
         bit<1> is_sent = 1;
 
         if (meta.has_decided == 0 || IS_NEWER(ahead)) {
-            if (meta.excluded == 0) {
-                meta.allowed_spatial = meta.spatial > meta.allowed_spatial ? meta.spatial : meta.allowed_spatial;
-                meta.allowed_temporal = meta.temporal > meta.allowed_temporal ? meta.temporal : meta.allowed_temporal;
-            } else if (meta.temporal != 0) {
-                if (meta.spatial <= meta.has_spatial && meta.allowed_temporal >= meta.temporal) {
-                    meta.allowed_temporal = meta.temporal - 1;
-                }
-            } else if (meta.spatial != 0 && meta.allowed_spatial >= meta.spatial) {
-                meta.allowed_spatial = meta.spatial - 1;
-            }
-            wanted_spatial = LEAST(meta.target_spatial, meta.allowed_spatial);
-            wanted_temporal = LEAST(meta.target_temporal, meta.allowed_temporal);
-
             if (meta.has_temporal > wanted_temporal) {
                 meta.has_temporal = wanted_temporal;
             }
@@ -52,18 +38,16 @@ control Select(inout metadata_t meta) {
                     meta.has_spatial = wanted_spatial;
                 }
             }
-            if (meta.excluded == 0) {
-                if (meta.enters == 1 && meta.temporal == 0 && meta.spatial > meta.has_spatial && meta.spatial <= wanted_spatial) {
-                    meta.has_spatial = meta.spatial;
-                }
-                wanted_temporal = LEAST(meta.up, wanted_temporal);
-                if (wanted_temporal > meta.has_temporal && meta.spatial == meta.has_spatial &&
-                    (meta.temporal <= meta.has_temporal || (meta.enters == 1 && wanted_temporal > meta.temporal))) {
-                    meta.has_temporal = wanted_temporal;
-                }
+            if (meta.enters == 1 && meta.temporal == 0 && meta.spatial > meta.has_spatial && meta.spatial <= wanted_spatial) {
+                meta.has_spatial = meta.spatial;
+            }
+            wanted_temporal = LEAST(meta.up, wanted_temporal);
+            if (wanted_temporal > meta.has_temporal && meta.spatial == meta.has_spatial &&
+                (meta.temporal <= meta.has_temporal || (meta.enters == 1 && wanted_temporal > meta.temporal))) {
+                meta.has_temporal = wanted_temporal;
             }
 
-            if (meta.excluded == 1 || meta.spatial > meta.has_spatial || meta.temporal > meta.has_temporal) {
+            if (meta.spatial > meta.has_spatial || meta.temporal > meta.has_temporal) {
                 is_sent = 0;
             } else if (meta.spatial < meta.has_spatial && meta.above == 0) {
                 is_sent = 0;
@@ -82,7 +66,7 @@ control Select(inout metadata_t meta) {
         } else if (meta.frame != meta.newest_frame || meta.method == METHOD_OFFSET) {
             // A late frame is judged by the present layers and changes nothing. Other packets of the
             // newest sent frame follow that frame.
-            if (meta.excluded == 1 || meta.spatial > meta.has_spatial || meta.temporal > meta.has_temporal ||
+            if (meta.spatial > meta.has_spatial || meta.temporal > meta.has_temporal ||
                 (meta.spatial < meta.has_spatial && meta.above == 0)) {
                 is_sent = 0;
             }

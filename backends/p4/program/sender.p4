@@ -7,11 +7,12 @@
 control Sender(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     register<bit<48>>(1) lease_until;
 
-    action media(bit<16> stream, bit<16> group, bit<16> branches, bit<1> described, bit<8> dd_id, bit<1> pass) {
+    action media(bit<16> stream, bit<16> group, bit<16> branches, bit<2> exclude,
+                 bit<1> described, bit<8> dd_id, bit<1> pass) {
         meta.stream = stream;
-        meta.room = group;
         meta.group = group;
         meta.branches = branches;
+        meta.exclude = exclude;
         meta.described = described;
         meta.descriptor_id = dd_id;
         meta.pass = pass;
@@ -29,7 +30,7 @@ control Sender(inout headers_t hdr, inout metadata_t meta, inout standard_metada
             media;
             @defaultonly NoAction;
         }
-        size = 16384;
+        size = 65536;
     }
 
     apply {

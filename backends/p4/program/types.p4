@@ -32,8 +32,8 @@ const bit<32> INGRESS_CLONE = 1;
 const bit<32> EGRESS_CLONE = 2;
 const bit<32> RECIRCULATED = 4;
 
-// Cells of the registers and counters.
-const bit<32> REPLICAS = 16384;
+// Cells of the registers and counters: as many as an index of 16 bits can name.
+const bit<32> REPLICAS = 65535;
 const bit<32> RELAYS = 65536;
 const bit<16> MEDIA_MAX = 1508; // media with its UDP header: longer datagrams are for the host
 const bit<16> REPLICAS_NONE = 0xffff; // no replica has this index

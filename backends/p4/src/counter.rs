@@ -38,7 +38,7 @@ counting::counters! {
 
 /// The program's counters of single packets. Those of copies with a name of the
 /// model count as the model's.
-pub(crate) const VERDICTS: [&str; 20] = [
+pub(crate) const VERDICTS: [&str; 21] = [
     "received",
     "forwarded",
     "malformed",
@@ -54,6 +54,7 @@ pub(crate) const VERDICTS: [&str; 20] = [
     "deep_extension",
     "no_route",
     "to_host",
+    "pruned",
     "punted",
     "fragment",
     "options",

@@ -42,6 +42,8 @@ named! {
         Format = "format" ["stream", "payload_type"],
         /// The layer of each frame template of a stream.
         TemplateLayer = "template_layer" ["stream", "template_id"],
+        /// The tree of an upper layer of a stream, where it has one of its own.
+        LayerGroup = "layer_group" ["stream", "temporal"],
         /// Members of a group, where the replication engine is not the switch's.
         Participant = "participant" ["group", "position"],
         /// Routes: the second value is the length of the prefix.
@@ -67,11 +69,13 @@ named! {
         /// Forward to the other party.
         Forward = "forward" ["index", "src_addr", "src_port", "dst_addr", "dst_port", "set_tos", "tos"],
         /// Replicate.
-        Media = "media" ["stream", "group", "branches", "described", "dd_id", "pass"],
+        Media = "media" ["stream", "group", "branches", "exclude", "described", "dd_id", "pass"],
         /// A payload type of the stream.
         Known = "known" [],
         /// The layer of a template.
         Layer = "layer" ["spatial", "temporal", "top", "up", "enters", "above", "key_frame"],
+        /// Replicate by this tree.
+        UseGroup = "use_group" ["group", "branches", "exclude"],
         /// A member of a group.
         Member = "member" ["rid", "port"],
         /// The next hop.
@@ -86,7 +90,7 @@ named! {
         /// Sent on unchanged, from and to these addresses.
         Proxy = "proxy" ["src_addr", "src_port", "dst_addr", "dst_port"],
         /// Replicated as media.
-        Replicate = "replicate" ["group", "branches"],
+        Replicate = "replicate" ["group", "branches", "exclude"],
         /// The replica's payload type.
         Map = "map" ["payload_type"],
     }
@@ -101,6 +105,7 @@ impl Table {
             Table::Sender => Action::Media,
             Table::Format => Action::Known,
             Table::TemplateLayer => Action::Layer,
+            Table::LayerGroup => Action::UseGroup,
             Table::Participant => Action::Member,
             Table::Nexthop => Action::Route,
             Table::Receiver => Action::To,
@@ -144,7 +149,7 @@ impl Key {
             Key::Entry(Table::Nexthop | Table::Service, _) => 1,
             Key::Entry(Table::Receiver | Table::PayloadType | Table::Format, _) => 2,
             Key::Group(_) | Key::Entry(Table::Participant, _) => 3,
-            Key::Entry(Table::TemplateLayer, _) => 4,
+            Key::Entry(Table::TemplateLayer | Table::LayerGroup, _) => 4,
             Key::Entry(Table::Sender | Table::Report | Table::Feedback, _) => 5,
             Key::Entry(Table::Relay | Table::Replica, _) => 6,
         }
@@ -171,7 +176,9 @@ impl Key {
 pub(crate) fn group_of(key: &Key, value: &Value) -> Option<u16> {
     match (key, value) {
         (Key::Entry(Table::Sender, _), Value::Data(data)) => data.get(1).map(|group| *group as u16),
-        (Key::Entry(Table::Report, _), Value::Data(data)) => data.first().map(|group| *group as u16),
+        (Key::Entry(Table::Report | Table::LayerGroup, _), Value::Data(data)) => {
+            data.first().map(|group| *group as u16)
+        }
         _ => None,
     }
     .filter(|group| *group != 0)

@@ -64,8 +64,9 @@ impl FakeSwitch {
             self.entries.remove(key);
         } else {
             if let Some(group) = group_of(key, value) {
-                let first = Key::Entry(Table::Participant, vec![group.into(), 0]);
-                let is_there = self.entries.contains_key(&Key::Group(group)) || self.entries.contains_key(&first);
+                let is_member = |(key, _): &(&[u128], &[u128])| key[0] == group.into();
+                let is_there =
+                    self.entries.contains_key(&Key::Group(group)) || self.of(Table::Participant).iter().any(is_member);
                 assert!(is_there, "there is no group {group}");
             }
             if let Key::Entry(Table::Replica, fields) = key {

@@ -87,6 +87,22 @@ impl TableWriter {
         desired.is_some() && self.installed.get(key) == desired
     }
 
+    /// The copies that the switch has, or may have, by a group.
+    pub(crate) fn copies(&self, key: &Key) -> BTreeSet<(u16, u16)> {
+        let on_their_way = self.in_flight.iter().filter(|write| write.key == *key);
+        let values = on_their_way.map(|write| &write.value).chain(self.installed.get(key));
+        let copies = values.filter_map(|value| match value {
+            Value::Copies(copies) => Some(copies),
+            _ => None,
+        });
+        copies.flatten().copied().collect()
+    }
+
+    /// Whether the switch has all entries that it can have, with their newest values.
+    pub(crate) fn has_written(&self) -> bool {
+        self.to_write.is_empty() && self.in_flight.is_empty()
+    }
+
     /// Whether the switch certainly does not have an entry.
     pub(crate) fn is_absent(&self, key: &Key) -> bool {
         let is_on_its_way = self.in_flight.iter().any(|write| write.key == *key);

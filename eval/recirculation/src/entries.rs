@@ -115,7 +115,12 @@ pub(crate) fn entries(info: &P4Info, copied: &Copied) -> Result<Vec<v1::Entity>,
     };
     all.push(entry("format", &[STREAM, payload_type], "known", &[])?);
     let sender = [&from[..], &sfu, &[ssrc]].concat();
-    all.push(entry("sender", &sender, "media", &[STREAM, GROUP, branches, 0, 0, 0])?);
+    all.push(entry(
+        "sender",
+        &sender,
+        "media",
+        &[STREAM, GROUP, branches, 0, 0, 0, 0],
+    )?);
     all.push(entry("service", &sfu, "serve", &[near, far])?);
     Ok(all)
 }

@@ -97,7 +97,10 @@ fn updates(info: &P4Info, mode: &str) -> Vec<v1::Update> {
     };
     add(session(1, &[(510, 0)]));
     add(session(2, &[(1, 0)]));
-    add(group(7, &[(2, 12), (3, 13), (4, 14)]));
+    // Two branches share each tree. Stream 1 names the exclusion id of the other one.
+    let other = |rid: u32| rid | 1 << 15;
+    add(group(7, &[(2, 12), (3, 13), (4, 14), (3, other(13))]));
+    add(group(8, &[(2, other(12)), (3, other(13)), (4, 14)]));
     let (branches, first) = match mode {
         "recirculation" => (3, 0),
         "tree" => (2, 0),
@@ -135,8 +138,8 @@ fn updates(info: &P4Info, mode: &str) -> Vec<v1::Update> {
         let leg = [a, 5000, host, 5004];
         let sender = |ssrc: u128| [leg[0], leg[1], leg[2], leg[3], ssrc];
         // Stream 1 is described, 2 is not; both families share them.
-        add(table("sender", &sender(0x1111), "media", &[1, 7, branches, 1, 3, 0]));
-        add(table("sender", &sender(0x2222), "media", &[2, 7, branches, 0, 0, 1]));
+        add(table("sender", &sender(0x1111), "media", &[1, 7, branches, 2, 1, 3, 0]));
+        add(table("sender", &sender(0x2222), "media", &[2, 7, branches, 0, 0, 0, 1]));
         for class in [1, 2, 3] {
             let (action, values) = if class == 3 {
                 ("stop", vec![])
@@ -147,7 +150,7 @@ fn updates(info: &P4Info, mode: &str) -> Vec<v1::Update> {
             add(table("feedback", &keys, action, &values));
         }
     }
-    add(table("report", &[1], "replicate", &[7, branches]));
+    add(table("report", &[1], "replicate", &[7, branches, 0]));
     add(table("format", &[1, 96], "known", &[]));
     add(table("format", &[2, 111], "known", &[]));
     for template in 0..6 {
@@ -211,7 +214,10 @@ fn updates(info: &P4Info, mode: &str) -> Vec<v1::Update> {
             &[payload_type + 1],
         ));
     }
-    add(table("excluded_pair", &[1, 2, 13], "exclude", &[]));
+    // Layer 2 of stream 1 is copied for one receiver.
+    add(table("participant", &[8, 0], "member", &[13, 3]));
+    let branches = u128::from(mode == "recirculation");
+    add(table("layer_group", &[1, 2], "use_group", &[8, branches, 1]));
     all
 }
 
@@ -370,7 +376,7 @@ fn all_modes_are_as_on_bmv2() {
         );
         assert_eq!(real.counters(), simulated.counters(), "{}", program.name);
         // A push leaves groups behind.
-        for entity in [group(7, &[]), session(1, &[]), session(2, &[])] {
+        for entity in [group(7, &[]), group(8, &[]), session(1, &[]), session(2, &[])] {
             real.controller.write(vec![update(Type::Delete, entity)]).unwrap();
         }
     }

@@ -1,9 +1,12 @@
 //! The values of a room's entries.
 
+use std::collections::BTreeSet;
+
 use dataplane::{Leg, Replica, ReplicaSnapshot, Rewriting, Stream};
 use wire::ExtensionKind;
 
 use super::fit;
+use super::groups::{Fanout, StreamFanout};
 use super::templates::Templates;
 use super::{Began, Entries};
 use crate::address::{pair, way};
@@ -25,10 +28,10 @@ pub(super) fn receiver(rid: u16, hop: Hop, leg: &Leg) -> Entries {
     Entries::from([(key, Value::Data(data))])
 }
 
-/// The entries of a stream with this number, which is copied to this group.
+/// The entries of a stream with this number, which is copied in these ways.
 pub(super) fn stream(
     number: u16,
-    (group, branches): (u16, u16),
+    fanouts: StreamFanout,
     ssrc: u32,
     stream: &Stream,
     from: &Leg,
@@ -38,8 +41,9 @@ pub(super) fn stream(
     let described = fit::described(stream, from);
     let data = vec![
         number,
-        group.into(),
-        branches.into(),
+        fanouts.all.group.into(),
+        fanouts.all.branches.into(),
+        fanouts.all.exclude.into(),
         described.is_some().into(),
         described.unwrap_or(0).into(),
         // The base sees every packet: it counts arrivals and serves the receivers it has.
@@ -60,10 +64,29 @@ pub(super) fn stream(
     senders.chain(formats).chain(layers).collect()
 }
 
+/// The entries of a stream's upper temporal layers, as far as its templates have them.
+pub(super) fn layer_groups(number: u16, fanouts: StreamFanout, templates: &Templates) -> Entries {
+    let temporal = templates
+        .entries()
+        .into_values()
+        .filter_map(|data| data.get(1).copied());
+    let upper: BTreeSet<u128> = temporal.filter(|temporal| *temporal > 0).collect();
+    let rows = upper.into_iter().map(|temporal| {
+        let fanout = fanouts.upper[usize::from(temporal > 1)];
+        let key = Key::Entry(Table::LayerGroup, vec![number.into(), temporal]);
+        (key, group(fanout))
+    });
+    rows.collect()
+}
+
 /// The entry by which a stream's sender reports are copied to this group.
-pub(super) fn report(number: u16, (group, branches): (u16, u16)) -> (Key, Value) {
+pub(super) fn report(number: u16, fanout: Fanout) -> (Key, Value) {
     let key = Key::Entry(Table::Report, vec![number.into()]);
-    (key, Value::Data(vec![group.into(), branches.into()]))
+    (key, group(fanout))
+}
+
+fn group(fanout: Fanout) -> Value {
+    Value::Data(vec![fanout.group.into(), fanout.branches.into(), fanout.exclude.into()])
 }
 
 /// The payload types of a replica with this index.

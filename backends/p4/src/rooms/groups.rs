@@ -1,9 +1,10 @@
-//! Groups of legs that packets are copied to.
+//! Groups of legs that packets are copied to, one after the other or, as a group of one, without
+//! the multicast engine, whose [trees](super::trees) are others.
 //!
-//! A group is a set of legs, whichever stream it is of: the streams of a room in which everybody
-//! gets everything share one, because the sender is among the members and gets no copy for want of
-//! a `replica` entry. A group never changes. Another set is another group, which is complete before
-//! a stream uses it.
+//! A group is a set of legs, whichever stream or layer it is of: the streams of a room in which
+//! everybody gets everything share one, because the sender is among the members and gets no copy
+//! for want of a `replica` entry. A group never changes. Another set is another group, which is
+//! complete before a stream uses it.
 //!
 //! With recirculation and the tree a packet is copied in several passes, each of which finds the
 //! stream's group anew, and only position and depth are carried along. A packet may therefore begin
@@ -13,6 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::trees::TREES;
 use super::{Entries, replace};
 use crate::Replication;
 use crate::context::Context;
@@ -21,6 +23,43 @@ use crate::slots::Slots;
 
 /// Legs, by port and rid.
 pub(super) type Members = BTreeSet<(u16, u16)>;
+
+/// The way of packets to their receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fanout {
+    /// The group, or the tree.
+    pub group: u16,
+    /// One more than the highest position for recirculation, the depth of the tree of passes, 1 for
+    /// a single receiver with the multicast engine, and 0 for a tree of it.
+    pub branches: u16,
+    /// The exclusion id of the nodes that make no copies, or 0.
+    pub exclude: u8,
+}
+
+/// The ways of a stream's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StreamFanout {
+    /// Of those that name no layer, and of the lowest one.
+    pub all: Fanout,
+    /// Of the second temporal layer, and of the layers above it.
+    pub upper: [Fanout; 2],
+}
+
+impl StreamFanout {
+    /// One way for all packets.
+    pub(super) fn one(all: Fanout) -> Self {
+        StreamFanout { all, upper: [all; 2] }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Fanout> {
+        [self.all, self.upper[0], self.upper[1]].into_iter()
+    }
+
+    /// Whether layers have ways of their own.
+    pub(super) fn is_layered(&self) -> bool {
+        *self != StreamFanout::one(self.all)
+    }
+}
 
 /// All groups.
 #[derive(Debug)]
@@ -52,20 +91,16 @@ impl Default for Groups {
         Groups {
             rows: BTreeMap::new(),
             by_members: BTreeMap::new(),
-            numbers: Slots::new(1, 1 << 16),
+            // The lower half is that of trees.
+            numbers: Slots::new(TREES as u16 + 1, 1 << 16),
         }
     }
 }
 
 impl Groups {
-    /// The number and the branches of a group of these legs, which one more stream uses. Its
-    /// packets are copied to the group `before` until then. `None` if there is no number.
-    pub(super) fn hold(
-        &mut self,
-        context: &mut Context<'_>,
-        before: Option<u16>,
-        members: &Members,
-    ) -> Option<(u16, u16)> {
+    /// The way to a group of these legs, which one more stream or layer uses. Its packets are
+    /// copied to the group `before` until then. `None` if there is no number.
+    pub(super) fn hold(&mut self, context: &mut Context<'_>, before: Option<u16>, members: &Members) -> Option<Fanout> {
         let replication = context.config.replication;
         let before = before.and_then(|number| self.rows.get(&number));
         let before = before.map(|group| &group.places);
@@ -76,7 +111,7 @@ impl Groups {
             None => {
                 let places = Places::new(replication, before, members);
                 let number = self.numbers.take()?;
-                let new = entries(replication, number, members, &places);
+                let new = entries(number, members, &places);
                 let mut group = Group {
                     members: members.clone(),
                     places,
@@ -91,7 +126,11 @@ impl Groups {
         };
         let group = self.rows.get_mut(&number)?;
         group.users += 1;
-        Some((number, group.places.branches))
+        Some(Fanout {
+            group: number,
+            branches: group.places.branches,
+            exclude: 0,
+        })
     }
 
     /// A stream no longer uses a group.
@@ -127,11 +166,7 @@ impl Groups {
 }
 
 /// The entries of a group.
-fn entries(replication: Replication, number: u16, members: &Members, places: &Places) -> Entries {
-    if replication == Replication::Multicast && members.len() != 1 {
-        let copies = Value::Copies(members.clone());
-        return Entries::from([(Key::Group(number), copies)]);
-    }
+fn entries(number: u16, members: &Members, places: &Places) -> Entries {
     let participants = members.iter().map(|(port, rid)| {
         let position = places.positions[rid];
         let key = Key::Entry(Table::Participant, vec![number.into(), position.into()]);

@@ -19,6 +19,8 @@ mod entries;
 mod feedback;
 mod fit;
 mod groups;
+mod layers;
+mod meetings;
 mod numbers;
 mod packets;
 mod placement;
@@ -28,6 +30,7 @@ mod taking;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -40,10 +43,13 @@ use dataplane::{
 };
 
 use self::feedback::Feedback;
-use self::groups::Groups;
+use self::groups::{Groups, StreamFanout};
+use self::layers::CopiedLayers;
+use self::meetings::Meetings;
 use self::numbers::Numbers;
 use self::replicas::Replicas;
 use self::templates::Templates;
+use self::trees::RIDS;
 use crate::cells::Cell;
 use crate::context::Context;
 use crate::entry::{Key, Value};
@@ -79,6 +85,7 @@ pub(crate) struct Rooms {
     streams: BTreeMap<StreamKey, StreamRow>,
     replicas: Replicas,
     groups: Groups,
+    meetings: Meetings,
     feedback: Feedback,
     by_rid: BTreeMap<u16, LegId>,
     by_number: BTreeMap<u16, StreamKey>,
@@ -112,8 +119,12 @@ struct StreamRow {
     stream: Stream,
     /// Its number on the switch, while it has replicas there.
     number: Option<u16>,
-    /// The group of legs that its packets are copied to.
-    group: Option<u16>,
+    /// The ways of its packets, while it has replicas there.
+    fanouts: Option<StreamFanout>,
+    /// The groups of legs that it holds.
+    held: Vec<u16>,
+    /// Whether its upper layers have entries.
+    is_layered: bool,
     entries: Entries,
     /// Addresses at which its packets arrive.
     services: BTreeSet<SocketAddr>,
@@ -146,6 +157,7 @@ struct SwitchReplica {
     entries: Entries,
     stage: Stage,
     since: Instant,
+    copied: CopiedLayers,
 }
 
 /// How far a replica's move to the switch is.
@@ -194,11 +206,12 @@ impl Rooms {
             streams: BTreeMap::new(),
             replicas: Replicas::default(),
             groups: Groups::default(),
+            meetings: Meetings::default(),
             feedback: Feedback::default(),
             by_rid: BTreeMap::new(),
             by_number: BTreeMap::new(),
             by_index: BTreeMap::new(),
-            rids: Slots::new(1, 1 << 16),
+            rids: Slots::new(1, RIDS),
             numbers: Slots::new(1, 1 << 16),
             indexes: Slots::new(0, registers),
             epochs: BTreeMap::new(),

@@ -65,7 +65,8 @@ impl Rooms {
 
     /// Replicas of the streams that use a group.
     pub(super) fn users_of(&self, number: u16) -> Vec<ReplicaId> {
-        let streams = self.streams.iter().filter(|(_, row)| row.group == Some(number));
+        let uses = |row: &super::StreamRow| row.fanouts.is_some_and(|it| it.iter().any(|way| way.group == number));
+        let streams = self.streams.iter().filter(|(_, row)| uses(row));
         let streams: Vec<_> = streams.map(|(key, _)| *key).collect();
         streams.into_iter().flat_map(|key| self.followers(key)).collect()
     }

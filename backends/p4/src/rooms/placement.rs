@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use dataplane::{Reason, Refused, ReplicaId, StreamKey, Written};
 
+use super::layers::CopiedLayers;
 use super::numbers::{SLACK, SLACK_LOST};
 use super::publish::Touched;
 use super::{
@@ -21,6 +22,7 @@ impl Rooms {
     pub(super) fn refresh(&mut self, context: &mut Context<'_>, ids: &[ReplicaId], mut touched: Touched) {
         for id in ids {
             self.assign(context, *id, &mut touched);
+            self.aim(context.now, *id);
             if let Some(row) = self.replicas.get(*id) {
                 touched.streams.extend(row.replica.source);
                 touched.legs.insert(row.replica.leg);
@@ -52,6 +54,7 @@ impl Rooms {
                         entries: Default::default(),
                         stage: Stage::Preparing,
                         since: context.now,
+                        copied: CopiedLayers::new(row.replica.target.temporal),
                     }));
                     self.by_index.insert(index, id);
                     self.preparing.insert(id);
@@ -149,12 +152,13 @@ impl Rooms {
     /// Whether a replica begins at a key frame.
     pub(super) fn is_described(&self, id: ReplicaId) -> bool {
         let source = self.replicas.get(id).and_then(|row| row.replica.source);
-        source.is_some_and(|source| {
-            let (stream, from) = (self.streams.get(&source), self.legs.get(&source.leg));
-            stream
-                .zip(from)
-                .is_some_and(|(stream, from)| fit::described(&stream.stream, &from.leg).is_some())
-        })
+        source.is_some_and(|source| self.is_stream_described(source))
+    }
+
+    /// Whether packets of a stream have descriptors.
+    pub(super) fn is_stream_described(&self, key: StreamKey) -> bool {
+        let both = self.streams.get(&key).zip(self.legs.get(&key.leg));
+        both.is_some_and(|(stream, from)| fit::described(&stream.stream, &from.leg).is_some())
     }
 
     /// Removes a replica from the switch. If the switch may have sent it, the base continues after
@@ -226,7 +230,7 @@ impl Rooms {
         }
     }
 
-    fn replica_of(&self, key: &Key) -> Option<ReplicaId> {
+    pub(super) fn replica_of(&self, key: &Key) -> Option<ReplicaId> {
         let leg = *self.by_rid.get(&(key.field(0) as u16))?;
         let source = *self.by_number.get(&(key.field(1) as u16))?;
         let is_it =
@@ -239,6 +243,8 @@ impl Rooms {
     /// the base's from here on, except those that the switch sends without it.
     fn failed(&mut self, context: &mut Context<'_>, key: &Key, why: Refused) {
         let mut concerned: Vec<ReplicaId> = match key {
+            Key::Group(number) if self.simplify(context, *number) => return,
+            Key::Entry(Table::LayerGroup, _) if self.simplify_stream(context, key) => return,
             Key::Group(number) => self.users_of(*number),
             Key::Entry(Table::Participant, _) => self.users_of(key.field(0) as u16),
             Key::Entry(Table::Receiver, _) => match self.by_rid.get(&(key.field(0) as u16)) {
@@ -249,7 +255,7 @@ impl Rooms {
             Key::Entry(Table::PayloadType, _) => {
                 self.by_index.get(&(key.field(0) as u16)).copied().into_iter().collect()
             }
-            Key::Entry(Table::Format, _) => match self.by_number.get(&(key.field(0) as u16)) {
+            Key::Entry(Table::Format | Table::LayerGroup, _) => match self.by_number.get(&(key.field(0) as u16)) {
                 Some(source) => self.followers(*source),
                 None => Vec::new(),
             },
@@ -336,6 +342,7 @@ impl Rooms {
         self.numbers.tick(context.now, context.writer);
         self.indexes.tick(context.now, context.writer);
         self.groups.tick(context);
+        self.lower_layers(context);
     }
 
     /// The switch certainly numbers no packets any more: the base continues all that it sent.

@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 
 use dataplane::{LegId, Refused, ReplicaId, StreamKey};
+use planning::Quality;
 
-use super::groups::Members;
-use super::{Entries, Location, Rooms, entries, fit, replace};
+use super::groups::{Fanout, Groups, Members, StreamFanout};
+use super::meetings::Followers;
+use super::{AGAIN, Entries, LegRow, Location, Rooms, entries, fit, replace};
 use crate::context::Context;
 use crate::entry::{Key, Table};
+use crate::{P4Config, Replication};
 
 /// The things whose entries may have to change.
 #[derive(Debug, Default)]
@@ -20,14 +23,41 @@ impl Rooms {
     /// Writes the entries of these legs and streams.
     pub(super) fn publish(&mut self, context: &mut Context<'_>, mut touched: Touched) {
         for leg in std::mem::take(&mut touched.legs) {
+            self.meetings.trees.touch(leg);
             if self.publish_leg(context, leg) {
                 // A stream's group may have its sender as a member.
                 touched.streams.extend(self.streams.keys().filter(|key| key.leg == leg));
             }
         }
+        if context.config.replication == Replication::Multicast {
+            self.seat(context, &mut touched);
+        }
         for key in touched.streams {
             self.publish_stream(context, key);
         }
+        self.write_trees(context);
+    }
+
+    /// Has the meetings be those of these streams, and adds the streams that have other trees then.
+    fn seat(&mut self, context: &mut Context<'_>, touched: &mut Touched) {
+        for key in touched.streams.clone() {
+            let followers = self.followers_on_switch(key);
+            if self.meetings.follow(context.now, key, followers).is_err() {
+                self.all_leave(context, key);
+                // None always have room.
+                let _ = self.meetings.follow(context.now, key, Followers::new());
+            }
+        }
+        let rerouted = self.meetings.take_rerouted().into_iter();
+        touched
+            .streams
+            .extend(rerouted.filter(|key| self.streams.contains_key(key)));
+    }
+
+    /// Writes the trees that have changed.
+    fn write_trees(&mut self, context: &mut Context<'_>) {
+        let (legs, config) = (&self.legs, context.config);
+        self.meetings.trees.write(context, |leg| copy(config, legs.get(&leg)?));
     }
 
     /// Writes a leg that receives from the switch. Returns whether its rid has changed.
@@ -63,11 +93,8 @@ impl Rooms {
     /// Writes a stream that has replicas on the switch.
     fn publish_stream(&mut self, context: &mut Context<'_>, key: StreamKey) {
         let members = self.members_of(context, key);
-        let Some(from) = self.legs.get(&key.leg) else {
-            return;
-        };
         let Some(row) = self.streams.get_mut(&key) else { return };
-        if members.is_empty() {
+        if members[0].is_empty() {
             return self.withdraw_stream(context, key);
         }
         if row.number.is_none() {
@@ -77,15 +104,21 @@ impl Rooms {
             return self.all_leave(context, key);
         };
         self.by_number.insert(number, key);
-        // The new group is held before the old one is released, so that they may be one.
-        let Some(group) = self.groups.hold(context, row.group, &members) else {
+        let Some(fanouts) = self.fan_out(context, key, &members) else {
             return self.all_leave(context, key);
         };
-        if let Some(before) = row.group.replace(group.0) {
-            self.groups.release(context, before);
+        let (Some(from), Some(row)) = (self.legs.get(&key.leg), self.streams.get_mut(&key)) else {
+            return;
+        };
+        row.fanouts = Some(fanouts);
+        // Entries of layers stay, so that a layer that has the way of all has it before a target is
+        // raised.
+        row.is_layered |= fanouts.is_layered();
+        let mut new = entries::stream(number, fanouts, key.ssrc.0, &row.stream, &from.leg, &row.templates);
+        if row.is_layered {
+            new.extend(entries::layer_groups(number, fanouts, &row.templates));
         }
-        let mut new = entries::stream(number, group, key.ssrc.0, &row.stream, &from.leg, &row.templates);
-        new.extend(row.replicates_reports.then(|| entries::report(number, group)));
+        new.extend(row.replicates_reports.then(|| entries::report(number, fanouts.all)));
         replace(context, &mut row.entries, new);
         let services: BTreeSet<_> = from.leg.paths.iter().map(|path| path.local).collect();
         for at in services.difference(&row.services) {
@@ -97,20 +130,43 @@ impl Rooms {
         row.services = services;
     }
 
-    /// The legs that a stream is copied to.
-    fn members_of(&self, context: &Context<'_>, key: StreamKey) -> Members {
-        let member = |id: LegId| {
-            let row = self.legs.get(&id)?;
-            let (_, remote) = fit::nominated(&row.leg)?;
-            Some((context.config.next_hop(remote.ip())?.port, row.rid?))
+    /// The ways of a stream's packets to its receivers. `None` if there is no room.
+    fn fan_out(&mut self, context: &mut Context<'_>, key: StreamKey, members: &[Members; 3]) -> Option<StreamFanout> {
+        let has_engine = context.config.replication == Replication::Multicast;
+        let is_tree = has_engine && members[0].len() > 1;
+        let row = self.streams.get_mut(&key)?;
+        let before = std::mem::take(&mut row.held);
+        // New groups are held before the old ones are released, so that they may be the same.
+        let fanouts = match (is_tree, has_engine) {
+            (true, _) => self.meetings.fanouts(key),
+            (false, true) => self.groups.hold(context, None, &members[0]).map(StreamFanout::one),
+            (false, false) => hold(&mut self.groups, context, &before, row.is_layered, members),
         };
-        let followers = self.replicas.following(key).into_iter();
-        let here = followers.filter(|id| self.on_switch(*id).is_some());
-        let here = here.filter_map(|id| self.replicas.get(id));
-        let mut members: Members = here.filter_map(|row| member(row.replica.leg)).collect();
-        if members.len() > 1 {
+        if !is_tree && let Some(fanouts) = fanouts {
+            let held = if has_engine { 1 } else { 3 };
+            row.held = fanouts.iter().take(held).map(|fanout| fanout.group).collect();
+        }
+        for group in before {
+            self.groups.release(context, group);
+        }
+        fanouts
+    }
+
+    /// The legs that a stream's packets are copied to, by layer.
+    fn members_of(&self, context: &Context<'_>, key: StreamKey) -> [Members; 3] {
+        let member = |id: LegId| copy(context.config, self.legs.get(&id)?);
+        let followers = self.followers_on_switch(key);
+        let of_layer = |lowest: Quality| {
+            let gets = |quality: &Option<Quality>| quality.is_none_or(|quality| quality >= lowest);
+            let members = followers.iter().filter(|(_, quality)| gets(quality));
+            members.filter_map(|(leg, _)| member(*leg)).collect::<Members>()
+        };
+        let mut members = Quality::ALL.map(of_layer);
+        let is_trees = context.config.replication == Replication::Multicast;
+        if members[0].len() > 1 && !is_trees {
             // So that the streams of a room share a group.
-            members.extend(member(key.leg));
+            let sender = member(key.leg);
+            members.iter_mut().for_each(|members| members.extend(sender));
         }
         members
     }
@@ -118,7 +174,8 @@ impl Rooms {
     /// Removes a stream from the switch.
     fn withdraw_stream(&mut self, context: &mut Context<'_>, key: StreamKey) {
         let Some(row) = self.streams.get_mut(&key) else { return };
-        if let Some(group) = row.group.take() {
+        (row.fanouts, row.is_layered) = (None, false);
+        for group in std::mem::take(&mut row.held) {
             self.groups.release(context, group);
         }
         for at in std::mem::take(&mut row.services) {
@@ -138,7 +195,11 @@ impl Rooms {
     fn all_leave(&mut self, context: &mut Context<'_>, key: StreamKey) {
         let mut touched = Touched::default();
         for id in self.followers(key) {
+            let is_here = self.on_switch(id).is_some();
             self.leave(context, id, Refused::Full, &mut touched);
+            if let Some(row) = self.replicas.get_mut(id).filter(|_| is_here) {
+                row.not_before = Some(context.now + 5 * AGAIN);
+            }
         }
         touched.streams.remove(&key);
         self.withdraw_stream(context, key);
@@ -165,7 +226,52 @@ impl Rooms {
             .chain(leg.entries.keys())
             .chain(stream.entries.keys());
         let are_written = keys.filter(is_needed).all(|key| context.writer.is_written(key));
-        let has_group = stream.group.is_some_and(|group| self.groups.is_written(context, group));
+        let is_there = |fanout: Fanout| match stream.held.is_empty() {
+            true => context.writer.is_written(&Key::Group(fanout.group)),
+            false => self.groups.is_written(context, fanout.group),
+        };
+        let has_group = stream.fanouts.is_some_and(|fanouts| fanouts.iter().all(is_there));
         are_written && !leg.entries.is_empty() && has_group
+    }
+}
+
+/// The port and the rid of a leg that receives.
+fn copy(config: &P4Config, row: &LegRow) -> Option<(u16, u16)> {
+    let (_, remote) = fit::nominated(&row.leg)?;
+    Some((config.next_hop(remote.ip())?.port, row.rid?))
+}
+
+/// Holds a group for each layer. Those of upper layers continue the group that their packets were
+/// copied to before.
+fn hold(
+    groups: &mut Groups,
+    context: &mut Context<'_>,
+    before: &[u16],
+    is_layered: bool,
+    members: &[Members; 3],
+) -> Option<StreamFanout> {
+    let everybody = &members[0];
+    let all = groups.hold(context, before.first().copied(), everybody)?;
+    let mut of = |layer: usize| {
+        let before = before.get(layer).filter(|_| is_layered);
+        // Egress drops the copies of a layer that nobody gets.
+        let of_layer = Some(&members[layer]).filter(|members| !members.is_empty());
+        groups.hold(
+            context,
+            before.copied().or(Some(all.group)),
+            of_layer.unwrap_or(everybody),
+        )
+    };
+    let upper = [of(1), of(2)];
+    match upper {
+        [Some(second), Some(third)] => Some(StreamFanout {
+            all,
+            upper: [second, third],
+        }),
+        _ => {
+            let held = upper.into_iter().flatten().chain([all]);
+            held.for_each(|fanout| groups.release(context, fanout.group));
+            None
+        }
     }
 }

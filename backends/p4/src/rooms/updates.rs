@@ -63,7 +63,9 @@ impl Rooms {
                 let row = StreamRow {
                     stream,
                     number: None,
-                    group: None,
+                    fanouts: None,
+                    held: Vec::new(),
+                    is_layered: false,
                     entries: Entries::new(),
                     services: BTreeSet::new(),
                     templates: Templates::default(),

@@ -3,6 +3,7 @@
 mod histories;
 mod losing;
 mod moving;
+mod replication;
 mod reports;
 mod shared;
 

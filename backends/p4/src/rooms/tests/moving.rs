@@ -19,11 +19,11 @@ fn sound_moves_with_its_numbers() {
     let ip = |text: &str| crate::address::bits(text.parse().unwrap());
     let (publisher, host, receiver) = (ip("10.0.3.5"), ip("10.0.1.9"), ip("10.0.2.5"));
     let sender = bench.switch.of(Table::Sender);
-    let [number, group, branches, described, _, pass] = sender[0].1[..] else {
+    let [number, group, branches, _, described, _, pass] = sender[0].1[..] else {
         panic!()
     };
     assert_eq!(sender[0].0, [publisher, 4_001, host, 7_882, 10]);
-    assert_eq!((branches, described, pass), (1, 0, 1), "two parties need no group");
+    assert_eq!((branches, described, pass), (1, 0, 1), "two parties need no tree");
     assert_eq!(bench.switch.of(Table::Participant), [(&[group, 0][..], &[1, 2][..])]);
     assert_eq!(bench.switch.of(Table::Format)[0].0, [number, AUDIO.into()]);
     let receivers = bench.switch.of(Table::Receiver);

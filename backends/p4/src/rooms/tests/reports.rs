@@ -149,7 +149,7 @@ fn sender_reports_are_replicated_to_the_group_of_the_stream() {
         .unwrap();
     bench.switch.work(&mut bench.core);
     let group = bench.switch.of(Table::Sender)[0].1[1];
-    assert_eq!(bench.switch.of(Table::Report)[0].1, [group, 1]);
+    assert_eq!(bench.switch.of(Table::Report)[0].1, [group, 1, 0]);
     bench
         .rooms(|rooms, context| rooms.set_reports(context, key(1, 10), false))
         .unwrap();
