@@ -7,3 +7,4 @@ mod calls;
 mod changing;
 mod losing;
 mod rooms;
+mod trees;
