@@ -251,8 +251,8 @@ fn weir_p4_carries_so_many_meetings_of_ten() {
         let plan = plan(&device, kind);
         (plan.meetings, plan.binding)
     };
-    assert_eq!(of(ten(false)), (182, "replicas"));
-    assert_eq!(of(ten(true)), (91, "replicas"));
+    assert_eq!(of(ten(false)), (728, "replicas"));
+    assert_eq!(of(ten(true)), (364, "replicas"));
     let sealed = Kind {
         is_encrypted: true,
         ..ten(false)
@@ -262,7 +262,7 @@ fn weir_p4_carries_so_many_meetings_of_ten() {
         adaptation: Adaptation::Pairs,
         ..ten(false)
     };
-    assert_eq!(of(pairs), (182, "replicas"), "a target is a field of an entry");
+    assert_eq!(of(pairs), (728, "replicas"), "a target is a field of an entry");
     assert_eq!(
         program("weir-p4").supplies(&ten(true))[3].each,
         1,
