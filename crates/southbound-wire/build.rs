@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     config.bytes([
         ".weir.southbound.v1.Send.payload",
         ".weir.southbound.v1.MessageReceived.payload",
+        ".weir.southbound.v1.LinkedMessage.payload",
         ".weir.southbound.v1.Save.blob",
         ".weir.southbound.v1.Saved.blob",
     ]);

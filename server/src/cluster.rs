@@ -5,6 +5,7 @@ pub(crate) mod certificates;
 pub(crate) mod coordinator;
 pub(crate) mod counted_store;
 pub(crate) mod forward;
+pub(crate) mod links;
 pub(crate) mod location;
 pub(crate) mod membership;
 mod peer;

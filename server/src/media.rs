@@ -6,6 +6,7 @@ mod controllers;
 mod external;
 pub(crate) mod fenced;
 pub(crate) mod handshakes;
+pub(crate) mod links;
 pub(crate) mod media_thread;
 pub(crate) mod node_link;
 pub(crate) mod receiver_query;

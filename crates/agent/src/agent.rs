@@ -2,6 +2,7 @@
 
 mod announcement;
 mod handshakes;
+mod links;
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -143,6 +144,10 @@ impl Agent {
             | Command::SetElsewhere { .. }
             | Command::SetDataTrack(_)
             | Command::RemoveDataTrack { .. }
+            | Command::SetDistantEndpoint(_)
+            | Command::RemoveDistantEndpoint { .. }
+            | Command::SetReach { .. }
+            | Command::SetSource { .. }
             | Command::Resend { .. } => {}
             Command::Publish(publication) => self.media.publish(cx, publication),
             Command::Unpublish { track } => self.media.unpublish(cx, track),

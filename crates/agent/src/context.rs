@@ -4,11 +4,12 @@ pub(crate) mod handshake_queue;
 pub(crate) mod protected_media;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dataplane::{Clock, DataPlane, Inject, LegId, Path, ReplicaId, Update, WriteError};
 use rand::rngs::StdRng;
-use southbound::{CloseReason, DtlsRole, Notice, PayloadFormat, TransportId};
+use southbound::{CloseReason, DtlsRole, Linked, Notice, PayloadFormat, TransportId};
 
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
@@ -169,6 +170,26 @@ impl Context<'_> {
             ROUTINE.as_nanos() as u64,
         );
         origin + Duration::from_nanos(since.div_ceil(round) * round)
+    }
+
+    /// Opens a message in the ledger and tells the controller of it.
+    pub(crate) fn tell_received(
+        &mut self,
+        transport: TransportId,
+        label: Arc<str>,
+        payload: Arc<[u8]>,
+        is_lossy: bool,
+    ) {
+        let message = self.shared.ledger.open(transport, payload.len(), is_lossy);
+        self.notice(Notice::MessageReceived {
+            transport,
+            label,
+            payload,
+            message,
+            reliable: !is_lossy,
+            passed_on: None,
+            linked: Linked::default(),
+        });
     }
 
     /// Tells the controller.

@@ -12,29 +12,38 @@
 
 mod belongings;
 mod counters;
+mod distant;
 mod endpoints;
+mod linking;
+mod links;
 mod messages;
 mod notices;
 mod passing;
 mod places;
 mod snapshot;
+mod sources;
 mod states;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use slots::{Account, Storage};
 use southbound::{
-    Command, ControllerId, Epoch, MessageProtocol, Node, NodeMessage, Refusal, RoomContent, RoomMessage, RoomState,
+    Command, ControllerId, Epoch, MessageId, MessageProtocol, Node, NodeId, NodeMessage, Refusal, RoomContent,
+    RoomMessage, RoomState, Versions,
 };
 
 use crate::limits::{ROOMS_MAX, SENT_MESSAGES_BYTES_MAX, TRANSPORTS_MAX};
 use belongings::Belongings;
 pub use counters::{Counter, Counters};
+use distant::Distant;
 use endpoints::Endpoints;
+use linking::Links;
+pub use links::LinkOutput;
 use messages::Messages;
 use places::Places;
 use snapshot::Snapshot;
+use sources::Sources;
 use states::States;
 
 /// The rooms of a node, and their owners.
@@ -42,8 +51,8 @@ use states::States;
 pub struct Fence {
     rooms: BTreeMap<Arc<str>, Term>,
     places: Places,
-    /// The controllers that get notices.
-    connected: BTreeSet<ControllerId>,
+    /// The controllers that get notices, with the version of the protocol that each speaks.
+    connected: BTreeMap<ControllerId, u32>,
     /// The addresses and the certificate as the node said them last.
     node: Option<Node>,
     /// Counts claims, to find the oldest.
@@ -56,6 +65,7 @@ pub struct Fence {
     protocol: Option<Box<dyn MessageProtocol>>,
     /// Of the messages that are remembered for receivers that come back.
     sent: Storage,
+    links: Links,
     counters: Counters,
 }
 
@@ -66,6 +76,14 @@ pub struct Output {
     pub commands: Vec<Command>,
     /// Messages, each with the controller that gets it.
     pub messages: Vec<(ControllerId, NodeMessage)>,
+    /// Messages that links to other nodes hold from now on. The agent is told before the commands.
+    pub held: Vec<MessageId>,
+    /// Messages that came over links, with their lengths. The agent is told before the commands.
+    pub opened: Vec<(MessageId, usize)>,
+    /// Messages that one link holds no longer. The agent is told after the commands.
+    pub released: Vec<MessageId>,
+    /// The messages and connections of links.
+    pub links: Vec<LinkOutput>,
 }
 
 /// The last owner of a room.
@@ -81,6 +99,10 @@ struct Term {
     snapshot: Snapshot,
     messages: Messages,
     endpoints: Endpoints,
+    /// Whether its owner speaks a version of the protocol with links.
+    owner_knows_links: bool,
+    distant: Distant,
+    sources: Sources,
 }
 
 impl Default for Fence {
@@ -89,23 +111,25 @@ impl Default for Fence {
         Self {
             rooms: BTreeMap::new(),
             places: Places::default(),
-            connected: BTreeSet::new(),
+            connected: BTreeMap::new(),
             node: None,
             claims: 0,
             parts_bytes: 0,
             message_bytes: 0,
             protocol: None,
             sent: Storage::new(SENT_MESSAGES_BYTES_MAX),
+            links: Links::new(NodeId(0)),
             counters: Counters::default(),
         }
     }
 }
 
 impl Fence {
-    /// One that passes on the messages of a protocol.
-    pub fn new(protocol: Box<dyn MessageProtocol>) -> Self {
+    /// That of a node, which passes on the messages of a protocol.
+    pub fn new(node: NodeId, protocol: Box<dyn MessageProtocol>) -> Self {
         Self {
             protocol: Some(protocol),
+            links: Links::new(node),
             ..Self::default()
         }
     }
@@ -159,18 +183,24 @@ impl Fence {
                 if let Command::MessageHandled { message } = command {
                     term.messages.answered(message, &mut self.message_bytes);
                 }
-                let command = term.take_for_endpoints(command, &mut out.commands);
+                let parts = (&mut self.links, &mut self.counters);
+                let command = term.take_for_endpoints(&room, command, parts, out);
                 out.commands.extend(command);
             }
             RoomContent::Complete => {
                 term.belongings.end_unsaid(&mut out.commands);
                 term.states.complete();
+                let unwanted = term.distant.end_unsaid();
+                unwanted
+                    .into_iter()
+                    .for_each(|node| self.links.outgoing.want(node, false));
             }
             RoomContent::End => {
                 term.belongings.end_all(&mut out.commands);
                 term.states.complete();
                 term.snapshot.clear(&mut self.parts_bytes);
                 term.messages.end(&mut self.message_bytes, &mut out.commands);
+                term.end_links(&mut self.links);
                 term.has_ended = true;
             }
             RoomContent::Save { part, blob } => term.snapshot.save(part, blob, &mut self.parts_bytes)?,
@@ -218,6 +248,12 @@ impl Fence {
         term.has_ended = false;
         term.belongings.begin();
         term.endpoints.begin();
+        let version = self.connected.get(&from).copied();
+        term.owner_knows_links = version.is_some_and(|version| version >= Versions::LINKS);
+        term.distant.begin();
+        if !term.owner_knows_links {
+            term.end_links(&mut self.links);
+        }
         term.answer_claim(&room, before, &mut out.messages);
         self.announce(from, &room, &mut out.messages);
         Ok(())
@@ -228,7 +264,7 @@ impl Fence {
         let Some(term) = self.rooms.get(room) else {
             return;
         };
-        let others = self.connected.iter().filter(|controller| **controller != from);
+        let others = self.connected.keys().filter(|controller| **controller != from);
         out.extend(others.map(|controller| {
             let rooms = vec![term.state(room)];
             (*controller, NodeMessage::Rooms { rooms, is_last: true })
@@ -244,7 +280,9 @@ impl Fence {
         let empty = self.rooms.iter().filter(|(_, term)| term.is_empty());
         let oldest = empty.min_by_key(|(_, term)| term.claimed);
         let oldest = oldest.map(|(room, _)| room.clone()).ok_or(Refusal::Full)?;
-        self.rooms.remove(&oldest);
+        if let Some(mut term) = self.rooms.remove(&oldest) {
+            term.end_links(&mut self.links);
+        }
         Ok(())
     }
 
@@ -284,6 +322,9 @@ impl Term {
             snapshot: Snapshot::default(),
             messages: Messages::default(),
             endpoints: Endpoints::new(account),
+            owner_knows_links: false,
+            distant: Distant::default(),
+            sources: Sources::default(),
         }
     }
 
@@ -304,6 +345,14 @@ impl Term {
             revision: self.revision,
             has_ended: self.has_ended,
         }
+    }
+
+    /// Nothing goes to or comes from other nodes over links any more.
+    fn end_links(&mut self, links: &mut Links) {
+        for node in self.distant.clear() {
+            links.outgoing.want(node, false);
+        }
+        self.sources.clear(&mut links.waiting);
     }
 
     fn is_empty(&self) -> bool {

@@ -6,6 +6,10 @@
 //! a slow receiver holds back only its senders, and waiting data is bounded for each sender and in
 //! total.
 //!
+//! A link to another node is a receiver of the messages that are sent over it, until the receivers
+//! behind it have them. A message that came over a link is open as any other. The node at the other
+//! end of the link learns when it is closed, and holds its sender back until then.
+//!
 //! A message of an administrator, or one that is sent again, has no sender that could be held back.
 //! Such messages have a limit in total, and a share of it for each receiver.
 //!
@@ -37,10 +41,12 @@ pub(crate) struct Ledger {
     total: usize,
     /// The size of those whose senders cannot wait.
     unpaced: usize,
+    /// Messages that came over links and that all of their receivers have.
+    delivered: Vec<MessageId>,
 }
 
 struct Open {
-    /// `None` for one whose sender cannot wait.
+    /// `None` for one whose sender cannot wait, or is on another node.
     from: Option<TransportId>,
     cost: usize,
     /// Receivers that do not have it yet.
@@ -83,6 +89,7 @@ impl Ledger {
             with_controller_bytes: 0,
             total: 0,
             unpaced: 0,
+            delivered: Vec::new(),
         }
     }
 
@@ -122,11 +129,27 @@ impl Ledger {
         Some(self.enter(self.last_unpaced, None, len, false))
     }
 
+    /// A message came over a link. The node at its other end holds its sender back.
+    pub(crate) fn open_linked(&mut self, message: MessageId, len: usize) {
+        if !self.messages.contains_key(&message) {
+            self.enter_as(message, None, len, false);
+        }
+    }
+
+    /// The messages that came over links and that all of their receivers have by now.
+    pub(crate) fn take_delivered(&mut self) -> Vec<MessageId> {
+        std::mem::take(&mut self.delivered)
+    }
+
     fn enter(&mut self, number: u64, from: Option<TransportId>, len: usize, is_lossy: bool) -> MessageId {
         let message = MessageId {
             node: self.node,
             number,
         };
+        self.enter_as(message, from, len, is_lossy)
+    }
+
+    fn enter_as(&mut self, message: MessageId, from: Option<TransportId>, len: usize, is_lossy: bool) -> MessageId {
         let cost = len + MESSAGE_COST;
         self.total += cost;
         self.with_controller += 1;
@@ -256,7 +279,10 @@ impl Ledger {
         } = entry.remove();
         self.total -= cost;
         let Some(from) = from else {
-            self.unpaced -= cost;
+            match message.node == self.node {
+                true => self.unpaced -= cost,
+                false => self.delivered.push(message),
+            }
             return;
         };
         let sender = self

@@ -190,6 +190,33 @@ pub const SENT_MESSAGES_SHARE: usize = 64 << 10;
 /// The bytes of them beyond the shares of senders, of all senders of the node.
 pub const SENT_MESSAGES_BYTES_MAX: usize = 64 << 20;
 
+/// Messages that a node has sent over a link and that the other end has not taken. With one more
+/// the link counts as failed. Shape: messages, and bytes with about 256 for each.
+pub const LINK_MESSAGES_MAX: usize = 8_192;
+
+/// The bytes of them.
+pub(crate) const LINK_BYTES_MAX: usize = 32 << 20;
+
+/// Messages of a link whose names the receiving node remembers, in case it gets them from a
+/// controller as well. More than can be on their way.
+pub(crate) const LINKED_NAMES_MAX: usize = 2 * LINK_MESSAGES_MAX;
+
+/// Nodes that have links to a node, and nodes that are remembered after their links have ended.
+pub const LINK_PEERS_MAX: usize = 1_024;
+
+/// Bytes of messages that came over links and that wait, in one room and from one node, until what
+/// went by the controller has arrived.
+pub(crate) const LINK_WAITING_ROOM_MAX: usize = 4 << 20;
+
+/// The same of all rooms and nodes together.
+pub(crate) const LINK_WAITING_MAX: usize = 64 << 20;
+
+/// Participants of a room on other nodes that a node knows.
+pub(crate) const DISTANT_ENDPOINTS_MAX: usize = 16_384;
+
+/// Participants on other nodes who left last, whose last messages may still come over links.
+pub(crate) const DISTANT_DEPARTED_MAX: usize = 64;
+
 /// Transports that were closed last, whose rooms a node remembers for their last messages.
 pub const CLOSED_MAX: usize = 4_096;
 

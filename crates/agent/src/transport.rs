@@ -260,7 +260,7 @@ impl Transport {
     /// Passes on the oldest message, if there is any.
     fn pass_on(&mut self, cx: &mut Context<'_>) -> bool {
         let taken = self.channels.take();
-        let told = taken.map(|(label, payload)| self.tell_received(cx, label, payload, false));
+        let told = taken.map(|(label, payload)| cx.tell_received(self.id, label, payload, false));
         told.is_some()
     }
 
@@ -269,20 +269,7 @@ impl Transport {
         if !cx.shared.ledger.admits_lossy(self.id) {
             return cx.count(Counter::MessageCongested);
         }
-        self.tell_received(cx, label, payload, true);
-    }
-
-    /// Opens a message in the ledger and tells the controller of it.
-    fn tell_received(&self, cx: &mut Context<'_>, label: Arc<str>, payload: Arc<[u8]>, is_lossy: bool) {
-        let message = cx.shared.ledger.open(self.id, payload.len(), is_lossy);
-        cx.notice(Notice::MessageReceived {
-            transport: self.id,
-            label,
-            payload,
-            message,
-            reliable: !is_lossy,
-            passed_on: None,
-        });
+        cx.tell_received(self.id, label, payload, true);
     }
 
     /// Does what is due.

@@ -105,8 +105,16 @@ impl Controller {
                 transport,
                 message,
                 passed_on,
+                linked,
                 data,
-            } => self.data(now, transport, Arrived { message, passed_on }, data, out),
+            } => {
+                let arrived = Arrived {
+                    message,
+                    passed_on,
+                    linked,
+                };
+                self.data(now, transport, arrived, data, out);
+            }
             Input::Admin { request_id, request } => {
                 if let Some(reply) = self.administer(now, request_id, request, out) {
                     out.push(Output::Reply { request_id, reply });

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use southbound::{Command, MessageId, NodeId, Notice, TransportId};
+use southbound::{Command, Linked, MessageId, NodeId, Notice, TransportId};
 
 use crate::{
     AdminError, AdminReply, AdminRequest, DataMessage, EndReason, Join, Notification, Request, Resume, RoomEvent,
@@ -72,6 +72,8 @@ pub enum Input {
         message: MessageId,
         /// The number of the endpoints up to which its node has passed it on.
         passed_on: Option<u64>,
+        /// The endpoints of other nodes that it was sent to over links.
+        linked: Linked,
         /// The message; `None` for one that cannot be read.
         data: Option<Box<DataMessage>>,
     },

@@ -42,6 +42,8 @@ pub struct NodeStanding {
     pub is_foreign: bool,
     /// It passes messages of data channels on by itself, as far as its participants are concerned.
     pub passes_messages_on: bool,
+    /// It sends them to other nodes of this kind as well, over links.
+    pub has_links: bool,
     /// The region that it is in; empty if nobody said.
     pub region: String,
 }
@@ -55,6 +57,7 @@ impl Default for NodeStanding {
             draining: None,
             is_foreign: false,
             passes_messages_on: false,
+            has_links: false,
             region: String::new(),
         }
     }
@@ -131,6 +134,12 @@ impl Nodes {
     /// Whether a node passes on messages of data channels by itself.
     pub(crate) fn passes_messages_on(&self, id: NodeId) -> bool {
         self.0.get(&id).is_some_and(|known| known.standing.passes_messages_on)
+    }
+
+    /// Whether a node passes messages on to other nodes over links.
+    pub(crate) fn has_links(&self, id: NodeId) -> bool {
+        let known = self.0.get(&id);
+        known.is_some_and(|known| known.standing.passes_messages_on && known.standing.has_links)
     }
 
     /// When the participants of a node are to be elsewhere; `None` unless it drains.

@@ -1,7 +1,7 @@
 //! Commands.
 
 use bytes::Bytes;
-use southbound::{Command, SubscriptionId, TrackId, TransportId};
+use southbound::{Command, NodeId, SubscriptionId, TrackId, TransportId};
 
 use crate::fields::{label, narrow, narrow_optional, read, required};
 use crate::messages;
@@ -66,6 +66,16 @@ fn variant(command: Command) -> Variant {
             handle: handle.into(),
         }),
         Command::Resend { transport, received } => Variant::Resend(messages::resend(transport, received)),
+        Command::SetDistantEndpoint(endpoint) => Variant::SetDistantEndpoint((*endpoint).into()),
+        Command::RemoveDistantEndpoint { transport } => {
+            Variant::RemoveDistantEndpoint(v1::RemoveDistantEndpoint { transport: transport.0 })
+        }
+        Command::SetReach { node, number } => Variant::SetReach(v1::SetReach { node: node.0, number }),
+        Command::SetSource { node, series, number } => Variant::SetSource(v1::SetSource {
+            node: node.0,
+            series,
+            number,
+        }),
         Command::Relay(command) => Variant::Relay(command.into()),
     }
 }
@@ -129,6 +139,19 @@ impl TryFrom<v1::Command> for Command {
             Variant::Resend(resend) => Command::Resend {
                 transport: TransportId(resend.transport),
                 received: messages::received(resend.received),
+            },
+            Variant::SetDistantEndpoint(endpoint) => Command::SetDistantEndpoint(Box::new(endpoint.into())),
+            Variant::RemoveDistantEndpoint(remove) => Command::RemoveDistantEndpoint {
+                transport: TransportId(remove.transport),
+            },
+            Variant::SetReach(set) => Command::SetReach {
+                node: NodeId(set.node),
+                number: set.number,
+            },
+            Variant::SetSource(set) => Command::SetSource {
+                node: NodeId(set.node),
+                series: set.series,
+                number: set.number,
             },
             Variant::Relay(command) => Command::Relay(command.try_into()?),
         })

@@ -31,6 +31,7 @@ mod enums;
 mod error;
 mod fields;
 mod keys;
+mod link;
 mod media;
 mod messages;
 mod notice;
@@ -46,7 +47,7 @@ pub use protocol::weir::southbound::v1;
 pub use error::Error;
 
 use prost::Message;
-use southbound::{Command, ControllerMessage, NodeMessage, Notice};
+use southbound::{Command, ControllerMessage, LinkMessage, LinkReply, NodeMessage, Notice};
 
 /// The longest message, in bytes; a longer one is refused unread. A message of a data channel to
 /// 10,000 transports has 144 kB.
@@ -78,6 +79,20 @@ pub fn decode_controller_message(bytes: &[u8]) -> Result<ControllerMessage, Erro
 /// Errors: any [`Error`].
 pub fn decode_node_message(bytes: &[u8]) -> Result<NodeMessage, Error> {
     decode::<v1::NodeMessage>(bytes)?.try_into()
+}
+
+/// Reads a message of the node that has made a link.
+///
+/// Errors: any [`Error`].
+pub fn decode_link_message(bytes: &[u8]) -> Result<LinkMessage, Error> {
+    decode::<v1::LinkMessage>(bytes)?.try_into()
+}
+
+/// Reads an answer of the node that a link was made to.
+///
+/// Errors: any [`Error`].
+pub fn decode_link_reply(bytes: &[u8]) -> Result<LinkReply, Error> {
+    decode::<v1::LinkReply>(bytes)?.try_into()
 }
 
 fn decode<M: Message + Default>(bytes: &[u8]) -> Result<M, Error> {

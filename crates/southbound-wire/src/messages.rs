@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use southbound::{DataTrackRoute, MessageEndpoint, MessageRights, TransportId};
+use southbound::{
+    DataTrackRoute, DistantEndpoint, FailedLink, Linked, MessageEndpoint, MessageRights, NodeId, TransportId,
+};
 
 use crate::fields::narrow;
 use crate::{Error, v1};
@@ -83,4 +85,56 @@ pub(crate) fn resend(transport: TransportId, received: Vec<(Arc<str>, u32)>) -> 
 pub(crate) fn received(messages: Vec<v1::Received>) -> Vec<(Arc<str>, u32)> {
     let read = |message: v1::Received| (message.sid.into(), message.sequence);
     messages.into_iter().map(read).collect()
+}
+
+impl From<DistantEndpoint> for v1::DistantEndpoint {
+    fn from(endpoint: DistantEndpoint) -> Self {
+        Self {
+            node: endpoint.node.0,
+            transport: endpoint.transport.0,
+            identity: endpoint.identity.as_ref().to_owned(),
+            sid: endpoint.sid.as_ref().to_owned(),
+            number: endpoint.number,
+        }
+    }
+}
+
+impl From<v1::DistantEndpoint> for DistantEndpoint {
+    fn from(message: v1::DistantEndpoint) -> Self {
+        Self {
+            node: NodeId(message.node),
+            transport: TransportId(message.transport),
+            identity: message.identity.into(),
+            sid: message.sid.into(),
+            number: message.number,
+        }
+    }
+}
+
+/// A node that a message has been sent to over a link, as it is sent.
+pub(crate) fn linked_node((node, number): (NodeId, u64)) -> v1::LinkedNode {
+    v1::LinkedNode { node: node.0, number }
+}
+
+/// A link that failed, as it is sent.
+pub(crate) fn failed_link(failed: FailedLink) -> v1::FailedLink {
+    let FailedLink { node, series, number } = failed;
+    v1::FailedLink {
+        node: node.0,
+        series,
+        number,
+    }
+}
+
+/// All of them, as they are read.
+pub(crate) fn linked(nodes: Vec<v1::LinkedNode>, failed: Option<v1::FailedLink>) -> Linked {
+    let read = |linked: v1::LinkedNode| (NodeId(linked.node), linked.number);
+    Linked {
+        nodes: nodes.into_iter().map(read).collect(),
+        failed: failed.map(|failed| FailedLink {
+            node: NodeId(failed.node),
+            series: failed.series,
+            number: failed.number,
+        }),
+    }
 }

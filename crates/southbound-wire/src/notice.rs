@@ -10,8 +10,9 @@ use wire::srtp::SrtpProfile;
 
 use crate::enums::Numbered;
 use crate::fields::{fraction, label, narrow, read, read_all, read_optional, required, write_all};
+use crate::sync::room_name;
 use crate::v1::notice::Notice as Variant;
-use crate::{Error, v1};
+use crate::{Error, messages, v1};
 
 impl From<Notice> for v1::Notice {
     fn from(notice: Notice) -> Self {
@@ -56,6 +57,7 @@ fn variant(notice: Notice) -> Variant {
             message,
             reliable,
             passed_on,
+            linked,
         } => Variant::MessageReceived(v1::MessageReceived {
             transport: transport.0,
             label: label(&channel),
@@ -63,6 +65,19 @@ fn variant(notice: Notice) -> Variant {
             message: Some(message.into()),
             reliable,
             passed_on,
+            linked: linked.nodes.into_iter().map(messages::linked_node).collect(),
+            failed: linked.failed.map(messages::failed_link),
+        }),
+        Notice::Reaches {
+            room,
+            node,
+            series,
+            number,
+        } => Variant::Reaches(v1::Reaches {
+            room: label(&room),
+            node: node.0,
+            series,
+            number,
         }),
         Notice::TrackStarted { track } => Variant::TrackStarted(v1::TrackStarted { track: track.0 }),
         Notice::Encodings { track, active } => Variant::Encodings(v1::Encodings {
@@ -131,6 +146,13 @@ impl TryFrom<v1::Notice> for Notice {
                 message: required("MessageReceived.message", received.message)?.into(),
                 reliable: received.reliable,
                 passed_on: received.passed_on,
+                linked: messages::linked(received.linked, received.failed),
+            },
+            Variant::Reaches(reaches) => Notice::Reaches {
+                room: room_name("Reaches.room", reaches.room)?,
+                node: NodeId(reaches.node),
+                series: reaches.series,
+                number: reaches.number,
             },
             Variant::TrackStarted(started) => Notice::TrackStarted {
                 track: TrackId(started.track),

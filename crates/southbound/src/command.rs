@@ -5,8 +5,8 @@ use std::sync::Arc;
 use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
 use crate::{
-    DataTrackRoute, MessageEndpoint, MessageId, OpenDirect, OpenTransport, RemoteTransport, SubscriptionId, TrackId,
-    TransportId, relay,
+    DataTrackRoute, DistantEndpoint, MessageEndpoint, MessageId, NodeId, OpenDirect, OpenTransport, RemoteTransport,
+    SubscriptionId, TrackId, TransportId, relay,
 };
 
 /// A command of the controller. Setting a value that is already set replaces it. Removing a value
@@ -123,6 +123,34 @@ pub enum Command {
         /// The number of the last message that it has received of each sender, by the id of the
         /// sender's stay.
         received: Vec<(Arc<str>, u32)>,
+    },
+    /// Tells a node of a participant that is on another one. Said again, it replaces the endpoint
+    /// of the same transport. The node takes this and the next three from version 3 on.
+    SetDistantEndpoint(Box<DistantEndpoint>),
+    /// Ends a distant endpoint.
+    RemoveDistantEndpoint {
+        /// The transport that names it.
+        transport: TransportId,
+    },
+    /// Has the node send messages over a link to another node, from and to endpoints whose numbers
+    /// are not above this one. All of those were set before. Answered with
+    /// [`Notice::Reaches`](crate::Notice::Reaches) as soon as there is a link.
+    SetReach {
+        /// The node that they go to.
+        node: NodeId,
+        /// The number; 0 if the node sends nothing there from now on.
+        number: u64,
+    },
+    /// Passes on a notice [`Notice::Reaches`](crate::Notice::Reaches) of another node. Everything
+    /// that the controller got from that node before was passed on before this.
+    SetSource {
+        /// The node that has said it.
+        node: NodeId,
+        /// The series of its messages.
+        series: u64,
+        /// The number of [`Command::SetReach`] that it has taken; 0 if the link has failed: nothing
+        /// more of the series is taken.
+        number: u64,
     },
     /// Something about a relayed call.
     Relay(relay::RelayCommand),

@@ -19,6 +19,7 @@ mod command;
 mod control;
 mod epoch;
 mod ids;
+mod link;
 mod messages;
 mod notice;
 mod observation;
@@ -31,7 +32,11 @@ pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, S
 pub use control::{ControllerHello, ControllerMessage, NodeHello, NodeMessage, Refusal};
 pub use epoch::Epoch;
 pub use ids::{ControllerId, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
-pub use messages::{DataTrackRoute, MessageEndpoint, MessageProtocol, MessageRights, Posted, SignedMessage};
+pub use link::{LinkHello, LinkMessage, LinkReply, LinkWelcome, LinkedMessage};
+pub use messages::{
+    DataTrackRoute, DistantEndpoint, FailedLink, Linked, MessageEndpoint, MessageProtocol, MessageRights, Posted,
+    SignedMessage,
+};
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
 pub use observation::{Direction, Observation, SentLayer};
 pub use sync::{RoomContent, RoomMessage, RoomState, Versions};

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::TransportId;
+use crate::{NodeId, TransportId};
 
 /// A participant as a sender and a receiver of messages, at the node that it is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,42 @@ pub struct MessageEndpoint {
     /// The number of its last reliable message that the owner knows of; 0 for none.
     pub last_sequence: u32,
     /// The place of this endpoint in the order in which the owner of the room has set them, from 1.
+    pub number: u64,
+}
+
+/// A participant on another node, as a sender and a receiver of messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DistantEndpoint {
+    /// The node that it is on.
+    pub node: NodeId,
+    /// The transport that it receives messages on, by which it is named.
+    pub transport: TransportId,
+    /// The identity in the participant's token.
+    pub identity: Arc<str>,
+    /// The id of the participant's stay.
+    pub sid: Arc<str>,
+    /// The number of its endpoint at its own node.
+    pub number: u64,
+}
+
+/// The endpoints of other nodes that a message has been sent to over links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Linked {
+    /// The nodes, each with the number above which its endpoints have not been sent the message.
+    pub nodes: Vec<(NodeId, u64)>,
+    /// The link to this node has failed. The controller passes the message on to its endpoints up
+    /// to the number and to nobody else: it was passed on to all others before.
+    pub failed: Option<FailedLink>,
+}
+
+/// A link that a message did not get over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedLink {
+    /// The node at its other end.
+    pub node: NodeId,
+    /// The series of messages that ends with it.
+    pub series: u64,
+    /// The number up to which the node's endpoints may need the message.
     pub number: u64,
 }
 
@@ -95,10 +131,10 @@ impl SignedMessage {
         self.identities.is_empty() && self.sids.is_empty()
     }
 
-    /// It is for this endpoint, unless that is its sender's.
-    pub fn is_for(&self, endpoint: &MessageEndpoint) -> bool {
+    /// It is for the endpoint of this participant, unless that is its sender's.
+    pub fn is_for(&self, identity: &str, sid: &str) -> bool {
         self.is_for_all()
-            || self.identities.iter().any(|identity| **identity == *endpoint.identity)
-            || self.sids.iter().any(|sid| **sid == *endpoint.sid)
+            || self.identities.iter().any(|named| named == identity)
+            || self.sids.iter().any(|named| named == sid)
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use wire::srtp::SrtpProfile;
 
-use crate::{Capabilities, Fingerprint, MessageId, NodeId, Observation, SubscriptionId, TrackId, TransportId, relay};
+use crate::{
+    Capabilities, Fingerprint, Linked, MessageId, NodeId, Observation, SubscriptionId, TrackId, TransportId, relay,
+};
 
 /// One thing that happened on the media node.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +71,21 @@ pub enum Notice {
         /// The node has passed it on to those of its [endpoints](crate::MessageEndpoint) that it is
         /// for and whose numbers are not above this one; `None` if it has not passed it on.
         passed_on: Option<u64>,
+        /// The endpoints of other nodes that it has been sent to over links.
+        linked: Linked,
+    },
+    /// The node sends messages for the endpoints of another node over a link from now on, as
+    /// [`Command::SetReach`](crate::Command::SetReach) said. Those of before were passed to the
+    /// controller where they were for these endpoints, ahead of this.
+    Reaches {
+        /// The name of the endpoints' room.
+        room: Arc<str>,
+        /// The node that they go to.
+        node: NodeId,
+        /// The series of messages on the link.
+        series: u64,
+        /// The number that the command said; 0 if the link has failed.
+        number: u64,
     },
     /// The first media packet of a track arrived.
     TrackStarted {

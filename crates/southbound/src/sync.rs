@@ -22,8 +22,12 @@ impl Versions {
     /// The first version with [`Command::SetEndpoint`] and what belongs to it.
     pub const ENDPOINTS: u32 = 2;
 
+    /// The first version with [`Command::SetDistantEndpoint`] and what belongs to it: nodes send
+    /// each other messages over links.
+    pub const LINKS: u32 = 3;
+
     /// Those of this program.
-    pub const OURS: Self = Versions { oldest: 1, newest: 2 };
+    pub const OURS: Self = Versions { oldest: 1, newest: 3 };
 
     /// The newest version that two programs speak.
     pub fn common(self, other: Self) -> Option<u32> {

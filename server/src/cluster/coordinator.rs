@@ -294,6 +294,7 @@ impl Coordinator {
                 draining: record.draining.then(|| Duration::from_secs(record.move_within.into())),
                 is_foreign: version.is_none(),
                 passes_messages_on: version.is_some_and(|version| version >= Versions::ENDPOINTS),
+                has_links: version.is_some_and(|version| version >= Versions::LINKS),
                 region: record.region.clone(),
             };
             rooms.placement().set_standing(now, node, standing);

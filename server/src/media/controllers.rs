@@ -5,7 +5,7 @@ use std::time::Instant;
 use agent::Agent;
 use dataplane::DataPlane;
 use southbound::relay::RelayNotice;
-use southbound::{Command, Notice};
+use southbound::{Command, MessageId, Notice};
 use tokio::sync::mpsc;
 
 use crate::metrics::Metrics;
@@ -22,6 +22,11 @@ impl Switch {
     /// Carries a command out.
     pub(super) fn command(&mut self, now: Instant, command: Command) {
         self.agent.command(now, command, &mut *self.plane, &mut self.out);
+    }
+
+    /// A link holds a message no longer.
+    pub(super) fn release(&mut self, now: Instant, message: MessageId) {
+        self.agent.release(now, message, &mut *self.plane, &mut self.out);
     }
 }
 

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use agent::fence::{Fence, Output};
 use southbound::relay::RelayNotice;
-use southbound::{Command, ControllerId, NodeMessage, Notice, RoomMessage};
+use southbound::{Command, ControllerId, NodeId, NodeMessage, Notice, RoomMessage};
 use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::controllers::{Controllers, Switch};
+use super::links::Links;
 use crate::metrics::Metrics;
 use crate::os::clock;
 
@@ -43,6 +44,8 @@ const RELAY_BATCH: usize = 256;
 pub(crate) struct Connection {
     /// The controller at the other end.
     pub controller: ControllerId,
+    /// The version of the protocol that both speak.
+    pub version: u32,
     /// The messages that it sends.
     pub messages: mpsc::Receiver<RoomMessage>,
     /// The messages that it gets.
@@ -67,6 +70,7 @@ pub(super) struct FencedControllers {
     arrivals: mpsc::Receiver<Connection>,
     connected: Vec<Connected>,
     fence: Fence,
+    links: Links,
     /// The place in `connected` whose turn it is.
     turn: usize,
     relay: LocalRelay,
@@ -108,12 +112,13 @@ struct Connected {
 }
 
 impl FencedControllers {
-    pub(super) fn new(arrivals: mpsc::Receiver<Connection>, relay: LocalRelay) -> Self {
+    pub(super) fn new(node: NodeId, arrivals: mpsc::Receiver<Connection>, relay: LocalRelay, links: Links) -> Self {
         Self {
             relay,
             arrivals,
             connected: Vec::new(),
-            fence: Fence::new(Box::new(livekit::Messages)),
+            fence: Fence::new(node, Box::new(livekit::Messages)),
+            links,
             turn: 0,
         }
     }
@@ -130,7 +135,7 @@ impl FencedControllers {
     }
 
     fn connect(&mut self, connection: Connection, switch: &mut Switch) {
-        let controller = connection.controller;
+        let (controller, version) = (connection.controller, connection.version);
         let is_it = |connected: &Connected| connected.connection.controller == controller;
         if let Some(place) = self.connected.iter().position(is_it) {
             self.disconnect(place, Some(Ending::Replaced), switch);
@@ -145,7 +150,7 @@ impl FencedControllers {
             stuck: None,
         });
         let mut out = Output::default();
-        self.fence.connect(controller, &mut out);
+        self.fence.connect(controller, version, &mut out);
         self.pass_on(out, switch);
     }
 
@@ -161,9 +166,19 @@ impl FencedControllers {
     }
 
     fn pass_on(&mut self, out: Output, switch: &mut Switch) {
+        for message in out.held {
+            switch.agent.hold(message);
+        }
+        for (message, len) in out.opened {
+            switch.agent.open_linked(message, len);
+        }
         for command in out.commands {
             switch.command(clock::now(), command);
         }
+        for message in out.released {
+            switch.release(clock::now(), message);
+        }
+        self.links.hand_out(out.links, &mut self.fence);
         for (controller, message) in out.messages {
             let mut connected = self.connected.iter_mut();
             if let Some(connected) = connected.find(|connected| connected.connection.controller == controller) {
@@ -260,7 +275,11 @@ impl Controllers for FencedControllers {
         if self.admit(switch) {
             return (true, false);
         }
-        let has_more = self.relay.take(switch);
+        let mut out = Output::default();
+        let has_room = !switch.agent.is_full();
+        let mut has_more = self.links.take(&mut self.fence, has_room, &mut out);
+        self.pass_on(out, switch);
+        has_more |= self.relay.take(switch);
         let mut idle = 0;
         while idle < self.connected.len() {
             match self.take_batch(switch) {
@@ -288,6 +307,9 @@ impl Controllers for FencedControllers {
             self.pass_on(out, switch);
         }
         self.relay.tell(of_calls);
+        let mut out = Output::default();
+        self.fence.delivered(switch.agent.take_delivered(), &mut out);
+        self.links.hand_out(out.links, &mut self.fence);
         self.hand_out(switch);
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::media::command_queue::command_queue;
 use crate::media::controllers::{Controllers, LocalControllers, Switch};
 use crate::media::fenced::{Connection, FencedControllers, LocalRelay};
 use crate::media::handshakes::{self, Handshakes};
+use crate::media::links::{LinkEnds, Links};
 use crate::media::node_link::NodeLink;
 use crate::media::receiver_query::Question;
 use crate::media::waker::Waker;
@@ -71,6 +72,8 @@ pub(crate) struct RunningFenced {
     /// Takes the connections of controllers. The thread is to be woken after each of them, and
     /// after each of their messages.
     pub connections: mpsc::Sender<Connection>,
+    /// Takes what happens to links with other nodes.
+    pub links: LinkEnds,
     /// Wakes the thread of the node.
     pub waker: Waker,
     /// For the controller of SIP proxies' calls, as in [`Running`].
@@ -124,10 +127,12 @@ pub(crate) fn start_fenced(parts: Parts) -> io::Result<RunningFenced> {
         notices,
     };
     let (id, waker) = (parts.agent.node_id(), parts.waker.clone());
-    let ended = spawn(parts, FencedControllers::new(arrivals, relay))?;
+    let (links, link_ends) = Links::new();
+    let ended = spawn(parts, FencedControllers::new(id, arrivals, relay, links))?;
     Ok(RunningFenced {
         id,
         connections,
+        links: link_ends,
         waker,
         relay: NodeLink::new(id, commands, noticed),
         ended,

@@ -20,6 +20,7 @@ use super::service_manager::ServiceManager;
 use super::{FILES_EVERY, begin, check, run_role};
 use crate::cli::{self, Role};
 use crate::cluster::counted_store;
+use crate::cluster::links;
 use crate::cluster::membership::Membership;
 use crate::cluster::southbound::node;
 use crate::cluster::tls::{ClusterTls, FollowedFiles};
@@ -68,6 +69,7 @@ async fn serve(
     let relay = sip::Member::open(&config, cluster, node.id, node.tls.clone(), store.clone())?;
     let certificates = FollowedFiles::new(cluster.files.clone(), node.tls.clone(), process.metrics.clone());
     let sip = sip::start(&config, node.relay, &node.media.reached, relay, &process)?;
+    let _links = links::start(node.links, store.clone());
     // Once the port for other relays is served.
     let membership = Membership::begin(store, node.id, record, process.metrics.clone());
     let record = membership.record().clone();
@@ -149,6 +151,8 @@ pub(crate) struct MediaNode {
     pub tls: ClusterTls,
     /// The controllers that are connected.
     pub connected: node::ConnectedControllers,
+    /// The parts that links to other nodes need.
+    pub links: links::Context,
     /// For the relay of SIP calls, if there is one.
     pub relay: NodeLink<Vec<RelayNotice>>,
     /// The tasks that serve controllers, none of which ends by itself.
@@ -170,7 +174,8 @@ pub(crate) async fn start(cluster: &Cluster, config: &Config, process: &Process)
     let node = node::Node {
         id: running.id,
         connections: running.connections,
-        waker: running.waker,
+        links: running.links.clone(),
+        waker: running.waker.clone(),
         versions: southbound::Versions::OURS,
         connected: connected.clone(),
         metrics: process.metrics.clone(),
@@ -180,6 +185,11 @@ pub(crate) async fn start(cluster: &Cluster, config: &Config, process: &Process)
         id: running.id,
         tls: tls.clone(),
         connected,
+        links: links::Context {
+            tls: tls.clone(),
+            ends: running.links,
+            waker: running.waker,
+        },
         relay: running.relay,
         controllers: node::serve(listener, tls, node),
         ended: running.ended,

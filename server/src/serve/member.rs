@@ -7,6 +7,7 @@ use super::media_node::{self, entry, load::Transports};
 use super::{Parts, begin, check, operate};
 use crate::cli::{self, Role};
 use crate::cluster::counted_store;
+use crate::cluster::links;
 use crate::cluster::membership::Membership;
 use crate::config::Config;
 use crate::log::Log;
@@ -34,6 +35,7 @@ pub(super) async fn serve(
     let store = counted_store::open(&cluster.store, &process.metrics)?;
     let relay = sip::Member::open(&config, cluster, node.id, node.tls.clone(), store.clone())?;
     let sip = sip::start(&config, node.relay, reached, relay, &process)?;
+    let _links = links::start(node.links, store.clone());
     // Once the port for other relays is served.
     let membership = Membership::begin(store.clone(), node.id, record, process.metrics.clone());
     let id = rooms::new_id()?;

@@ -70,6 +70,47 @@ async def test_a_node_passes_data_on_under_the_rights_that_its_next_controller_s
             await asyncio.gather(*(person.leave() for person in [*people, mute]), return_exceptions=True)
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("single", [True, False], ids=["one connection", "two connections"])
+async def test_data_goes_to_other_media_nodes_while_a_room_has_no_controller(tmp_path, single):
+    # Media nodes that take one person each, of the transports that one has.
+    each = {f"media-{number}": f"  capacity: {1 if single else 2}" for number in range(3)}
+    async with at_loopback(tmp_path, media=3, settings=each) as running:
+        people = [AiortcParticipant(name, SIGNATURES[n]) for n, name in enumerate(("ada", "bob", "cat"))]
+        try:
+            for person in people:
+                await person.join(running.url, token(ROOM, person.identity, **KEY), single=single)
+                await asyncio.sleep(3)  # The store learns of the load of its node.
+            ada, bob, cat = people
+            await _is_heard(ada, b"before", [bob, cat])
+            await until("all nodes are linked", lambda: _linked(running, ada, bob, cat), 10)
+            for controller in running.controllers:
+                controller.kill()
+            await _is_heard(ada, b"to all", [bob, cat])
+            await _is_heard(bob, b"to one", [ada], to=["ada"])
+            await _is_heard(cat, b"in a hurry", [ada, bob], reliable=False)
+            assert not cat.heard(b"to one")
+            numbered = [f"message {number}".encode() for number in range(200)]
+            for payload in numbered:
+                await bob.send(payload)
+            for person in (ada, cat):
+                await until("all messages have arrived", lambda person=person: person.heard(numbered[-1]), 5)
+                assert [heard.payload for heard in person.inbox if heard.payload.startswith(b"message")] == numbered
+            await until("the nodes have counted them", lambda: _taken(running) >= 405, 10)
+        finally:
+            await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)
+
+
+def _taken(running: Cluster) -> float:
+    """How many messages of other nodes the nodes have taken."""
+    return sum(node.figure('weir_fence_total{reason="link_taken"}') for node in running.media)
+
+
+def _linked(running: Cluster, *people) -> bool:
+    """Whether each node has the links to the others that it wants."""
+    return sum(node.log.count("linked to another media node") for node in running.media) >= len(people) * 2
+
+
 async def _is_heard(sender, payload: bytes, by: list, **how) -> None:
     await sender.send(payload, **how)
     for person in by:

@@ -18,6 +18,7 @@ mod faults;
 mod fences;
 mod grants;
 mod history;
+mod links;
 mod machine;
 mod node;
 mod person;

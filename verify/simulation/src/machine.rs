@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agent::Agent;
 use agent::fence::{Fence, Output};
 use dataplane::Clock;
-use southbound::{Command, ControllerId, Epoch, NodeId, NodeMessage, Notice, RoomContent, RoomMessage};
+use southbound::{Command, ControllerId, Epoch, NodeId, NodeMessage, Notice, RoomContent, RoomMessage, Versions};
 
 use crate::History;
 use crate::plane::Plane;
@@ -37,18 +37,30 @@ struct Fenced {
     owner: ControllerId,
     epoch: Epoch,
     claimed: BTreeSet<Arc<str>>,
+    /// The version of the protocol that the node speaks.
+    version: u32,
 }
 
 impl Fenced {
-    fn new() -> Self {
-        let mut fence = Fence::new(Box::new(livekit::Messages));
+    fn new(node: NodeId, version: u32) -> Self {
+        let mut fence = Fence::new(node, Box::new(livekit::Messages));
         let owner = ControllerId::new(0);
-        fence.connect(owner, &mut Output::default());
+        fence.connect(owner, version, &mut Output::default());
         Self {
             fence,
             owner,
             epoch: Epoch(1),
             claimed: BTreeSet::new(),
+            version,
+        }
+    }
+
+    /// That of a node: of three kinds in turn, two of which are of versions before.
+    fn of_node(seed: u64, node: u64) -> Option<Self> {
+        match (seed + node) % 3 {
+            0 => None,
+            1 if (seed / 3).is_multiple_of(4) => Some(Self::new(NodeId(node), Versions::ENDPOINTS)),
+            _ => Some(Self::new(NodeId(node), Versions::LINKS)),
         }
     }
 
@@ -70,28 +82,48 @@ impl Machine {
         self.fenced.is_some()
     }
 
-    /// The commands for the agent that follow from one of the controller, and the notices for it.
-    pub(crate) fn fenced(&mut self, room: Option<Arc<str>>, command: Command) -> (Vec<Command>, Vec<Notice>) {
-        let (Some(fenced), Some(room)) = (&mut self.fenced, room) else {
-            return (vec![command], Vec::new());
-        };
+    /// Whether the node has links to others.
+    pub(crate) fn has_links(&self) -> bool {
+        let version = self.fenced.as_ref().map(|fenced| fenced.version);
+        version.is_some_and(|version| version >= Versions::LINKS)
+    }
+
+    /// The fence, if there is one.
+    pub(crate) fn fence(&mut self) -> Option<&mut Fence> {
+        self.fenced.as_mut().map(|fenced| &mut fenced.fence)
+    }
+
+    /// The nodes that links are to be made to.
+    pub(crate) fn wanted_links(&self) -> BTreeSet<NodeId> {
+        let fenced = self.fenced.as_ref();
+        fenced.map_or_else(BTreeSet::new, |fenced| fenced.fence.wanted_links())
+    }
+
+    /// The effects of a command of the controller.
+    pub(crate) fn fenced(&mut self, room: Option<Arc<str>>, command: Command) -> Output {
         let mut out = Output::default();
+        let (Some(fenced), Some(room)) = (&mut self.fenced, room) else {
+            out.commands.push(command);
+            return out;
+        };
         if fenced.claimed.insert(room.clone()) {
             fenced.say(room.clone(), RoomContent::Claim, &mut out);
         }
         fenced.say(room, RoomContent::Command(command), &mut out);
-        (out.commands, notices(out.messages))
+        out
     }
 
-    /// The commands for the agent that follow from a notice of it, and the notices that the
-    /// controller gets.
-    pub(crate) fn noticed(&mut self, notice: Notice) -> (Vec<Command>, Vec<Notice>) {
-        let Some(fenced) = &mut self.fenced else {
-            return (Vec::new(), vec![notice]);
-        };
+    /// The effects of a notice of the agent.
+    pub(crate) fn noticed(&mut self, notice: Notice) -> Output {
         let mut out = Output::default();
-        fenced.fence.notice(notice, &mut out);
-        (out.commands, notices(out.messages))
+        match &mut self.fenced {
+            Some(fenced) => fenced.fence.notice(notice, &mut out),
+            None => {
+                let notice = NodeMessage::Notice { room: None, notice };
+                out.messages.push((ControllerId::new(0), notice));
+            }
+        }
+        out
     }
 
     /// Another controller goes on with all rooms.
@@ -104,16 +136,16 @@ impl Machine {
         fenced.owner = ControllerId::new(number);
         fenced.epoch = Epoch(fenced.epoch.0 + 1);
         fenced.claimed.clear();
-        fenced.fence.connect(fenced.owner, &mut out);
+        fenced.fence.connect(fenced.owner, fenced.version, &mut out);
     }
 
     /// The controller has said everything that it knows of a room.
-    pub(crate) fn complete(&mut self, room: &Arc<str>) -> (Vec<Command>, Vec<Notice>) {
+    pub(crate) fn complete(&mut self, room: &Arc<str>) -> Output {
         let mut out = Output::default();
         if let Some(fenced) = self.fenced.as_mut().filter(|fenced| fenced.claimed.contains(room)) {
             fenced.say(room.clone(), RoomContent::Complete, &mut out);
         }
-        (out.commands, notices(out.messages))
+        out
     }
 
     /// Starts a media node at the address of the machine, as the one after so many others.
@@ -130,12 +162,13 @@ impl Machine {
         Self {
             agent: Agent::new(config, clock, history.seed.wrapping_add(starts as u64)),
             plane: Plane::new(clock, starts),
-            fenced: (!(history.seed + starts as u64).is_multiple_of(3)).then(Fenced::new),
+            fenced: Fenced::of_node(history.seed, starts as u64),
         }
     }
 }
 
-fn notices(messages: Vec<(ControllerId, NodeMessage)>) -> Vec<Notice> {
+/// The notices among the messages of a fence.
+pub(crate) fn notices(messages: Vec<(ControllerId, NodeMessage)>) -> Vec<Notice> {
     let notice = |(_, message)| match message {
         NodeMessage::Notice { notice, .. } => Some(notice),
         _ => None,

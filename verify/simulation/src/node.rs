@@ -9,8 +9,9 @@ use access::ApiKeys;
 use controller::{ConnectionId, Controller, Event, JoinError, NodeStanding, WallClock};
 use dataplane::{Clock, DataPlane, Egress, Path};
 use livekit::{Admission, Frame, Front, Input, Output};
-use southbound::{Command, ControllerId, MessageId, NodeId, Notice, TransportId};
+use southbound::{Command, ControllerId, Linked, MessageId, NodeId, Notice, TransportId};
 
+use crate::links::Wires;
 use crate::machine::{Machine, machine_at};
 use crate::{History, Violation, person};
 
@@ -48,6 +49,7 @@ pub(crate) struct Node {
     pub(crate) controller: Controller,
     pub(crate) front: Front,
     pub(crate) machines: Vec<Machine>,
+    pub(crate) wires: Wires,
     /// Whether transports have DTLS.
     dtls: bool,
     pub(crate) wall: WallClock,
@@ -75,6 +77,7 @@ impl Node {
             controller: controller(wall, seed, 0),
             front: Front::default(),
             machines: machines.collect(),
+            wires: Wires::new(seed),
             dtls,
             wall,
             seed,
@@ -98,7 +101,12 @@ impl Node {
     /// When something is due by itself.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let agents = self.machines.iter().filter_map(|machine| machine.agent.poll_timeout());
-        agents.chain(self.controller.poll_timeout()).min()
+        let others = self
+            .controller
+            .poll_timeout()
+            .into_iter()
+            .chain(self.wires.poll_timeout());
+        agents.chain(others).min()
     }
 
     /// The media node of a client, by the user fragments that it was told.
@@ -115,6 +123,7 @@ impl Node {
                 load,
                 capacity,
                 passes_messages_on: machine.passes_messages_on(),
+                has_links: machine.has_links(),
                 ..NodeStanding::default()
             };
             self.controller
@@ -137,6 +146,7 @@ impl Node {
         }
         let mut done = Vec::new();
         self.settle(now, outputs.into(), notices, &mut done);
+        self.carry_links(now, &mut done);
         done
     }
 
@@ -188,6 +198,7 @@ impl Node {
             },
             reliable: label == RELIABLE,
             passed_on: None,
+            linked: Linked::default(),
         };
         let (mut notices, mut done) = (Vec::new(), Vec::new());
         let outputs = self.hear(now, machine, notice, &mut notices, &mut done);
@@ -273,7 +284,13 @@ impl Node {
                     }
                 }
             } else if !self.advance_machines(now, &mut notices) {
-                return;
+                let ended = self.follow_links(now);
+                if ended.is_empty() {
+                    return;
+                }
+                for (machine, out) in ended {
+                    outputs.extend(self.pass_fence(now, machine, out, &mut notices, done));
+                }
             }
         }
     }

@@ -277,6 +277,7 @@ impl<'a> World<'a> {
             ScheduledEvent::Message(session, ufrag, label, payload) => self.message(session, &ufrag, label, payload),
             ScheduledEvent::Quiet => {
                 self.faults = self.faults.healed();
+                self.node.wires.heal();
                 Ok(())
             }
             ScheduledEvent::Judge => self.judge(),

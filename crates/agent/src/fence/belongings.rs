@@ -101,6 +101,10 @@ impl Belongings {
             | Command::MessageHandled { .. }
             | Command::SetElsewhere { .. }
             | Command::Resend { .. }
+            | Command::SetDistantEndpoint(_)
+            | Command::RemoveDistantEndpoint { .. }
+            | Command::SetReach { .. }
+            | Command::SetSource { .. }
             | Command::Relay(_) => {}
         }
     }

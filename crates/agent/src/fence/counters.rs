@@ -30,6 +30,28 @@ counting::counters! {
         /// A message of a data channel that its room's owner did not take, or not answer before it
         /// was gone.
         LostMessage = "lost_message",
+        /// A message that was sent over a link to another node.
+        Linked = "linked",
+        /// A message that may be lost and that a link with too much to send did not take.
+        LinkCongested = "link_congested",
+        /// A message that came over a link, for endpoints of the node.
+        LinkTaken = "link_taken",
+        /// A message that came over a link a second time, or by a controller as well.
+        LinkRepeated = "link_repeated",
+        /// A message that came over a link which its sender had given up.
+        LinkLate = "link_late",
+        /// A message that came over a link for a room that its sender is not in.
+        LinkStranger = "link_stranger",
+        /// A message over a link that broke the protocol.
+        LinkMalformed = "link_malformed",
+        /// A message that came over a link and did not reach newcomers, because too many waited.
+        LinkFull = "link_full",
+        /// A message that a controller gets because its link has failed.
+        LinkFailed = "link_failed",
+        /// A message that its failed link has lost, because no controller takes it.
+        LinkLost = "link_lost",
+        /// A participant of another node more than a room can have.
+        DistantFull = "distant_full",
         /// A command about a port of relayed calls, which no controller of rooms may give.
         Relay = "relay",
     }

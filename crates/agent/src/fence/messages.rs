@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use southbound::{Command, MessageId, Notice};
+use southbound::{Command, MessageId, NodeId, Notice};
 
 use crate::limits::KEPT_MESSAGES_BYTES_MAX;
 
@@ -12,7 +12,11 @@ const COST: usize = 128;
 /// The messages of one room that no owner has answered. Those that must arrive are kept for the
 /// next owner: a controller that dies loses none of them.
 #[derive(Debug, Default)]
-pub(super) struct Messages(BTreeMap<MessageId, Option<Held>>);
+pub(super) struct Messages(BTreeMap<Name, Option<Held>>);
+
+/// A message, and the node at the other end if the link to one has failed it. The owner gets a
+/// message once for itself, and once for each such node afterwards.
+type Name = (MessageId, Option<NodeId>);
 
 #[derive(Debug)]
 struct Held {
@@ -52,13 +56,16 @@ impl Messages {
             waits: !is_given,
         });
         *of_all_rooms += if is_kept { cost } else { 0 };
-        self.0.insert(message, kept);
+        self.0.insert((message, failed_node(notice)), kept);
         true
     }
 
     /// The owner has dealt with a message.
     pub(super) fn answered(&mut self, message: MessageId, of_all_rooms: &mut usize) {
-        if let Some(Some(kept)) = self.0.remove(&message) {
+        // The owner answers in the order in which it got them.
+        let first = self.0.range((message, None)..).next().map(|(name, _)| *name);
+        let first = first.filter(|(first, _)| *first == message);
+        if let Some(Some(kept)) = first.and_then(|first| self.0.remove(&first)) {
             *of_all_rooms -= kept.cost();
         }
     }
@@ -67,7 +74,7 @@ impl Messages {
     /// would wait for ever. Returns how many there were.
     pub(super) fn lose_owner(&mut self, out: &mut Vec<Command>) -> u64 {
         let lost = self.0.extract_if(.., |_, kept| kept.is_none());
-        let lost: Vec<_> = lost.map(|(message, _)| message).collect();
+        let lost: Vec<_> = lost.map(|((message, _), _)| message).collect();
         for kept in self.0.values_mut().flatten() {
             kept.waits = true;
         }
@@ -81,7 +88,8 @@ impl Messages {
         let all = std::mem::take(&mut self.0);
         *of_all_rooms -= all.values().flatten().map(Held::cost).sum::<usize>();
         let count = all.len() as u64;
-        out.extend(all.into_keys().map(|message| Command::MessageHandled { message }));
+        let all = all.into_keys();
+        out.extend(all.map(|(message, _)| Command::MessageHandled { message }));
         count
     }
 
@@ -89,6 +97,13 @@ impl Messages {
     pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = Notice> {
         let kept = self.0.values_mut().flatten();
         kept.filter_map(|kept| std::mem::take(&mut kept.waits).then(|| kept.notice.clone()))
+    }
+}
+
+fn failed_node(notice: &Notice) -> Option<NodeId> {
+    match notice {
+        Notice::MessageReceived { linked, .. } => linked.failed.map(|failed| failed.node),
+        _ => None,
     }
 }
 

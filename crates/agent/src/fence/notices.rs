@@ -9,10 +9,10 @@ use super::{Counter, Fence, Output};
 use crate::limits::ROOMS_PER_PAGE;
 
 impl Fence {
-    /// A controller takes messages from now on. It is told the rooms, in pages, and what the node
-    /// has said of itself.
-    pub fn connect(&mut self, controller: ControllerId, out: &mut Output) {
-        self.connected.insert(controller);
+    /// A controller takes messages of this version of the protocol from now on. It is told the
+    /// rooms, in pages, and what the node has said of itself.
+    pub fn connect(&mut self, controller: ControllerId, version: u32, out: &mut Output) {
+        self.connected.insert(controller, version);
         let mut rooms: Vec<_> = self.rooms().collect();
         loop {
             let rest = rooms.split_off(rooms.len().min(ROOMS_PER_PAGE));
@@ -44,7 +44,7 @@ impl Fence {
         match notice {
             Notice::Node(node) => {
                 self.node = Some(node.clone());
-                let to_all = self.connected.iter();
+                let to_all = self.connected.keys();
                 let messages = to_all.map(|controller| (*controller, about_node(Notice::Node(node.clone()))));
                 out.messages.extend(messages);
             }
@@ -75,20 +75,33 @@ impl Fence {
     }
 
     fn tell(&mut self, room: &Arc<str>, notice: Notice, out: &mut Output) {
+        self.shed_full_links(out);
         let Some(term) = self.rooms.get_mut(room) else {
             return self.release(&notice, out);
         };
         let notice = match &self.protocol {
-            Some(protocol) => term.pass_on(&**protocol, notice, &mut self.counters, &mut out.commands),
+            Some(protocol) => {
+                let parts = (&mut self.links, &mut self.counters);
+                term.pass_on((room, &**protocol), notice, parts, out)
+            }
             None => Some(notice),
         };
-        let Some(notice) = notice else { return };
+        if let Some(notice) = notice {
+            self.give_to_owner(room, notice, out);
+        }
+    }
+
+    /// A notice goes to the owner of its room.
+    pub(super) fn give_to_owner(&mut self, room: &Arc<str>, notice: Notice, out: &mut Output) {
+        let Some(term) = self.rooms.get_mut(room) else {
+            return self.release(&notice, out);
+        };
         let is_state = term.states.note(&notice);
         if let Notice::Closed { transport, .. } = notice {
             term.belongings.note(&Command::Close { transport });
         }
         let owner = term.owner;
-        let is_connected = self.connected.contains(&owner);
+        let is_connected = self.connected.contains_key(&owner);
         let is_kept = match notice {
             Notice::MessageReceived { message, .. } if !term.has_ended => {
                 term.messages

@@ -1,14 +1,26 @@
 //! The commands and messages that concern the endpoints of a room.
 
-use southbound::{Command, MessageProtocol, Notice};
+use std::sync::Arc;
+
+use southbound::{
+    Command, ControllerId, Linked, LinkedMessage, MessageProtocol, NodeId, NodeMessage, Notice, SignedMessage,
+};
 
 use super::belongings::{Belonging, Change};
-use super::endpoints::{Arrived, Passing};
-use super::{Counter, Counters, Term};
+use super::distant::Reached;
+use super::endpoints::{Arrived, Beyond, Passing};
+use super::linking::Links;
+use super::{Counter, Counters, Output, Term};
 
 impl Term {
     /// Takes a command that is for the endpoints. Returns any other, which is for the agent.
-    pub(super) fn take_for_endpoints(&mut self, command: Command, out: &mut Vec<Command>) -> Option<Command> {
+    pub(super) fn take_for_endpoints(
+        &mut self,
+        room: &Arc<str>,
+        command: Command,
+        (links, counters): (&mut Links, &mut Counters),
+        out: &mut Output,
+    ) -> Option<Command> {
         match command {
             Command::SetEndpoint(endpoint) => {
                 if self.belongings.has(Belonging::Endpoint(endpoint.transport)) {
@@ -21,7 +33,24 @@ impl Term {
                     self.endpoints.set_track(*route);
                 }
             }
-            Command::Resend { transport, received } => self.endpoints.resend(transport, &received, out),
+            Command::Resend { transport, received } => {
+                self.endpoints.resend(transport, &received, &mut out.commands);
+                self.resend_over_link(room, transport, &received, links, out);
+            }
+            Command::SetDistantEndpoint(endpoint) => {
+                if endpoint.node != links.own && !self.distant.set(*endpoint) {
+                    counters.count(Counter::DistantFull);
+                }
+            }
+            Command::RemoveDistantEndpoint { transport } => self.distant.remove(transport),
+            Command::SetReach { node, number } if node != links.own => {
+                self.set_reach(room, (node, number), links, out);
+            }
+            Command::SetSource { node, series, number } if node != links.own => {
+                self.set_source(node, (series, number), (links, counters), out);
+            }
+            Command::SetReach { .. } | Command::SetSource { .. } => {}
+            Command::Send { .. } => return links.without_repeated(command, &self.endpoints, counters),
             // They end with what belongs to the room.
             Command::RemoveEndpoint { .. } | Command::RemoveDataTrack { .. } => {}
             command => return Some(command),
@@ -38,23 +67,58 @@ impl Term {
         }
     }
 
-    /// Passes on a message of a data channel to those of the node that it is for. Returns the
-    /// notice unless its owner need not know of it.
+    fn set_reach(&mut self, room: &Arc<str>, (node, number): (NodeId, u64), links: &mut Links, out: &mut Output) {
+        let had = self.distant.set_reach(node, number);
+        if had != (number > 0) {
+            links.outgoing.want(node, !had);
+        }
+        out.messages.extend(self.reaches(room, node, links));
+    }
+
+    /// Tells the owner that messages go to a node over a link, if they do.
+    pub(super) fn reaches(&self, room: &Arc<str>, node: NodeId, links: &Links) -> Option<(ControllerId, NodeMessage)> {
+        let series = links.outgoing.series(node)?;
+        let number = self.distant.reach(node)?;
+        Some(self.tell_reach(room, (node, series), number))
+    }
+
+    /// Tells the owner that a link has failed, if messages went over it.
+    pub(super) fn reaches_no_more(
+        &self,
+        room: &Arc<str>,
+        (node, series): (NodeId, u64),
+    ) -> Option<(ControllerId, NodeMessage)> {
+        self.distant.reach(node)?;
+        Some(self.tell_reach(room, (node, series), 0))
+    }
+
+    fn tell_reach(&self, room: &Arc<str>, (node, series): (NodeId, u64), number: u64) -> (ControllerId, NodeMessage) {
+        let notice = Notice::Reaches {
+            room: room.clone(),
+            node,
+            series,
+            number,
+        };
+        let room = Some(room.clone());
+        (self.owner, NodeMessage::Notice { room, notice })
+    }
+
+    /// Passes on a message of a data channel to those of the node that it is for, and over links.
+    /// Returns the notice unless its owner need not know of it.
     pub(super) fn pass_on(
         &mut self,
-        protocol: &dyn MessageProtocol,
+        (room, protocol): (&Arc<str>, &dyn MessageProtocol),
         mut notice: Notice,
-        counters: &mut Counters,
-        out: &mut Vec<Command>,
+        (links, counters): (&mut Links, &mut Counters),
+        out: &mut Output,
     ) -> Option<Notice> {
         let Notice::MessageReceived {
             transport,
             label,
             payload,
             message,
-            passed_on,
             ..
-        } = &mut notice
+        } = &notice
         else {
             return Some(notice);
         };
@@ -65,17 +129,114 @@ impl Term {
             payload,
             message,
         };
-        let counter = match self.endpoints.pass_on(protocol, &arrived, out) {
-            Passing::None => return Some(notice),
-            Passing::Some(number) => {
-                *passed_on = Some(number);
-                return Some(notice);
-            }
+        let sender = self.endpoints.sender(*transport);
+        let sender = sender.map(|sender| (sender.number, sender.sid.clone()));
+        let reached = match &sender {
+            Some((number, _)) => self.distant.reached(*number, &links.outgoing),
+            None => Reached::new(),
+        };
+        let beyond = Beyond {
+            distant: &self.distant,
+            reached,
+        };
+        let (passing, signed) = self.endpoints.pass_on(protocol, &arrived, &beyond, &mut out.commands);
+        let reached = beyond.reached;
+        if let Passing::Some(number) = passing {
+            note_passing(&mut notice, number, signed.is_some().then_some(&reached));
+        }
+        if let (Some((_, sid)), Some(signed)) = (sender, signed) {
+            let nodes = self.distant.nodes_for(&signed, &reached);
+            send_over_links(room, &sid, &signed, &notice, &nodes, (links, counters), out);
+        }
+        let counter = match passing {
+            Passing::None | Passing::Some(_) => return Some(notice),
             Passing::All => Counter::PassedOn,
             Passing::Repeated => Counter::Repeated,
         };
         counters.count(counter);
-        out.push(Command::MessageHandled { message });
+        out.commands.push(Command::MessageHandled { message });
         None
+    }
+
+    /// Sends somebody on another node again what it has missed.
+    fn resend_over_link(
+        &mut self,
+        room: &Arc<str>,
+        transport: southbound::TransportId,
+        received: &[(Arc<str>, u32)],
+        links: &mut Links,
+        out: &mut Output,
+    ) {
+        let Some(to) = self.distant.get(transport) else {
+            return;
+        };
+        let Some(reach) = self.distant.reach(to.node) else {
+            return;
+        };
+        if links.outgoing.series(to.node).is_none() {
+            return;
+        }
+        for (sender, signed) in self.endpoints.missed(to, received) {
+            let linked = LinkedMessage {
+                only: Some(transport),
+                ..linked(room, &sender, &signed, reach)
+            };
+            links.outgoing.send(to.node, linked, None, true, out);
+        }
+    }
+}
+
+/// Notes how far a message was passed on.
+fn note_passing(notice: &mut Notice, number: u64, reached: Option<&Reached>) {
+    if let Notice::MessageReceived { passed_on, linked, .. } = notice {
+        *passed_on = Some(number);
+        *linked = Linked {
+            nodes: reached
+                .into_iter()
+                .flatten()
+                .map(|(node, reach)| (*node, *reach))
+                .collect(),
+            failed: None,
+        };
+    }
+}
+
+fn send_over_links(
+    room: &Arc<str>,
+    sender: &Arc<str>,
+    signed: &SignedMessage,
+    notice: &Notice,
+    nodes: &[(NodeId, u64)],
+    (links, counters): (&mut Links, &mut Counters),
+    out: &mut Output,
+) {
+    let Notice::MessageReceived { message, .. } = notice else {
+        return;
+    };
+    let arrived = (signed.reliable && !nodes.is_empty()).then(|| Arc::new(notice.clone()));
+    for (node, reach) in nodes {
+        let linked = LinkedMessage {
+            message: Some(*message),
+            ..linked(room, sender, signed, *reach)
+        };
+        counters.count(Counter::Linked);
+        links
+            .outgoing
+            .send(*node, linked, arrived.clone(), signed.reliable, out);
+    }
+}
+
+fn linked(room: &Arc<str>, sender: &Arc<str>, signed: &SignedMessage, reach: u64) -> LinkedMessage {
+    LinkedMessage {
+        number: 0,
+        room: room.clone(),
+        reach,
+        sender: sender.clone(),
+        message: None,
+        label: signed.label.into(),
+        payload: signed.payload.clone(),
+        identities: signed.identities.clone(),
+        sids: signed.sids.clone(),
+        only: None,
     }
 }

@@ -13,6 +13,8 @@ use std::sync::Arc;
 use super::*;
 
 mod endpoints;
+mod link_histories;
+mod links;
 mod owners;
 
 const OLD: ControllerId = ControllerId::new(1);
@@ -56,7 +58,7 @@ impl World {
 
     fn connect(&mut self, controller: ControllerId) {
         let mut out = Output::default();
-        self.fence.connect(controller, &mut out);
+        self.fence.connect(controller, Versions::OURS.newest, &mut out);
         (self.out, self.messages) = (out.commands, out.messages);
     }
 

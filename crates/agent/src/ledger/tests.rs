@@ -153,3 +153,35 @@ fn messages_whose_senders_cannot_wait_are_bounded() {
     assert!(ledger.is_empty());
     assert_eq!(ledger.unpaced_share(), UNPACED_MAX / UNPACED_SHARED);
 }
+
+#[test]
+fn a_link_holds_a_sender_back_as_a_receiver_does() {
+    let mut ledger = Ledger::new(NodeId(0));
+    let message = ledger.open(ADA, SENDER_WINDOW, false);
+    ledger.copied(message);
+    ledger.handled(message);
+    assert!(ledger.wants(ADA));
+    assert_eq!(ledger.next(), None);
+    ledger.taken(message);
+    assert_eq!(ledger.next(), Some(ADA));
+    ledger.forget(ADA);
+    assert!(ledger.is_empty() && ledger.take_delivered().is_empty());
+}
+
+#[test]
+fn a_message_of_a_link_is_delivered_when_all_receivers_have_it() {
+    let mut ledger = Ledger::new(NodeId(0));
+    let message = |number| MessageId {
+        node: NodeId(9),
+        number,
+    };
+    ledger.open_linked(message(1), 1_000);
+    ledger.open_linked(message(2), 1_000);
+    ledger.copied(message(1));
+    ledger.handled(message(1));
+    ledger.handled(message(2));
+    assert_eq!(ledger.take_delivered(), [message(2)], "it has no receivers");
+    ledger.taken(message(1));
+    assert_eq!(ledger.take_delivered(), [message(1)]);
+    assert!(ledger.is_empty() && ledger.unpaced_share() == UNPACED_MAX / UNPACED_SHARED);
+}

@@ -2,7 +2,7 @@
 
 use super::world::*;
 use crate::Counter;
-use southbound::{Channel, ChannelEnd, Command, DtlsRole, MessageId, NodeId, Notice, TransportId};
+use southbound::{Channel, ChannelEnd, Command, DtlsRole, Linked, MessageId, NodeId, Notice, TransportId};
 
 const TRANSPORT: TransportId = TransportId(1);
 
@@ -71,6 +71,7 @@ fn both_sides_open_channels_and_messages_pass_in_both_directions() {
             message,
             reliable: false,
             passed_on: None,
+            linked: Linked::default(),
         };
         assert!(world.take_notices().contains(&hello));
         world.command(Command::MessageHandled { message });

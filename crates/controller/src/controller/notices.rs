@@ -32,8 +32,29 @@ impl Controller {
                 transport,
                 message,
                 passed_on,
+                linked,
                 ..
-            } => self.data(now, transport, Arrived { message, passed_on }, None, out),
+            } => {
+                let arrived = Arrived {
+                    message,
+                    passed_on,
+                    linked,
+                };
+                self.data(now, transport, arrived, None, out);
+            }
+            Notice::Reaches {
+                room,
+                node: other,
+                series,
+                number,
+            } => {
+                if let Some(key) = self.by_name.get(&*room).copied() {
+                    let source = Command::SetSource { node, series, number };
+                    self.with_room(now, key, out, |room, ctx| {
+                        room.messages().tell_source(ctx, other, source)
+                    });
+                }
+            }
             // A track is known at each node that it comes to. Its publisher's has the word.
             Notice::TrackStarted { track } | Notice::Encodings { track, .. }
                 if trunks::is_elsewhere(self, track, node) => {}
@@ -95,7 +116,7 @@ impl Controller {
             let key = leaver.participant_ref.room;
             room = Some(key);
             self.with_room(now, key, out, |room, ctx| {
-                room.messages().take_last(ctx, transport, data, message)
+                room.messages().take_last(ctx, transport, data, &arrived)
             });
         } else {
             out.push(Output::Count(Counter::StaleNotice));
@@ -149,6 +170,7 @@ impl Controller {
             Notice::Node(_)
             | Notice::Audio(_)
             | Notice::MessageReceived { .. }
+            | Notice::Reaches { .. }
             | Notice::Refused { .. }
             | Notice::Observation(_)
             | Notice::Relay(_) => None,

@@ -43,6 +43,7 @@ impl Room {
             Notice::Node(_)
             | Notice::Audio(_)
             | Notice::MessageReceived { .. }
+            | Notice::Reaches { .. }
             | Notice::Refused { .. }
             | Notice::Observation(_)
             | Notice::Relay(_) => {}

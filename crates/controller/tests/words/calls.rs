@@ -7,7 +7,7 @@ use controller::{
     AdminError, AdminReply, AdminRequest, AdminRequestId, CreateRoom, DataContent, DataMessage, Input, Output,
     PeerMode, PerformRpc, Request, RpcContent, RpcError, RpcReply,
 };
-use southbound::{MessageId, NodeId, TransportId};
+use southbound::{Linked, MessageId, NodeId, TransportId};
 
 use crate::world::World;
 
@@ -65,6 +65,7 @@ fn reply(world: &mut World, transport: TransportId, call_id: &str, content: RpcC
             number: 1,
         },
         passed_on: None,
+        linked: Linked::default(),
         data: Some(Box::new(DataMessage {
             reliable: true,
             sequence: 0,

@@ -7,7 +7,7 @@ use controller::{
     PublishDataTrack, Request, Resume, SyncState, UserData,
 };
 use southbound::{
-    Command, ControllerId, DataTrackRoute, MessageEndpoint, MessageId, NodeId, Notice, TransportId, Versions,
+    Command, ControllerId, DataTrackRoute, Linked, MessageEndpoint, MessageId, NodeId, Notice, TransportId, Versions,
 };
 
 use crate::world::{NODE, World, claims, joining, keys, node};
@@ -121,6 +121,7 @@ impl Cluster {
             transport: endpoint.transport,
             message: MessageId { node, number: 1 },
             passed_on,
+            linked: Linked::default(),
             data: Some(Box::new(DataMessage { reliable: true, ..data })),
         };
         self.world.handle(input);

@@ -29,11 +29,13 @@ pub fn notice_input(node: NodeId, notice: Notice) -> Input {
             payload,
             message,
             passed_on,
+            linked,
             ..
         } => Input::Data {
             transport,
             message,
             passed_on,
+            linked,
             data: read(&label, &payload).map(Box::new),
         },
         notice => Input::Notice { node, notice },

@@ -5,9 +5,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use southbound::{
-    Channel, Command, DataTrackRoute, DirectKeys, DtlsRole, Encoding, MessageEndpoint, MessageRights, OpenDirect,
-    OpenTransport, PayloadFormat, Publication, RemoteTransport, Subscription, SubscriptionId, SubscriptionSettings,
-    TrackId, TrackSource, TransportId,
+    Channel, Command, DataTrackRoute, DirectKeys, DistantEndpoint, DtlsRole, Encoding, MessageEndpoint, MessageRights,
+    NodeId, OpenDirect, OpenTransport, PayloadFormat, Publication, RemoteTransport, Subscription, SubscriptionId,
+    SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
 use wire::{ExtensionKind, ExtensionMap, MediaKind, Ssrc};
 
@@ -36,6 +36,17 @@ pub(crate) fn command() -> impl Strategy<Value = Command> {
         (transport(), any::<u16>()).prop_map(|(endpoint, handle)| Command::RemoveDataTrack { endpoint, handle }),
         (transport(), vec((parts::label(), any::<u32>()), 0..4))
             .prop_map(|(transport, received)| Command::Resend { transport, received }),
+        distant_endpoint().prop_map(|endpoint| Command::SetDistantEndpoint(Box::new(endpoint))),
+        transport().prop_map(|transport| Command::RemoveDistantEndpoint { transport }),
+        (any::<u64>(), any::<u64>()).prop_map(|(node, number)| Command::SetReach {
+            node: NodeId(node),
+            number
+        }),
+        any::<(u64, u64, u64)>().prop_map(|(node, series, number)| Command::SetSource {
+            node: NodeId(node),
+            series,
+            number
+        }),
         relays::command().prop_map(Command::Relay),
     ]
 }
@@ -50,6 +61,18 @@ pub(crate) fn track() -> impl Strategy<Value = TrackId> {
 
 pub(crate) fn subscription_id() -> impl Strategy<Value = SubscriptionId> {
     any::<u64>().prop_map(SubscriptionId)
+}
+
+fn distant_endpoint() -> impl Strategy<Value = DistantEndpoint> {
+    (any::<u64>(), transport(), parts::label(), parts::label(), any::<u64>()).prop_map(
+        |(node, transport, identity, sid, number)| DistantEndpoint {
+            node: NodeId(node),
+            transport,
+            identity,
+            sid,
+            number,
+        },
+    )
 }
 
 fn send() -> impl Strategy<Value = Command> {

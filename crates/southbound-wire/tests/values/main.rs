@@ -1,6 +1,7 @@
 //! The promises of messages: every value survives, and bad bytes are refused.
 
 mod commands;
+mod links;
 mod notices;
 mod parts;
 mod refusals;
@@ -10,7 +11,10 @@ mod syncs;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
-use southbound_wire::{Error, decode_command, decode_controller_message, decode_node_message, decode_notice, v1};
+use southbound_wire::{
+    Error, decode_command, decode_controller_message, decode_link_message, decode_link_reply, decode_node_message,
+    decode_notice, v1,
+};
 
 /// A field with a number that no message has, of each wire type: a varint, 8 bytes, a text and 4
 /// bytes.
@@ -53,6 +57,18 @@ proptest! {
     }
 
     #[test]
+    fn a_message_of_a_link_survives_the_way_to_bytes_and_back(message in links::message(), reply in links::reply()) {
+        let mut bytes = v1::LinkMessage::from(message.clone()).encode_to_vec();
+        prop_assert_eq!(decode_link_message(&bytes), Ok(message.clone()));
+        bytes.extend(newer_fields());
+        prop_assert_eq!(decode_link_message(&bytes), Ok(message));
+        let mut bytes = v1::LinkReply::from(reply.clone()).encode_to_vec();
+        prop_assert_eq!(decode_link_reply(&bytes), Ok(reply.clone()));
+        bytes.extend(newer_fields());
+        prop_assert_eq!(decode_link_reply(&bytes), Ok(reply));
+    }
+
+    #[test]
     fn fields_of_a_newer_version_are_ignored(command in commands::command(), notice in notices::notice()) {
         let mut bytes = v1::Command::from(command.clone()).encode_to_vec();
         bytes.extend(newer_fields());
@@ -83,6 +99,10 @@ proptest! {
         if let Ok(message) = decode_controller_message(&bytes) {
             let again = v1::ControllerMessage::from(message.clone()).encode_to_vec();
             prop_assert_eq!(decode_controller_message(&again), Ok(message));
+        }
+        if let Ok(message) = decode_link_message(&bytes) {
+            let again = v1::LinkMessage::from(message.clone()).encode_to_vec();
+            prop_assert_eq!(decode_link_message(&again), Ok(message));
         }
         if let Ok(message) = decode_node_message(&bytes) {
             let again = v1::NodeMessage::from(message.clone()).encode_to_vec();

@@ -5,8 +5,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use southbound::{
-    AudioActivity, Capabilities, ChannelEnd, CloseReason, Direction, Node, NodeId, Notice, Observation, RewritingModes,
-    SentLayer, TransportQuality,
+    AudioActivity, Capabilities, ChannelEnd, CloseReason, Direction, FailedLink, Linked, Node, NodeId, Notice,
+    Observation, RewritingModes, SentLayer, TransportQuality,
 };
 use wire::ExtensionForms;
 use wire::codec::Layer;
@@ -40,6 +40,12 @@ pub(crate) fn notice() -> impl Strategy<Value = Notice> {
         (transport(), quality()).prop_map(|(transport, quality)| Notice::Quality { transport, quality }),
         (transport(), ".{0,40}").prop_map(|(transport, why)| Notice::Refused { transport, why }),
         observation().prop_map(Notice::Observation),
+        (parts::label(), any::<(u64, u64, u64)>()).prop_map(|(room, (node, series, number))| Notice::Reaches {
+            room,
+            node: NodeId(node),
+            series,
+            number
+        }),
         relays::notice().prop_map(Notice::Relay),
     ]
 }
@@ -89,17 +95,31 @@ fn message_received() -> impl Strategy<Value = Notice> {
         parts::message(),
         any::<bool>(),
         any::<Option<u64>>(),
+        linked(),
     )
         .prop_map(
-            |(transport, label, payload, message, reliable, passed_on)| Notice::MessageReceived {
+            |(transport, label, payload, message, reliable, passed_on, linked)| Notice::MessageReceived {
                 transport,
                 label,
                 payload,
                 message,
                 reliable,
                 passed_on,
+                linked,
             },
         )
+}
+
+fn linked() -> impl Strategy<Value = Linked> {
+    let nodes = vec(any::<(u64, u64)>(), 0..3);
+    (nodes, any::<Option<(u64, u64, u64)>>()).prop_map(|(nodes, failed)| Linked {
+        nodes: nodes.into_iter().map(|(node, number)| (NodeId(node), number)).collect(),
+        failed: failed.map(|(node, series, number)| FailedLink {
+            node: NodeId(node),
+            series,
+            number,
+        }),
+    })
 }
 
 fn activity() -> impl Strategy<Value = AudioActivity> {

@@ -65,7 +65,7 @@ pub(crate) fn node_message() -> impl Strategy<Value = NodeMessage> {
     prop_oneof![hello, rooms, notice, saved, claimed, refused]
 }
 
-fn versions() -> impl Strategy<Value = Versions> {
+pub(crate) fn versions() -> impl Strategy<Value = Versions> {
     any::<(u32, u32)>().prop_map(|(one, other)| Versions {
         oldest: one.min(other),
         newest: one.max(other),

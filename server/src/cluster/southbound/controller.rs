@@ -102,7 +102,7 @@ pub(crate) async fn connect(
         .map_err(|_| ConnectError::Silent)?
 }
 
-pub(super) async fn open(address: &str, tls: &ClusterTls) -> Result<TlsStream<TcpStream>, ConnectError> {
+pub(crate) async fn open(address: &str, tls: &ClusterTls) -> Result<TlsStream<TcpStream>, ConnectError> {
     let stream = TcpStream::connect(address).await.map_err(ConnectError::Unreachable)?;
     tune(&stream, KEEP_ALIVE_EVERY + KEEP_ALIVE_MAX);
     let name = ServerName::try_from(Role::Media.name());
@@ -144,7 +144,7 @@ async fn begin(stream: TlsStream<TcpStream>, hello: ControllerHello) -> Result<R
 }
 
 /// HTTP/2 over one connection, which is not made again.
-pub(super) async fn channel(stream: TlsStream<TcpStream>) -> Result<Channel, ConnectError> {
+pub(crate) async fn channel(stream: TlsStream<TcpStream>) -> Result<Channel, ConnectError> {
     let endpoint = Endpoint::from_static("http://node")
         .http2_keep_alive_interval(KEEP_ALIVE_EVERY)
         .keep_alive_timeout(KEEP_ALIVE_MAX)

@@ -4,6 +4,7 @@
 mod accept;
 mod connected;
 mod identities;
+mod origins;
 mod outgoing;
 
 use std::io;
@@ -27,6 +28,7 @@ use tracing::{error, info, warn};
 use super::{HELLO_MAX, KEEP_ALIVE_EVERY, KEEP_ALIVE_MAX, WINDOW};
 use crate::cluster::tls::ClusterTls;
 use crate::media::fenced::{CONTROLLERS_MAX, Connection, EVENTS_MAX, MESSAGES_MAX};
+use crate::media::links::LinkEnds;
 use crate::media::waker::Waker;
 use crate::metrics::Metrics;
 use crate::metrics::cut::Cut;
@@ -34,10 +36,15 @@ use accept::Origin;
 pub(crate) use connected::ConnectedControllers;
 use connected::ConnectedGuard;
 use identities::Identities;
+use origins::Replies;
 use outgoing::Outgoing;
 
 /// Streams of a connection. A controller that connects again has another connection.
 const STREAMS_MAX: u32 = 1;
+
+/// The answers to a peer whose certificate does not permit what it asks for.
+const NO_CONTROLLER: &str = "the certificate is not for controllers";
+const NO_NODE: &str = "the certificate is not for media nodes";
 
 /// How long a controller may take to learn why its connection ends.
 const GOODBYE_MAX: Duration = Duration::from_secs(3);
@@ -49,6 +56,8 @@ pub(crate) struct Node {
     pub id: NodeId,
     /// Takes the connections of controllers after their hello.
     pub connections: mpsc::Sender<Connection>,
+    /// Takes what happens to links of other nodes.
+    pub links: LinkEnds,
     /// Wakes it after each message.
     pub waker: Waker,
     /// The versions that it speaks.
@@ -62,7 +71,8 @@ pub(crate) struct Node {
 /// The service, which every connection shares.
 struct Service {
     node: Node,
-    identities: Identities,
+    identities: Identities<ControllerId>,
+    node_identities: Identities<NodeId>,
 }
 
 /// The controller at the other end of a connection.
@@ -81,6 +91,7 @@ pub(crate) fn serve(listener: TcpListener, tls: ClusterTls, node: Node) -> JoinS
     let service = Service {
         node,
         identities: Identities::default(),
+        node_identities: Identities::default(),
     };
     let service = SouthboundServer::from_arc(Arc::new(service))
         .max_decoding_message_size(MESSAGE_LEN_MAX)
@@ -111,7 +122,27 @@ impl Southbound for Service {
             return Err(Status::internal("the connection has no certificate"));
         };
         origin.opened();
-        let begun = self.begin(request.into_inner(), &origin).await;
+        let begun = match origin.is_controller {
+            true => self.begin(request.into_inner(), &origin).await,
+            false => Err(self.refuse(Cut::Role, &origin, Status::permission_denied(NO_CONTROLLER))),
+        };
+        if begun.is_err() {
+            tokio::spawn(close_soon(origin));
+        }
+        begun.map(Response::new)
+    }
+
+    type LinkStream = Replies;
+
+    async fn link(&self, request: Request<Streaming<v1::LinkMessage>>) -> Result<Response<Replies>, Status> {
+        let Some(origin) = request.extensions().get::<Origin>().cloned() else {
+            return Err(Status::internal("the connection has no certificate"));
+        };
+        origin.opened();
+        let begun = match origin.is_node {
+            true => self.begin_link(request.into_inner(), &origin).await,
+            false => Err(self.refuse(Cut::Role, &origin, Status::permission_denied(NO_NODE))),
+        };
         if begun.is_err() {
             tokio::spawn(close_soon(origin));
         }
@@ -131,6 +162,7 @@ impl Service {
             versions,
             connected,
             metrics,
+            ..
         } = &self.node;
         let hello = self.read_hello(&mut incoming, origin).await?;
         let controller = hello.controller;
@@ -157,6 +189,7 @@ impl Service {
         let (ended, ending) = oneshot::channel();
         let connection = Connection {
             controller,
+            version,
             messages: taken,
             events,
             ended,
@@ -216,7 +249,7 @@ impl Service {
         warn!(
             name = &*origin.name,
             reason = status.message(),
-            "a controller is refused"
+            "a connection is refused"
         );
         self.node.metrics.southbound_cut(why);
         status

@@ -4,7 +4,7 @@ use prost::Message;
 use southbound::relay::{Accept, Entry, Hop, Keys, RelayCommand};
 use southbound::{
     AudioActivity, Channel, Command, ControllerHello, ControllerId, ControllerMessage, DirectKeys, Direction, DtlsRole,
-    Encoding, Epoch, MessageId, NodeHello, NodeId, NodeMessage, Notice, Observation, OpenDirect, OpenTransport,
+    Encoding, Epoch, Linked, MessageId, NodeHello, NodeId, NodeMessage, Notice, Observation, OpenDirect, OpenTransport,
     PayloadFormat, Publication, Refusal, RemoteTransport, RoomContent, RoomMessage, RoomState, SentLayer, Subscription,
     SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality, Versions,
 };
@@ -66,6 +66,7 @@ pub(crate) fn southbound() -> Vec<Vec<u8>> {
             message: MESSAGE,
             reliable: false,
             passed_on: None,
+            linked: Linked::default(),
         },
         Notice::Audio(vec![AudioActivity {
             track: TRACK,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agent::fence::{Fence, Output};
 use cluster::{NodeEvent, Part};
-use southbound::{ControllerId, Epoch, NodeMessage, Refusal, RoomContent, RoomMessage, RoomState};
+use southbound::{ControllerId, Epoch, NodeMessage, Refusal, RoomContent, RoomMessage, RoomState, Versions};
 
 use crate::process::Snapshot;
 use crate::world::Fault;
@@ -36,7 +36,8 @@ impl Node {
     }
 
     pub(crate) fn connect(&mut self, controller: ControllerId) {
-        self.fence.connect(controller, &mut Output::default());
+        self.fence
+            .connect(controller, Versions::OURS.newest, &mut Output::default());
     }
 
     pub(crate) fn disconnect(&mut self, controller: ControllerId) {

@@ -15,9 +15,11 @@ use std::sync::Arc;
 
 use slots::Account;
 use southbound::{
-    Command, DataTrackRoute, MessageEndpoint, MessageId, MessageProtocol, Posted, SignedMessage, TransportId,
+    Command, DataTrackRoute, DistantEndpoint, LinkedMessage, MessageEndpoint, MessageId, MessageProtocol, Posted,
+    SignedMessage, TransportId,
 };
 
+use super::distant::{Distant, Reached};
 use sent::Sent;
 
 /// The endpoints of a room at this node.
@@ -50,6 +52,12 @@ pub(super) struct Arrived<'a> {
     pub(super) label: &'a Arc<str>,
     pub(super) payload: &'a [u8],
     pub(super) message: MessageId,
+}
+
+/// The participants of other nodes, and the nodes that a sender's messages go to over links.
+pub(super) struct Beyond<'a> {
+    pub(super) distant: &'a Distant,
+    pub(super) reached: Reached,
 }
 
 /// The extent to which a message was passed on.
@@ -135,31 +143,39 @@ impl Endpoints {
         }
     }
 
-    /// Passes on a message to those of this node that it is for.
+    /// The endpoint of the sender of what arrives on a transport.
+    pub(super) fn sender(&self, transport: TransportId) -> Option<&MessageEndpoint> {
+        let sender = self.senders.get(&transport)?;
+        Some(&self.all.get(sender)?.entry)
+    }
+
+    /// Passes on a message to those of this node that it is for. Returns the message as well, if
+    /// it may go to other nodes.
     pub(super) fn pass_on(
         &mut self,
         protocol: &dyn MessageProtocol,
         arrived: &Arrived<'_>,
+        beyond: &Beyond<'_>,
         out: &mut Vec<Command>,
-    ) -> Passing {
+    ) -> (Passing, Option<SignedMessage>) {
         let Some(sender) = self.senders.get(&arrived.transport).copied() else {
-            return Passing::None;
+            return (Passing::None, None);
         };
         let Some(endpoint) = self.all.get_mut(&sender) else {
-            return Passing::None;
+            return (Passing::None, None);
         };
         match protocol.read(&endpoint.entry, arrived.label, arrived.payload) {
-            None => Passing::None,
-            Some(Posted::Frame { handle }) => self.pass_frame(protocol, sender, handle, arrived, out),
+            None => (Passing::None, None),
+            Some(Posted::Frame { handle }) => (self.pass_frame(protocol, sender, handle, arrived, out), None),
             Some(Posted::Message(message)) => {
                 let is_numbered = message.reliable && message.sequence > 0;
                 if is_numbered {
                     if message.sequence <= endpoint.last_sequence {
-                        return Passing::Repeated;
+                        return (Passing::Repeated, None);
                     }
                     endpoint.last_sequence = message.sequence;
                 }
-                let (to, is_all) = self.receivers(sender, &message);
+                let (to, is_all) = self.receivers(sender, &message, beyond);
                 if !to.is_empty() {
                     out.push(Command::Send {
                         to,
@@ -170,12 +186,13 @@ impl Endpoints {
                     });
                 }
                 if let Some(endpoint) = self.all.get_mut(&sender).filter(|_| is_numbered) {
-                    endpoint.sent.add(message);
+                    endpoint.sent.add(message.clone());
                 }
-                match is_all {
+                let passing = match is_all {
                     true => Passing::All,
                     false => Passing::Some(self.last_number),
-                }
+                };
+                (passing, Some(message))
             }
         }
     }
@@ -213,23 +230,58 @@ impl Endpoints {
         }
     }
 
-    /// The receivers of a message here, and whether these are all of them.
-    fn receivers(&self, sender: TransportId, message: &SignedMessage) -> (Vec<TransportId>, bool) {
+    /// The receivers of a message here, and whether these are all of them but for those whom links
+    /// reach.
+    fn receivers(
+        &self,
+        sender: TransportId,
+        message: &SignedMessage,
+        Beyond { distant, reached }: &Beyond<'_>,
+    ) -> (Vec<TransportId>, bool) {
         if message.is_for_all() {
             let others = self.all.keys().filter(|transport| **transport != sender);
-            return (others.copied().collect(), !self.elsewhere);
+            let is_all = !self.elsewhere && distant.reaches_all(reached);
+            return (others.copied().collect(), is_all);
         }
-        let by_identity = message.identities.iter().map(|name| self.by_identity.get(&**name));
-        let by_sid = message.sids.iter().map(|sid| self.by_sid.get(&**sid));
         let (mut to, mut is_all) = (BTreeSet::new(), true);
-        for named in by_identity.chain(by_sid) {
-            match named {
+        for name in &message.identities {
+            match self.by_identity.get(&**name) {
                 Some(transport) => _ = to.insert(*transport),
-                None => is_all = false,
+                None => is_all &= distant.reaches_identity(name, reached),
+            }
+        }
+        for sid in &message.sids {
+            match self.by_sid.get(&**sid) {
+                Some(transport) => _ = to.insert(*transport),
+                None => is_all &= distant.reaches_sid(sid, reached),
             }
         }
         to.remove(&sender);
         (to.into_iter().collect(), is_all)
+    }
+
+    /// The receivers here of a message that came over a link, of those with numbers after one and
+    /// up to another.
+    pub(super) fn linked_receivers(&self, linked: &LinkedMessage, (after, upto): (u64, u64)) -> Vec<TransportId> {
+        let mut to = BTreeSet::new();
+        let all = || self.all.keys().copied();
+        match linked.only {
+            Some(only) => _ = to.insert(only),
+            None if linked.identities.is_empty() && linked.sids.is_empty() => to.extend(all()),
+            None => {
+                let by_identity = linked.identities.iter();
+                to.extend(by_identity.filter_map(|name| self.by_identity.get(&**name)));
+                let by_sid = linked.sids.iter();
+                to.extend(by_sid.filter_map(|sid| self.by_sid.get(&**sid)));
+            }
+        }
+        let is_due = |transport: &TransportId| (after + 1..=upto).contains(&self.number(*transport));
+        to.into_iter().filter(is_due).collect()
+    }
+
+    /// The number of an endpoint; 0 for none.
+    pub(super) fn number(&self, transport: TransportId) -> u64 {
+        self.all.get(&transport).map_or(0, |endpoint| endpoint.entry.number)
     }
 
     /// Sends an endpoint again what it has missed, of the senders that are here.
@@ -242,7 +294,8 @@ impl Endpoints {
             let Some(sequence) = received.get(&*sender.entry.sid) else {
                 continue;
             };
-            let missed = sender.sent.after(*sequence).filter(|message| message.is_for(&to.entry));
+            let is_for = |message: &&SignedMessage| message.is_for(&to.entry.identity, &to.entry.sid);
+            let missed = sender.sent.after(*sequence).filter(is_for);
             out.extend(missed.map(|message| Command::Send {
                 to: vec![transport],
                 label: message.label.into(),
@@ -251,6 +304,20 @@ impl Endpoints {
                 message: None,
             }));
         }
+    }
+}
+
+impl Endpoints {
+    /// The messages that somebody on another node says it has missed, each with its sender's stay.
+    pub(super) fn missed(&self, by: &DistantEndpoint, received: &[(Arc<str>, u32)]) -> Vec<(Arc<str>, SignedMessage)> {
+        let mut missed = Vec::new();
+        for (sid, sequence) in received {
+            let sender = self.by_sid.get(sid).and_then(|sender| self.all.get(sender));
+            let sent = sender.into_iter().flat_map(|sender| sender.sent.after(*sequence));
+            let sent = sent.filter(|message| message.is_for(&by.identity, &by.sid));
+            missed.extend(sent.map(|message| (sid.clone(), message.clone())));
+        }
+        missed
     }
 }
 

@@ -1,14 +1,14 @@
 //! Messages that a node passes on by itself.
 
 use southbound::{
-    DataTrackRoute, MessageEndpoint, MessageId, MessageProtocol, MessageRights, NodeId, Posted, SignedMessage,
+    DataTrackRoute, Linked, MessageEndpoint, MessageId, MessageProtocol, MessageRights, NodeId, Posted, SignedMessage,
 };
 
 use super::*;
 
 /// Messages in words: a number, then the identities that it is for.
 #[derive(Debug)]
-struct Words;
+pub(super) struct Words;
 
 impl MessageProtocol for Words {
     fn read(&self, sender: &MessageEndpoint, label: &str, payload: &[u8]) -> Option<Posted> {
@@ -36,7 +36,7 @@ impl MessageProtocol for Words {
     }
 }
 
-fn endpoint(transport: u64, identity: &str, number: u64) -> MessageEndpoint {
+pub(super) fn endpoint(transport: u64, identity: &str, number: u64) -> MessageEndpoint {
     MessageEndpoint {
         transport: TransportId(transport),
         uplink: Some(TransportId(transport + 100)),
@@ -58,7 +58,7 @@ fn set(endpoint: MessageEndpoint) -> Command {
 /// A room with Ada at 1, Ben at 2 and Cleo at 3, and nobody elsewhere.
 fn chatting() -> World {
     let mut world = World {
-        fence: Fence::new(Box::new(Words)),
+        fence: Fence::new(NodeId(1), Box::new(Words)),
         ..World::default()
     };
     world.connect(OLD);
@@ -81,15 +81,21 @@ fn arrives(world: &mut World, transport: u64, label: &str, text: &str, number: u
         node: NodeId(1),
         number,
     };
-    world.notice(Notice::MessageReceived {
+    world.notice(received(transport, label, text, message));
+    message
+}
+
+/// The notice of a message that has arrived.
+pub(super) fn received(transport: u64, label: &str, text: &str, message: MessageId) -> Notice {
+    Notice::MessageReceived {
         transport: TransportId(transport),
         label: label.into(),
         payload: text.as_bytes().into(),
         message,
         reliable: label == "_reliable",
         passed_on: None,
-    });
-    message
+        linked: Linked::default(),
+    }
 }
 
 fn sent(to: &[u64], label: &str, text: &str, message: Option<MessageId>) -> Command {

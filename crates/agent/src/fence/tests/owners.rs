@@ -1,6 +1,6 @@
 //! Notices and snapshots of owners that come, go and follow each other.
 
-use southbound::{AudioActivity, Capabilities, Fingerprint, HashFunction, MessageId, NodeId};
+use southbound::{AudioActivity, Capabilities, Fingerprint, HashFunction, Linked, MessageId, NodeId};
 
 use super::*;
 use crate::limits::{PART_LEN_MAX, PARTS_BYTES_PER_ROOM_MAX, ROOMS_PER_PAGE};
@@ -29,6 +29,7 @@ fn received_on(label: &str, transport: u64, number: u64) -> (MessageId, Notice) 
         message,
         reliable: label == "_reliable",
         passed_on: None,
+        linked: Linked::default(),
     };
     (message, notice)
 }
@@ -231,6 +232,7 @@ fn a_node_keeps_messages_up_to_a_limit() {
             message,
             reliable: true,
             passed_on: None,
+            linked: Linked::default(),
         });
     }
     assert_eq!(

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use southbound::{Command, DataTrackRoute, MessageEndpoint, NodeId, TransportId};
+use southbound::{Command, DataTrackRoute, DistantEndpoint, Linked, MessageEndpoint, NodeId, TransportId};
 
+use super::Arrived;
+use super::links::NodeLinks;
 use super::tracks::DataTracks;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
@@ -24,6 +26,7 @@ pub(in crate::room) struct Endpoints {
     /// The data tracks that nodes have, by the handles that receivers know.
     tracks: BTreeMap<u16, (NodeId, DataTrackRoute)>,
     last_number: u64,
+    links: NodeLinks,
 }
 
 #[derive(Debug)]
@@ -46,10 +49,50 @@ impl Endpoints {
         self.last_number = last.map_or(0, |last| last.saturating_add(NUMBERS_SKIPPED));
     }
 
-    /// Whether a node has passed a message on to a participant, if it has done so up to a number.
-    pub(super) fn has(&self, participant: &Participant, node: NodeId, passed_on: Option<u64>) -> bool {
-        let told = self.told.get(&participant.key).filter(|told| told.node == node);
-        told.is_some_and(|told| passed_on.is_some_and(|number| told.endpoint.number <= number))
+    /// Whether the node of a message's sender has passed it on to a participant.
+    pub(super) fn has(&self, participant: &Participant, arrived: &Arrived) -> bool {
+        let told = self.told.get(&participant.key);
+        let Linked { nodes, failed } = &arrived.linked;
+        if let Some(failed) = failed {
+            let misses = |told: &NodeEndpoint| told.node == failed.node && told.endpoint.number <= failed.number;
+            return !told.is_some_and(misses);
+        }
+        let Some(told) = told else { return false };
+        let upto = match told.node == arrived.message.node {
+            true => arrived.passed_on,
+            false => nodes.iter().find(|(node, _)| *node == told.node).map(|(_, upto)| *upto),
+        };
+        upto.is_some_and(|upto| told.endpoint.number <= upto)
+    }
+
+    /// A node takes nothing more from a link that has failed this message: it gets the message
+    /// from here.
+    pub(super) fn end_series(&self, ctx: &mut Context<'_>, arrived: &Arrived) {
+        if let Some(failed) = arrived.linked.failed {
+            let source = Command::SetSource {
+                node: arrived.message.node,
+                series: failed.series,
+                number: 0,
+            };
+            self.tell_source(ctx, failed.node, source);
+        }
+    }
+
+    /// A node is told that what came from another one has been passed on.
+    pub(super) fn tell_source(&self, ctx: &mut Context<'_>, node: NodeId, source: Command) {
+        if self.nodes.contains_key(&node) {
+            ctx.command(node, source);
+        }
+    }
+
+    /// Whether messages go from one node to another without this controller.
+    pub(super) fn is_linked(&self, from: Option<NodeId>, to: Option<NodeId>) -> bool {
+        from.zip(to).is_some_and(|pair| self.links.has(pair))
+    }
+
+    /// The nodes whose messages go to a node without this controller.
+    pub(super) fn linked_to(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self.links.sources(node)
     }
 
     /// The node at which a participant has an endpoint.
@@ -64,8 +107,11 @@ impl Endpoints {
         if changed.is_empty() && changed_tracks.is_empty() {
             return;
         }
+        let mut changed_endpoints = Vec::new();
         for key in changed {
+            let before = self.told.get(&key).map(|told| told.endpoint.transport);
             if self.review(ctx, roster, key) {
+                changed_endpoints.push((key, before));
                 let own = roster.get(key).map(|participant| &participant.data.tracks);
                 let published = own
                     .iter()
@@ -78,7 +124,27 @@ impl Endpoints {
         for handle in changed_tracks {
             self.review_track(ctx, roster, tracks, handle);
         }
+        self.nodes.retain(|_, at| at.endpoints > 0);
+        if !changed_endpoints.is_empty() {
+            self.review_links(ctx, &changed_endpoints);
+        }
         self.review_elsewhere(ctx, roster);
+    }
+
+    /// Tells nodes what has changed about participants on other nodes.
+    fn review_links(&mut self, ctx: &mut Context<'_>, changed: &[(ParticipantKey, Option<TransportId>)]) {
+        let with_links = self.nodes.keys().filter(|node| ctx.core.nodes.has_links(**node));
+        let added = self.links.set_nodes(ctx, &with_links.copied().collect());
+        for (key, before) in changed {
+            let now = self.told.get(key).map(NodeEndpoint::distant);
+            self.links.change(ctx, *before, now);
+        }
+        for node in added {
+            let all = self.told.values().map(NodeEndpoint::distant);
+            self.links.tell_all(ctx, node, all);
+        }
+        let numbers = self.told.values().map(|told| (told.node, told.endpoint.number));
+        self.links.review_reaches(ctx, numbers);
     }
 
     /// Returns whether the endpoint of a participant is another one.
@@ -159,9 +225,8 @@ impl Endpoints {
     }
 
     fn review_elsewhere(&mut self, ctx: &mut Context<'_>, roster: &Roster) {
-        self.nodes.retain(|_, at| at.endpoints > 0);
         for (node, at) in &mut self.nodes {
-            let elsewhere = roster.len() > at.endpoints;
+            let elsewhere = roster.len() > at.endpoints + self.links.known_at(*node);
             if at.elsewhere != Some(elsewhere) {
                 at.elsewhere = Some(elsewhere);
                 ctx.command(*node, Command::SetElsewhere { elsewhere });
@@ -174,12 +239,26 @@ impl Endpoints {
         for told in self.told.values().filter(|told| told.node == node) {
             ctx.command(node, Command::SetEndpoint(Box::new(told.endpoint.clone())));
         }
+        self.links.repeat(ctx, node);
         for (_, route) in self.tracks.values().filter(|(at, _)| *at == node) {
             ctx.command(node, Command::SetDataTrack(Box::new(route.clone())));
         }
         let elsewhere = self.nodes.get(&node).and_then(|at| at.elsewhere);
         if let Some(elsewhere) = elsewhere {
             ctx.command(node, Command::SetElsewhere { elsewhere });
+        }
+    }
+}
+
+impl NodeEndpoint {
+    /// The endpoint, as other nodes know it.
+    fn distant(&self) -> DistantEndpoint {
+        DistantEndpoint {
+            node: self.node,
+            transport: self.endpoint.transport,
+            identity: self.endpoint.identity.clone(),
+            sid: self.endpoint.sid.clone(),
+            number: self.endpoint.number,
         }
     }
 }

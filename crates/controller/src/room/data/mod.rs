@@ -4,6 +4,7 @@ mod blobs;
 mod calls;
 mod endpoints;
 mod labels;
+mod links;
 mod pass_on;
 mod tracks;
 
@@ -16,7 +17,7 @@ pub(in crate::room) use pass_on::send_early;
 use tracks::DataTracks;
 
 use slots::Account;
-use southbound::{MessageId, TransportId};
+use southbound::{Command, Linked, MessageId, NodeId, TransportId};
 
 use crate::context::Context;
 use crate::ids::ParticipantKey;
@@ -35,12 +36,14 @@ pub(in crate::room) struct Data {
 }
 
 /// A message that arrived at a node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Arrived {
     /// The agent's name for it.
     pub(crate) message: MessageId,
     /// The number of the endpoints up to which the node has passed it on.
     pub(crate) passed_on: Option<u64>,
+    /// The endpoints of other nodes that it was sent to over links.
+    pub(crate) linked: Linked,
 }
 
 /// The messages of a room with everybody that they may be for.
@@ -56,9 +59,15 @@ impl Messages<'_> {
         ctx: &mut Context<'_>,
         transport: TransportId,
         data: Option<Box<DataMessage>>,
-        message: MessageId,
+        arrived: &Arrived,
     ) {
-        pass_on::take_last(ctx, self.roster, transport, data, message);
+        let Messages { data: messages, roster } = self;
+        pass_on::take_last(ctx, (&messages.endpoints, roster), transport, data, arrived);
+    }
+
+    /// A node is told that what came from another one has been passed on.
+    pub(crate) fn tell_source(self, ctx: &mut Context<'_>, node: NodeId, source: Command) {
+        self.data.endpoints.tell_source(ctx, node, source);
     }
 
     /// An administrator sends a message.

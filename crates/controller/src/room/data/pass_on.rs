@@ -7,6 +7,7 @@ use crate::ids::ParticipantKey;
 use crate::limits::DESTINATIONS_MAX;
 use crate::own_data::{DataState, MessageAuthor, message_rights};
 use crate::participant::Participant;
+use crate::room::data::endpoints::Endpoints;
 use crate::room::data::{Arrived, Data, LOSSY};
 use crate::room::roster::Roster;
 use crate::{Counter, DataContent, DataMessage};
@@ -23,7 +24,7 @@ impl Data {
     ) {
         let data = match data {
             Some(data) if matches!(data.content, DataContent::Frame { .. }) => {
-                return self.pass_on_frame(ctx, roster, key, *data, message);
+                return self.pass_on_frame(ctx, roster, key, *data, &message);
             }
             data => data,
         };
@@ -37,6 +38,7 @@ impl Data {
                 rights: message_rights(&participant.authorization.permission),
             },
             data: &mut participant.data.packets,
+            is_new: message.linked.failed.is_none(),
         };
         let taken = sender
             .take(data)
@@ -50,10 +52,17 @@ impl Data {
         {
             return;
         }
-        let Arrived { message, passed_on } = message;
-        let has = |other: &Participant| self.endpoints.has(other, message.node, passed_on);
-        pass_on(ctx, roster, (Some(key), &has), &destinations, &data, Some(message));
-        if data.reliable && data.sequence > 0 {
+        self.endpoints.end_series(ctx, &message);
+        let has = |other: &Participant| self.endpoints.has(other, &message);
+        pass_on(
+            ctx,
+            roster,
+            (Some(key), &has),
+            &destinations,
+            &data,
+            Some(message.message),
+        );
+        if data.reliable && data.sequence > 0 && message.linked.failed.is_none() {
             let participant = roster.get_mut(key).expect("it was there a moment ago");
             participant.data.packets.keep(ctx.now, destinations, *data);
         }
@@ -63,10 +72,10 @@ impl Data {
 /// A participant that has left sent a message before.
 pub(super) fn take_last(
     ctx: &mut Context<'_>,
-    roster: &mut Roster,
+    (endpoints, roster): (&Endpoints, &mut Roster),
     transport: TransportId,
     data: Option<Box<DataMessage>>,
-    message: MessageId,
+    arrived: &Arrived,
 ) {
     let Some(leaver) = ctx.core.index.leavers.get_mut(ctx.now, transport) else {
         return;
@@ -79,12 +88,24 @@ pub(super) fn take_last(
             rights: message_rights(&leaver.permission),
         },
         data: &mut leaver.data,
+        is_new: arrived.linked.failed.is_none(),
     };
     let taken = sender
         .take(data)
         .and_then(|data| Ok((checked_destinations(roster, &data)?, data)));
     match taken {
-        Ok((destinations, data)) => pass_on(ctx, roster, (Some(key), &nobody), &destinations, &data, Some(message)),
+        Ok((destinations, data)) => {
+            endpoints.end_series(ctx, arrived);
+            let has = |other: &Participant| endpoints.has(other, arrived);
+            pass_on(
+                ctx,
+                roster,
+                (Some(key), &has),
+                &destinations,
+                &data,
+                Some(arrived.message),
+            );
+        }
         Err(counter) => ctx.count(counter),
     }
 }
@@ -185,11 +206,15 @@ impl Data {
         if let (Some(node), Some(peer)) = (node, participant.media.downlink()) {
             let transport = peer.transport;
             let received = received.iter().map(|(sid, sequence)| (sid.as_str().into(), *sequence));
-            let received = received.collect();
-            ctx.command(node, Command::Resend { transport, received });
+            let received: Vec<_> = received.collect();
+            for node in self.endpoints.linked_to(node).chain([node]) {
+                let received = received.clone();
+                ctx.command(node, Command::Resend { transport, received });
+            }
         }
         for publisher in roster.all().filter(|publisher| publisher.key != key) {
-            if node.is_some() && self.endpoints.node_of(publisher.key) == node {
+            let at = self.endpoints.node_of(publisher.key);
+            if node.is_some() && (at == node || self.endpoints.is_linked(at, node)) {
                 continue;
             }
             let Some(last) = received.get(&publisher.profile.sid) else {
@@ -219,6 +244,8 @@ fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: &DataMessage) {
 struct Sender<'a> {
     author: MessageAuthor<'a>,
     data: &'a mut DataState,
+    /// The message was not passed on to others before.
+    is_new: bool,
 }
 
 impl Sender<'_> {
@@ -226,7 +253,7 @@ impl Sender<'_> {
     fn take(self, data: Option<Box<DataMessage>>) -> Result<Box<DataMessage>, Counter> {
         let mut data = data.ok_or(Counter::BadDataPacket)?;
         self.author.sign(&mut data)?;
-        if data.reliable && !self.data.accept(data.sequence) {
+        if self.is_new && data.reliable && !self.data.accept(data.sequence) {
             return Err(Counter::DuplicateDataPacket);
         }
         Ok(data)

@@ -9,7 +9,7 @@ use livekit_protocol::data_stream::header::ContentHeader;
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::{ChatMessage, DataPacket, LeaveRequest, SpeakerInfo, Transcription, UserPacket, data_stream};
 use prost::Message as _;
-use southbound::{Command, Notice, TransportId};
+use southbound::{Command, Linked, Notice, TransportId};
 
 use crate::node::message_id;
 use crate::world::{Client, World, claims};
@@ -43,6 +43,7 @@ fn send(world: &mut World, from: &Client, label: &str, packet: &DataPacket) {
         message: message_id(1),
         reliable: true,
         passed_on: None,
+        linked: Linked::default(),
     });
 }
 
@@ -171,6 +172,7 @@ fn bytes_on_an_applications_own_channel_go_to_everybody_else_as_reliable_user_da
             message: message_id(1),
             reliable: true,
             passed_on: None,
+            linked: Linked::default(),
         });
     }
     let got = delivered(&world);
@@ -205,6 +207,7 @@ fn malformed_packets_are_counted_and_dropped() {
             message: message_id(1),
             reliable: true,
             passed_on: None,
+            linked: Linked::default(),
         });
     }
     assert!(delivered(&world).is_empty());
@@ -308,6 +311,7 @@ fn every_message_is_said_to_be_dealt_with_whatever_became_of_it() {
             message,
             reliable: true,
             passed_on: None,
+            linked: Linked::default(),
         });
         let commands = world.new_commands();
         assert_eq!(commands.last(), Some(&Command::MessageHandled { message }));
@@ -331,6 +335,7 @@ fn messages_that_arrived_before_their_sender_left_are_passed_on_in_its_name() {
             message: message_id(1),
             reliable: true,
             passed_on: None,
+            linked: Linked::default(),
         });
     };
     say(&mut world, 1);

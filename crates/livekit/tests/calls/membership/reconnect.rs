@@ -15,7 +15,7 @@ use livekit_protocol::{
     TrackPublishedResponse, TrackSource, UserPacket, data_packet,
 };
 use prost::Message as _;
-use southbound::{CloseReason, Command, Notice};
+use southbound::{CloseReason, Command, Linked, Notice};
 use wire::MediaKind;
 
 use crate::node::message_id;
@@ -241,6 +241,7 @@ fn reliable_data_sent_meanwhile_is_sent_again() {
             message: message_id(1),
             reliable: true,
             passed_on: None,
+            linked: Linked::default(),
         });
     }
     world.hang_up(bob.connection);

@@ -13,7 +13,7 @@ use livekit_protocol::{
     DataTrackFrameEncoding, DataTrackInfo, LeaveRequest, PublishDataTrackRequest, PublishDataTrackResponse,
     SubscriptionPermission, SyncState, UnpublishDataTrackRequest, UpdateDataSubscription, data_track_frame_encoding,
 };
-use southbound::{Command, Notice, TransportId};
+use southbound::{Command, Linked, Notice, TransportId};
 
 use crate::node::message_id;
 use crate::world::{Client, World, claims};
@@ -94,6 +94,7 @@ fn send(world: &mut World, from: &Client, packet: &[u8]) {
         message: message_id(1),
         reliable: true,
         passed_on: None,
+        linked: Linked::default(),
     });
 }
 

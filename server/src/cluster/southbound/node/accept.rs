@@ -1,4 +1,4 @@
-//! The handshakes of controllers.
+//! The handshakes of controllers and of other media nodes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use agent::limits::LINK_PEERS_MAX;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -38,6 +39,10 @@ const FIRST_STREAM_MAX: Duration = Duration::from_secs(5);
 pub(super) struct Origin {
     /// The name in the certificate of the controller.
     pub name: Arc<str>,
+    /// The certificate is for controllers.
+    pub is_controller: bool,
+    /// The certificate is for media nodes.
+    pub is_node: bool,
     closing: Arc<Mutex<Option<oneshot::Sender<()>>>>,
     has_stream: Arc<AtomicBool>,
 }
@@ -73,7 +78,9 @@ pub(super) async fn accept_all(
     metrics: Metrics,
 ) {
     let handshakes = Arc::new(Semaphore::new(HANDSHAKES_MAX));
-    let places = Arc::new(Semaphore::new(CONTROLLERS_MAX));
+    let of_controllers = Arc::new(Semaphore::new(CONTROLLERS_MAX));
+    // A machine may be both. The thread counts the controllers among them.
+    let of_nodes = Arc::new(Semaphore::new(LINK_PEERS_MAX + CONTROLLERS_MAX));
     // Aborted when it is dropped.
     let mut tasks = JoinSet::new();
     loop {
@@ -83,15 +90,21 @@ pub(super) async fn accept_all(
             metrics.southbound_cut(Cut::Full);
             continue;
         };
-        let (tls, places, accepted, metrics) = (tls.clone(), places.clone(), accepted.clone(), metrics.clone());
+        let (tls, accepted, metrics) = (tls.clone(), accepted.clone(), metrics.clone());
+        let places = [of_controllers.clone(), of_nodes.clone()];
         tasks.spawn(async move {
             let shaken = timeout(HELLO_MAX, shake_hands(stream, from, &tls)).await;
             drop(handshake);
-            let outcome = shaken.unwrap_or(Err(Cut::Silent)).and_then(|(stream, name)| {
+            let outcome = shaken.unwrap_or(Err(Cut::Silent)).and_then(|(stream, peer)| {
+                let is_node = peer.has_role(Role::Media);
+                let [of_controllers, of_nodes] = places;
+                let places = if is_node { of_nodes } else { of_controllers };
                 let _place = places.try_acquire_owned().map_err(|_| Cut::Full)?;
                 let (closing, closed) = oneshot::channel();
                 let origin = Origin {
-                    name,
+                    is_controller: peer.has_role(Role::Controller),
+                    is_node,
+                    name: peer.name,
                     closing: Arc::new(Mutex::new(Some(closing))),
                     has_stream: Arc::default(),
                 };
@@ -109,7 +122,7 @@ pub(super) async fn accept_all(
                     let _ = accepted.send(stream).await;
                     sleep(FIRST_STREAM_MAX).await;
                     if !origin.has_stream.load(Ordering::Relaxed) && origin.close() {
-                        warn!(%from, name = &*origin.name, "a controller that opens no stream is disconnected");
+                        warn!(%from, name = &*origin.name, "a peer that opens no stream is disconnected");
                         metrics.southbound_cut(Cut::Silent);
                     }
                 }
@@ -122,12 +135,12 @@ pub(super) async fn accept_all(
     }
 }
 
-/// The stream, with the name in the controller's certificate.
+/// The stream, with the certificate of a controller or a media node.
 async fn shake_hands(
     stream: TcpStream,
     from: SocketAddr,
     tls: &ClusterTls,
-) -> Result<(TlsStream<TcpStream>, Arc<str>), Cut> {
+) -> Result<(TlsStream<TcpStream>, Peer), Cut> {
     tune(&stream, KEEP_ALIVE_EVERY + KEEP_ALIVE_MAX);
     let stream = tls.acceptor().accept(stream).await.map_err(|error| {
         warn!(%from, %error, "a peer that is no controller of this cluster is refused");
@@ -136,10 +149,10 @@ async fn shake_hands(
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let peer = certificates.first().and_then(Peer::of);
     match peer {
-        Some(peer) if peer.has_role(Role::Controller) => Ok((stream, peer.name)),
+        Some(peer) if peer.has_role(Role::Controller) || peer.has_role(Role::Media) => Ok((stream, peer)),
         peer => {
             let name = peer.as_ref().map(|peer| &*peer.name);
-            warn!(%from, name, "a peer whose certificate is not for controllers is refused");
+            warn!(%from, name, "a peer whose certificate is for neither controllers nor media nodes is refused");
             Err(Cut::Role)
         }
     }

@@ -1,11 +1,9 @@
-//! The ids that controllers have said, each with the certificate that said it first.
+//! The ids that machines have said, each with the certificate that said it first.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use southbound::ControllerId;
-
-/// Ids of one certificate that are remembered. A controller takes another id each time it starts;
+/// Ids of one certificate that are remembered. A machine takes another id each time it starts;
 /// with one more the certificate's oldest is forgotten.
 const IDS_PER_NAME_MAX: usize = 64;
 
@@ -14,22 +12,28 @@ const IDS_MAX: usize = 4_096;
 
 /// The bindings of ids to certificates. A controller that leaves keeps its id, because its rooms
 /// are still its own. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Identities(Arc<Mutex<VecDeque<Identity>>>);
+#[derive(Clone, Debug)]
+pub(super) struct Identities<Id>(Arc<Mutex<VecDeque<Identity<Id>>>>);
+
+impl<Id> Default for Identities<Id> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
 
 #[derive(Debug)]
-struct Identity {
-    controller: ControllerId,
+struct Identity<Id> {
+    id: Id,
     name: Arc<str>,
 }
 
-impl Identities {
+impl<Id: Copy + PartialEq> Identities<Id> {
     /// Binds an id to the name in a certificate.
     ///
     /// Errors: the id is bound to another name, which is returned.
-    pub(super) fn bind(&self, controller: ControllerId, name: &Arc<str>) -> Result<(), Arc<str>> {
+    pub(super) fn bind(&self, id: Id, name: &Arc<str>) -> Result<(), Arc<str>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.iter().position(|known| known.controller == controller);
+        let known = all.iter().position(|known| known.id == id);
         if let Some(identity) = known.and_then(|place| all.remove(place)) {
             let is_same = identity.name == *name;
             let bound = identity.name.clone();
@@ -44,13 +48,15 @@ impl Identities {
             all.remove(oldest);
         }
         let name = name.clone();
-        all.push_back(Identity { controller, name });
+        all.push_back(Identity { id, name });
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use southbound::ControllerId;
+
     use super::*;
 
     fn id(number: usize) -> ControllerId {

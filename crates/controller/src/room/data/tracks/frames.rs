@@ -15,7 +15,7 @@ impl Data {
         roster: &mut Roster,
         key: ParticipantKey,
         mut data: DataMessage,
-        Arrived { message, passed_on }: Arrived,
+        arrived: &Arrived,
     ) {
         let DataContent::Frame { handle: named, .. } = &mut data.content else {
             return;
@@ -27,7 +27,7 @@ impl Data {
         let receivers = self.tracks.tracks.get(handle).map(|track| &track.receivers);
         let peers = receivers.into_iter().flatten().filter_map(|receiver| {
             let participant = roster.get(*receiver)?;
-            if self.endpoints.has(participant, message.node, passed_on) {
+            if self.endpoints.has(participant, arrived) {
                 return None;
             }
             let peer = participant.media.downlink()?;
@@ -37,7 +37,7 @@ impl Data {
         let to: Vec<_> = peers.collect();
         if !to.is_empty() {
             *named = *handle;
-            ctx.send(to, Some(message), &data);
+            ctx.send(to, Some(arrived.message), &data);
         }
     }
 }

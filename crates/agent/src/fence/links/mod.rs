@@ -1,0 +1,22 @@
+//! Links with other nodes: numbers, acknowledgements and what is repeated.
+//!
+//! [`outgoing`] has the links that this node makes, and [`incoming`] those that are made to it.
+//! Sockets are the caller's: it says when a link is connected, and carries what is to be sent.
+
+pub(super) mod incoming;
+pub(super) mod outgoing;
+
+use southbound::{LinkMessage, LinkReply, NodeId};
+
+/// One thing to do with a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkOutput {
+    /// Sends a message on the link to a node. One that has no number may be dropped.
+    Send(NodeId, LinkMessage),
+    /// Answers on the link of a node.
+    Reply(NodeId, LinkReply),
+    /// Ends the connection of the link to a node; it may be made again.
+    Reset(NodeId),
+    /// Ends the connection of the link from a node, which broke the protocol.
+    Cut(NodeId),
+}

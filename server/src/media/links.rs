@@ -1,0 +1,209 @@
+//! The links between this media node and others, as its thread sees them.
+//!
+//! The thread never waits for a link. One that takes nothing fills its queue, and its connection
+//! ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use agent::fence::{Fence, LinkOutput, Output};
+use agent::limits::LINK_MESSAGES_MAX;
+use southbound::{LinkHello, LinkMessage, LinkReply, LinkedMessage, NodeId};
+use tokio::sync::{mpsc, watch};
+
+use super::waker::Waker;
+
+/// Messages to a node that wait for its link. A link may have to repeat as many as there may be,
+/// and new ones follow.
+pub(crate) const MESSAGES_MAX: usize = 2 * LINK_MESSAGES_MAX;
+
+/// Messages to a node that wait when one that may be lost is not added to them.
+const LOSSY_WAITING_MAX: usize = 256;
+
+/// Answers to a node that wait for its link; with one more the link ends.
+pub(crate) const REPLIES_MAX: usize = 2 * LINK_MESSAGES_MAX;
+
+/// Events that wait for the thread; then their connections wait.
+const EVENTS_MAX: usize = 1_024;
+
+/// Messages of other nodes that wait for the thread; then their connections wait.
+const SAID_MAX: usize = 256;
+
+/// Events, and messages of other nodes, that are taken before controllers have their turn.
+const BATCH: usize = 64;
+
+/// A connection among all that this process had.
+pub(crate) type LinkId = u64;
+
+/// One thing that happened to a link.
+#[derive(Debug)]
+pub(crate) enum LinkEvent {
+    /// A link to a node is connected. The queue takes its messages, and its end is that of the
+    /// connection.
+    Made(NodeId, LinkId, mpsc::Sender<LinkMessage>),
+    /// The node at the other end answers.
+    Replied(NodeId, LinkId, LinkReply),
+    /// The connection of a link to a node is lost.
+    Broken(NodeId, LinkId),
+    /// A link to a node cannot be made for now.
+    Failed(NodeId),
+    /// A node has made a link. The queue takes the answers, and its end is that of the connection.
+    Entered(LinkHello, LinkId, mpsc::Sender<LinkReply>),
+    /// The link of a node is lost.
+    Left(NodeId, LinkId),
+}
+
+/// A message that came over the link of a node.
+pub(crate) type Said = (NodeId, LinkId, Arc<LinkedMessage>);
+
+/// The thread, as connections reach it. It is to be woken after each event and message. Cheap to
+/// clone.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkEnds {
+    /// Takes what happens to links.
+    pub events: mpsc::Sender<LinkEvent>,
+    /// Takes the messages of other nodes. Those wait while receivers have as much as they may.
+    pub said: mpsc::Sender<Said>,
+    /// The nodes that links are to be made to.
+    pub wanted: watch::Receiver<BTreeSet<NodeId>>,
+}
+
+impl LinkEnds {
+    /// Hands over an event. An error means that the node ends.
+    pub(crate) async fn tell(&self, event: LinkEvent, waker: &Waker) -> Result<(), ()> {
+        let told = self.events.send(event).await;
+        waker.wake();
+        told.map_err(drop)
+    }
+}
+
+/// The links that are connected.
+pub(super) struct Links {
+    events: mpsc::Receiver<LinkEvent>,
+    said: mpsc::Receiver<Said>,
+    wanted: watch::Sender<BTreeSet<NodeId>>,
+    made: BTreeMap<NodeId, (LinkId, mpsc::Sender<LinkMessage>)>,
+    entered: BTreeMap<NodeId, (LinkId, mpsc::Sender<LinkReply>)>,
+}
+
+impl Links {
+    /// None yet, and the ends for connections.
+    pub(super) fn new() -> (Self, LinkEnds) {
+        let (events, taken) = mpsc::channel(EVENTS_MAX);
+        let (said, heard) = mpsc::channel(SAID_MAX);
+        let (wanted, followed) = watch::channel(BTreeSet::new());
+        let links = Self {
+            events: taken,
+            said: heard,
+            wanted,
+            made: BTreeMap::new(),
+            entered: BTreeMap::new(),
+        };
+        let ends = LinkEnds {
+            events,
+            said,
+            wanted: followed,
+        };
+        (links, ends)
+    }
+
+    /// Takes a few of the events that wait, and then of the messages, if receivers have room. Says
+    /// whether there may be more.
+    pub(super) fn take(&mut self, fence: &mut Fence, has_room: bool, out: &mut Output) -> bool {
+        let mut taken = 0;
+        while taken < BATCH
+            && let Ok(event) = self.events.try_recv()
+        {
+            self.event(event, fence, out);
+            taken += 1;
+        }
+        while has_room
+            && taken < BATCH
+            && let Ok((node, id, linked)) = self.said.try_recv()
+        {
+            if is_current(&self.entered, node, id) {
+                fence.take_linked(node, &linked, out);
+            }
+            taken += 1;
+        }
+        taken == BATCH
+    }
+
+    fn event(&mut self, event: LinkEvent, fence: &mut Fence, out: &mut Output) {
+        match event {
+            LinkEvent::Made(node, id, messages) => {
+                if self.made.remove(&node).is_some() {
+                    fence.link_disconnected(node);
+                }
+                if fence.link_connected(node, out) {
+                    self.made.insert(node, (id, messages));
+                }
+            }
+            LinkEvent::Replied(node, id, reply) if is_current(&self.made, node, id) => {
+                fence.link_replied(node, reply, out);
+            }
+            LinkEvent::Broken(node, id) if is_current(&self.made, node, id) => {
+                self.made.remove(&node);
+                fence.link_disconnected(node);
+            }
+            LinkEvent::Failed(node) => {
+                self.made.remove(&node);
+                fence.fail_link(node, out);
+            }
+            LinkEvent::Entered(hello, id, replies) => {
+                if fence.origin_connected(&hello, out) {
+                    self.entered.insert(hello.node, (id, replies));
+                }
+            }
+            LinkEvent::Left(node, id) if is_current(&self.entered, node, id) => {
+                self.entered.remove(&node);
+                fence.origin_disconnected(node);
+            }
+            LinkEvent::Replied(..) | LinkEvent::Broken(..) | LinkEvent::Left(..) => {}
+        }
+    }
+
+    /// Hands what is to be sent to the connections.
+    pub(super) fn hand_out(&mut self, outputs: Vec<LinkOutput>, fence: &mut Fence) {
+        for output in outputs {
+            match output {
+                LinkOutput::Send(node, message) => self.send(node, message, fence),
+                LinkOutput::Reply(node, reply) => {
+                    let entered = self.entered.get(&node);
+                    if entered.is_some_and(|(_, replies)| replies.try_send(reply).is_err()) {
+                        self.entered.remove(&node);
+                        fence.origin_disconnected(node);
+                    }
+                }
+                LinkOutput::Reset(node) => drop(self.made.remove(&node)),
+                LinkOutput::Cut(node) => drop(self.entered.remove(&node)),
+            }
+        }
+        let wanted = fence.wanted_links();
+        self.wanted.send_if_modified(|before| {
+            let is_other = *before != wanted;
+            *before = wanted;
+            is_other
+        });
+    }
+
+    fn send(&mut self, node: NodeId, message: LinkMessage, fence: &mut Fence) {
+        let Some((_, messages)) = self.made.get(&node) else {
+            return;
+        };
+        let may_be_lost = matches!(&message, LinkMessage::Message(linked) if !linked.is_reliable());
+        let waiting = messages.max_capacity() - messages.capacity();
+        if may_be_lost && waiting >= LOSSY_WAITING_MAX {
+            return fence.dropped_lossy();
+        }
+        // It is repeated when the link is made again.
+        if messages.try_send(message).is_err() {
+            self.made.remove(&node);
+            fence.link_disconnected(node);
+        }
+    }
+}
+
+fn is_current<T>(all: &BTreeMap<NodeId, (LinkId, T)>, node: NodeId, id: LinkId) -> bool {
+    all.get(&node).is_some_and(|(current, _)| *current == id)
+}
