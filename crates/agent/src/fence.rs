@@ -255,6 +255,7 @@ impl Fence {
             term.end_links(&mut self.links);
         }
         term.answer_claim(&room, before, &mut out.messages);
+        self.take_waiting_links(&room, out);
         self.announce(from, &room, &mut out.messages);
         Ok(())
     }

@@ -211,6 +211,10 @@ pub(crate) const LINK_WAITING_ROOM_MAX: usize = 4 << 20;
 /// The same of all rooms and nodes together.
 pub(crate) const LINK_WAITING_MAX: usize = 64 << 20;
 
+/// Bytes of messages that came over the link of one node, for rooms that no owner has claimed here
+/// yet.
+pub(crate) const LINK_EARLY_MAX: usize = 128 << 10;
+
 /// Participants of a room on other nodes that a node knows.
 pub(crate) const DISTANT_ENDPOINTS_MAX: usize = 16_384;
 

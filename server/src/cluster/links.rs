@@ -34,7 +34,7 @@ pub(crate) struct Context {
     pub tls: ClusterTls,
     /// The thread of the node.
     pub ends: LinkEnds,
-    /// Wakes the thread.
+    /// Wakes the thread of the node.
     pub waker: Waker,
 }
 

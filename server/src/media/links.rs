@@ -40,7 +40,7 @@ pub(crate) type LinkId = u64;
 pub(crate) enum LinkEvent {
     /// A link to a node is connected. The queue takes its messages, and its end is that of the
     /// connection.
-    Made(NodeId, LinkId, mpsc::Sender<LinkMessage>),
+    Connected(NodeId, LinkId, mpsc::Sender<LinkMessage>),
     /// The node at the other end answers.
     Replied(NodeId, LinkId, LinkReply),
     /// The connection of a link to a node is lost.
@@ -131,7 +131,7 @@ impl Links {
 
     fn event(&mut self, event: LinkEvent, fence: &mut Fence, out: &mut Output) {
         match event {
-            LinkEvent::Made(node, id, messages) => {
+            LinkEvent::Connected(node, id, messages) => {
                 if self.made.remove(&node).is_some() {
                     fence.link_disconnected(node);
                 }

@@ -33,7 +33,7 @@ struct Wire {
     is_made: bool,
     /// When it is made next, if it is not.
     next: Instant,
-    /// What is on it, from the node that has sent it, with the time at which it arrives.
+    /// Messages on it, each with its time of arrival and the node that has sent it.
     on_way: VecDeque<(Instant, NodeId, LinkOutput)>,
 }
 
@@ -74,7 +74,7 @@ impl Wires {
     }
 
     /// Keeps the links that nodes want, and no others. Returns those that end.
-    pub(crate) fn follow(&mut self, now: Instant, machines: &[Machine]) -> Vec<Happening> {
+    pub(crate) fn follow(&mut self, now: Instant, machines: &[Machine]) -> Vec<WireEvent> {
         let is_there = |node: NodeId| machines.iter().any(|machine| machine.agent.node_id() == node);
         let wanted = machines.iter().flat_map(|machine| {
             let from = machine.agent.node_id();
@@ -85,7 +85,7 @@ impl Wires {
         let unwanted = self
             .wires
             .extract_if(.., |wire| !wanted.contains(&(wire.from, wire.to)));
-        let ended = unwanted.map(|Wire { from, to, .. }| Happening::Broken { from, to, fails: true });
+        let ended = unwanted.map(|Wire { from, to, .. }| WireEvent::Broken { from, to, fails: true });
         let ended = ended.collect();
         for (from, to) in wanted {
             if !self.wires.iter().any(|wire| (wire.from, wire.to) == (from, to)) {
@@ -103,7 +103,7 @@ impl Wires {
     }
 
     /// The next thing that happens by now.
-    pub(crate) fn poll(&mut self, now: Instant) -> Option<Happening> {
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<WireEvent> {
         let place = self
             .wires
             .iter()
@@ -115,16 +115,16 @@ impl Wires {
         let (from, to) = (wire.from, wire.to);
         if !wire.is_made {
             wire.is_made = true;
-            return Some(Happening::Made { from, to });
+            return Some(WireEvent::Connected { from, to });
         }
         let (_, by, output) = wire.on_way.pop_front()?;
         if breaks || matches!(output, LinkOutput::Reset(_) | LinkOutput::Cut(_)) {
             wire.on_way.clear();
             (wire.is_made, wire.next) = (false, now + pause);
-            return Some(Happening::Broken { from, to, fails });
+            return Some(WireEvent::Broken { from, to, fails });
         }
         let at = if by == from { to } else { from };
-        Some(Happening::Arrived { at, by, output })
+        Some(WireEvent::Arrived { at, by, output })
     }
 }
 
@@ -138,16 +138,16 @@ impl Wire {
 }
 
 /// One thing that happens to a link.
-pub(crate) enum Happening {
-    /// It is connected.
-    Made { from: NodeId, to: NodeId },
+pub(crate) enum WireEvent {
+    /// The link is connected.
+    Connected { from: NodeId, to: NodeId },
     /// It breaks, and perhaps is given up.
     Broken { from: NodeId, to: NodeId, fails: bool },
     /// Something that a node has sent arrives at another.
     Arrived { at: NodeId, by: NodeId, output: LinkOutput },
 }
 
-impl Happening {
+impl WireEvent {
     /// Tells the fences of the nodes. Returns the nodes, each with what follows.
     pub(crate) fn tell(self, machines: &mut [Machine]) -> Vec<(usize, agent::fence::Output)> {
         let mut outputs = Vec::new();
@@ -162,7 +162,7 @@ impl Happening {
             }
         };
         match self {
-            Self::Made { from, to } => tell(from, &|fence, out| _ = fence.link_connected(to, out)),
+            Self::Connected { from, to } => tell(from, &|fence, out| _ = fence.link_connected(to, out)),
             Self::Broken { from, to, fails } => {
                 tell(to, &|fence, _| fence.origin_disconnected(from));
                 tell(from, &|fence, out| {

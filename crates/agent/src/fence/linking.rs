@@ -7,6 +7,7 @@ use southbound::{Command, LinkHello, LinkMessage, LinkReply, LinkWelcome, Linked
 
 use super::endpoints::Endpoints;
 use super::links::LinkOutput;
+use super::links::early::Early;
 use super::links::incoming::{Incoming, Taking};
 use super::links::outgoing::Outgoing;
 use super::{Counter, Counters, Fence, Output, Term};
@@ -18,6 +19,7 @@ pub(super) struct Links {
     pub(super) own: NodeId,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
+    pub(super) early: Early,
     /// The bytes of messages that came over links and wait, of all rooms.
     pub(super) waiting: usize,
 }
@@ -29,6 +31,7 @@ impl Links {
             own,
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
+            early: Early::default(),
             waiting: 0,
         }
     }
@@ -107,7 +110,7 @@ impl Fence {
     /// Gives up a link for now. Owners of rooms pass messages on again, those first that the other
     /// node may not have.
     pub fn fail_link(&mut self, node: NodeId, out: &mut Output) {
-        // What waits at the other node comes before what owners pass on from here.
+        // Messages that wait at the other node come before those that owners pass on from here.
         let series = self.links.outgoing.series(node);
         for (room, term) in &self.rooms {
             let ended = series.filter(|_| self.connected.contains_key(&term.owner));
@@ -175,10 +178,29 @@ impl Fence {
         };
         match self.rooms.get_mut(&linked.room).filter(|term| !term.has_ended) {
             Some(term) => term.take_linked(node, series, linked, (&mut self.links, &mut self.counters), out),
+            None if linked.is_reliable() => self.take_early(node, series, linked, out),
             None => refuse(node, linked, &mut self.counters, out),
         }
         if linked.is_reliable() {
             self.acknowledge(node, out);
+        }
+    }
+
+    /// Keeps a message for a room that no owner has claimed yet. Its sender does not wait for that.
+    fn take_early(&mut self, node: NodeId, series: u64, linked: &Arc<LinkedMessage>, out: &mut Output) {
+        if let Some(message) = linked.message {
+            tell_delivered(node, message, out);
+        }
+        let given_up = self.links.early.add(node, (series, linked.clone()));
+        self.counters[Counter::LinkStranger] += given_up as u64;
+    }
+
+    /// A room is claimed, and gets the messages that came too early.
+    pub(super) fn take_waiting_links(&mut self, room: &Arc<str>, out: &mut Output) {
+        for (node, (series, linked)) in self.links.early.take(room) {
+            if let Some(term) = self.rooms.get_mut(room) {
+                term.take_linked(node, series, &linked, (&mut self.links, &mut self.counters), out);
+            }
         }
     }
 
@@ -222,7 +244,7 @@ impl Term {
         }
     }
 
-    /// What went by the owner has arrived, so that messages that came over a link may go on.
+    /// Lets messages that came over a link go on: those that went by the owner have arrived.
     pub(super) fn set_source(
         &mut self,
         node: NodeId,

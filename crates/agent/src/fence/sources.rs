@@ -2,8 +2,8 @@
 //!
 //! When messages for an endpoint begin to come over a link, earlier ones may still be on their way
 //! through the owner of the room. The owner says when those have arrived
-//! ([`Command::SetSource`](southbound::Command::SetSource)). Messages that come over the link before
-//! that wait here for the endpoint, so that it gets all of them in their order.
+//! ([`Command::SetSource`](southbound::Command::SetSource)). Messages that come over the link
+//! before that wait here for the endpoint, so that it gets all of them in their order.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
@@ -74,8 +74,8 @@ impl Sources {
         true
     }
 
-    /// What went by the owner has arrived. Returns the messages that waited for that, each with
-    /// the number up to which endpoints may get it now.
+    /// Notes that messages by the owner have arrived. Returns the messages that waited for that,
+    /// each with the number up to which endpoints may get it now.
     pub(super) fn set(
         &mut self,
         node: NodeId,
@@ -92,7 +92,7 @@ impl Sources {
         (source.series, source.number) = (series, number);
         let mut ready = Vec::new();
         for mut waiting in std::mem::take(&mut source.waiting) {
-            // What went by the owner before an earlier series has arrived as well.
+            // Messages by the owner of before an earlier series have arrived as well.
             let upto = match waiting.series.cmp(&series) {
                 Ordering::Less => waiting.linked.reach,
                 Ordering::Equal => number,
@@ -112,7 +112,7 @@ impl Sources {
         ready
     }
 
-    /// Forgets everything.
+    /// Forgets nodes and messages.
     pub(super) fn clear(&mut self, of_all_rooms: &mut usize) {
         let sources = std::mem::take(&mut self.0);
         *of_all_rooms -= sources.values().map(|source| source.bytes).sum::<usize>();

@@ -61,7 +61,7 @@ async fn tell(event: LinkEvent, context: &Context) -> Result<(), Gone> {
     context.ends.tell(event, &context.waker).await.map_err(|()| Gone)
 }
 
-/// Makes a link and carries its messages until its end. Returns whether the other node has answered.
+/// Makes a link and carries its messages until its end. Returns whether the node has answered.
 async fn attempt(node: NodeId, address: &str, context: &Context) -> Result<bool, Gone> {
     let connecting = timeout(CONNECT_MAX, async { channel(open(address, &context.tls).await?).await });
     let connected = connecting.await.unwrap_or(Err(ConnectError::Silent));
@@ -74,7 +74,7 @@ async fn attempt(node: NodeId, address: &str, context: &Context) -> Result<bool,
     };
     let id = LAST.fetch_add(1, Ordering::Relaxed);
     let (messages, taken) = mpsc::channel(MESSAGES_MAX);
-    tell(LinkEvent::Made(node, id, messages), context).await?;
+    tell(LinkEvent::Connected(node, id, messages), context).await?;
     let client = SouthboundClient::new(channel)
         .max_decoding_message_size(MESSAGE_LEN_MAX)
         .max_encoding_message_size(MESSAGE_LEN_MAX);

@@ -31,9 +31,9 @@ struct Origin {
 /// The fate of a message that came over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::fence) enum Taking {
-    /// It is new.
+    /// It has not come before.
     New {
-        /// Its series.
+        /// The series that it is in.
         series: u64,
     },
     /// It was taken before.

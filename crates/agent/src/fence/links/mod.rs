@@ -1,8 +1,10 @@
 //! Links with other nodes: numbers, acknowledgements and what is repeated.
 //!
-//! [`outgoing`] has the links that this node makes, and [`incoming`] those that are made to it.
-//! Sockets are the caller's: it says when a link is connected, and carries what is to be sent.
+//! [`early`] keeps what comes too early for a room, [`outgoing`] has the links that this node
+//! makes, and [`incoming`] those that are made to it. Sockets are the caller's: it says when a link
+//! is connected, and carries what is to be sent.
 
+pub(super) mod early;
 pub(super) mod incoming;
 pub(super) mod outgoing;
 

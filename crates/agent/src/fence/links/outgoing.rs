@@ -67,7 +67,7 @@ impl Unacknowledged {
     }
 }
 
-/// What is left of a link that has failed: messages for the owners of their rooms.
+/// Messages for the owners of their rooms, which are left of a link that has failed.
 pub(in crate::fence) type Unsent = Vec<(Arc<str>, Notice)>;
 
 impl Outgoing {
@@ -248,7 +248,7 @@ impl Link {
         let repeated = repeated.map(|message| LinkMessage::Message(message.linked.clone()));
         out.links
             .extend(repeated.map(|message| LinkOutput::Send(node, message)));
-        // What the other end has said of its receivers may be lost.
+        // The answers about receivers at the other end may be lost.
         let waiting = self.unacknowledged.iter();
         let waiting: BTreeSet<_> = waiting.filter_map(|message| message.linked.message).collect();
         out.released.extend(self.held.difference(&waiting));

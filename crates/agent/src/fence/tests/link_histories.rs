@@ -27,7 +27,7 @@ struct History {
     told: Vec<u64>,
     /// The first message that each of them has to get: A knew by then that somebody is coming, and
     /// the owner knew who.
-    owed: Vec<u64>,
+    expected_from: Vec<u64>,
     /// The last message that the owner was told.
     owned: u64,
     newcomer: Newcomer,
@@ -57,7 +57,7 @@ impl History {
             on_link: Default::default(),
             is_linked: false,
             told: Vec::new(),
-            owed: vec![1],
+            expected_from: vec![1],
             owned: 0,
             newcomer: Newcomer::None,
             said: 0,
@@ -88,7 +88,7 @@ impl History {
     fn say(&mut self, node: usize, content: RoomContent) {
         if content == RoomContent::Command(Command::SetElsewhere { elsewhere: true }) {
             self.newcomer = Newcomer::Known;
-            self.owed.push(self.said + 1);
+            self.expected_from.push(self.said + 1);
         }
         let message = RoomMessage {
             room: "lobby".into(),
@@ -141,8 +141,8 @@ impl History {
         self.newcomer = Newcomer::None;
         let number = 2 + self.told.len() as u64;
         self.told.push(number);
-        let owed = self.owed.last_mut().expect("one for each");
-        *owed = (self.owned + 1).max(*owed);
+        let expected_from = self.expected_from.last_mut().expect("one for each");
+        *expected_from = (self.owned + 1).max(*expected_from);
         let name = format!("person-{number}");
         for transport in [number, number + 100] {
             self.from_owner[1].push_back(open(transport));
@@ -311,14 +311,14 @@ fn links_lose_and_repeat_nothing_in_any_history() {
         history.speak();
         history.settle();
         assert_eq!(history.told.is_empty(), history.heard.is_empty(), "seed {seed}");
-        for (number, owed) in history.told.iter().zip(&history.owed) {
+        for (number, expected_from) in history.told.iter().zip(&history.expected_from) {
             let heard = history.heard.get(&TransportId(*number)).cloned().unwrap_or_default();
             assert!(
                 heard.is_sorted_by(|a, b| a < b),
                 "seed {seed}, receiver {number}: {heard:?}"
             );
-            let since = heard.iter().copied().filter(|number| number >= owed);
-            let expected: Vec<_> = (*owed..=history.said).collect();
+            let since = heard.iter().copied().filter(|number| number >= expected_from);
+            let expected: Vec<_> = (*expected_from..=history.said).collect();
             assert_eq!(since.collect::<Vec<_>>(), expected, "seed {seed}, receiver {number}");
         }
         assert_eq!(history.held, 0, "seed {seed}: senders are held back");

@@ -6,7 +6,8 @@ use southbound::{Command, DistantEndpoint, NodeId, TransportId};
 
 use crate::context::Context;
 
-/// What the nodes of a room have been told of each other. Only those with links are told anything.
+/// The knowledge of each other that the nodes of a room have been given. Only those with links are
+/// told anything.
 #[derive(Debug, Default)]
 pub(super) struct NodeLinks {
     nodes: BTreeMap<NodeId, BTreeMap<TransportId, DistantEndpoint>>,

@@ -53,7 +53,7 @@ impl Service {
             .tell(LinkEvent::Entered(hello, id, replies), waker)
             .await
             .map_err(gone)?;
-        // What follows is taken only then.
+        // Messages are taken only then.
         let Some(welcome) = replied.recv().await else {
             let status = Status::failed_precondition("the node does not take the link");
             return Err(self.refuse(Cut::Full, origin, status));
