@@ -68,7 +68,7 @@ named! {
         Serve = "serve" ["src_mac", "dst_mac"],
         /// Forward to the other party.
         Forward = "forward" ["index", "src_addr", "src_port", "dst_addr", "dst_port", "set_tos", "tos"],
-        /// Replicate.
+        /// Copy the packets of a stream.
         Media = "media" ["stream", "group", "branches", "exclude", "described", "dd_id", "pass"],
         /// A payload type of the stream.
         Known = "known" [],
