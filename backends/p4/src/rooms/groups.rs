@@ -14,12 +14,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::trees::TREES;
 use super::{Entries, replace};
 use crate::Replication;
 use crate::context::Context;
 use crate::entry::{Key, Table, Value};
 use crate::slots::Slots;
+
+/// Trees of the switch. BMv2 takes groups below 2^15, and 0 is none.
+pub(super) const TREES: u32 = (1 << 15) - 1;
 
 /// Legs, by port and rid.
 pub(super) type Members = BTreeSet<(u16, u16)>;

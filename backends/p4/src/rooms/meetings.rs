@@ -15,8 +15,8 @@ use dataplane::{LegId, StreamKey};
 use planning::{Allocator, Design, Device, Meeting, MeetingId, Place, Quality, Rates, Refusal, Resource, Rewriter};
 use wire::Ssrc;
 
-use super::groups::StreamFanout;
-use super::trees::{TREES, Trees};
+use super::groups::{StreamFanout, TREES};
+use super::trees::Trees;
 use crate::context::Context;
 
 /// After the switch had no room for the trees of layers, a meeting has none for so long.

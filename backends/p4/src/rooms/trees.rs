@@ -18,9 +18,6 @@ use super::groups::Fanout;
 use crate::context::Context;
 use crate::entry::{Key, Value};
 
-/// Trees of the switch. BMv2 takes groups below 2^15, and 0 is none.
-pub(super) const TREES: u32 = (1 << 15) - 1;
-
 /// A leg's rid is below this, and the branch of a node is above it.
 pub(super) const RIDS: u32 = 1 << 15;
 

@@ -126,7 +126,7 @@ fn a_stream_between_two_meetings_makes_them_one() {
     assert_eq!(meetings.reached(5, 0), [1, 2, 3, 4, 5]);
 }
 
-/// What a leg that follows a stream gets of it, at least.
+/// The layers of a stream that a follower gets, at least.
 fn quality() -> impl Strategy<Value = Option<Quality>> {
     let one = |quality| Just(Some(quality));
     prop_oneof![one(Quality::Low), one(Quality::Medium), one(Quality::High), Just(None)]
