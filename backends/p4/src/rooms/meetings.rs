@@ -26,7 +26,7 @@ const PLAIN: Duration = Duration::from_secs(30);
 /// stream that names no layers.
 pub(super) type Followers = BTreeMap<LegId, Option<Quality>>;
 
-/// All meetings.
+/// All meetings of the switch.
 #[derive(Debug)]
 pub(super) struct Meetings {
     allocator: Allocator,
