@@ -1,6 +1,7 @@
 //! A media node with its agent and its data plane, and controllers over real connections.
 
 mod hostile;
+mod links;
 
 use std::fs;
 use std::path::PathBuf;
