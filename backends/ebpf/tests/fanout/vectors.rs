@@ -2,6 +2,7 @@
 //! leaves, must be what the model says.
 
 use std::path::Path;
+use std::thread;
 use std::time::Instant;
 
 use conformance::text::{Names, Vector, parse, read_folder};
@@ -94,16 +95,65 @@ fn the_driver_and_its_base_keep_every_vector() {
     keep_every_vector(Cable::of_drivers, false);
 }
 
+/// Vectors are tested on so many cables at once. Attaching a program waits for the kernel for each
+/// of them.
+const CABLES: usize = 4;
+
+/// Results of vectors on one cable.
+struct Tested {
+    vectors: u32,
+    concerned: u32,
+    taken: u64,
+    copied: u64,
+    by_driver: u64,
+    failures: Vec<String>,
+}
+
 fn keep_every_vector(cable: NewCable, goes_up: bool) {
+    // Vectors with layers in dependency descriptors are tested in `layers`.
+    let is_for_here = |vector: &Vector| {
+        let is_possible = !vector.needs_virtual_time && !vector.needs_forwarded_rtcp;
+        is_possible && !vector.file.starts_with("layers-descriptor-")
+    };
+    let all: Vec<_> = vectors()
+        .into_iter()
+        .filter(|(vector, _)| is_for_here(vector))
+        .collect();
+    let tested: Vec<_> = thread::scope(|scope| {
+        let some = |nth| all.iter().skip(nth).step_by(CABLES);
+        let cables = (0..CABLES).map(|nth| scope.spawn(move || keep_vectors(cable, goes_up, some(nth))));
+        let cables: Vec<_> = cables.collect();
+        cables.into_iter().filter_map(|it| it.join().unwrap()).collect()
+    });
+    if tested.is_empty() {
+        return;
+    }
+    let sum = |number: fn(&Tested) -> u64| tested.iter().map(number).sum::<u64>();
+    let (taken, copied, by_driver) = (sum(|it| it.taken), sum(|it| it.copied), sum(|it| it.by_driver));
+    let (ran, concerned) = (sum(|it| it.vectors.into()), sum(|it| it.concerned.into()));
+    println!(
+        "{ran} vectors, {concerned} of them with {taken} packets in the kernel, which made {copied} copies, {by_driver} in the driver"
+    );
+    let failures = tested.iter().flat_map(|it| &it.failures);
+    let report: String = failures.clone().map(|failure| format!("{failure}\n")).collect();
+    assert!(
+        report.is_empty(),
+        "{} of {ran} vectors failed\n\n{report}",
+        failures.count()
+    );
+}
+
+/// Tests some vectors on a cable; `None` where there can be none.
+fn keep_vectors<'a>(
+    cable: NewCable,
+    goes_up: bool,
+    vectors: impl Iterator<Item = &'a (Vector, Names)> + Send,
+) -> Option<Tested> {
+    let mut tested = None;
     on_cable(cable, |cable| {
         let mut failures = Vec::new();
         let (mut ran, mut concerned) = (0, 0);
-        // Vectors with layers in dependency descriptors are tested in `layers`.
-        let is_for_here = |vector: &Vector| {
-            let is_possible = !vector.needs_virtual_time && !vector.needs_forwarded_rtcp;
-            is_possible && !vector.file.starts_with("layers-descriptor-")
-        };
-        for (vector, names) in vectors().iter().filter(|(vector, _)| is_for_here(vector)) {
+        for (vector, names) in vectors {
             let start = Instant::now();
             let before = cable.taken.get();
             let result = run(vector, names, &mut *cable.device(goes_up, start), start);
@@ -113,22 +163,20 @@ fn keep_every_vector(cable: NewCable, goes_up: bool) {
             let mut otherwise = OTHERWISE.iter().chain(counted);
             match otherwise.find(|(file, _)| *file == vector.file) {
                 Some((file, why)) => assert!(result.is_err(), "{file} is kept, in spite of this: {why}"),
-                None => failures.extend(result.err()),
+                None => failures.extend(result.err().map(|failure| failure.to_string())),
             }
         }
-        let report: String = failures.iter().map(|failure| format!("{failure}\n")).collect();
-        let (taken, copied) = (cable.taken.get(), cable.copied.get());
-        let by_driver = cable.by_driver.get();
-        println!(
-            "{ran} vectors, {concerned} of them with {taken} packets in the kernel, which made {copied} copies, {by_driver} in the driver"
-        );
-        assert_eq!(by_driver > 0, cable.is_of_drivers());
-        assert!(
-            failures.is_empty(),
-            "{} of {ran} vectors failed\n\n{report}",
-            failures.len()
-        );
+        assert_eq!(cable.by_driver.get() > 0, cable.is_of_drivers());
+        tested = Some(Tested {
+            vectors: ran,
+            concerned,
+            taken: cable.taken.get(),
+            copied: cable.copied.get(),
+            by_driver: cable.by_driver.get(),
+            failures,
+        });
     });
+    tested
 }
 
 /// But for when it is, which is not the tests' to say here.
