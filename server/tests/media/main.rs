@@ -45,7 +45,7 @@ async fn is_in_the_store_while_it_runs(kind: Kind) {
         draining: false,
         move_within: 60,
         oldest: 1,
-        newest: 2,
+        newest: 3,
         sip: String::new(),
     };
     assert_eq!(record(&*store).await, Some(expected));

@@ -97,6 +97,13 @@ async fn links_are_for_media_nodes_that_keep_the_protocol() {
     assert_eq!(other, Code::PermissionDenied, "the id is that of another certificate");
     world.until_cut("identity", 1).await;
     peer.messages.send(linked(1)).await.unwrap();
+    let messages = vec![MessageId { node: NODE, number: 1 }];
+    let delivered = Some(LinkReply::Delivered { messages });
+    assert_eq!(
+        peer.reply().await,
+        delivered,
+        "its sender need not wait for a room that is not there"
+    );
     assert_eq!(peer.reply().await, Some(LinkReply::Taken { number: 1 }));
     peer.messages.send(link_hello(NODE, 1)).await.unwrap();
     assert_eq!(peer.reply().await, None, "a second hello");
