@@ -29,16 +29,7 @@ async def test_data_goes_on_while_a_room_has_no_controller(tmp_path, single):
             told = _told(running)
             for controller in running.controllers:
                 controller.kill()
-            await _is_heard(ada, b"to all", [bob, cat])
-            await _is_heard(bob, b"to one", [ada], to=["ada"])
-            await _is_heard(cat, b"in a hurry", [ada, bob], reliable=False)
-            assert not cat.heard(b"to one")
-            numbered = [f"message {number}".encode() for number in range(200)]
-            for payload in numbered:
-                await bob.send(payload)
-            await until("all messages have arrived", lambda: cat.heard(numbered[-1]), 5)
-            assert [heard.payload for heard in cat.inbox if heard.payload.startswith(b"message")] == numbered
-            assert {heard.sender for heard in cat.inbox if heard.payload.startswith(b"message")} == {"bob"}
+            await _all_kinds_arrive(ada, bob, cat)
             await until("the node has counted them", lambda: _told(running) - told >= 203, 10)
         finally:
             await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)
@@ -86,16 +77,7 @@ async def test_data_goes_to_other_media_nodes_while_a_room_has_no_controller(tmp
             await until("all nodes are linked", lambda: _linked(running, ada, bob, cat), 10)
             for controller in running.controllers:
                 controller.kill()
-            await _is_heard(ada, b"to all", [bob, cat])
-            await _is_heard(bob, b"to one", [ada], to=["ada"])
-            await _is_heard(cat, b"in a hurry", [ada, bob], reliable=False)
-            assert not cat.heard(b"to one")
-            numbered = [f"message {number}".encode() for number in range(200)]
-            for payload in numbered:
-                await bob.send(payload)
-            for person in (ada, cat):
-                await until("all messages have arrived", lambda person=person: person.heard(numbered[-1]), 5)
-                assert [heard.payload for heard in person.inbox if heard.payload.startswith(b"message")] == numbered
+            await _all_kinds_arrive(ada, bob, cat)
             await until("the nodes have counted them", lambda: _taken(running) >= 405, 10)
         finally:
             await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)
@@ -109,6 +91,22 @@ def _taken(running: Cluster) -> float:
 def _linked(running: Cluster, *people) -> bool:
     """Whether each node has the links to the others that it wants."""
     return sum(node.log.count("linked to another media node") for node in running.media) >= len(people) * 2
+
+
+async def _all_kinds_arrive(ada, bob, cat) -> None:
+    """Messages for all, for one and without repetition, and 200 in their order."""
+    await _is_heard(ada, b"to all", [bob, cat])
+    await _is_heard(bob, b"to one", [ada], to=["ada"])
+    await _is_heard(cat, b"in a hurry", [ada, bob], reliable=False)
+    assert not cat.heard(b"to one")
+    numbered = [f"message {number}".encode() for number in range(200)]
+    for payload in numbered:
+        await bob.send(payload)
+    for person in (ada, cat):
+        await until("all messages have arrived", lambda person=person: person.heard(numbered[-1]), 5)
+        came = [heard for heard in person.inbox if heard.payload.startswith(b"message")]
+        assert [heard.payload for heard in came] == numbered
+        assert {heard.sender for heard in came} == {"bob"}
 
 
 async def _is_heard(sender, payload: bytes, by: list, **how) -> None:

@@ -20,6 +20,15 @@ mod owners;
 const OLD: ControllerId = ControllerId::new(1);
 const NEW: ControllerId = ControllerId::new(2);
 
+fn message_of(room: &str, epoch: u64, content: RoomContent) -> RoomMessage {
+    RoomMessage {
+        room: room.into(),
+        epoch: Epoch(epoch),
+        revision: 1,
+        content,
+    }
+}
+
 /// A fence, and the commands that it has let through.
 #[derive(Default)]
 struct World {
@@ -34,14 +43,8 @@ impl World {
     }
 
     fn say_of(&mut self, room: &str, from: ControllerId, epoch: u64, content: RoomContent) -> Result<(), Refusal> {
-        let message = RoomMessage {
-            room: room.into(),
-            epoch: Epoch(epoch),
-            revision: 1,
-            content,
-        };
         let mut out = Output::default();
-        let taken = self.fence.take(from, message, &mut out);
+        let taken = self.fence.take(from, message_of(room, epoch, content), &mut out);
         (self.out, self.messages) = (out.commands, out.messages);
         taken
     }

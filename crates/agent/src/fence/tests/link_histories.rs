@@ -90,14 +90,10 @@ impl History {
             self.newcomer = Newcomer::Known;
             self.expected_from.push(self.said + 1);
         }
-        let message = RoomMessage {
-            room: "lobby".into(),
-            epoch: Epoch(1),
-            revision: 1,
-            content,
-        };
         let mut out = Output::default();
-        self.nodes[node].take(OLD, message, &mut out).unwrap();
+        self.nodes[node]
+            .take(OLD, message_of("lobby", 1, content), &mut out)
+            .unwrap();
         self.note(node, out);
     }
 

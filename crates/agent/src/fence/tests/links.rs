@@ -99,14 +99,10 @@ impl Pair {
     }
 
     fn say(&mut self, node: usize, content: RoomContent) {
-        let message = RoomMessage {
-            room: "lobby".into(),
-            epoch: Epoch(1),
-            revision: 1,
-            content,
-        };
         let mut out = Output::default();
-        self.nodes[node].take(OLD, message, &mut out).unwrap();
+        self.nodes[node]
+            .take(OLD, message_of("lobby", 1, content), &mut out)
+            .unwrap();
         self.note(node, out);
     }
 
