@@ -64,14 +64,12 @@ impl FollowedSecrets {
         if read == Ok(true) {
             info!("the keys that seal what media nodes have of rooms are replaced");
         }
-        let error = read.err();
-        if let Some(error) = error.as_ref().filter(|error| self.error.as_ref() != Some(*error)) {
+        if let Some(error) = refused::new_error(&mut self.error, read.err()) {
             error!(
                 error,
                 "the keys that seal what media nodes have of rooms stay as they were"
             );
         }
-        self.error = error;
     }
 }
 

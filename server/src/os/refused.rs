@@ -6,6 +6,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Remembers the outcome of something that is tried again and again. Returns its error, for the
+/// log, unless the attempt before had the same.
+pub(crate) fn new_error(last: &mut Option<String>, error: Option<String>) -> Option<&str> {
+    let is_new = *last != error;
+    *last = error;
+    last.as_deref().filter(|_| is_new)
+}
+
 /// The lowest port that a process may open without a privilege.
 const UNPRIVILEGED: u16 = 1_024;
 

@@ -12,6 +12,7 @@ use crate::config::{ApiSecrets, Config, Keys, changes, is_reloaded};
 use crate::controller_task::Handle;
 use crate::frontends::Handles;
 use crate::log::Log;
+use crate::os::refused;
 use crate::settings::{Current, Settings, api_keys, pinned};
 use crate::tls;
 use crate::webhooks::Webhooks;
@@ -117,10 +118,8 @@ impl Reload<'_> {
         let ApiSecrets { keys, dev_key } = match read {
             Ok(read) => read,
             Err(error) => {
-                let error = error.to_string();
-                if self.key_error.as_ref() != Some(&error) {
+                if let Some(error) = refused::new_error(&mut self.key_error, Some(error.to_string())) {
                     error!(error, "the API keys stay as they were");
-                    self.key_error = Some(error);
                 }
                 return;
             }

@@ -89,10 +89,9 @@ impl Files {
             }
             Err(error) => Some(error),
         };
-        if let Some(error) = error.as_ref().filter(|error| self.error.as_ref() != Some(*error)) {
+        if let Some(error) = refused::new_error(&mut self.error, error) {
             error!(error, "the certificates stay as they were");
         }
-        self.error = error;
     }
 
     fn replace(&mut self, served: Vec<Served>) {

@@ -5,6 +5,7 @@ use tracing::{error, info, warn};
 use super::{ClusterTls, now};
 use crate::config::ClusterFiles;
 use crate::metrics::Metrics;
+use crate::os::refused;
 
 /// How long before the end of its certificate a machine warns. Shape: seconds.
 const WARNED: i64 = 14 * 86_400;
@@ -59,11 +60,9 @@ impl FollowedFiles {
         if read == Ok(true) {
             info!("the certificate of this machine in the cluster is replaced");
         }
-        let error = read.err();
-        if let Some(error) = error.as_ref().filter(|error| self.error.as_ref() != Some(*error)) {
+        if let Some(error) = refused::new_error(&mut self.error, read.err()) {
             error!(error, "the certificate of this machine in the cluster stays as it was");
         }
-        self.error = error;
         self.tell_time();
     }
 
