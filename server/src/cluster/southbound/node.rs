@@ -118,36 +118,40 @@ impl Southbound for Service {
     type ControlStream = Outgoing;
 
     async fn control(&self, request: Request<Streaming<v1::ControllerMessage>>) -> Result<Response<Outgoing>, Status> {
-        let Some(origin) = request.extensions().get::<Origin>().cloned() else {
-            return Err(Status::internal("the connection has no certificate"));
-        };
-        origin.opened();
+        let origin = opened(&request)?;
         let begun = match origin.is_controller {
             true => self.begin(request.into_inner(), &origin).await,
             false => Err(self.refuse(Cut::Role, &origin, Status::permission_denied(NO_CONTROLLER))),
         };
-        if begun.is_err() {
-            tokio::spawn(close_soon(origin));
-        }
-        begun.map(Response::new)
+        answer(begun, origin)
     }
 
     type LinkStream = Replies;
 
     async fn link(&self, request: Request<Streaming<v1::LinkMessage>>) -> Result<Response<Replies>, Status> {
-        let Some(origin) = request.extensions().get::<Origin>().cloned() else {
-            return Err(Status::internal("the connection has no certificate"));
-        };
-        origin.opened();
+        let origin = opened(&request)?;
         let begun = match origin.is_node {
             true => self.begin_link(request.into_inner(), &origin).await,
             false => Err(self.refuse(Cut::Role, &origin, Status::permission_denied(NO_NODE))),
         };
-        if begun.is_err() {
-            tokio::spawn(close_soon(origin));
-        }
-        begun.map(Response::new)
+        answer(begun, origin)
     }
+}
+
+/// The connection that a stream is opened on.
+fn opened<T>(request: &Request<T>) -> Result<Origin, Status> {
+    let origin = request.extensions().get::<Origin>().cloned();
+    let origin = origin.ok_or_else(|| Status::internal("the connection has no certificate"))?;
+    origin.opened();
+    Ok(origin)
+}
+
+/// Ends the connection of a stream that is refused.
+fn answer<T>(begun: Result<T, Status>, origin: Origin) -> Result<Response<T>, Status> {
+    if begun.is_err() {
+        tokio::spawn(close_soon(origin));
+    }
+    begun.map(Response::new)
 }
 
 impl Service {
