@@ -311,6 +311,7 @@ impl Controllers for FencedControllers {
         self.fence.delivered(switch.agent.take_delivered(), &mut out);
         self.links.hand_out(out.links, &mut self.fence);
         self.hand_out(switch);
+        self.links.review_wanted(&self.fence);
         Ok(())
     }
 

@@ -179,6 +179,10 @@ impl Links {
                 LinkOutput::Cut(node) => drop(self.entered.remove(&node)),
             }
         }
+    }
+
+    /// Says which links are wanted by now.
+    pub(super) fn review_wanted(&self, fence: &Fence) {
         let wanted = fence.wanted_links();
         self.wanted.send_if_modified(|before| {
             let is_other = *before != wanted;
