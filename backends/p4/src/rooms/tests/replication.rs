@@ -90,15 +90,17 @@ impl Bench {
             _ => None,
         });
         let senders: BTreeMap<u128, &Vec<u128>> = senders.map(|data| (data[0], data)).collect();
-        // A replica that has just left may still have its entry.
-        let is_wanted = |key: &[u128]| {
+        // A replica that has just left may still have its entry, also where another one of the same
+        // leg and stream is there already, which has another index.
+        let is_wanted = |key: &[u128], index: u128| {
             let key = Key::Entry(Table::Replica, key.to_vec());
             let id = self.core.rooms.replica_of(&key);
-            id.is_some_and(|id| self.core.rooms.on_switch(id).unwrap().entries.contains_key(&key))
+            let on_switch = id.and_then(|id| self.core.rooms.on_switch(id));
+            on_switch.is_some_and(|it| it.entries.contains_key(&key) && u128::from(it.index) == index)
         };
         for (key, data) in self.switch.of(Table::Replica) {
             let (rid, stream, temporal) = (key[0], key[1], data[10]);
-            if !is_wanted(key) {
+            if !is_wanted(key, data[0]) {
                 continue;
             }
             let Some(sender) = senders.get(&stream) else { continue };
