@@ -4,6 +4,7 @@
 //! A history is a pure function of its seed and its [`Options`], so a seed is a test.
 
 mod entries;
+mod handed_over;
 mod layers;
 mod noise;
 mod plain;
@@ -16,6 +17,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::{Injection, Step};
+pub use handed_over::handed_over;
 pub use plain::{of_formats, plain};
 pub use relays::{RelayOptions, relay_history};
 pub use rewriting::{disturbed, numbered};

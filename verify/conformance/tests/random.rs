@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use conformance::device::{InlineDevice, ModelDevice};
 use conformance::differential::{Difference, agree, check, check_clean, compare};
-use conformance::random::{Network, Options, RelayOptions, Srtp, disturbed, history, numbered, relay_history};
+use conformance::random::{Network, Options, RelayOptions, Srtp, disturbed, handed_over, history, numbered, relay_history};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::{Device, Step, Subject};
@@ -34,6 +34,18 @@ fn run_network(
     network: Network,
     run: impl Fn(&[Step], Instant) -> Result<(), Difference>,
 ) {
+    run_altered(first, cases, srtp, network, |steps, _, _| steps, run);
+}
+
+/// The same for histories that are altered with their seed.
+fn run_altered(
+    first: u64,
+    cases: u64,
+    srtp: Srtp,
+    network: Network,
+    alter: impl Fn(Vec<Step>, u64, Instant) -> Vec<Step>,
+    run: impl Fn(&[Step], Instant) -> Result<(), Difference>,
+) {
     let first = from_environment("WEIR_SEED").unwrap_or(first);
     let alone = std::env::var_os("WEIR_SEED").map(|_| 1);
     let cases = from_environment("WEIR_CASES").or(alone).unwrap_or(cases);
@@ -46,7 +58,7 @@ fn run_network(
             network,
             shares_paths: srtp == Srtp::Mixed && network == Network::Rough,
         };
-        let steps = history(seed, options);
+        let steps = alter(history(seed, options), seed, start);
         if let Err(difference) = run(&steps, start) {
             let whole = difference.to_string();
             let sends = sends(&steps);
@@ -169,6 +181,31 @@ fn three_shards_number_by_frames_as_the_model_does() {
     number_by_frames_alike(91_001, three_shards);
 }
 
+fn hand_over_alike(first: u64, new_device: impl Fn(Instant) -> Box<dyn Device>) {
+    for network in [Network::Rough, Network::Clean, Network::Described] {
+        run_altered(first, 60, Srtp::Never, network, handed_over, |steps, start| {
+            agree(steps, &new_device, start)
+        });
+    }
+    run_altered(first, 60, Srtp::Mixed, Network::Rough, handed_over, |steps, start| {
+        agree(steps, &new_device, start)
+    });
+    let by_frames = |steps, seed, start| handed_over(numbered(steps, Rewriting::LowRetransmission), seed, start);
+    run_altered(first, 60, Srtp::Never, Network::Described, by_frames, |steps, start| {
+        agree(steps, &new_device, start)
+    });
+}
+
+#[test]
+fn one_shard_hands_replicas_over_as_the_model_does() {
+    hand_over_alike(92_001, one_shard);
+}
+
+#[test]
+fn three_shards_hand_replicas_over_as_the_model_does() {
+    hand_over_alike(93_001, three_shards);
+}
+
 fn one_shard(start: Instant) -> Box<dyn Device> {
     Box::new(InlineDevice::new(1, start))
 }
@@ -207,12 +244,12 @@ fn relays_of_the_model_keep_the_invariants() {
 }
 
 #[test]
-fn one_desk_relays_as_the_model_does() {
+fn one_shard_relays_as_the_model_does() {
     run_relays(81_001, 150, |steps, start| compare(steps, &one_shard, start));
 }
 
 #[test]
-fn three_desks_relay_as_the_model_does() {
+fn three_shards_relay_as_the_model_does() {
     run_relays(82_001, 150, |steps, start| compare(steps, &three_shards, start));
 }
 
