@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::{
-    Capabilities, Counters, DataPlane, Event, Inject, LegId, Refused, ReplicaOffload, ReplicaStatistics, Statistics,
-    Update, WriteError, WriteId,
+    Capabilities, Counters, DataPlane, Event, Inject, LegId, Refused, ReplicaOffload, Statistics, Update, WriteError,
+    WriteId,
 };
 
 use crate::Places;
@@ -256,8 +256,12 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
         }
         match self.next_of_base() {
             Some(Event::Replica(id, there)) => {
-                let here = self.offload.replica_statistics(id);
-                Some(Event::Replica(id, here.map_or(there, |here| together(here, there))))
+                let here = self.offload.replica_statistics(id).unwrap_or_default();
+                let both = match self.offload.sends(id) {
+                    true => here.with_counts_of(&there),
+                    false => there.with_counts_of(&here),
+                };
+                Some(Event::Replica(id, both))
             }
             Some(Event::Stream(key, there)) => {
                 let here = self.offload.stream_statistics(key).unwrap_or_default();
@@ -295,15 +299,5 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
 
     fn workers_answered(&mut self) -> bool {
         self.base.workers_answered()
-    }
-}
-
-/// The counts of a replica that is sent here and was sent by the base earlier.
-fn together(here: ReplicaStatistics, there: ReplicaStatistics) -> ReplicaStatistics {
-    ReplicaStatistics {
-        packets: here.packets + there.packets,
-        octets: here.octets + there.octets,
-        resent: here.resent + there.resent,
-        ..here
     }
 }

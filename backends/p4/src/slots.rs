@@ -58,9 +58,9 @@ impl Slots {
         });
     }
 
-    /// Frees those that have rested, of which no entry may be on the switch.
-    pub(crate) fn tick(&mut self, now: Instant, writer: &TableWriter) {
-        let free = &mut self.free;
+    /// Frees those that have rested, of which no entry may be on the switch, and returns them.
+    pub(crate) fn tick(&mut self, now: Instant, writer: &TableWriter) -> Vec<u16> {
+        let mut rested = Vec::new();
         self.resting.retain_mut(|resting| {
             if resting.since.is_none() && resting.keys.iter().all(|key| writer.is_absent(key)) {
                 resting.since = Some(now);
@@ -69,10 +69,12 @@ impl Slots {
                 .since
                 .is_some_and(|since| now.saturating_duration_since(since) >= REST);
             if is_free {
-                free.push_back(resting.slot);
+                rested.push(resting.slot);
             }
             !is_free
         });
+        self.free.extend(&rested);
+        rested
     }
 
     /// The numbers that rest.

@@ -8,7 +8,8 @@ use wire::codec::Layer;
 use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
 use crate::{
-    Capabilities, Counters, LegId, Path, RelayTraffic, ReplicaId, ReplicaSnapshot, Statistics, StreamKey, Update,
+    Capabilities, Counters, LegId, Path, RelayTraffic, ReplicaId, ReplicaSnapshot, ReplicaStatistics, Statistics,
+    StreamKey, StreamStatistics, Update,
 };
 
 /// The agent's handle on a device that forwards media by table. Devices differ only in speed:
@@ -347,36 +348,6 @@ pub struct Departure {
     pub size: u16,
     /// The probe it was part of.
     pub probe: Option<u32>,
-}
-
-/// The numbers of a receiver report about a stream (RFC 3550 section 6.4.1 and appendix A).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamStatistics {
-    /// Media packets that arrived, each number once.
-    pub packets: u64,
-    /// Their bytes of UDP payload.
-    pub octets: u64,
-    /// Extended number of the first packet.
-    pub first: u64,
-    /// Highest extended number.
-    pub highest: u64,
-    /// Interarrival jitter in RTP timestamp units.
-    pub jitter: u32,
-}
-
-/// The numbers of a sender report about a replica.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReplicaStatistics {
-    /// Packets sent, without retransmissions.
-    pub packets: u64,
-    /// Their payload octets, without header and padding.
-    pub octets: u64,
-    /// Retransmissions sent.
-    pub resent: u64,
-    /// The stream it forwards.
-    pub source: Option<StreamKey>,
-    /// The offset that is added to the source's timestamps.
-    pub timestamp_offset: u32,
 }
 
 /// Relates the monotonic clock to wall-clock time. Given once; a device never asks the operating

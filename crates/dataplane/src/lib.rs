@@ -33,15 +33,14 @@ pub mod path;
 pub mod protection;
 pub mod relay;
 pub mod replica_offload;
+pub mod reports;
 pub mod snapshot;
 pub mod statistics;
 pub mod table;
 
 pub use capabilities::{Capabilities, RewritingModes};
 pub use counter::{Counter, Counters, Verdict};
-pub use device::{
-    Arrival, Clock, DataPlane, Departure, Event, Inject, PuntKind, ReplicaStatistics, StreamStatistics, WriteError,
-};
+pub use device::{Arrival, Clock, DataPlane, Departure, Event, Inject, PuntKind, WriteError};
 pub use feedback::FeedbackClass;
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Answer, Offload, Reason, Refused, WriteId, Written};
@@ -49,6 +48,7 @@ pub use path::Path;
 pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};
 pub use relay::{Accept, Hop, OffloadedTraffic, Relay, RelayProtection, RelayTraffic};
 pub use replica_offload::{Candidate, ReplicaOffload};
+pub use reports::{ReplicaStatistics, StreamStatistics};
 pub use snapshot::{Decided, ReplicaSnapshot};
 pub use statistics::{Family, Sample, Statistics};
 pub use table::{Leg, LegId, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update};

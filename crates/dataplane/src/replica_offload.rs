@@ -116,7 +116,8 @@ pub trait ReplicaOffload {
         false
     }
 
-    /// The counts of a replica that is sent from here.
+    /// The counts of a replica that is sent from here, or was: a sender report tells all packets of
+    /// an SSRC since its first, wherever they were sent (RFC 3550 section 6.4.1).
     fn replica_statistics(&self, replica: ReplicaId) -> Option<ReplicaStatistics>;
 
     /// The arrivals of a stream of which replicas are sent from here.

@@ -25,14 +25,16 @@
 //! * A packet that arrives again is late, or may be sent again as it was sent before.
 
 mod arrivals;
+mod reported;
 mod sent_copy;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use dataplane::{Inject, LegId, Path, ReplicaId, ReplicaSnapshot, Update};
 
 use self::arrivals::{Arrival, Arrivals, Order};
+use self::reported::Sent;
 use self::sent_copy::SentCopy;
 use crate::device::{Handover, ModelDevice, Ports, SwitchDevice};
 use crate::differential::Difference;
@@ -59,6 +61,8 @@ pub struct Compared {
     pub repeated: u64,
     /// Moves of replicas between base and switch.
     pub moves: u64,
+    /// Replicas whose statistics were compared with what was sent.
+    pub reported: u64,
 }
 
 impl Compared {
@@ -71,6 +75,7 @@ impl Compared {
         self.extra += other.extra;
         self.repeated += other.repeated;
         self.moves += other.moves;
+        self.reported += other.reported;
     }
 }
 
@@ -85,6 +90,7 @@ pub fn follow<S: Ports>(steps: &[Step], device: &mut SwitchDevice<S>, start: Ins
         replicas: BTreeMap::new(),
         began: BTreeMap::new(),
         has_model_time: device.stamps_virtual_time(),
+        sent: Sent::default(),
         compared: Compared::default(),
     };
     let mut now = start;
@@ -97,6 +103,9 @@ pub fn follow<S: Ports>(steps: &[Step], device: &mut SwitchDevice<S>, start: Ins
         }
     }
     pair.compared.by_switch = device.copies().0;
+    let last = steps.len().saturating_sub(1);
+    pair.reports(now, device)
+        .map_err(|what| Difference { step: last, what })?;
     Ok(pair.compared)
 }
 
@@ -111,6 +120,7 @@ struct Pair {
     began: BTreeMap<(LegId, u32), ReplicaSnapshot>,
     /// Whether the time in packets is the model's.
     has_model_time: bool,
+    sent: Sent,
     compared: Compared,
 }
 
@@ -141,20 +151,27 @@ impl Pair {
             return Err(format!("the write gave {written:?}, not {answer:?}"));
         }
         let (expected, got) = (self.model.sent(), device.sent());
-        while self.model.poll().is_some() || device.poll().is_some() {}
+        let of_model = std::iter::from_fn(|| self.model.poll()).collect();
+        let of_device = std::iter::from_fn(|| device.poll()).collect();
+        if let Some(difference) = reported::difference(of_model, of_device, now) {
+            return Err(difference);
+        }
         let mut arrival = match step {
             Step::Send(send) => self.arrivals.arrived(send),
             Step::Write(update) if written.is_ok() => {
                 self.arrivals.legs.apply(update);
-                if let Update::SetReplica(id, replica) = update {
-                    self.replicas.insert(*id, (replica.leg, replica.ssrc.0));
-                }
+                self.note(update);
                 Arrival::new()
             }
             _ => Arrival::new(),
         };
         self.compared.packets += u64::from(matches!(step, Step::Send(_)));
         self.compared.copies += got.len() as u64;
+        for datagram in &got {
+            if let Some(leg) = self.arrivals.legs.of_departure(datagram.path, &datagram.bytes) {
+                self.sent.add(leg, datagram);
+            }
+        }
         let first = self.compare(&mut arrival, expected, &got)?;
         self.arrivals.keep(arrival);
         let mut observed: BTreeMap<Path, Vec<_>> = BTreeMap::new();
@@ -170,6 +187,33 @@ impl Pair {
         };
         self.invariants.observe(step, &observation)?;
         moved.into_iter().for_each(|(replica, from)| self.moved(replica, from));
+        Ok(())
+    }
+
+    fn note(&mut self, update: &Update) {
+        match update {
+            Update::SetReplica(id, replica) => {
+                let name = (replica.leg, replica.ssrc.0);
+                if self.replicas.insert(*id, name).is_none() {
+                    self.sent.begin(name.0, name.1);
+                }
+            }
+            Update::RemoveReplica(id) => drop(self.replicas.remove(id)),
+            Update::RemoveLeg(id) => self.replicas.retain(|_, (leg, _)| leg != id),
+            _ => {}
+        }
+    }
+
+    /// Compares the statistics of replicas with what was sent.
+    fn reports<S: Ports>(&mut self, now: Instant, device: &mut SwitchDevice<S>) -> Result<(), String> {
+        let legs: BTreeSet<LegId> = self.replicas.values().map(|(leg, _)| *leg).collect();
+        // They are read from the switch.
+        device.counters();
+        for leg in legs {
+            device.inject(now, Inject::Report { leg });
+        }
+        let events: Vec<_> = std::iter::from_fn(|| device.poll()).collect();
+        self.compared.reported = reported::check(&events, &self.sent, &self.replicas)?;
         Ok(())
     }
 

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use conformance::device::{InlineDevice, ModelDevice};
 use conformance::differential::{Difference, agree, check, check_clean, compare};
-use conformance::random::{Network, Options, RelayOptions, Srtp, disturbed, handed_over, history, numbered, relay_history};
+use conformance::random::{
+    Network, Options, RelayOptions, Srtp, disturbed, handed_over, history, numbered, relay_history,
+};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::{Device, Step, Subject};

@@ -1,7 +1,7 @@
 //! The state of a replica that moves between the kernel and the base, for the side that continues
 //! it.
 
-use dataplane::{ReplicaSnapshot, StreamKey};
+use dataplane::{ReplicaSnapshot, ReplicaStatistics, StreamKey};
 use wire::codec::Layer;
 
 use crate::clock::nanoseconds;
@@ -29,6 +29,16 @@ pub(super) fn snapshot(source: Option<StreamKey>, progress: &ReplicaProgress) ->
         frame: (progress.has_frame != 0).then_some(progress.last_frame),
         frame_offset: progress.frame_offset,
         decided: is_known.then_some((newest.timestamp, newest.sent != 0)),
+    }
+}
+
+/// The counts of this progress.
+pub(super) fn counts(progress: &ReplicaProgress) -> ReplicaStatistics {
+    ReplicaStatistics {
+        packets: progress.packets,
+        octets: progress.octets,
+        resent: progress.resent,
+        ..ReplicaStatistics::default()
     }
 }
 

@@ -9,7 +9,7 @@ use dataplane::{
     ReplicaStatistics, Statistics, StreamKey, StreamStatistics, Update, WriteId,
 };
 
-use super::{Fanout, layout};
+use super::{Fanout, handover, layout};
 
 /// The most that one probe sends.
 const PROBE_BYTES_MAX: u32 = 65_536;
@@ -122,15 +122,17 @@ impl ReplicaOffload for Fanout {
     }
 
     fn replica_statistics(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
-        let (_, cell) = self.table.replica(id)?;
+        let earlier = self.table.sent_before(id)?;
+        let Some((_, cell)) = self.table.replica(id) else {
+            return Some(earlier);
+        };
         let source = cell.progress.source.checked_sub(1);
-        Some(ReplicaStatistics {
-            packets: cell.progress.packets,
-            octets: cell.progress.octets,
-            resent: cell.progress.resent,
+        let here = ReplicaStatistics {
             source: source.and_then(|state| self.table.stream_of(state)),
             timestamp_offset: cell.progress.timestamp_offset,
-        })
+            ..handover::counts(&cell.progress)
+        };
+        Some(here.with_counts_of(&earlier))
     }
 
     fn name(&self) -> &'static str {

@@ -13,7 +13,9 @@ mod sync;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use dataplane::{Leg, LegId, Reason, Refused, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
+use dataplane::{
+    Leg, LegId, Reason, Refused, Replica, ReplicaId, ReplicaSnapshot, ReplicaStatistics, Stream, StreamKey,
+};
 
 use self::pairs::Pairs;
 use self::promotion::Promotion;
@@ -68,6 +70,8 @@ struct ReplicaRow {
     lingers: BTreeSet<StreamKey>,
     epoch: u32,
     location: Location,
+    /// The counts of what was sent from here before it left, each time that it did.
+    sent: ReplicaStatistics,
 }
 
 /// The side that runs a replica.
@@ -186,6 +190,7 @@ impl EntryTable {
                 why: Refused::Unsupported(Reason::Companion),
                 begun: false,
             },
+            sent: ReplicaStatistics::default(),
         });
         let before = table.entry.source;
         let starts_anew = entry.paused || entry.source.is_none();
@@ -273,6 +278,11 @@ impl EntryTable {
             return None;
         };
         Some((&table.entry, self.kernel.replica_states.get(&state, 0).ok()?, state))
+    }
+
+    /// The counts of a replica from before it left for the base.
+    pub(super) fn sent_before(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
+        Some(self.replicas.get(&id)?.sent)
     }
 
     pub(super) fn stream(&self, key: StreamKey) -> Option<StreamCell> {

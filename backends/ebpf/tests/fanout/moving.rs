@@ -1,14 +1,14 @@
 //! Replicas that go from the kernel to the base and back, at random packets: their receivers see
 //! what the model gives to those of replicas that stay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use conformance::device::ModelDevice;
 use conformance::random::{Network, Options, Srtp, history, of_formats, plain};
 use conformance::text::print_history;
-use conformance::{Observation, Step, Subject};
-use dataplane::{Event, Path, Replica, ReplicaId, StreamKey, Update};
+use conformance::{Injection, Observation, Step, Subject};
+use dataplane::{Event, LegId, Path, Replica, ReplicaId, StreamKey, Update};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use wire::extension::PlayoutDelay;
@@ -117,6 +117,20 @@ impl Replicas {
         }
     }
 
+    /// The packets and octets of each replica, wherever they were sent.
+    fn statistics(&self, subject: &mut Subject) -> BTreeMap<ReplicaId, (u64, u64)> {
+        let legs: BTreeSet<LegId> = self.entries.values().map(|(replica, _)| replica.leg).collect();
+        let reports = legs.into_iter().flat_map(|leg| {
+            let seen = subject.step(&Step::Inject(Injection::Report(leg)));
+            seen.events
+        });
+        let of_replica = |event| match event {
+            Event::Replica(id, statistics) => Some((id, (statistics.packets, statistics.octets))),
+            _ => None,
+        };
+        reports.filter_map(of_replica).collect()
+    }
+
     /// Moves some that follow what they should, and are not changed soon: where a source changes
     /// before a packet of the old one comes, nobody remembers that it was followed.
     fn move_some(&mut self, behind: &[Step], dice: &mut impl FnMut() -> u32) -> Vec<Step> {
@@ -175,6 +189,8 @@ fn move_at_random(cable: NewCable) {
                     }
                 }
             }
+            let expected = replicas.statistics(&mut model);
+            assert_eq!(replicas.statistics(&mut kernel), expected, "seed {seed}");
         }
         println!(
             "{} replicas came from the base, {} packets in the kernel, {} copies",

@@ -26,6 +26,7 @@ mod packets;
 mod placement;
 mod publish;
 mod replicas;
+mod sent;
 mod taking;
 mod templates;
 #[cfg(test)]
@@ -48,6 +49,7 @@ use self::layers::CopiedLayers;
 use self::meetings::Meetings;
 use self::numbers::Numbers;
 use self::replicas::Replicas;
+use self::sent::{Sent, SentCell};
 use self::templates::Templates;
 use self::trees::RIDS;
 use crate::cells::Cell;
@@ -71,10 +73,6 @@ const STRUCTURE_MAX: Duration = Duration::from_secs(2);
 /// A replica is to begin within so long after the switch has it.
 const START_MAX: Duration = Duration::from_secs(10);
 
-/// Ethernet, IP, UDP and RTP headers of a copy without extensions, in bytes.
-const HEADERS_V4: u64 = 14 + 20 + 8 + 12;
-const HEADERS_V6: u64 = 14 + 40 + 8 + 12;
-
 /// Entries by key.
 type Entries = BTreeMap<Key, Value>;
 
@@ -93,6 +91,8 @@ pub(crate) struct Rooms {
     rids: Slots,
     numbers: Slots,
     indexes: Slots,
+    /// The replicas that had the indexes that rest.
+    by_resting: BTreeMap<u16, ReplicaId>,
     /// The epoch that each index had last.
     epochs: BTreeMap<u16, u8>,
     first_epoch: u8,
@@ -141,6 +141,7 @@ struct ReplicaRow {
     /// It waited on the switch for a structure that its stream does not send, so it is a candidate
     /// only after one.
     needs_structure: bool,
+    sent: Sent,
 }
 
 /// The side that has a replica.
@@ -214,6 +215,7 @@ impl Rooms {
             rids: Slots::new(1, RIDS),
             numbers: Slots::new(1, 1 << 16),
             indexes: Slots::new(0, registers),
+            by_resting: BTreeMap::new(),
             epochs: BTreeMap::new(),
             first_epoch: first_epoch.max(1),
             preparing: BTreeSet::new(),
@@ -273,24 +275,18 @@ impl Rooms {
     /// The counts of a replica. Its octets include its header extensions.
     pub(crate) fn statistics(&self, context: &Context<'_>, id: ReplicaId) -> Option<ReplicaStatistics> {
         let row = self.replicas.get(id)?;
-        let on_switch = self.on_switch(id)?;
-        let Stage::Sending(began) = &on_switch.stage else {
-            return None;
-        };
-        let count = context.cells.get(Cell::Sent(on_switch.index));
-        let remote = self
-            .legs
-            .get(&row.replica.leg)
-            .and_then(|leg| leg.leg.paths.first())?
-            .remote;
-        let headers = if remote.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
-        Some(ReplicaStatistics {
-            packets: count.packets,
-            octets: count.bytes.saturating_sub(count.packets * headers),
-            resent: 0,
-            source: row.replica.source,
-            timestamp_offset: began.from.timestamp_offset,
-        })
+        let earlier = row.sent.counts(context.cells);
+        let here = self.on_switch(id).and_then(|on_switch| {
+            let Stage::Sending(began) = &on_switch.stage else {
+                return None;
+            };
+            Some(ReplicaStatistics {
+                source: row.replica.source,
+                timestamp_offset: began.from.timestamp_offset,
+                ..SentCell::of(self.legs.get(&row.replica.leg), on_switch.index).counts(context.cells)
+            })
+        });
+        Some(here.map_or(earlier, |here| here.with_counts_of(&earlier)))
     }
 
     /// The cells to be read.

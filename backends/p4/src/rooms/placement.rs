@@ -8,6 +8,7 @@ use dataplane::{Reason, Refused, ReplicaId, StreamKey, Written};
 use super::layers::CopiedLayers;
 use super::numbers::{SLACK, SLACK_LOST};
 use super::publish::Touched;
+use super::sent::SentCell;
 use super::{
     AGAIN, Began, LATER, Location, Rooms, START_MAX, STRUCTURE_MAX, Stage, SwitchReplica, entries, fit, replace,
 };
@@ -184,6 +185,9 @@ impl Rooms {
         };
         touched.streams.extend(row.replica.source);
         touched.legs.insert(row.replica.leg);
+        let cell = SentCell::of(self.legs.get(&row.replica.leg), on_switch.index);
+        row.sent.leave(cell);
+        self.by_resting.insert(on_switch.index, id);
         let keys: Vec<Key> = on_switch.entries.keys().cloned().collect();
         replace(context, &mut on_switch.entries, Default::default());
         self.by_index.remove(&on_switch.index);
@@ -340,7 +344,12 @@ impl Rooms {
         self.look_for_candidates(context);
         self.rids.tick(context.now, context.writer);
         self.numbers.tick(context.now, context.writer);
-        self.indexes.tick(context.now, context.writer);
+        for index in self.indexes.tick(context.now, context.writer) {
+            let id = self.by_resting.remove(&index);
+            if let Some(row) = id.and_then(|id| self.replicas.get_mut(id)) {
+                row.sent.settle(index, context.cells);
+            }
+        }
         self.groups.tick(context);
         self.lower_layers(context);
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::{LegId, Refused, Replica, ReplicaId, StreamKey};
 
+use super::sent::Sent;
 use super::{Location, ReplicaRow};
 
 /// All replicas. A room of many has an update for each, so none looks through all of them.
@@ -54,6 +55,7 @@ impl Replicas {
                     location: Location::Base(Refused::Pending),
                     not_before: None,
                     needs_structure: false,
+                    sent: Sent::default(),
                 };
                 self.rows.insert(id, row);
             }

@@ -32,6 +32,9 @@ const TURN: Duration = Duration::from_millis(100);
 /// After a leap of more than this, only its end is simulated.
 const LEAP_MAX: Duration = Duration::from_secs(120);
 
+/// The driver reads counters as often as this.
+const READ_EVERY: Duration = Duration::from_secs(1);
+
 /// A switch whose packets are calls.
 pub trait Ports: Switch {
     /// The name in reports.
@@ -56,6 +59,8 @@ pub struct SwitchDevice<S> {
     plane: Plane,
     log: Log,
     now: Instant,
+    /// The time of the last reading of counters.
+    read_at: Instant,
     /// How far the device's clock is ahead of the caller's.
     ahead: Duration,
     /// How long everything waits before each packet.
@@ -148,6 +153,7 @@ impl<S: Ports> SwitchDevice<S> {
             plane,
             log,
             now,
+            read_at: now,
             ahead: Duration::ZERO,
             lead: Duration::ZERO,
             sent: Vec::new(),
@@ -192,9 +198,13 @@ impl<S: Ports> SwitchDevice<S> {
         self.switch.stamps_virtual_time()
     }
 
-    /// Lets time pass.
+    /// Lets time pass, and reads the counters of the switch as often as the driver does.
     fn pass(&mut self, now: Instant) {
         let now = now + self.ahead;
+        if now.saturating_duration_since(self.read_at) >= READ_EVERY {
+            self.driver.count(self.now, &mut self.switch);
+            self.read_at = now;
+        }
         if now.saturating_duration_since(self.now) > LEAP_MAX {
             self.now = now - LEAP_MAX;
         }

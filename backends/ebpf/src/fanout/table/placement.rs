@@ -55,7 +55,10 @@ impl EntryTable {
         let Some(progress) = progress.ok().filter(|progress| progress.started == 1) else {
             return;
         };
-        let table = &self.replicas[&id];
+        let Some(table) = self.replicas.get_mut(&id) else {
+            return;
+        };
+        table.sent = table.sent.with_counts_of(&handover::counts(&progress));
         let source = match progress.continues {
             // No packet has arrived since it moved here.
             1 => table.entry.source,
