@@ -87,6 +87,11 @@ pub trait Device {
         false
     }
 
+    /// Whether a worker may have run so late that it sent the lowest layers alone, as it should.
+    fn was_late(&mut self) -> bool {
+        false
+    }
+
     /// Whether it uses the given times. A device with a real clock cannot be held to times.
     fn keeps_virtual_time(&self) -> bool {
         true

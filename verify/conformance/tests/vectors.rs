@@ -29,8 +29,8 @@ fn run_all(device: impl Fn(Instant) -> Box<dyn Device>) {
     );
 }
 
-/// Runs a vector on a fresh device that can run it. A device on real time whose worker did not run
-/// for so long that it counted packets as late gets two more attempts.
+/// Runs a vector on a fresh device that can run it. A device on real time whose worker was late
+/// gets two more attempts.
 fn run_on(device: impl Fn(Instant) -> Box<dyn Device>, vector: &Vector, names: &Names) -> Result<(), Box<Failure>> {
     let mut attempts_left = 2;
     loop {
@@ -43,8 +43,7 @@ fn run_on(device: impl Fn(Instant) -> Box<dyn Device>, vector: &Vector, names: &
             return Ok(());
         }
         let outcome = run(vector, names, &mut *device, start);
-        let was_late = !device.keeps_virtual_time() && device.counters()[Counter::Overloaded] > 0;
-        if outcome.is_ok() || !was_late || attempts_left == 0 {
+        if outcome.is_ok() || !device.was_late() || attempts_left == 0 {
             return outcome;
         }
         attempts_left -= 1;

@@ -33,6 +33,10 @@ const QUIET_AFTER_BURST: Duration = Duration::from_millis(6);
 /// wait, though all other copies are sent.
 const QUIET_BEFORE_ASKING: Duration = Duration::from_millis(25);
 
+/// A packet that waits for longer is late for a worker: its replicas may get the lowest layers, of
+/// which descriptors tell, though none of its layers is counted as left out.
+const LATE: Duration = Duration::from_millis(20);
+
 /// Which addresses the peers have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -68,6 +72,7 @@ pub struct SocketDevice {
     seen: Seen,
     /// Datagrams that the agent addressed itself, which no counter counts.
     injected: u64,
+    was_late: bool,
 }
 
 struct Peer {
@@ -172,6 +177,7 @@ impl SocketDevice {
             events: VecDeque::new(),
             seen: Seen::default(),
             injected: 0,
+            was_late: false,
         }
     }
 
@@ -221,6 +227,7 @@ impl SocketDevice {
                 (last, quiet_since) = (this, clock());
             }
             let (counters, seen) = &last;
+            self.was_late |= !must(counters, *seen) && clock() - started > LATE;
             if clock() - quiet_since >= quiet && must(counters, *seen) && self.complete(counters) {
                 return;
             }
@@ -378,6 +385,10 @@ impl Device for SocketDevice {
 
     fn has_own_addresses(&self) -> bool {
         false
+    }
+
+    fn was_late(&mut self) -> bool {
+        self.was_late || self.counters()[Counter::Overloaded] > 0
     }
 
     fn keeps_virtual_time(&self) -> bool {
