@@ -70,6 +70,10 @@ fn variant(command: Command) -> Variant {
         Command::RemoveDistantEndpoint { transport } => {
             Variant::RemoveDistantEndpoint(v1::RemoveDistantEndpoint { transport: transport.0 })
         }
+        Command::SetDistantTrack(track) => Variant::SetDistantTrack((*track).into()),
+        Command::RemoveDistantTrack { handle } => {
+            Variant::RemoveDistantTrack(v1::RemoveDistantTrack { handle: handle.into() })
+        }
         Command::SetReach { node, number } => Variant::SetReach(v1::SetReach { node: node.0, number }),
         Command::SetSource { node, series, number } => Variant::SetSource(v1::SetSource {
             node: node.0,
@@ -143,6 +147,10 @@ impl TryFrom<v1::Command> for Command {
             Variant::SetDistantEndpoint(endpoint) => Command::SetDistantEndpoint(Box::new(endpoint.into())),
             Variant::RemoveDistantEndpoint(remove) => Command::RemoveDistantEndpoint {
                 transport: TransportId(remove.transport),
+            },
+            Variant::SetDistantTrack(track) => Command::SetDistantTrack(Box::new(track.try_into()?)),
+            Variant::RemoveDistantTrack(remove) => Command::RemoveDistantTrack {
+                handle: narrow("RemoveDistantTrack.handle", remove.handle)?,
             },
             Variant::SetReach(set) => Command::SetReach {
                 node: NodeId(set.node),

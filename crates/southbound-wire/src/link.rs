@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use southbound::{LinkHello, LinkMessage, LinkReply, LinkWelcome, LinkedMessage, NodeId, TransportId};
 
-use crate::fields::{label, read, required};
+use crate::fields::{label, narrow_optional, read, required};
 use crate::sync::room_name;
 use crate::v1::link_message::Message as Variant;
 use crate::v1::link_reply::Reply;
@@ -54,6 +54,7 @@ impl From<LinkedMessage> for v1::LinkedMessage {
             identities: linked.identities,
             sids: linked.sids,
             only: linked.only.map(|only| only.0),
+            track: linked.track.map(u32::from),
         }
     }
 }
@@ -73,6 +74,7 @@ impl TryFrom<v1::LinkedMessage> for LinkedMessage {
             identities: message.identities,
             sids: message.sids,
             only: message.only.map(TransportId),
+            track: narrow_optional("LinkedMessage.track", message.track)?,
         })
     }
 }

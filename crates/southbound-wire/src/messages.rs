@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use southbound::{
-    DataTrackRoute, DistantEndpoint, FailedLink, Linked, MessageEndpoint, MessageRights, NodeId, TransportId,
+    DataTrackRoute, DistantEndpoint, DistantTrack, FailedLink, Linked, MessageEndpoint, MessageRights, NodeId,
+    TransportId,
 };
 
 use crate::fields::narrow;
@@ -51,6 +52,7 @@ impl From<DataTrackRoute> for v1::DataTrackRoute {
             sent_as: route.sent_as.into(),
             receivers: route.receivers.into_iter().map(|receiver| receiver.0).collect(),
             elsewhere: route.elsewhere,
+            nodes: route.nodes.into_iter().map(|node| node.0).collect(),
         }
     }
 }
@@ -65,6 +67,29 @@ impl TryFrom<v1::DataTrackRoute> for DataTrackRoute {
             sent_as: narrow("DataTrackRoute.sent_as", message.sent_as)?,
             receivers: message.receivers.into_iter().map(TransportId).collect(),
             elsewhere: message.elsewhere,
+            nodes: message.nodes.into_iter().map(NodeId).collect(),
+        })
+    }
+}
+
+impl From<DistantTrack> for v1::DistantTrack {
+    fn from(track: DistantTrack) -> Self {
+        Self {
+            sender: track.sender.as_ref().to_owned(),
+            handle: track.handle.into(),
+            receivers: track.receivers.into_iter().map(|receiver| receiver.0).collect(),
+        }
+    }
+}
+
+impl TryFrom<v1::DistantTrack> for DistantTrack {
+    type Error = Error;
+
+    fn try_from(message: v1::DistantTrack) -> Result<Self, Error> {
+        Ok(Self {
+            sender: message.sender.into(),
+            handle: narrow("DistantTrack.handle", message.handle)?,
+            receivers: message.receivers.into_iter().map(TransportId).collect(),
         })
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
 use crate::{
-    DataTrackRoute, DistantEndpoint, MessageEndpoint, MessageId, NodeId, OpenDirect, OpenTransport, RemoteTransport,
-    SubscriptionId, TrackId, TransportId, relay,
+    DataTrackRoute, DistantEndpoint, DistantTrack, MessageEndpoint, MessageId, NodeId, OpenDirect, OpenTransport,
+    RemoteTransport, SubscriptionId, TrackId, TransportId, relay,
 };
 
 /// A command of the controller. Setting a value that is already set replaces it. Removing a value
@@ -140,6 +140,13 @@ pub enum Command {
         node: NodeId,
         /// The number; 0 if the node sends nothing there from now on.
         number: u64,
+    },
+    /// Sets the receivers of a data track whose packets come over a link.
+    SetDistantTrack(Box<DistantTrack>),
+    /// Ends such a data track.
+    RemoveDistantTrack {
+        /// The handle that receivers know.
+        handle: u16,
     },
     /// Passes on a notice [`Notice::Reaches`](crate::Notice::Reaches) of another node. Everything
     /// that the controller got from that node before was passed on before this.

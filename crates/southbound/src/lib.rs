@@ -34,8 +34,8 @@ pub use epoch::Epoch;
 pub use ids::{ControllerId, MessageId, NodeId, SubscriptionId, TrackId, TransportId};
 pub use link::{LinkHello, LinkMessage, LinkReply, LinkWelcome, LinkedMessage};
 pub use messages::{
-    DataTrackRoute, DistantEndpoint, FailedLink, Linked, MessageEndpoint, MessageProtocol, MessageRights, Posted,
-    SignedMessage,
+    DataTrackRoute, DistantEndpoint, DistantTrack, FailedLink, Linked, MessageEndpoint, MessageProtocol, MessageRights,
+    Posted, SignedMessage,
 };
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
 pub use observation::{Direction, Observation, SentLayer};

@@ -57,6 +57,9 @@ pub struct LinkedMessage {
     pub sids: Vec<String>,
     /// The endpoint that it is for alone.
     pub only: Option<TransportId>,
+    /// The handle of the data track that it is a packet of. The receiving node knows for whom that
+    /// is, and the packet names nobody.
+    pub track: Option<u16>,
 }
 
 impl LinkedMessage {

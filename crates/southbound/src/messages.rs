@@ -84,6 +84,19 @@ pub struct DataTrackRoute {
     pub receivers: Vec<TransportId>,
     /// There are receivers on other nodes, whom the controller serves.
     pub elsewhere: bool,
+    /// The other nodes that know the track and have receivers: its packets go there over links.
+    pub nodes: Vec<NodeId>,
+}
+
+/// A data track at a node that its packets come to over a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DistantTrack {
+    /// The id of its publisher's stay, who is on another node.
+    pub sender: Arc<str>,
+    /// The handle that receivers know, which is one track's in the room.
+    pub handle: u16,
+    /// The receivers that are on this node, by the transports that they receive messages on.
+    pub receivers: Vec<TransportId>,
 }
 
 /// Reads messages of an application protocol and writes their senders into them.

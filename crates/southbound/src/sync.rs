@@ -26,8 +26,12 @@ impl Versions {
     /// each other messages over links.
     pub const LINKS: u32 = 3;
 
+    /// The first version with [`Command::SetDistantTrack`] and what belongs to it: packets of data
+    /// tracks go over links as well.
+    pub const LINKED_TRACKS: u32 = 4;
+
     /// Those of this program.
-    pub const OURS: Self = Versions { oldest: 1, newest: 3 };
+    pub const OURS: Self = Versions { oldest: 1, newest: 4 };
 
     /// The newest version that two programs speak.
     pub fn common(self, other: Self) -> Option<u32> {

@@ -5,9 +5,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use southbound::{
-    Channel, Command, DataTrackRoute, DirectKeys, DistantEndpoint, DtlsRole, Encoding, MessageEndpoint, MessageRights,
-    NodeId, OpenDirect, OpenTransport, PayloadFormat, Publication, RemoteTransport, Subscription, SubscriptionId,
-    SubscriptionSettings, TrackId, TrackSource, TransportId,
+    Channel, Command, DataTrackRoute, DirectKeys, DistantEndpoint, DistantTrack, DtlsRole, Encoding, MessageEndpoint,
+    MessageRights, NodeId, OpenDirect, OpenTransport, PayloadFormat, Publication, RemoteTransport, Subscription,
+    SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
 use wire::{ExtensionKind, ExtensionMap, MediaKind, Ssrc};
 
@@ -38,6 +38,8 @@ pub(crate) fn command() -> impl Strategy<Value = Command> {
             .prop_map(|(transport, received)| Command::Resend { transport, received }),
         distant_endpoint().prop_map(|endpoint| Command::SetDistantEndpoint(Box::new(endpoint))),
         transport().prop_map(|transport| Command::RemoveDistantEndpoint { transport }),
+        distant_track().prop_map(|track| Command::SetDistantTrack(Box::new(track))),
+        any::<u16>().prop_map(|handle| Command::RemoveDistantTrack { handle }),
         (any::<u64>(), any::<u64>()).prop_map(|(node, number)| Command::SetReach {
             node: NodeId(node),
             number
@@ -105,15 +107,25 @@ fn endpoint() -> impl Strategy<Value = MessageEndpoint> {
 }
 
 fn data_track() -> impl Strategy<Value = DataTrackRoute> {
-    (transport(), any::<(u16, u16, bool)>(), vec(transport(), 0..4)).prop_map(
-        |(endpoint, (handle, sent_as, elsewhere), receivers)| DataTrackRoute {
+    let elsewhere = (any::<bool>(), vec(any::<u64>(), 0..4));
+    (transport(), any::<(u16, u16)>(), vec(transport(), 0..4), elsewhere).prop_map(
+        |(endpoint, (handle, sent_as), receivers, (elsewhere, nodes))| DataTrackRoute {
             endpoint,
             handle,
             sent_as,
             receivers,
             elsewhere,
+            nodes: nodes.into_iter().map(NodeId).collect(),
         },
     )
+}
+
+fn distant_track() -> impl Strategy<Value = DistantTrack> {
+    (parts::label(), any::<u16>(), vec(transport(), 0..4)).prop_map(|(sender, handle, receivers)| DistantTrack {
+        sender,
+        handle,
+        receivers,
+    })
 }
 
 fn open_direct() -> impl Strategy<Value = OpenDirect> {

@@ -19,11 +19,15 @@ pub(crate) fn message() -> impl Strategy<Value = LinkMessage> {
 }
 
 fn linked() -> impl Strategy<Value = LinkedMessage> {
-    let receivers = (vec(".{0,8}", 0..3), vec(".{0,8}", 0..3), any::<Option<u64>>());
+    let receivers = (
+        vec(".{0,8}", 0..3),
+        vec(".{0,8}", 0..3),
+        any::<(Option<u64>, Option<u16>)>(),
+    );
     let names = (parts::label(), parts::label(), parts::label());
     let message = option::of(parts::message());
     (any::<(u64, u64)>(), names, message, parts::payload(), receivers).prop_map(
-        |((number, reach), (room, sender, label), message, payload, (identities, sids, only))| LinkedMessage {
+        |((number, reach), (room, sender, label), message, payload, (identities, sids, (only, track)))| LinkedMessage {
             number,
             room,
             reach,
@@ -34,6 +38,7 @@ fn linked() -> impl Strategy<Value = LinkedMessage> {
             identities,
             sids,
             only: only.map(TransportId),
+            track,
         },
     )
 }
