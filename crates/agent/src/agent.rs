@@ -146,6 +146,8 @@ impl Agent {
             | Command::RemoveDataTrack { .. }
             | Command::SetDistantEndpoint(_)
             | Command::RemoveDistantEndpoint { .. }
+            | Command::SetDistantTrack(_)
+            | Command::RemoveDistantTrack { .. }
             | Command::SetReach { .. }
             | Command::SetSource { .. }
             | Command::Resend { .. } => {}

@@ -39,7 +39,7 @@ pub use counters::{Counter, Counters};
 use distant::Distant;
 use endpoints::Endpoints;
 use linking::Links;
-pub use links::LinkOutput;
+pub use links::{LinkOutput, PacketQueue};
 use messages::Messages;
 use places::Places;
 use snapshot::Snapshot;

@@ -218,6 +218,16 @@ pub(crate) const LINK_EARLY_MAX: usize = 128 << 10;
 /// Participants of a room on other nodes that a node knows.
 pub(crate) const DISTANT_ENDPOINTS_MAX: usize = 16_384;
 
+/// Data tracks of a room whose packets come to a node over links; more are not passed on there.
+pub(crate) const DISTANT_TRACKS_MAX: usize = 4_096;
+
+/// Packets of data tracks that wait for one link. With one more the oldest of the sender with the
+/// most bytes is dropped.
+pub(crate) const LINK_PACKETS_MAX: usize = 1_024;
+
+/// The same in bytes.
+pub(crate) const LINK_PACKETS_BYTES_MAX: usize = 2 << 20;
+
 /// Participants on other nodes who left last, whose last messages may still come over links.
 pub(crate) const DISTANT_DEPARTED_MAX: usize = 64;
 

@@ -103,6 +103,8 @@ impl Belongings {
             | Command::Resend { .. }
             | Command::SetDistantEndpoint(_)
             | Command::RemoveDistantEndpoint { .. }
+            | Command::SetDistantTrack(_)
+            | Command::RemoveDistantTrack { .. }
             | Command::SetReach { .. }
             | Command::SetSource { .. }
             | Command::Relay(_) => {}

@@ -34,6 +34,9 @@ counting::counters! {
         Linked = "linked",
         /// A message that may be lost and that a link with too much to send did not take.
         LinkCongested = "link_congested",
+        /// A packet of a data track that was dropped for a later one, because its link had too much
+        /// to send.
+        LinkOutpaced = "link_outpaced",
         /// A message that came over a link, for endpoints of the node.
         LinkTaken = "link_taken",
         /// A message that came over a link a second time, or by a controller as well.
@@ -42,6 +45,8 @@ counting::counters! {
         LinkLate = "link_late",
         /// A message that came over a link for a room that its sender is not in.
         LinkStranger = "link_stranger",
+        /// A packet that came over a link, of a data track that nobody here receives.
+        LinkTrackless = "link_trackless",
         /// A message over a link that broke the protocol.
         LinkMalformed = "link_malformed",
         /// A message that came over a link and did not reach newcomers, because too many waited.

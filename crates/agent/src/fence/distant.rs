@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use southbound::{DistantEndpoint, NodeId, SignedMessage, TransportId};
+use southbound::{DistantEndpoint, DistantTrack, LinkedMessage, NodeId, SignedMessage, TransportId};
 
 use super::links::outgoing::Outgoing;
-use crate::limits::{DISTANT_DEPARTED_MAX, DISTANT_ENDPOINTS_MAX};
+use crate::limits::{DISTANT_DEPARTED_MAX, DISTANT_ENDPOINTS_MAX, DISTANT_TRACKS_MAX};
 
 /// All of them, and the numbers up to which messages are sent to their nodes.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(super) struct Distant {
     by_identity: BTreeMap<Arc<str>, TransportId>,
     by_sid: BTreeMap<Arc<str>, TransportId>,
     reaches: BTreeMap<NodeId, Reach>,
+    /// The data tracks whose packets come over links, by the handles that receivers know.
+    tracks: BTreeMap<u16, TrackEntry>,
     /// Those who left last, by the ids of their stays.
     departed: VecDeque<(Arc<str>, NodeId)>,
     /// Counts claims of the room, as belongings do.
@@ -24,6 +26,12 @@ pub(super) struct Distant {
 #[derive(Debug)]
 struct Entry {
     endpoint: DistantEndpoint,
+    claim: u64,
+}
+
+#[derive(Debug)]
+struct TrackEntry {
+    track: DistantTrack,
     claim: u64,
 }
 
@@ -78,6 +86,29 @@ impl Distant {
         Some(endpoint)
     }
 
+    /// Sets a data track whose packets come over a link. Returns false if there are as many as there
+    /// may be.
+    pub(super) fn set_track(&mut self, track: DistantTrack) -> bool {
+        let handle = track.handle;
+        if self.tracks.len() >= DISTANT_TRACKS_MAX && !self.tracks.contains_key(&handle) {
+            return false;
+        }
+        let claim = self.claim;
+        self.tracks.insert(handle, TrackEntry { track, claim });
+        true
+    }
+
+    pub(super) fn remove_track(&mut self, handle: u16) {
+        self.tracks.remove(&handle);
+    }
+
+    /// The receivers of a packet that came over a link; `None` unless its sender publishes the
+    /// track.
+    pub(super) fn track_receivers(&self, linked: &LinkedMessage) -> Option<&[TransportId]> {
+        let track = &self.tracks.get(&linked.track?)?.track;
+        (track.sender == linked.sender).then_some(&track.receivers)
+    }
+
     /// Sets the number up to which messages are sent to a node. Returns whether there was one.
     pub(super) fn set_reach(&mut self, node: NodeId, number: u64) -> bool {
         let claim = self.claim;
@@ -101,6 +132,7 @@ impl Distant {
         for transport in unsaid.map(|(transport, _)| *transport).collect::<Vec<_>>() {
             self.remove(transport);
         }
+        self.tracks.retain(|_, entry| entry.claim >= claim);
         let unsaid = self.reaches.extract_if(.., |_, reach| reach.claim < claim);
         unsaid.map(|(node, _)| node).collect()
     }

@@ -141,6 +141,11 @@ impl Fence {
         self.counters.count(Counter::LinkCongested);
     }
 
+    /// So many packets of data tracks were dropped for later ones of a link with too much to send.
+    pub fn dropped_packets(&mut self, count: usize) {
+        self.counters[Counter::LinkOutpaced] += count as u64;
+    }
+
     /// A node has made a link to this one. An earlier one of it is over. Returns false if it is
     /// refused.
     pub fn origin_connected(&mut self, hello: &LinkHello, out: &mut Output) -> bool {
@@ -228,6 +233,9 @@ impl Term {
         (links, counters): (&mut Links, &mut Counters),
         out: &mut Output,
     ) {
+        if linked.track.is_some() {
+            return self.deliver_packet(node, linked, counters, out);
+        }
         let upto = self.sources.number(node, series);
         if upto > 0 {
             self.deliver(node, linked, (0, upto), counters, out);
@@ -241,6 +249,28 @@ impl Term {
                     out.links.extend(message.map(|message| delivered_reply(node, message)));
                 }
             }
+        }
+    }
+
+    /// Sends a packet of a data track that came over a link to its receivers here. Packets have no
+    /// order, and wait for nothing.
+    fn deliver_packet(&self, node: NodeId, linked: &LinkedMessage, counters: &mut Counters, out: &mut Output) {
+        if !self.distant.is_on(&linked.sender, node) {
+            return refuse(node, linked, counters, out);
+        }
+        let Some(receivers) = self.distant.track_receivers(linked) else {
+            return counters.count(Counter::LinkTrackless);
+        };
+        counters.count(Counter::LinkTaken);
+        let to = self.endpoints.up_to(receivers, linked.reach);
+        if !to.is_empty() {
+            out.commands.push(Command::Send {
+                to,
+                label: linked.label.clone(),
+                payload: linked.payload.clone(),
+                reliable: false,
+                message: None,
+            });
         }
     }
 

@@ -8,7 +8,7 @@ use southbound::{
 
 use super::belongings::{Belonging, Change};
 use super::distant::Reached;
-use super::endpoints::{Arrived, Beyond, Passing};
+use super::endpoints::{Arrived, Beyond, Onward, Passing, TrackPacket};
 use super::linking::Links;
 use super::{Counter, Counters, Output, Term};
 
@@ -43,6 +43,12 @@ impl Term {
                 }
             }
             Command::RemoveDistantEndpoint { transport } => self.distant.remove(transport),
+            Command::SetDistantTrack(track) => {
+                if !self.distant.set_track(*track) {
+                    counters.count(Counter::DistantFull);
+                }
+            }
+            Command::RemoveDistantTrack { handle } => self.distant.remove_track(handle),
             Command::SetReach { node, number } if node != links.own => {
                 self.set_reach(room, (node, number), links, out);
             }
@@ -135,18 +141,31 @@ impl Term {
             Some((number, _)) => self.distant.reached(*number, &links.outgoing),
             None => Reached::new(),
         };
+        let open = reached.keys().filter(|node| links.outgoing.is_open(**node));
         let beyond = Beyond {
             distant: &self.distant,
+            open: open.copied().collect(),
             reached,
         };
-        let (passing, signed) = self.endpoints.pass_on(protocol, &arrived, &beyond, &mut out.commands);
+        let (passing, onward) = self.endpoints.pass_on(protocol, &arrived, &beyond, &mut out.commands);
         let reached = beyond.reached;
         if let Passing::Some(number) = passing {
-            note_passing(&mut notice, number, signed.is_some().then_some(&reached));
+            let linked = match &onward {
+                Some(Onward::Message(_)) => reached.iter().map(|(node, reach)| (*node, *reach)).collect(),
+                Some(Onward::Packet(packet)) => packet.nodes.clone(),
+                None => Vec::new(),
+            };
+            note_passing(&mut notice, number, linked);
         }
-        if let (Some((_, sid)), Some(signed)) = (sender, signed) {
-            let nodes = self.distant.nodes_for(&signed, &reached);
-            send_over_links(room, &sid, &signed, &notice, &nodes, (links, counters), out);
+        match (sender, onward) {
+            (Some((_, sid)), Some(Onward::Message(signed))) => {
+                let nodes = self.distant.nodes_for(&signed, &reached);
+                send_over_links(room, &sid, &signed, &notice, &nodes, (links, counters), out);
+            }
+            (Some((_, sid)), Some(Onward::Packet(packet))) => {
+                send_packet(room, &sid, &packet, &notice, (links, counters), out);
+            }
+            (None, _) | (_, None) => {}
         }
         let counter = match passing {
             Passing::None | Passing::Some(_) => return Some(notice),
@@ -187,17 +206,41 @@ impl Term {
 }
 
 /// Notes how far a message was passed on.
-fn note_passing(notice: &mut Notice, number: u64, reached: Option<&Reached>) {
+fn note_passing(notice: &mut Notice, number: u64, nodes: Vec<(NodeId, u64)>) {
     if let Notice::MessageReceived { passed_on, linked, .. } = notice {
         *passed_on = Some(number);
-        *linked = Linked {
-            nodes: reached
-                .into_iter()
-                .flatten()
-                .map(|(node, reach)| (*node, *reach))
-                .collect(),
-            failed: None,
+        *linked = Linked { nodes, failed: None };
+    }
+}
+
+/// Sends a packet of a data track to other nodes. It names nobody: they know its receivers.
+fn send_packet(
+    room: &Arc<str>,
+    sender: &Arc<str>,
+    packet: &TrackPacket,
+    notice: &Notice,
+    (links, counters): (&mut Links, &mut Counters),
+    out: &mut Output,
+) {
+    let Notice::MessageReceived { label, .. } = notice else {
+        return;
+    };
+    for (node, reach) in &packet.nodes {
+        let linked = LinkedMessage {
+            number: 0,
+            room: room.clone(),
+            reach: *reach,
+            sender: sender.clone(),
+            message: None,
+            label: label.clone(),
+            payload: packet.payload.clone(),
+            identities: Vec::new(),
+            sids: Vec::new(),
+            only: None,
+            track: Some(packet.handle),
         };
+        counters.count(Counter::Linked);
+        links.outgoing.send(*node, linked, None, false, out);
     }
 }
 
@@ -238,5 +281,6 @@ fn linked(room: &Arc<str>, sender: &Arc<str>, signed: &SignedMessage, reach: u64
         identities: signed.identities.clone(),
         sids: signed.sids.clone(),
         only: None,
+        track: None,
     }
 }

@@ -8,6 +8,7 @@
 //! Each receiver gets all messages of a sender from the node, or all from the owner, so that they
 //! keep their order.
 
+mod packets;
 mod sent;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +16,12 @@ use std::sync::Arc;
 
 use slots::Account;
 use southbound::{
-    Command, DataTrackRoute, DistantEndpoint, LinkedMessage, MessageEndpoint, MessageId, MessageProtocol, Posted,
-    SignedMessage, TransportId,
+    Command, DataTrackRoute, DistantEndpoint, LinkedMessage, MessageEndpoint, MessageId, MessageProtocol, NodeId,
+    Posted, SignedMessage, TransportId,
 };
 
 use super::distant::{Distant, Reached};
+pub(super) use packets::TrackPacket;
 use sent::Sent;
 
 /// The endpoints of a room at this node.
@@ -58,6 +60,14 @@ pub(super) struct Arrived<'a> {
 pub(super) struct Beyond<'a> {
     pub(super) distant: &'a Distant,
     pub(super) reached: Reached,
+    /// The nodes whose links are open now, for packets that may be lost.
+    pub(super) open: BTreeSet<NodeId>,
+}
+
+/// The part of a message that may go to other nodes.
+pub(super) enum Onward {
+    Message(SignedMessage),
+    Packet(TrackPacket),
 }
 
 /// The extent to which a message was passed on.
@@ -149,15 +159,15 @@ impl Endpoints {
         Some(&self.all.get(sender)?.entry)
     }
 
-    /// Passes on a message to those of this node that it is for. Returns the message as well, if
-    /// it may go to other nodes.
+    /// Passes on a message to those of this node that it is for. Returns what may go to other nodes
+    /// as well.
     pub(super) fn pass_on(
         &mut self,
         protocol: &dyn MessageProtocol,
         arrived: &Arrived<'_>,
         beyond: &Beyond<'_>,
         out: &mut Vec<Command>,
-    ) -> (Passing, Option<SignedMessage>) {
+    ) -> (Passing, Option<Onward>) {
         let Some(sender) = self.senders.get(&arrived.transport).copied() else {
             return (Passing::None, None);
         };
@@ -166,7 +176,7 @@ impl Endpoints {
         };
         match protocol.read(&endpoint.entry, arrived.label, arrived.payload) {
             None => (Passing::None, None),
-            Some(Posted::Frame { handle }) => (self.pass_frame(protocol, sender, handle, arrived, out), None),
+            Some(Posted::Frame { handle }) => self.pass_packet(protocol, (sender, handle), arrived, beyond, out),
             Some(Posted::Message(message)) => {
                 let is_numbered = message.reliable && message.sequence > 0;
                 if is_numbered {
@@ -192,41 +202,8 @@ impl Endpoints {
                     true => Passing::All,
                     false => Passing::Some(self.last_number),
                 };
-                (passing, Some(message))
+                (passing, Some(Onward::Message(message)))
             }
-        }
-    }
-
-    /// Passes on a packet of a data track.
-    fn pass_frame(
-        &self,
-        protocol: &dyn MessageProtocol,
-        sender: TransportId,
-        handle: u16,
-        arrived: &Arrived<'_>,
-        out: &mut Vec<Command>,
-    ) -> Passing {
-        let route = self.all.get(&sender).and_then(|endpoint| endpoint.tracks.get(&handle));
-        let Some(route) = route else {
-            return Passing::None;
-        };
-        let to = route
-            .receivers
-            .iter()
-            .filter(|receiver| self.all.contains_key(receiver));
-        let to: Vec<_> = to.copied().collect();
-        if !to.is_empty() {
-            out.push(Command::Send {
-                to,
-                label: arrived.label.clone(),
-                payload: protocol.with_handle(arrived.payload, route.sent_as),
-                reliable: false,
-                message: Some(arrived.message),
-            });
-        }
-        match route.elsewhere {
-            true => Passing::Some(self.last_number),
-            false => Passing::All,
         }
     }
 
@@ -236,7 +213,7 @@ impl Endpoints {
         &self,
         sender: TransportId,
         message: &SignedMessage,
-        Beyond { distant, reached }: &Beyond<'_>,
+        Beyond { distant, reached, .. }: &Beyond<'_>,
     ) -> (Vec<TransportId>, bool) {
         if message.is_for_all() {
             let others = self.all.keys().filter(|transport| **transport != sender);

@@ -84,7 +84,8 @@ impl Incoming {
         let Some(origin) = self.origins.get_mut(&node).filter(|origin| origin.is_connected) else {
             return Taking::Refused;
         };
-        if linked.message.is_some_and(|message| message.node != node) {
+        let is_foreign = linked.message.is_some_and(|message| message.node != node);
+        if is_foreign || linked.track.is_some() && linked.is_reliable() {
             return Taking::Refused;
         }
         if origin.series <= origin.ended {

@@ -1,13 +1,16 @@
 //! Links with other nodes: numbers, acknowledgements and what is repeated.
 //!
 //! [`early`] keeps what comes too early for a room, [`outgoing`] has the links that this node
-//! makes, and [`incoming`] those that are made to it. Sockets are the caller's: it says when a link
+//! makes, and [`incoming`] those that are made to it. Packets of data tracks that wait for a link
+//! are in a [`PacketQueue`]. Sockets are the caller's: it says when a link
 //! is connected, and carries what is to be sent.
 
 pub(super) mod early;
 pub(super) mod incoming;
 pub(super) mod outgoing;
+mod packets;
 
+pub use packets::PacketQueue;
 use southbound::{LinkMessage, LinkReply, NodeId};
 
 /// One thing to do with a link.

@@ -96,6 +96,11 @@ impl Outgoing {
         is_open.then_some(link.series)
     }
 
+    /// Whether messages are sent over the link to a node at once.
+    pub(in crate::fence) fn is_open(&self, node: NodeId) -> bool {
+        self.links.get(&node).is_some_and(|link| link.state == State::Open)
+    }
+
     /// The links that have as much unacknowledged as they may.
     pub(in crate::fence) fn full(&self) -> Option<NodeId> {
         let mut links = self.links.iter();

@@ -254,6 +254,7 @@ fn packets_of_a_data_track_go_to_its_receivers() {
         sent_as: 9,
         receivers: vec![TransportId(2), TransportId(55)],
         elsewhere: false,
+        nodes: Vec::new(),
     };
     world
         .command(OLD, 1, Command::SetDataTrack(Box::new(route.clone())))

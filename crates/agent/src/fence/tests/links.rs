@@ -8,6 +8,7 @@ use super::endpoints::{Words, endpoint, received};
 use super::*;
 
 mod hostile;
+mod tracks;
 
 const A: NodeId = NodeId(1);
 const B: NodeId = NodeId(2);

@@ -108,6 +108,7 @@ fn a_node_takes_no_messages_for_rooms_that_the_other_one_is_not_in() {
         identities: Vec::new(),
         sids: Vec::new(),
         only: None,
+        track: None,
     };
     for (number, (room, sender)) in [("attic", "PA_ada"), ("lobby", "PA_ben"), ("lobby", "PA_nobody")]
         .into_iter()
@@ -222,6 +223,7 @@ fn messages_for_rooms_that_nobody_claims_are_given_up() {
             identities: Vec::new(),
             sids: Vec::new(),
             only: None,
+            track: None,
         };
         let mut out = Output::default();
         pair.nodes[1].take_linked(A, &linked.into(), &mut out);
