@@ -44,6 +44,8 @@ pub struct NodeStanding {
     pub passes_messages_on: bool,
     /// It sends them to other nodes of this kind as well, over links.
     pub has_links: bool,
+    /// It sends packets of data tracks over them too.
+    pub links_tracks: bool,
     /// The region that it is in; empty if nobody said.
     pub region: String,
 }
@@ -58,6 +60,7 @@ impl Default for NodeStanding {
             is_foreign: false,
             passes_messages_on: false,
             has_links: false,
+            links_tracks: false,
             region: String::new(),
         }
     }
@@ -140,6 +143,12 @@ impl Nodes {
     pub(crate) fn has_links(&self, id: NodeId) -> bool {
         let known = self.0.get(&id);
         known.is_some_and(|known| known.standing.passes_messages_on && known.standing.has_links)
+    }
+
+    /// Whether packets of data tracks go over links from and to a node.
+    pub(crate) fn links_tracks(&self, id: NodeId) -> bool {
+        let known = self.0.get(&id);
+        self.has_links(id) && known.is_some_and(|known| known.standing.links_tracks)
     }
 
     /// When the participants of a node are to be elsewhere; `None` unless it drains.

@@ -9,6 +9,7 @@ mod administration;
 mod calls;
 mod endpoints;
 mod full_rooms;
+mod linked_tracks;
 mod links;
 mod nodes;
 mod participants;

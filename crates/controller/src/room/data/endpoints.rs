@@ -1,12 +1,13 @@
 //! The endpoints that nodes have been told, by which they pass on messages of their participants
 //! without this controller.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use southbound::{Command, DataTrackRoute, DistantEndpoint, Linked, MessageEndpoint, NodeId, TransportId};
+use southbound::{Command, DistantEndpoint, Linked, MessageEndpoint, NodeId, TransportId};
 
 use super::Arrived;
 use super::links::NodeLinks;
+use super::routes::{Routes, TrackPlaces};
 use super::tracks::DataTracks;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
@@ -23,8 +24,8 @@ const NUMBERS_SKIPPED: u64 = 1 << 16;
 pub(in crate::room) struct Endpoints {
     told: BTreeMap<ParticipantKey, NodeEndpoint>,
     nodes: BTreeMap<NodeId, AtNode>,
-    /// The data tracks that nodes have, by the handles that receivers know.
-    tracks: BTreeMap<u16, (NodeId, DataTrackRoute)>,
+    /// The data tracks that nodes have.
+    routes: Routes,
     last_number: u64,
     links: NodeLinks,
 }
@@ -121,20 +122,23 @@ impl Endpoints {
                 changed_tracks.extend(published.chain(received).copied());
             }
         }
+        self.nodes.retain(|_, at| at.endpoints > 0);
+        if !changed_endpoints.is_empty() && self.review_links(ctx, &changed_endpoints) {
+            changed_tracks.extend(tracks.handles());
+        }
         for handle in changed_tracks {
             self.review_track(ctx, roster, tracks, handle);
-        }
-        self.nodes.retain(|_, at| at.endpoints > 0);
-        if !changed_endpoints.is_empty() {
-            self.review_links(ctx, &changed_endpoints);
         }
         self.review_elsewhere(ctx, roster);
     }
 
-    /// Tells nodes what has changed about participants on other nodes.
-    fn review_links(&mut self, ctx: &mut Context<'_>, changed: &[(ParticipantKey, Option<TransportId>)]) {
+    /// Tells nodes what has changed about participants on other nodes. Returns whether there are
+    /// links between other nodes than before.
+    fn review_links(&mut self, ctx: &mut Context<'_>, changed: &[(ParticipantKey, Option<TransportId>)]) -> bool {
         let with_links = self.nodes.keys().filter(|node| ctx.core.nodes.has_links(**node));
-        let added = self.links.set_nodes(ctx, &with_links.copied().collect());
+        let with_links: BTreeSet<_> = with_links.copied().collect();
+        let is_other = !self.links.are_between(&with_links);
+        let added = self.links.set_nodes(ctx, &with_links);
         for (key, before) in changed {
             let now = self.told.get(key).map(NodeEndpoint::distant);
             self.links.change(ctx, *before, now);
@@ -145,6 +149,7 @@ impl Endpoints {
         }
         let numbers = self.told.values().map(|told| (told.node, told.endpoint.number));
         self.links.review_reaches(ctx, numbers);
+        is_other
     }
 
     /// Returns whether the endpoint of a participant is another one.
@@ -180,48 +185,37 @@ impl Endpoints {
     }
 
     fn review_track(&mut self, ctx: &mut Context<'_>, roster: &Roster, tracks: &DataTracks, sent_as: u16) {
-        let wanted = self.wanted_track(roster, tracks, sent_as);
-        let told = self.tracks.get(&sent_as);
-        if told == wanted.as_ref() {
-            return;
-        }
-        if let Some((node, route)) = told {
-            let is_replaced = wanted.as_ref().is_some_and(|(wanted_node, wanted)| {
-                (wanted_node, wanted.endpoint, wanted.handle) == (node, route.endpoint, route.handle)
-            });
-            if !is_replaced {
-                let (endpoint, handle) = (route.endpoint, route.handle);
-                ctx.command(*node, Command::RemoveDataTrack { endpoint, handle });
-            }
-        }
-        match wanted {
-            Some((node, route)) => {
-                ctx.command(node, Command::SetDataTrack(Box::new(route.clone())));
-                self.tracks.insert(sent_as, (node, route));
-            }
-            None => _ = self.tracks.remove(&sent_as),
-        }
+        let places = self.track_places(ctx, roster, tracks, sent_as);
+        self.routes.set(ctx, sent_as, places);
     }
 
-    fn wanted_track(&self, roster: &Roster, tracks: &DataTracks, sent_as: u16) -> Option<(NodeId, DataTrackRoute)> {
+    fn track_places(
+        &self,
+        ctx: &Context<'_>,
+        roster: &Roster,
+        tracks: &DataTracks,
+        sent_as: u16,
+    ) -> Option<TrackPlaces> {
         let (publisher, receivers) = tracks.route(sent_as)?;
         let NodeEndpoint { node, endpoint } = self.told.get(&publisher)?;
         let published = &roster.get(publisher)?.data.tracks.published;
         let (handle, _) = published.iter().find(|(_, (handle, _))| *handle == sent_as)?;
-        let mut route = DataTrackRoute {
-            endpoint: endpoint.transport,
-            handle: *handle,
-            sent_as,
-            receivers: Vec::new(),
-            elsewhere: false,
-        };
+        let mut places = TrackPlaces::new(*node, (endpoint, *handle), sent_as);
         for receiver in receivers {
-            match self.told.get(receiver).filter(|told| told.node == *node) {
-                Some(told) => route.receivers.push(told.endpoint.transport),
-                None => route.elsewhere = true,
+            match self.told.get(receiver) {
+                Some(told) if told.node == *node || self.links_tracks(ctx, (*node, told.node)) => {
+                    places.add(told.node, told.endpoint.transport);
+                }
+                _ => places.set_elsewhere(),
             }
         }
-        Some((*node, route))
+        Some(places)
+    }
+
+    /// Whether packets of data tracks go from one node to another over a link.
+    fn links_tracks(&self, ctx: &Context<'_>, (from, to): (NodeId, NodeId)) -> bool {
+        let nodes = &ctx.core.nodes;
+        self.links.has((from, to)) && nodes.links_tracks(from) && nodes.links_tracks(to)
     }
 
     fn review_elsewhere(&mut self, ctx: &mut Context<'_>, roster: &Roster) {
@@ -240,9 +234,7 @@ impl Endpoints {
             ctx.command(node, Command::SetEndpoint(Box::new(told.endpoint.clone())));
         }
         self.links.repeat(ctx, node);
-        for (_, route) in self.tracks.values().filter(|(at, _)| *at == node) {
-            ctx.command(node, Command::SetDataTrack(Box::new(route.clone())));
-        }
+        self.routes.repeat(ctx, node);
         let elsewhere = self.nodes.get(&node).and_then(|at| at.elsewhere);
         if let Some(elsewhere) = elsewhere {
             ctx.command(node, Command::SetElsewhere { elsewhere });

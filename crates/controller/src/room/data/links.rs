@@ -16,6 +16,11 @@ pub(super) struct NodeLinks {
 }
 
 impl NodeLinks {
+    /// Whether the nodes of the room are these.
+    pub(super) fn are_between(&self, nodes: &BTreeSet<NodeId>) -> bool {
+        self.nodes.keys().eq(nodes)
+    }
+
     /// The nodes of the room are these. Returns those that are new.
     pub(super) fn set_nodes(&mut self, ctx: &mut Context<'_>, nodes: &BTreeSet<NodeId>) -> Vec<NodeId> {
         let gone = self.nodes.extract_if(.., |node, _| !nodes.contains(node));

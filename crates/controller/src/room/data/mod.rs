@@ -6,6 +6,7 @@ mod endpoints;
 mod labels;
 mod links;
 mod pass_on;
+mod routes;
 mod tracks;
 
 use calls::Calls;

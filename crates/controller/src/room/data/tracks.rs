@@ -57,6 +57,11 @@ impl DataTracks {
         std::mem::take(&mut self.changed)
     }
 
+    /// The handles of all tracks.
+    pub(super) fn handles(&self) -> impl Iterator<Item = u16> {
+        self.tracks.keys().copied()
+    }
+
     /// The publisher and the receivers of a track.
     pub(super) fn route(&self, handle: u16) -> Option<(ParticipantKey, &BTreeSet<ParticipantKey>)> {
         let track = self.tracks.get(&handle)?;
