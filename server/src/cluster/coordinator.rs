@@ -295,6 +295,7 @@ impl Coordinator {
                 is_foreign: version.is_none(),
                 passes_messages_on: version.is_some_and(|version| version >= Versions::ENDPOINTS),
                 has_links: version.is_some_and(|version| version >= Versions::LINKS),
+                links_tracks: version.is_some_and(|version| version >= Versions::LINKED_TRACKS),
                 region: record.region.clone(),
             };
             rooms.placement().set_standing(now, node, standing);

@@ -3,6 +3,8 @@
 //! The thread never waits for a link. One that takes nothing fills its queue, and its connection
 //! ends.
 
+mod queue;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,13 +14,8 @@ use southbound::{LinkHello, LinkMessage, LinkReply, LinkedMessage, NodeId};
 use tokio::sync::{mpsc, watch};
 
 use super::waker::Waker;
-
-/// Messages to a node that wait for its link. A link may have to repeat as many as there may be,
-/// and new ones follow.
-pub(crate) const MESSAGES_MAX: usize = 2 * LINK_MESSAGES_MAX;
-
-/// Messages to a node that wait when one that may be lost is not added to them.
-const LOSSY_WAITING_MAX: usize = 256;
+use queue::LinkSender;
+pub(crate) use queue::{LinkReceiver, link_queue};
 
 /// Answers to a node that wait for its link; with one more the link ends.
 pub(crate) const REPLIES_MAX: usize = 2 * LINK_MESSAGES_MAX;
@@ -40,7 +37,7 @@ pub(crate) type LinkId = u64;
 pub(crate) enum LinkEvent {
     /// A link to a node is connected. The queue takes its messages, and its end is that of the
     /// connection.
-    Connected(NodeId, LinkId, mpsc::Sender<LinkMessage>),
+    Connected(NodeId, LinkId, LinkSender),
     /// The node at the other end answers.
     Replied(NodeId, LinkId, LinkReply),
     /// The connection of a link to a node is lost.
@@ -82,7 +79,7 @@ pub(super) struct Links {
     events: mpsc::Receiver<LinkEvent>,
     said: mpsc::Receiver<Said>,
     wanted: watch::Sender<BTreeSet<NodeId>>,
-    made: BTreeMap<NodeId, (LinkId, mpsc::Sender<LinkMessage>)>,
+    made: BTreeMap<NodeId, (LinkId, LinkSender)>,
     entered: BTreeMap<NodeId, (LinkId, mpsc::Sender<LinkReply>)>,
 }
 
@@ -195,13 +192,17 @@ impl Links {
         let Some((_, messages)) = self.made.get(&node) else {
             return;
         };
-        let may_be_lost = matches!(&message, LinkMessage::Message(linked) if !linked.is_reliable());
-        let waiting = messages.max_capacity() - messages.capacity();
-        if may_be_lost && waiting >= LOSSY_WAITING_MAX {
-            return fence.dropped_lossy();
+        match &message {
+            LinkMessage::Message(linked) if linked.track.is_some() => {
+                return fence.dropped_packets(messages.send_packet(linked.clone()));
+            }
+            LinkMessage::Message(linked) if !linked.is_reliable() && messages.is_congested() => {
+                return fence.dropped_lossy();
+            }
+            LinkMessage::Message(_) | LinkMessage::Hello(_) => {}
         }
         // It is repeated when the link is made again.
-        if messages.try_send(message).is_err() {
+        if !messages.send(message) {
             self.made.remove(&node);
             fence.link_disconnected(node);
         }

@@ -55,12 +55,13 @@ impl Fenced {
         }
     }
 
-    /// That of a node: of three kinds in turn, two of which are of versions before.
+    /// That of a node, of four kinds in turn: three are of versions before.
     fn of_node(seed: u64, node: u64) -> Option<Self> {
         match (seed + node) % 3 {
             0 => None,
             1 if (seed / 3).is_multiple_of(4) => Some(Self::new(NodeId(node), Versions::ENDPOINTS)),
-            _ => Some(Self::new(NodeId(node), Versions::LINKS)),
+            1 => Some(Self::new(NodeId(node), Versions::LINKS)),
+            _ => Some(Self::new(NodeId(node), Versions::OURS.newest)),
         }
     }
 
@@ -86,6 +87,12 @@ impl Machine {
     pub(crate) fn has_links(&self) -> bool {
         let version = self.fenced.as_ref().map(|fenced| fenced.version);
         version.is_some_and(|version| version >= Versions::LINKS)
+    }
+
+    /// Whether packets of data tracks go over its links.
+    pub(crate) fn links_tracks(&self) -> bool {
+        let version = self.fenced.as_ref().map(|fenced| fenced.version);
+        version.is_some_and(|version| version >= Versions::LINKED_TRACKS)
     }
 
     /// The fence, if there is one.

@@ -124,6 +124,7 @@ impl Node {
                 capacity,
                 passes_messages_on: machine.passes_messages_on(),
                 has_links: machine.has_links(),
+                links_tracks: machine.links_tracks(),
                 ..NodeStanding::default()
             };
             self.controller

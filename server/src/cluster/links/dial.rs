@@ -6,15 +6,14 @@ use std::time::Duration;
 use southbound::{LinkReply, NodeId};
 use southbound_wire::v1::southbound_client::SouthboundClient;
 use southbound_wire::{MESSAGE_LEN_MAX, v1};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::StreamExt;
-use tokio_stream::wrappers::ReceiverStream;
 use tracing::{debug, info};
 
 use super::{Addresses, Context};
 use crate::cluster::southbound::controller::{ConnectError, channel, open};
-use crate::media::links::{LinkEvent, LinkId, MESSAGES_MAX};
+use crate::media::links::{LinkEvent, LinkId, LinkReceiver, link_queue};
 
 /// How long a node may take to accept the connection, and for its welcome.
 const CONNECT_MAX: Duration = Duration::from_secs(2);
@@ -73,7 +72,7 @@ async fn attempt(node: NodeId, address: &str, context: &Context) -> Result<bool,
         }
     };
     let id = LAST.fetch_add(1, Ordering::Relaxed);
-    let (messages, taken) = mpsc::channel(MESSAGES_MAX);
+    let (messages, taken) = link_queue();
     tell(LinkEvent::Connected(node, id, messages), context).await?;
     let client = SouthboundClient::new(channel)
         .max_decoding_message_size(MESSAGE_LEN_MAX)
@@ -85,13 +84,13 @@ async fn attempt(node: NodeId, address: &str, context: &Context) -> Result<bool,
 
 async fn carry(
     mut client: SouthboundClient<tonic::transport::Channel>,
-    taken: mpsc::Receiver<southbound::LinkMessage>,
+    taken: LinkReceiver,
     (node, id): (NodeId, LinkId),
     context: &Context,
 ) -> Result<bool, Gone> {
     let (over, mut ended) = oneshot::channel::<()>();
     // Dropped with the messages, which end when the thread ends the link.
-    let outgoing = ReceiverStream::new(taken).map(move |message| {
+    let outgoing = taken.map(move |message| {
         let _over = &over;
         v1::LinkMessage::from(message)
     });

@@ -33,6 +33,7 @@ fn linked(number: u64) -> LinkMessage {
         identities: Vec::new(),
         sids: Vec::new(),
         only: None,
+        track: None,
     }))
 }
 
