@@ -4,10 +4,12 @@ import asyncio
 import functools
 
 import pytest
+from livekit import rtc
 from support.aiortc.participant import AiortcParticipant
 from support.call import ROOM, owner_of
 from support.cluster import KEY, Cluster, cluster, missing
 from support.media import SIGNATURES
+from support.sdk import SdkParticipant
 from support.tokens import token
 from support.wait import until
 
@@ -81,6 +83,53 @@ async def test_data_goes_to_other_media_nodes_while_a_room_has_no_controller(tmp
             await until("the nodes have counted them", lambda: _taken(running) >= 405, 10)
         finally:
             await asyncio.gather(*(person.leave() for person in people), return_exceptions=True)
+
+
+@pytest.mark.timeout(120)
+async def test_data_tracks_go_to_other_media_nodes_while_a_room_has_no_controller(tmp_path, call):
+    each = {f"media-{number}": "  capacity: 1" for number in range(2)}
+    async with at_loopback(tmp_path, media=2, settings=each) as running:
+        ada = await call.join(running.url, "ada")
+        await asyncio.sleep(3)  # The store learns of the load of its node.
+        frames = []
+        reading = asyncio.create_task(_read_data_track(call, running.url, frames))
+        await until("both are there", lambda: ada.others == {"bob"}, 20)
+        track = await ada.room.local_participant.publish_data_track(name="positions")
+        await _come(track, frames, 20)
+        await until("both nodes are linked", lambda: _linked_nodes(running) == 2, 10)
+        for controller in running.controllers:
+            controller.kill()
+        taken = _taken(running)
+        await _come(track, frames, 100)
+        await until("the other node has counted them", lambda: _taken(running) - taken >= 100, 10)
+        reading.cancel()
+
+
+async def _read_data_track(call, url: str, frames: list) -> None:
+    """Bob joins, and reads the first data track that somebody publishes."""
+    published = asyncio.Queue()
+    bob = SdkParticipant("bob", SIGNATURES[1])
+    bob.room.on("data_track_published", published.put_nowait)
+    call.people.append(bob)
+    await bob.join(url, token(ROOM, "bob", **KEY), single=True)
+    async for frame in (await published.get()).subscribe():
+        frames.append(frame.payload)
+
+
+async def _come(track, frames: list, count: int) -> None:
+    """So many further frames arrive. Single ones may be lost."""
+    before = len(frames)
+    for number in range(10 * count):
+        track.try_push(rtc.DataTrackFrame(payload=b"at %d" % number))
+        await asyncio.sleep(0.02)
+        if len(frames) >= before + count:
+            return
+    raise AssertionError(f"{len(frames) - before} frames have come")
+
+
+def _linked_nodes(running: Cluster) -> int:
+    """How many nodes have made a link."""
+    return sum("linked to another media node" in node.log for node in running.media)
 
 
 def _taken(running: Cluster) -> float:
